@@ -29,7 +29,7 @@ import bench_model_compare as comparing  # noqa: E402 - after the path to it
 import bench_model_runs as running  # noqa: E402
 
 from rocksdb_tuner.advise.whatif.derive import derive  # noqa: E402
-from rocksdb_tuner.advise.whatif.given import given  # noqa: E402
+from rocksdb_tuner.advise.whatif.overrides import read_overrides  # noqa: E402
 from rocksdb_tuner.advise.whatif.situation import situation_without_osd  # noqa: E402
 from rocksdb_tuner.advise.whatif.tree import tree  # noqa: E402
 from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
@@ -121,7 +121,7 @@ def _speed(arguments: argparse.Namespace) -> None:
     for number in range(arguments.times):
         # What is remembered of an option string is not to be measured.
         options = f'{release.default_options},ttl={number}'
-        said = given(
+        said = read_overrides(
             workload=WorkloadClass.RGW_METADATA, db_size=f'{60 + number}G', data='20G', ingest='5M'
         )
         situation = situation_without_osd(release, said)

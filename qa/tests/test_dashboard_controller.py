@@ -29,7 +29,7 @@ from jsonschema import Draft202012Validator
 
 from made_candidates import all_decisions, crowd
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.own_profiles import decode_own_profile
+from rocksdb_tuner.advise.custom_profiles import decode_custom_profile
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
@@ -372,7 +372,7 @@ def test_a_profile_of_ones_own_is_given_as_the_document_of_the_command_line(
     ((command, arguments, _),) = asked
     assert command == 'profile_add'
     assert json.loads(arguments['inbuf']) == {**OWN, 'cautions': []}
-    assert decode_own_profile(arguments['inbuf']).name == 'mine'
+    assert decode_custom_profile(arguments['inbuf']).name == 'mine'
 
 
 def entity(body: bytes, content_type: Optional[str] = 'application/json', **more: str) -> Any:

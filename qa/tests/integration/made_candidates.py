@@ -92,7 +92,7 @@ NOT_ENOUGH = (
     'The kv_sync thread time per write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
     'a gain of 10% is required.'
 )
-NO_ROOM = 'Its WAL of up to 64 GiB is more than the 4.8 GiB that these OSDs have room for.'
+NO_ROOM = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB that these OSDs have for it.'
 
 
 def chosen() -> Decision:
@@ -126,7 +126,7 @@ def chosen() -> Decision:
             effect('kv-sync', -16.0, -23.0, -9.0),
             effect('db-device', -2.0, -8.0, 5.0),
             effect('db-space', -29.0, -35.0, -21.0),
-            short='It would qualify; variant-2022-d gains more, or suits these clients better.',
+            short='It qualifies, but variant-2022-d gains more or suits these clients better.',
         ),
         candidate(
             'variant-2022-c',
@@ -156,14 +156,13 @@ def chosen() -> Decision:
             'derived',
             effect('kv-sync', -17.0, -24.0, -10.0),
             effect('db-device', -3.0, -9.0, 3.0),
-            short='It would qualify; variant-2022-d qualifies too, and is simpler or more widely '
-            'used.',
+            short='It qualifies, but so does variant-2022-d, which is simpler or more widely used.',
         ),
         candidate('lz4-2025', 'profile', infeasible=(NO_ROOM,)),
         candidate(
             'variant-2022-a',
             'profile',
-            infeasible=(NO_ROOM, 'A level that lies on the DB device now would no longer fit it.'),
+            infeasible=(NO_ROOM, 'A level that is on the DB device now would no longer fit.'),
         ),
         *neighbors(38),
     )
@@ -223,7 +222,7 @@ def not_modeled() -> Decision:
             'variant-2022-d',
             'profile',
             effect('kv-sync', -8.0, -15.0, -1.0),
-            short='What it does to the RocksDB CPU time per write is not known.',
+            short='Its effect on the RocksDB CPU time per write is unknown.',
         ),
     )
 
@@ -268,7 +267,7 @@ def crowd(count: int = 24) -> Decision:
             'profile',
             effect('kv-sync', -12 + rng.random(), -17, -8),
             effect('db-device', 2 + rng.random(), -1, 5),
-            short='It would qualify; another does better.',
+            short='It qualifies, but another gains more.',
         )
         for number in range(count)
     ]

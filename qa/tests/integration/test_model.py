@@ -95,7 +95,7 @@ def test_the_empty_string_is_that_of_rocksdb_itself(tuner: ModuleClient) -> None
         ),
         (('model', LZ4_2025, '--osd', '9'), errno.ENOENT, 'osd.9 does not exist'),
         (('model', LZ4_2025, '--osd', 'x'), errno.EINVAL, 'invalid OSD id "x"'),
-        (('model', LZ4_2025, '--db-size', '60x'), errno.EINVAL, 'db-size: "60x" is no size'),
+        (('model', LZ4_2025, '--db-size', '60x'), errno.EINVAL, 'db-size: "60x" is not a size'),
         (('model', LZ4_2025, '--cfs', 'm(0'), errno.EINVAL, 'cfs: at character 3'),
         (('model', LZ4_2025, '--format', 'xml'), errno.EINVAL, 'invalid format "xml"'),
         (('profile', 'derive', '--memory', '4'), errno.EINVAL, 'memory must be 896M'),

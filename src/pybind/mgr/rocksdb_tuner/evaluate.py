@@ -49,7 +49,7 @@ class AdviceContext:
     #: Thresholds that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: Custom profiles.
-    own_profiles: tuple[Profile, ...] = ()
+    custom_profiles: tuple[Profile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _assessment(
         orchestrated=context.orchestrated,
         rollout_under_way=context.rollout_under_way,
         shown_steps=steps,
-        own_profiles=context.own_profiles,
+        custom_profiles=context.custom_profiles,
         bars=bars_of(context.limits),
     )
     if context.rollout_under_way:

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from mgr_module import MgrModule, Option
 
-from .advise.own_profiles import OwnProfiles
+from .advise.custom_profiles import CustomProfiles
 from .commands import Context, answer_module, guarded
 from .commands.context import OPERATOR
 from .metrics.endpoint import MetricsEndpoint
@@ -63,7 +63,7 @@ class Module(MgrModule):
         self._metrics_uri = ''
         #: The context of command handlers.
         self.context = Context(
-            lambda: self._tuner, OwnProfiles(store), self.get_module_option, self._set_mode
+            lambda: self._tuner, CustomProfiles(store), self.get_module_option, self._set_mode
         )
 
     # -- the loop

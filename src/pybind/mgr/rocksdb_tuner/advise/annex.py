@@ -1,4 +1,4 @@
-"""When a change is better made by the annex than by another option string. Pure."""
+"""Changes that are better made in the annex than in the option string. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from .cohort import Cohort
 from .records import Reason
 from .strings import safe_to_apply, same_meaning
 
-#: A change of more options than this is a tuning of its own, which is kept together in the string.
+#: A larger change is a tuning of its own, kept together in the option string.
 MOST_OPTIONS = 2
-#: Sizes and numbers that were chosen for one another: beside those of a later default one alone
-#: makes another tree.
+#: Options that are tuned together: a single one combined with a later default changes the tree.
 TUNED_TOGETHER = frozenset(
     {
         'arena_block_size',
@@ -38,10 +37,10 @@ TUNED_TOGETHER = frozenset(
 
 
 def annex_for(cohort: Cohort, options_to: str) -> Optional[str]:
-    """What the annex has to hold for these OSDs to run ``options_to``; None: the string changes.
+    """Annex with which these OSDs run ``options_to``; None: change the option string.
 
-    Only OSDs that run the default of their release, by no entry, are changed so: what the annex
-    leaves alone is then the default's, of the next release too.
+    Only for OSDs that run their release's default without any entry: all other options then follow
+    the default, also of the next release.
     """
     default, version = cohort.release.default_options, cohort.release.rocksdb_version
     if cohort.deciding_entries or not same_meaning(cohort.running, default, version):
@@ -51,7 +50,7 @@ def annex_for(cohort: Cohort, options_to: str) -> Optional[str]:
     except OptionSyntaxError:
         return None
     values = {change.option: change.value_to for change in changes}
-    # What a string leaves out has RocksDB's own default, which no annex brings back.
+    # An option that the string leaves out has RocksDB's default, which an annex cannot restore.
     if not 0 < len(values) <= MOST_OPTIONS or None in values.values():
         return None
     if TUNED_TOGETHER & set(values):

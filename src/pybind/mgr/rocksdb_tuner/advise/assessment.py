@@ -1,4 +1,4 @@
-"""What was concluded for a group of OSDs."""
+"""Assessment of a group of OSDs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ['Assessment']
 
 @dataclass(frozen=True)
 class Assessment:
-    """What was concluded for one group; ``conclusion`` says why where nothing is recommended."""
+    """Assessment of one group; ``conclusion`` has the reason if nothing is recommended."""
 
     who: str
     conclusion: str
     recommendations: tuple[Recommendation, ...]
-    #: The option sets that were weighed; None where nothing is to be relieved.
+    #: The weighed candidates; None if there is no resource to relieve.
     weighing: Optional[Weighing] = None

@@ -1,4 +1,4 @@
-"""Which option sets are weighed for OSDs that a change can reach, and what rules one out. Pure."""
+"""Candidate option strings of a cohort, and what rules them out. Pure."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ __all__ = [
     'weighing',
 ]
 
-#: What was published, and the resource that it tells of.
+#: Published metrics and the resource that they measure.
 _PUBLISHED = {
     '4 KiB random write IOPS': Resource.KV_SYNC,
     'BlueFS db_used_bytes': Resource.DB_SPACE,
     'DB writes': Resource.DB_DEVICE,
 }
-#: RocksDB is not the cause there.
+#: Limits that RocksDB does not cause.
 BEYOND_ROCKSDB = frozenset({Resource.DATA_DEVICE, Resource.NETWORK})
 
 
 def objectives(case: Case) -> tuple[Resource, ...]:
-    """What is to be relieved, in this order: what limits, and what an objection names."""
+    """The resources to relieve, in order: the limit, then those of the objections."""
     limit = case.limit.resource
     if case.writer is None or limit in BEYOND_ROCKSDB:
         return ()
@@ -59,7 +59,7 @@ def objectives(case: Case) -> tuple[Resource, ...]:
 def weighed_for(
     case: Case, resources: Sequence[Resource], running: Optional[str] = None
 ) -> Optional[Weighing]:
-    """For the first of ``resources`` that something relieves, else for the first; None: of none."""
+    """The first of ``resources`` that a candidate relieves, else the first; None without any."""
     first: Optional[Weighing] = None
     for resource in resources:
         found = weighing(case, resource, running)
@@ -71,7 +71,7 @@ def weighed_for(
 
 
 def resource_of_writer(case: Case) -> Optional[Resource]:
-    """What such clients press on once they press on anything."""
+    """The resource that such clients use most."""
     if case.writer is None:
         return None
     found = {WorkloadClass.RBD_SMALL_WRITE: Resource.KV_SYNC}
@@ -80,16 +80,16 @@ def resource_of_writer(case: Case) -> Optional[Resource]:
 
 
 def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> Weighing:
-    """All candidates against ``running``, by default what these OSDs run."""
+    """All candidates against ``running``, by default the running options."""
     base = case.running if running is None else running
     bars = case.bars
     are_short = Resource.CORES in {resource, case.limit.resource}
     if case.cohort.group.cores is None and not are_short:
-        # No daemon tells how many an OSD has; what limits is told where they are few.
+        # No daemon reports its number of cores; too few of them show up as the limit.
         bars = replace(bars, plenty=frozenset({Resource.CORES}))
     is_packed = packs(case, case.running)
-    return _remembered(
-        _Question(
+    return _cached(
+        _Key(
             base,
             resource,
             bars,
@@ -107,13 +107,13 @@ def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> W
 
 
 def packs(case: Case, text: str) -> bool:
-    """Whether what it writes is compressed, as far as that can be told."""
+    """Whether ``text`` enables compression; False if unknown."""
     return case.effective(text).get('compression', NO_COMPRESSION) != NO_COMPRESSION
 
 
 @dataclass(frozen=True)
-class _Question:
-    """All that an answer depends on, so that it holds until something of it changes."""
+class _Key:
+    """Cache key: everything that a weighing depends on."""
 
     base: str
     resource: Resource
@@ -125,17 +125,17 @@ class _Question:
     busy: bool
     db_space_short: Optional[str]
     hardware: tuple[Hardware, ...]
-    #: What the OSDs run, whatever it is weighed against, is compressed.
+    #: Whether the OSDs run with compression, independent of ``base``.
     is_packed: bool
     case: Case = field(compare=False)
 
 
-# Asked at every tick, of every group.
+# Called at every tick for every group.
 @lru_cache(maxsize=32)
-def _remembered(question: _Question) -> Weighing:
-    case, base, resource = question.case, question.base, question.resource
+def _cached(key: _Key) -> Weighing:
+    case, base, resource = key.case, key.base, key.resource
     first = _weighed(case, _known_sets(case, base), base)
-    bars = question.bars
+    bars = key.bars
     best = weigh(first, resource, bars).best
     centers = [best.candidate.options] if best is not None else []
     found = (*first, *_weighed(case, _neighbors(case, base, centers, first), base))
@@ -144,7 +144,7 @@ def _remembered(question: _Question) -> Weighing:
 
 
 def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
-    """Each meaning once, by the first name that it has."""
+    """Each distinct option set once, by its first name."""
     release, taken = case.release, [base]
     own = recognize(base, release)
     yield OptionCandidate(
@@ -183,7 +183,7 @@ def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
 def _neighbors(
     case: Case, base: str, centers: Sequence[str], known: Iterable[Weighed]
 ) -> Iterator[OptionCandidate]:
-    """Of ``centers``; and what runs with other compression, where somebody composed it."""
+    """Neighbors of ``centers``, and a custom running string with other compression."""
     taken = [w.candidate.options for w in known]
     version = case.release.rocksdb_version
     own = [base] if recognize(base, case.release) is None else []
@@ -229,18 +229,18 @@ def _weighed(case: Case, candidates: Iterable[OptionCandidate], base: str) -> tu
             continue
         against = _infeasible(case, candidate, base)
         used = () if against else usages(base, candidate.options, case.situation, surely=False)
-        one = Weighed(candidate, against, _with_published(case, candidate, base, used))
-        grows = one.of(Resource.DB_SPACE)
+        weighed = Weighed(candidate, against, _with_published(case, candidate, base, used))
+        grows = weighed.of(Resource.DB_SPACE)
         short = case.db_space_short
         if short is not None and grows is not None and grows.value > 1:
             more = f'{short} It would take {grows.value - 1:.0%} more.'
-            one = Weighed(candidate, (more,))
-        found.append(one)
+            weighed = Weighed(candidate, (more,))
+        found.append(weighed)
     return tuple(found)
 
 
 def _with_all_doubts(case: Case, found: Weighing) -> tuple[Weighed, ...]:
-    """Those that may be chosen again, with all that is not known of these OSDs."""
+    """Weigh the eligible candidates again with the full uncertainty about these OSDs."""
     base = found.weighed[0].candidate.options
     return tuple(
         replace(
@@ -256,7 +256,7 @@ def _with_all_doubts(case: Case, found: Weighing) -> tuple[Weighed, ...]:
 
 
 def expected_usages(case: Case, options: str) -> tuple[Usage, ...]:
-    """Of every resource that something is known of, after a change from what runs."""
+    """Resource usage after a change from the running options."""
     candidate = OptionCandidate('', Origin.PROFILE, options, recognize(options, case.release))
     used = usages(case.running, options, case.situation)
     return _with_published(case, candidate, case.running, used)
@@ -265,7 +265,7 @@ def expected_usages(case: Case, options: str) -> tuple[Usage, ...]:
 def _published_effect(
     case: Case, candidate: OptionCandidate, base: str
 ) -> Optional[PublishedEffect]:
-    """What was published of just this change on such OSDs; None where nothing was."""
+    """The published effect of this change on such OSDs; None if there is none."""
     if candidate.profile is None or case.writer is None:
         return None
     return predict(
@@ -280,14 +280,14 @@ def _published_effect(
 def _with_published(
     case: Case, candidate: OptionCandidate, base: str, used: tuple[Usage, ...]
 ) -> tuple[Usage, ...]:
-    """With what was published of just this change as one more measurement."""
+    """Combine the model with the published effect of this change."""
     effect = _published_effect(case, candidate, base) if used else None
     resource = None if effect is None else _PUBLISHED.get(effect.metric)
     if effect is None or resource is None:
         return used
     ratio = 1 + effect.change_percent / 100
     if resource is Resource.KV_SYNC:
-        # So many more operations in the same time of the thread.
+        # More operations in the same thread time.
         ratio = 1 / ratio
     deviation = choice_thresholds().published_deviation
     return tuple(
@@ -309,12 +309,12 @@ def _infeasible(case: Case, candidate: OptionCandidate, base: str) -> tuple[str,
         limit = int(case.effective(text).get('max_total_wal_size', '0'))
         room = format_bytes(wal_bound_bytes(case.situation))
         found.append(
-            f'Its WAL of up to {format_bytes(limit)} is more than the {room} that these OSDs have '
-            'room for.'
+            f'Its WAL of up to {format_bytes(limit)} exceeds the {room} that these OSDs have for '
+            'it.'
             if limit
-            else f'It has no limit of the WAL, for which these OSDs have {room}.'
+            else f'It does not limit the WAL, for which these OSDs have {room}.'
         )
     situation = case.situation
     if holds_data(text, situation, base) is False and holds_data(base, situation, base):
-        found.append('A level that lies on the DB device now would no longer fit it.')
+        found.append('A level that is on the DB device now would no longer fit.')
     return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""OSDs that one change can reach, and all that a choice for them goes by. Pure."""
+"""A cohort of OSDs with everything that the choice of options depends on. Pure."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from .strings import check, same_meaning
 from .weighing import Bars
 from .whatif.check_subjects import hardware_of_osd
 from .whatif.derive import wal_bound_bytes
-from .whatif.given import Given
+from .whatif.overrides import Overrides
 from .whatif.situation import Situation, situation_of_osd
 
 __all__ = ['MIN_CONFIDENCE', 'Case', 'fits']
 
-#: Below this confidence what clients write is not a reason to restart OSDs.
+#: A workload with less confidence is no reason to restart OSDs.
 MIN_CONFIDENCE = 0.8
-#: Of the DB device, beyond which room is short before it is nearly full.
+#: Share of the DB device that is reserved for compaction.
 _ROOM_TO_COMPACT = 0.15
 
 
 @dataclass(frozen=True)
 class Case:
-    """OSDs that one change can reach, and all that the choice goes by; looked at where needed."""
+    """A cohort with the inputs of the choice, computed on demand."""
 
     cohort: Cohort
-    #: What a change for gain must bring, and what it may cost.
+    #: Required gain and allowed loss of a change for gain.
     bars: Bars = field(default_factory=Bars)
 
     @property
@@ -64,7 +64,7 @@ class Case:
 
     @cached_property
     def writer(self) -> Optional[Writer]:
-        """Who writes metadata, as surely as advice needs it."""
+        """The clients' kind of writes, if known with sufficient confidence."""
         found = writer_of(self.cohort.group.workload)
         return found if found is not None and found.confidence >= MIN_CONFIDENCE else None
 
@@ -83,15 +83,15 @@ class Case:
 
     @cached_property
     def situation(self) -> Situation:
-        """Of the OSD with the least of each: what is recommended must fit them all."""
+        """The tightest limits of all OSDs, since a recommendation has to fit each of them."""
         workload = self.writer.workload_class if self.writer else None
-        given = Given(workload=workload, cores=self.cohort.group.cores)
+        overrides = Overrides(workload=workload, cores=self.cohort.group.cores)
         first, *others = self._alike
-        found = situation_of_osd(first, self.release, given)
+        found = situation_of_osd(first, self.release, overrides)
         for osd in others:
-            # Of these only devices and memory count, and what was measured is fitted for nothing.
+            # Only devices and memory matter here; without signals nothing is fitted needlessly.
             room = osd._replace(signals=None)
-            found = _tighter(found, situation_of_osd(room, self.release, given))
+            found = _tighter(found, situation_of_osd(room, self.release, overrides))
         return found
 
     @cached_property
@@ -101,11 +101,11 @@ class Case:
 
     @cached_property
     def hardware(self) -> tuple[Hardware, ...]:
-        """Of each kind of OSD; what stands beside the string speaks for or against no string."""
+        """Hardware of each kind of OSD, without related options, which no string affects."""
         return tuple(replace(hardware_of_osd(osd), related_options=()) for osd in self._alike)
 
     def effective(self, text: str) -> Mapping[str, str]:
-        """Empty where an OSD would not start with it."""
+        """Effective options; empty if an OSD would not start."""
         return check(text, self.release.rocksdb_version).effective
 
     def standing(self, text: str) -> tuple[Objection, ...]:
@@ -116,7 +116,7 @@ class Case:
         return same_meaning(one, other, self.release.rocksdb_version)
 
     def misfits(self, text: str) -> tuple[Objection, ...]:
-        """What one or another of these OSDs has too little room for."""
+        """Objections due to the devices or memory of any of these OSDs."""
         version = self.release.rocksdb_version
         problems = {
             problem.rule: problem
@@ -132,16 +132,16 @@ class Case:
 
     @cached_property
     def why_no_tuning(self) -> Optional[Reason]:
-        """Why no option set brings these OSDs anything; None where one may."""
+        """Why no option string improves these OSDs; None if one may."""
         cores = self.cohort.group.cores
         cluster = ClusterFacts(tuple(self.osds), ())
         for known in (unoptimised_build, deferred_write_regression):
-            for found in known.look(cluster):
+            for found in known.evaluate(cluster):
                 return Reason(f'{found.summary}: no option set helps. {found.remedy}', found.source)
         if self.storage is Storage.HDD:
             return Reason(
                 'Their RocksDB is on hard disks: each commit waits for a disk, whatever the '
-                'options; a DB device on flash is what helps.',
+                'options. Only a DB device on flash helps.',
                 'https://docs.ceph.com/en/latest/rados/configuration/bluestore-config-ref/',
             )
         if cores is not None and few_cores(cores):
@@ -154,7 +154,7 @@ class Case:
 
     @cached_property
     def db_space_short(self) -> Optional[str]:
-        """What says that room on DB devices is short; None where nothing does."""
+        """Evidence that DB devices are short of space; None if there is none."""
         least = limit_thresholds().db_full_share
         spilled = []
         full = 0.0
@@ -168,14 +168,14 @@ class Case:
                 full = max(full, signals.db_used_bytes / signals.db_total_bytes)
         if spilled:
             return f'RocksDB data of {name_osds(spilled)} spilled over to the slow device.'
-        # A full compaction needs room for what it writes anew.
+        # A full compaction needs space for its output.
         if full >= least - _ROOM_TO_COMPACT:
             return f'The fullest DB device is {full:.0%} full.'
         return None
 
 
 def _resources(osd: OsdFacts) -> tuple[object, ...]:
-    """OSDs that are alike in these have the same situation but for their data."""
+    """OSDs that share these differ only in their data."""
     target = osd.details.memory_target_bytes if osd.details else None
     info = osd.info
     return (
@@ -189,7 +189,7 @@ def _resources(osd: OsdFacts) -> tuple[object, ...]:
 
 
 def _tighter(a: Situation, b: Situation) -> Situation:
-    """``a`` with the limits of ``b`` where those are tighter."""
+    """``a`` with the limits of ``b`` if these are tighter."""
     if wal_bound_bytes(b) < wal_bound_bytes(a):
         return replace(
             a, devices=b.devices, memory_target_bytes=b.memory_target_bytes, osd_id=b.osd_id
@@ -198,10 +198,9 @@ def _tighter(a: Situation, b: Situation) -> Situation:
 
 
 def fits(case: Case, text: str) -> bool:
-    """Whether WAL and memtables have the room that the published sets were made for.
+    """Whether the OSDs have room for the WAL and memtables of ``text``.
 
-    The default of the release is taken to fit unless the checks warn of it: all OSDs run it that
-    nobody tuned.
+    The release's default fits unless the checks warn about it: every untuned OSD runs it.
     """
     version = case.release.rocksdb_version
     if same_meaning(text, case.release.default_options, version):

@@ -1,4 +1,4 @@
-"""From what runs to another option set: what is proposed once that is chosen. Pure."""
+"""The recommendation for a chosen option string. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .weighing import Weighing
 from .whatif.derive import agreement
 from .whatif.fill import fill_s
 
-#: Whom an entry for the whole cluster addresses.
+#: Config section of all OSDs of the cluster.
 ALL_OSDS = 'osd'
 
 
@@ -43,7 +43,7 @@ def changed(
     target: Target,
     weighed: Optional[Weighing] = None,
 ) -> Union[Recommendation, str]:
-    """From what runs to ``target``, for ``objections`` against what runs."""
+    """Recommend ``target`` because of ``objections`` to the running options."""
     cohort = case.cohort
     refusals = safe_to_apply(target.options, case.release.rocksdb_version)
     is_default = case.alike(target.options, case.release.default_options)
@@ -96,7 +96,7 @@ def removed(
     *,
     gain: bool = False,
 ) -> Union[Recommendation, str]:
-    """Without their entries the OSDs run the default; not if that changes others unwatched."""
+    """Recommend to remove the entries, unless that changes OSDs outside of the cohort."""
     cohort = case.cohort
     if not cohort.own_entries:
         (who,) = cohort.deciding_entries
@@ -123,8 +123,8 @@ def proposed(
     elif kind is Kind.REMOVE_OVERRIDE:
         (who,) = entries
     else:
-        # An entry for the device class would be shown by the config store and ignored by every
-        # OSD at its start, so a group that is not the whole cluster keeps an entry for each OSD.
+        # A class-masked entry is ignored at OSD startup, so a group that is not the whole cluster
+        # keeps an entry per OSD.
         who = ALL_OSDS if cohort.is_everything else cohort.group.who
     annex = annex_for(cohort, target.options) if kind is Kind.SET_PROFILE else None
     return recommendation(
@@ -145,6 +145,6 @@ def proposed(
 
 
 def _objected(case: Case) -> bool:
-    """Whether something speaks against what runs, whatever there is to gain."""
+    """Whether there is an objection to the running options, independent of any gain."""
     chosen = bool(case.cohort.deciding_entries)
     return bool((chosen and case.standing(case.running)) or case.misfits(case.running))

@@ -1,7 +1,7 @@
-"""Which option string a group of OSDs should run, and why not another. Pure.
+"""The option string that a group of OSDs should run, and why. Pure.
 
-The best published set for what clients write is the beginning; the devices, the memory and the
-findings of these OSDs change it, or keep it from being recommended.
+The choice starts with the best published profile for the workload, and adapts it to the devices,
+the memory and the findings of these OSDs.
 """
 
 from __future__ import annotations
@@ -32,22 +32,21 @@ __all__ = [
     'target_for',
 ]
 
-#: A profile must suit better than the release default by this much of the scale 0..1 to take its
-#: place: published gains over a modern default are single-digit percents, and a default has had QA.
+#: A profile replaces the release default only with a suitability (0..1) that is higher by this
+#: much: published gains over modern defaults are single-digit percents, and defaults have had QA.
 MIN_GAIN = 0.2
 
 
 class Target(NamedTuple):
-    """What to change to."""
+    """The option string to change to."""
 
     options: str
-    #: None where it is no known one.
+    #: None if it is no known profile.
     profile: Optional[Profile]
-    #: Why this one.
     reasons: tuple[Reason, ...]
 
 
-#: What is chosen for the room that there is, and of these what is told of each.
+#: Options that depend on the available space, and those that the reasons explain.
 _SIZES = (
     'max_total_wal_size',
     'write_buffer_size',
@@ -57,11 +56,11 @@ _SIZES = (
     'max_bytes_for_level_base',
     'max_bytes_for_level_multiplier',
 )
-_TOLD = ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
+_EXPLAINED = ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
 
 
 def target_for(case: Case) -> Target:
-    """The best option string for these OSDs, whatever they run now."""
+    """The best option string for these OSDs, independent of the running options."""
     default = default_target(case)
     if case.writer is None or case.why_no_tuning is not None:
         return default
@@ -92,14 +91,14 @@ def target_of(case: Case, chosen: OptionCandidate) -> Target:
             'not tested as a whole.',
             'ceph rocksdb-tuner profile derive',
         )
-        return Target(chosen.options, None, (why, *(_why(choices[name]) for name in _TOLD)))
+        return Target(chosen.options, None, (why, *(_why(choices[name]) for name in _EXPLAINED)))
     if chosen.origin is Origin.NEIGHBOR:
         return Target(chosen.options, None, (_ONLY_COMPRESSED,))
     return Target(chosen.options, chosen.profile, ())
 
 
 def published_target(case: Case, writer: Writer) -> Target:
-    """By what was published alone, where there is no model of what clients write."""
+    """The target from published results alone, for a workload without a model."""
     default = default_target(case)
     best, suits_best = best_profile(writer.workload_class, case.release)
     of_default = score(
@@ -110,11 +109,11 @@ def published_target(case: Case, writer: Writer) -> Target:
     if best is None:
         return default
     found = _of_profile(case, best, writer)
-    return _that_fits(case, _compressed(case, found, writer))
+    return _fitting_published(case, _compressed(case, found, writer))
 
 
 def default_target(case: Case) -> Target:
-    """What these OSDs run where nobody chose anything."""
+    """The release's default."""
     text = case.release.default_options
     return Target(text, recognize(text, case.release), ())
 
@@ -126,7 +125,7 @@ def _of_profile(case: Case, best: Profile, writer: Writer) -> Target:
 
 
 def _compressed(case: Case, found: Target, writer: Writer) -> Target:
-    """A compressed set in place of one that is not, where room is short or metadata would grow."""
+    """Replace an uncompressed profile by a compressed one if space is short or data would grow."""
     if case.effective(found.options).get('compression') != NO_COMPRESSION:
         return found
     if case.effective(case.running).get('compression', NO_COMPRESSION) != NO_COMPRESSION:
@@ -152,15 +151,15 @@ def _compressed(case: Case, found: Target, writer: Writer) -> Target:
     return chosen._replace(reasons=(why, *chosen.reasons))
 
 
-def _that_fits(case: Case, found: Target) -> Target:
-    """What the published goals lead to here, where a published set is too large."""
+def _fitting_published(case: Case, found: Target) -> Target:
+    """Replace a published profile that is too large by a derived one."""
     if not case.effective(found.options) or fits(case, found.options):
         return found
     return _derived(case, found) or found
 
 
 def fitting(case: Case, found: Target) -> Optional[Target]:
-    """``found``, or what the goals lead to where these OSDs have no room for it; None: nothing."""
+    """``found``, or a derived option string if it does not fit; None if neither fits."""
     if not case.misfits(found.options):
         return found
     derived = _derived(case, found)
@@ -168,9 +167,9 @@ def fitting(case: Case, found: Target) -> Optional[Target]:
 
 
 def resized(case: Case) -> Optional[Target]:
-    """What runs with the sizes that fit, and nothing else changed; None where it is a known set.
+    """The running options with sizes that fit; None if they are a known profile.
 
-    Whoever wrote the rest had a reason, and nothing speaks against it.
+    All other options remain, since there is no objection to them.
     """
     if recognize(case.running, case.release) is not None:
         return None
@@ -188,11 +187,11 @@ def resized(case: Case) -> Optional[Target]:
         against = (*case.standing(text), *case.misfits(text))
         if not against and not case.under_workload(text):
             why = Reason(
-                'Only sizes change, to those that the published goals lead to on these OSDs; all '
-                'else stays as it was set.',
+                'Only sizes change, to values derived from the published goals for these OSDs; all '
+                'other options stay.',
                 'ceph rocksdb-tuner profile derive',
             )
-            whys = tuple(_why(goals[name]) for name in _TOLD)
+            whys = tuple(_why(goals[name]) for name in _EXPLAINED)
             return Target(text, recognize(text, case.release), (why, *whys))
     return None
 
@@ -202,14 +201,14 @@ def _why(choice: Choice) -> Reason:
 
 
 def _derived(case: Case, found: Target) -> Optional[Target]:
-    """What the published goals lead to; None where that may not be applied."""
+    """Options derived from the published goals; None if not safe to apply."""
     derived = derive(case.situation)
     compressed = _to_be_compressed(case, found)
     text = _with_compression(parse(derived.options)) if compressed else derived.options
     if safe_to_apply(text, case.release.rocksdb_version):
         return None
     choices = {choice.option: choice for choice in derived.choices}
-    whys = tuple(_why(choices[name]) for name in _TOLD)
+    whys = tuple(_why(choices[name]) for name in _EXPLAINED)
     name = found.profile.title if found.profile else 'The published set'
     why = Reason(
         f'{name} would not fit these OSDs, so an option set derived from the same goals is '
@@ -220,7 +219,7 @@ def _derived(case: Case, found: Target) -> Optional[Target]:
 
 
 def _to_be_compressed(case: Case, found: Target) -> bool:
-    """Where metadata would grow without, or find no room."""
+    """Whether metadata would grow or run out of space without compression."""
     if case.db_space_short is not None:
         return True
     compressions = [
@@ -228,7 +227,6 @@ def _to_be_compressed(case: Case, found: Target) -> bool:
         for text in (found.options, case.running)
     ]
     if few_cores(case.cohort.group.cores):
-        # The work that can be left out.
         return False
     return compressions[0] == LZ4 or compressions[1] != NO_COMPRESSION
 
@@ -239,7 +237,7 @@ def _with_compression(options: OptionSet) -> str:
 
 
 def only_compressed(case: Case) -> Optional[Target]:
-    """What runs with LZ4 and nothing else changed; None where that may not be applied."""
+    """The running options with LZ4 as the only change; None if not safe to apply."""
     try:
         text = _with_compression(parse(case.running))
     except OptionSyntaxError:
@@ -259,7 +257,7 @@ _ONLY_COMPRESSED = Reason(
 
 
 def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
-    """What runs, with each option that is warned of as the release has it; None: no way."""
+    """The running options with the release's values for options with a warning; None if unsafe."""
     names = [o.option for o in objections if o.option is not None]
     if len(names) < len(objections):
         return None
@@ -283,9 +281,9 @@ def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
 def best_profile(
     workload_class: WorkloadClass, release: KnownRelease
 ) -> tuple[Optional[Profile], float]:
-    """The published set that suits best; (None, 0.0) where none does."""
+    """The most suitable published profile; (None, 0.0) if there is none."""
     scored = [(score(p, workload_class, release), p) for p in profiles()]
-    # max() keeps the first of equals: the catalogue lists the best-tested one first.
+    # max() keeps the first of equals: the catalogue lists the best-tested profile first.
     best_score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     return (best, best_score) if best_score > 0 else (None, 0.0)
 
@@ -293,7 +291,7 @@ def best_profile(
 def score(
     profile: Optional[Profile], workload_class: WorkloadClass, release: KnownRelease
 ) -> float:
-    """How well a published set suits, to compare published sets only: 0 says nothing."""
+    """Suitability of a published profile; 0 if unknown."""
     if profile is None:
         return 0.0
     suitability = suits(profile, workload_class, release)

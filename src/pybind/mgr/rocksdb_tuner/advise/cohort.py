@@ -1,4 +1,4 @@
-"""Which OSDs of a group one change can reach, or why none of them may be changed. Pure."""
+"""OSDs of a group that one change can reach, or why none can be changed. Pure."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .records import GroupFacts, OsdFacts, OsdOptions
 
 @dataclass(frozen=True)
 class Cohort:
-    """The OSDs of a group that one change can reach, and what they have in common."""
+    """OSDs of a group that one change can reach, with their common properties."""
 
     group: GroupFacts
     osds: tuple[OsdFacts, ...]
     release: KnownRelease
     running: str
-    #: The config store's entries that decide for these OSDs: one for all, or each its own.
+    #: The config store entries in force for these OSDs: a common one, or one per OSD.
     deciding_entries: tuple[str, ...]
-    #: True if an entry for all OSDs of the cluster reaches these OSDs and no other.
+    #: True if these are all OSDs of the cluster.
     is_everything: bool
     orchestrated: bool
-    #: Said beside any advice: OSDs that were left out, and why.
+    #: OSDs that were left out, and why.
     remarks: tuple[str, ...]
-    #: How what was recommended before would be done.
+    #: Steps of the displayed recommendations.
     shown_steps: ShownSteps
-    #: Each of the entries is of a single OSD, and nothing else decides for it.
+    #: Each entry is for a single OSD and is its only entry.
     own_entries: bool = False
-    #: The entries are of the annex, and this is what they hold; None: they are of the string.
+    #: Value of the annex if the entries are for the annex; None: for the option string.
     annex: Optional[str] = None
 
 
@@ -43,16 +43,13 @@ def group_cohort(
     orchestrated: bool,
     shown_steps: ShownSteps,
 ) -> Union[Cohort, str]:
-    """The part of a group that may be advised on, or the reason why none of it may."""
+    """The OSDs of a group that a change can reach, or the reason why there are none."""
     known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
     if not known:
         return 'No OSD of the group is up with known options.'
     releases = {release_of_osd(o.info) for o, _ in known}
     if None in releases:
-        return (
-            'The release of at least one OSD is unknown to this module: it measures, but '
-            'recommends nothing.'
-        )
+        return 'The release of at least one OSD is unknown to this module: no recommendations.'
     if len(releases) > 1:
         names = ', '.join(sorted({o.info.version or '?' for o, _ in known}))
         return f'The OSDs run different releases ({names}): finish the upgrade first.'
@@ -70,8 +67,11 @@ def group_cohort(
     remarks = tuple(
         text
         for ids, text in (
-            (overruled, 'ceph.conf, the environment or the command line decides for {}.'),
-            (shadowed, 'Their own entries decide for {}.'),
+            (
+                overruled,
+                'ceph.conf, the environment or the command line overrides the config store for {}.',
+            ),
+            (shadowed, 'Entries for single OSDs apply to {}.'),
         )
         if ids
         for text in [text.format(name_osds(ids))]
@@ -97,20 +97,20 @@ def group_cohort(
 
 
 def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
-    """Why these OSDs cannot be advised on together; None if they can."""
+    """Why these OSDs cannot share a recommendation; None if they can."""
     annexed = [o.osd_id for o in options if o.annex]
     if annexed:
         return _annex_is_set(annexed)
-    untold = [o.osd_id for o in options if o.next_start is None]
-    if untold:
-        return f'What {name_osds(untold)} would run after a restart is unknown.'
+    unknown = [o.osd_id for o in options if o.next_start is None]
+    if unknown:
+        return f'What {name_osds(unknown)} would run after a restart is unknown.'
     pending = [o.osd_id for o in options if o.pending_restart]
     if pending:
         return (
             f'{name_osds(pending)}: the configured options take effect only after a restart, so '
-            'what is measured now does not apply to them.'
+            'current measurements do not apply to them.'
         )
-    # By an entry that changes nothing now, or nothing at all.
+    # Entries without a current effect.
     annexed = [o.osd_id for o in options if o.annex_who]
     if annexed:
         return _annex_is_set(annexed)
@@ -129,7 +129,7 @@ def _annex_is_set(osd_ids: Sequence[int]) -> str:
 def own_entry_cohorts(
     group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
 ) -> tuple[Cohort, ...]:
-    """The OSDs of a group that nothing but an entry of their own decides for, by what they run."""
+    """OSDs of a group whose only entry is their own, by running options."""
     alike: dict[tuple[KnownRelease, str], list[OsdFacts]] = {}
     for osd in group.osds:
         release, options = release_of_osd(osd.info), osd.options
@@ -158,9 +158,9 @@ def own_entry_cohorts(
 def redundant_annex_cohorts(
     group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
 ) -> tuple[Cohort, ...]:
-    """The OSDs of a group that would run the same without their annex, by the entry that sets it.
+    """OSDs of a group with a redundant annex, by the entry that sets it.
 
-    Entries of single OSDs that hold the same make one cohort.
+    Entries of single OSDs with the same value form one cohort.
     """
     alike: dict[tuple[KnownRelease, str, str, Optional[str]], list[OsdFacts]] = {}
     for osd in group.osds:

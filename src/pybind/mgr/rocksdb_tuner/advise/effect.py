@@ -1,4 +1,4 @@
-"""What the model predicts of a change of the options. Pure."""
+"""Model predictions for a change of options. Pure."""
 
 from __future__ import annotations
 
@@ -31,37 +31,36 @@ _BASIS = (
 
 @dataclass(frozen=True)
 class Change:
-    """Write amplification under the options that run, and under others."""
+    """Write amplification before and after a change of options."""
 
     before: Estimate
     after: Estimate
-    #: After over before; closer than the ends of both: what is wrong of both falls out.
+    #: After over before; narrower than the two intervals, since common errors cancel out.
     ratio: Estimate
 
     @property
     def is_worse(self) -> bool:
-        """Beyond what the interval leaves open."""
+        """Whether the whole interval is worse."""
         return self.ratio.low > 1.0
 
     @property
     def is_better(self) -> bool:
-        """Beyond what the interval leaves open."""
+        """Whether the whole interval is better."""
         return self.ratio.high < 1.0
 
 
 def predicted_write_amplification(
     options_from: str, options_to: str, situation: Situation
 ) -> Optional[Change]:
-    """Before and after, with the data that there is.
+    """Write amplification before and after, for the present data.
 
-    None where the workload was not measured, the size of the database is not known (what the model
-    assumes then differs between two option sets), or there is no model of one of them.
+    None if the workload has no model, the database size is unknown (the model's assumption would
+    differ between two option strings), or either option string cannot be modeled.
     """
     data_bytes = situation.load.data_bytes
     if data_bytes is None:
         return None
-    # What is written now is no part of it, and 0.5% of the data is nothing to the model: with that
-    # left out, what was answered at the tick before mostly holds.
+    # Normalized for the cache: the write rate has no effect, nor have 0.5% of the data.
     load = replace(situation.load, wal_bytes_per_s=None, data_bytes=float(f'{data_bytes:.3g}'))
     return _remembered(options_from, options_to, replace(situation, load=load))
 
@@ -77,7 +76,7 @@ def _remembered(options_from: str, options_to: str, situation: Situation) -> Opt
             for other in (situation, *_ends(situation))
         ]
     except ValueError:
-        # Of a workload that was not measured, or a string that is refused or makes no levels.
+        # A workload without a model, or a string that is invalid or has no levels.
         return None
     quantity = calibration().quantities['write_amplification_change']
     ratios = [after.value / before.value for before, after in pairs]
@@ -97,7 +96,7 @@ def _written(options: str, situation: Situation) -> Estimate:
 
 
 def _ends(situation: Situation) -> tuple[Situation, ...]:
-    """The same with as few and as many objects written to as what was measured leaves open."""
+    """The situation at both ends of the interval of written objects."""
     held = situation.working_set.fitted if situation.working_set else None
     if held is None:
         return ()
@@ -108,7 +107,7 @@ def _ends(situation: Situation) -> tuple[Situation, ...]:
 
 
 def kv_sync_reason(ratio: Estimate) -> Reason:
-    """What inserts into memtables cost the kv_sync thread, before and after."""
+    """Change of the kv_sync thread's time for memtable inserts."""
     return Reason(
         'The model predicts that the kv_sync thread takes '
         f'{_percent(ratio.value - 1)} time for a write ({_signed(ratio.low - 1)} to '
@@ -118,7 +117,7 @@ def kv_sync_reason(ratio: Estimate) -> Reason:
 
 
 def kv_sync_prediction(ratio: Estimate) -> Prediction:
-    """The same in percent; the thread is as much less busy with the same writes."""
+    """The same as a prediction: the thread's load changes by as much for the same writes."""
     return Prediction(
         metric='kv_sync thread time per write',
         signal='kv_sync_busy',
@@ -133,7 +132,7 @@ def kv_sync_prediction(ratio: Estimate) -> Prediction:
 
 
 def space_prediction(ratio: Estimate) -> Prediction:
-    """Of what RocksDB takes once compactions have written anew what is there."""
+    """Change of RocksDB's space once compactions have rewritten all data."""
     return Prediction(
         metric='space taken by RocksDB',
         signal='db_used_bytes',
@@ -141,7 +140,7 @@ def space_prediction(ratio: Estimate) -> Prediction:
         low_percent=(ratio.low - 1) * 100,
         high_percent=(ratio.high - 1) * 100,
         basis=(
-            'The model of the tree ("ceph rocksdb-tuner model"), of the data that there is once '
+            'The model of the tree ("ceph rocksdb-tuner model"), for the present data once '
             'compactions have rewritten all of it.'
         ),
     )
@@ -156,7 +155,7 @@ def _signed(change: float) -> str:
 
 
 def reason_of(change: Change) -> Reason:
-    """A difference that the interval does not bear out is said to be none."""
+    """The predicted change, marked as none if the interval includes 1."""
     alike = not change.is_worse and not change.is_better
     return Reason(
         f'The model predicts a {_METRIC} of {_words(change.after)} instead of '
@@ -170,7 +169,6 @@ def _words(estimate: Estimate) -> str:
 
 
 def prediction_of(change: Change) -> Prediction:
-    """The change in percent."""
     return Prediction(
         metric=_METRIC,
         signal='db_write_amp',

@@ -1,4 +1,4 @@
-"""Advice on entries of single OSDs, and on annexes. Pure."""
+"""Recommendations for entries of single OSDs and for annexes. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .strings import recognize
 def own_entries_advice(
     group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
 ) -> tuple[Recommendation, ...]:
-    """Advice on entries of single OSDs, in one recommendation for all that run the same."""
+    """Recommendations for entries of single OSDs, one per running option string."""
     return tuple(
         advice
         for cohort in own_entry_cohorts(group, orchestrated=orchestrated, shown_steps=shown_steps)
@@ -37,12 +37,12 @@ def annex_advice(
     orchestrated: bool,
     shown_steps: ShownSteps,
 ) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
-    """Annexes that changed something in an earlier release and change nothing in this one.
+    """Recommend to remove annexes that equal the default of this release.
 
-    Beside them, in words, what an operator has to see to before such an entry can go.
+    Also returns remarks on annexes that need manual removal.
     """
     found: list[Recommendation] = []
-    told: list[str] = []
+    remarks: list[str] = []
     for cohort in redundant_annex_cohorts(
         group, orchestrated=orchestrated, shown_steps=shown_steps
     ):
@@ -51,7 +51,7 @@ def annex_advice(
         who = cohort.deciding_entries[0]
         others = [] if cohort.own_entries else others_it_decides_for(who, cohort, all_osds)
         if others:
-            told.append(by_hand(who, ANNEX, reason, others))
+            remarks.append(by_hand(who, ANNEX, reason, others))
             continue
         found.append(
             recommendation(
@@ -66,7 +66,7 @@ def annex_advice(
                 annex=cohort.annex,
             )
         )
-    return tuple(found), tuple(told)
+    return tuple(found), tuple(remarks)
 
 
 def _own_entry_advice(case: Case) -> Optional[Recommendation]:

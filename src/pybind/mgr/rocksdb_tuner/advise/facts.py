@@ -1,4 +1,4 @@
-"""Facts to advise on, put together from what the cluster and the config store say. Pure."""
+"""Facts for recommendations, from the cluster map and the config store. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..workload.records import Workload
 from .records import GroupFacts, OsdFacts, OsdOptions, Setting
 from .strings import check, recognize, same_meaning
 
-#: Options that conditions are about beside the strings. Read as each column family is opened.
+#: Options checked by conditions, beside the option strings. Read when a column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
-#: Takes effect at once.
+#: Takes effect at runtime.
 BUFFERED_IO = 'bluefs_buffered_io'
-#: Whether iterators over omap end with their object; takes effect at once.
+#: Bounds omap iterators by their object; takes effect at runtime.
 ITERATOR_BOUNDS = 'osd_rocksdb_iterator_bounds_enabled'
-#: Read when an OSD starts.
+#: Read at OSD startup.
 COMPACT_ON_START = 'osd_compact_on_start'
-#: How BlueFS chooses the device of a file; read when an OSD starts.
+#: BlueFS's policy for the device of a file; read at OSD startup.
 SELECTION_POLICY = 'bluestore_volume_selection_policy'
 RESERVED_FACTOR = 'bluestore_volume_selection_reserved_factor'
 RESERVED = 'bluestore_volume_selection_reserved'
@@ -40,7 +40,7 @@ WATCHED_IF_SET = (
 )
 
 
-# Asked for every OSD at every tick, about a handful of versions.
+# Called for every OSD at every tick, with a handful of versions.
 _release_of = lru_cache(maxsize=64)(release_of)
 
 
@@ -51,10 +51,9 @@ def release_of_osd(osd: OsdInfo) -> Optional[KnownRelease]:
 def osd_options(
     osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
 ) -> OsdOptions:
-    """What ``osd`` runs and what it would run next.
+    """The options that ``osd`` runs, and those after its next restart.
 
-    ``entries`` are the config store's for OPTION and ANNEX, ``running`` what the OSD reported
-    for both.
+    ``entries``: config store entries of OPTION and ANNEX. ``running``: the OSD's report of both.
     """
     release = release_of_osd(osd)
     main, annex = running[OPTION], running[ANNEX]
@@ -85,8 +84,8 @@ def _own_entry_only(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
     of_main = [entry for entry in entries if entry.name == OPTION]
     own = [entry for entry in of_main if is_own_entry(entry.who)]
     try:
-        beneath = deciding_entry((e for e in of_main if e not in own), osd)
-        return beneath is None and deciding_entry(own, osd) is not None
+        fallback = deciding_entry((e for e in of_main if e not in own), osd)
+        return fallback is None and deciding_entry(own, osd) is not None
     except UnknownMaskError:
         return False
 
@@ -97,21 +96,21 @@ def _annex_by_entry_only(
     of_annex = [entry for entry in entries if entry.name == ANNEX]
     try:
         deciding = deciding_entry(of_annex, osd)
-        beneath = deciding_entry((e for e in of_annex if e is not deciding), osd)
+        fallback = deciding_entry((e for e in of_annex if e is not deciding), osd)
     except UnknownMaskError:
         return False
     return (
         deciding is not None
-        and beneath is None
+        and fallback is None
         and not annex.beats_config_store
         and deciding.value == annex.value
     )
 
 
 def redundant_annex(osd: OsdFacts) -> bool:
-    """Whether this OSD starts with the default of its release with its annex, and without it.
+    """Whether this OSD starts with its release's default, with and without its annex.
 
-    A string that somebody set is not looked at: what an annex is beside it for is for them to know.
+    False if an option string is set, since the annex may belong to it.
     """
     options, release = osd.options, release_of_osd(osd.info)
     if options is None or release is None or not options.annex_by_entry_only:
@@ -119,7 +118,7 @@ def redundant_annex(osd: OsdFacts) -> bool:
     if options.overruled or options.deciding_who is not None or options.next_start is None:
         return False
     default, version = release.default_options, release.rocksdb_version
-    # Of what cannot be judged nobody knows that it changes nothing.
+    # Options that cannot be checked may have an effect.
     return bool(check(options.running, version).accepted) and all(
         same_meaning(text, default, version) for text in (options.running, options.next_start)
     )
@@ -145,7 +144,7 @@ def _next_start(
     if deciding:
         return in_force(deciding.value, next_annex), deciding.who, annex_who
     if main.source == 'default':
-        # The OSD's own default; the monitor's may be another release's.
+        # The OSD's own default; the monitor may run another release.
         return in_force(main.value, next_annex), None, annex_who
     default = in_force(release.default_options, next_annex) if release else None
     return default, None, annex_who
@@ -154,14 +153,14 @@ def _next_start(
 def settings_in_force(
     osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
 ) -> Mapping[str, Setting]:
-    """The options of WATCHED_IF_SET that somebody set for ``osd``, by name."""
+    """The options of WATCHED_IF_SET that are set for ``osd``, by name."""
     found = {}
     for name in WATCHED_IF_SET:
         shown = running.get(name)
         if shown is not None and shown.beats_config_store:
             found[name] = Setting(shown.value, None)
             continue
-        # The report is of the start of the process; entries that came or went since are known.
+        # The OSD reports its values at startup; later changes are in the entries.
         entry = entry_in_force((e for e in entries if e.name == name), osd)
         if entry is not None:
             found[name] = Setting(entry.value, entry.who)
@@ -169,17 +168,17 @@ def settings_in_force(
 
 
 def write_iops(osds: Iterable[OsdFacts]) -> Mapping[int, Optional[float]]:
-    """Client writes a second by OSD id; None where they are not known."""
+    """Client writes per second by OSD id; None: unknown."""
     return {o.info.osd_id: o.signals.write_iops if o.signals else None for o in osds}
 
 
 def places(osds: Iterable[OsdFacts]) -> tuple[tuple[int, Place], ...]:
-    """Where each OSD is, with its id."""
+    """Id and place of each OSD."""
     return tuple((o.info.osd_id, o.info.place) for o in osds)
 
 
 def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:
-    """OSDs by device class, in the class's order; an OSD without a class is in no group."""
+    """OSDs by device class, sorted; an OSD without a class is in no group."""
     members: dict[str, list[OsdFacts]] = {}
     for osd in osds:
         if osd.info.device_class:

@@ -1,9 +1,8 @@
-"""Which resource bounds the clients of a group of OSDs. Pure.
+"""The resource that limits the clients of a group of OSDs. Pure.
 
-Of what is measured anyway: how busy the kv_sync threads are, what is on which device, memory, how
-long writes wait for the OSD's own threads, and where RocksDB's own statistics are on, its stalls.
-The network is not measured, so it is never concluded. What is not known is `Resource.UNKNOWN`,
-never "none".
+The inputs are the load of the kv_sync threads, device usage, memory, the time that writes wait for
+the OSD's own threads, and write stalls if RocksDB's statistics are enabled. The network is not
+measured, so it is never the result. An unknown limit is `Resource.UNKNOWN`, never "none".
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95
 
 
-class _Seen(NamedTuple):
-    """The largest of each share over the OSDs of a group; None where nothing was measured."""
+class _GroupUsage(NamedTuple):
+    """Maximum or median over the OSDs of a group; None: not measured."""
 
     window_s: float
     osds_with_db: int
@@ -54,17 +53,17 @@ class _Seen(NamedTuple):
 
 
 def with_limit(group: GroupFacts) -> GroupFacts:
-    """``group`` with what bounds its clients."""
+    """``group`` with the limit of its clients."""
     return replace(group, limit=limit_of(group))
 
 
 def limit_of_osd(osd: OsdFacts) -> Limit:
-    """What bounds the clients of one OSD under its own workload."""
+    """The limit of one OSD's clients under its own workload."""
     return limit_of(GroupFacts(osd.info.device_class or '', osd.workload, (osd,)))
 
 
 def kv_sync_busy(group: GroupFacts) -> Optional[Evidence]:
-    """Under the group's workload, which may be of earlier; None: not measured."""
+    """Load of the kv_sync threads under the group's workload; None: not measured."""
     return measured(_with_pressure(group), KV_SYNC_BUSY)
 
 
@@ -80,7 +79,7 @@ def _with_pressure(group: GroupFacts) -> Optional[Workload]:
 
 
 def limit_of(group: GroupFacts) -> Limit:
-    """What bounds the clients of ``group`` under its workload."""
+    """The limit of the clients of ``group`` under its workload."""
     if group.workload is None or group.workload.workload_class in _NOT_CLIENTS:
         return UNKNOWN_LIMIT
     if group.workload.workload_class is WorkloadClass.IDLE:
@@ -88,25 +87,25 @@ def limit_of(group: GroupFacts) -> Limit:
     limits = limit_thresholds()
     workload = _with_pressure(group)
     busy, round_ms = measured(workload, KV_SYNC_BUSY), measured(workload, KV_SYNC_MS)
-    seen = _seen(group.osds)
+    usage = _group_usage(group.osds)
     return (
-        _of_spillover(seen, limits)
-        or _of_stalls(seen, limits)
-        or _of_cores(group, workload, busy, limits)
-        or _of_kv_sync(group, busy, round_ms, limits)
-        or _of_memory(seen, limits)
-        or _of_space(seen, limits)
-        or _of_data(group.workload, seen, limits)
-        or _of_nothing(workload, busy, limits)
+        _spillover(usage, limits)
+        or _stalls(usage, limits)
+        or _cores(group, workload, busy, limits)
+        or _kv_sync(group, busy, round_ms, limits)
+        or _memory(usage, limits)
+        or _space(usage, limits)
+        or _data_device(group.workload, usage, limits)
+        or _no_limit(workload, busy, limits)
     )
 
 
-def _seen(osds: Sequence[OsdFacts]) -> _Seen:
+def _group_usage(osds: Sequence[OsdFacts]) -> _GroupUsage:
     with_db = [osd for osd in osds if osd.info.dedicated_db and osd.signals is not None]
     with_wal = [osd for osd in osds if osd.info.dedicated_wal and osd.signals is not None]
-    looks = [osd.details for osd in osds if osd.details is not None]
+    details = [osd.details for osd in osds if osd.details is not None]
     stalls = [osd.rocksdb_times.stall_share for osd in osds if osd.rocksdb_times is not None]
-    return _Seen(
+    return _GroupUsage(
         window_s=next((o.signals.window_s or 0.0 for o in osds if o.signals is not None), 0.0),
         osds_with_db=len(with_db),
         spilled=sum(_spilled_to_disk(osd) for osd in with_db),
@@ -114,12 +113,12 @@ def _seen(osds: Sequence[OsdFacts]) -> _Seen:
         wal_fill=_largest(_wal_fill(osd.signals) for osd in with_wal),
         stalled=_largest(stalls),
         memory_over_target=_median(
-            _share(look.memory_mapped_bytes, look.memory_target_bytes) for look in looks
+            _share(d.memory_mapped_bytes, d.memory_target_bytes) for d in details
         ),
         data_write_share=_median(
-            _share(look.latency.data_write_ms, look.latency.client_op_ms)
-            for look in looks
-            if look.latency is not None
+            _share(d.latency.data_write_ms, d.latency.client_op_ms)
+            for d in details
+            if d.latency is not None
         ),
     )
 
@@ -134,7 +133,7 @@ def _spilled_to_disk(osd: OsdFacts) -> bool:
 
 
 def _db_fill(signals: Optional[Signals]) -> Optional[float]:
-    """With what spilled over: once a level lies elsewhere the device has room, RocksDB has not."""
+    """DB usage including spillover, which leaves free space on the device but none for RocksDB."""
     if signals is None or signals.db_used_bytes is None:
         return None
     return _share(signals.db_used_bytes + (signals.slow_used_bytes or 0), signals.db_total_bytes)
@@ -157,48 +156,52 @@ def _median(values: Iterable[Optional[float]]) -> Optional[float]:
     return known[len(known) // 2] if known else None
 
 
-def _of_spillover(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
-    if not seen.spilled or seen.spilled < limits.spilled_share * seen.osds_with_db:
+def _spillover(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
+    if not usage.spilled or usage.spilled < limits.spilled_share * usage.osds_with_db:
         return None
-    share = seen.spilled / seen.osds_with_db
+    share = usage.spilled / usage.osds_with_db
     text = '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.'
     return Limit(
         Resource.DB_SPACE,
         0.8,
-        (Evidence('slow_used_bytes', share, 'share of OSDs', seen.window_s, text, (100 * share,)),),
+        (
+            Evidence(
+                'slow_used_bytes', share, 'share of OSDs', usage.window_s, text, (100 * share,)
+            ),
+        ),
     )
 
 
-def _of_stalls(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
-    if seen.stalled is None or seen.stalled < limits.stall_share:
+def _stalls(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
+    if usage.stalled is None or usage.stalled < limits.stall_share:
         return None
     text = 'RocksDB stalls writes for {:.0f}% of the time.'
     evidence = Evidence(
-        'stall_share', seen.stalled, 'ratio', seen.window_s, text, (100 * seen.stalled,)
+        'stall_share', usage.stalled, 'ratio', usage.window_s, text, (100 * usage.stalled,)
     )
     return Limit(Resource.DB_DEVICE, 0.7, (evidence,))
 
 
-def _of_cores(
+def _cores(
     group: GroupFacts,
     workload: Optional[Workload],
     busy: Optional[Evidence],
     limits: LimitThresholds,
 ) -> Optional[Limit]:
-    """A kv_sync thread that waits for a core looks busy, and its commits look slow."""
+    """A kv_sync thread that waits for a core appears busy with slow commits."""
     threads = measured(workload, THREAD_SHARE)
     if threads is None or busy is None or busy.value < limits.kv_sync_idle:
         return None
     if common_storage(group.osds) is Storage.HDD:
-        # Preparing a write may read from the disk.
+        # Write preparation may read from the disk.
         return None
     if measured(workload, ONODE_MISSES) is not None:
-        # Reading onodes would explain it as well.
+        # Onode reads are another possible cause.
         return UNKNOWN_LIMIT
     return Limit(Resource.CORES, 0.6, (threads, busy))
 
 
-def _of_kv_sync(
+def _kv_sync(
     group: GroupFacts,
     busy: Optional[Evidence],
     round_ms: Optional[Evidence],
@@ -216,52 +219,54 @@ def _of_kv_sync(
     return Limit(Resource.KV_SYNC, round(confidence, 3), evidence)
 
 
-def _of_memory(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
-    over = seen.memory_over_target
+def _memory(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
+    over = usage.memory_over_target
     if over is None or over < limits.memory_over_target:
         return None
     text = 'Half of the OSDs have mapped {:.2f} times their osd_memory_target, or more.'
-    evidence = Evidence('memory_mapped_bytes', over, 'ratio', seen.window_s, text, (over,))
+    evidence = Evidence('memory_mapped_bytes', over, 'ratio', usage.window_s, text, (over,))
     return Limit(Resource.MEMORY, 0.6, (evidence,))
 
 
-def _of_space(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
+def _space(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
     for resource, signal, fill, least, text in (
         (
             Resource.DB_SPACE,
             'db_used_bytes',
-            seen.db_fill,
+            usage.db_fill,
             limits.db_full_share,
             'The fullest DB device is {:.0f}% full.'
-            if seen.db_fill is None or seen.db_fill <= 1
+            if usage.db_fill is None or usage.db_fill <= 1
             else 'RocksDB takes up to {:.0f}% of its DB device.',
         ),
         (
             Resource.WAL_SPACE,
             'wal_used_bytes',
-            seen.wal_fill,
+            usage.wal_fill,
             limits.wal_full_share,
             'The fullest WAL device is {:.0f}% full.',
         ),
     ):
         if fill is not None and fill >= least:
-            evidence = Evidence(signal, fill, 'ratio', seen.window_s, text, (100 * fill,))
+            evidence = Evidence(signal, fill, 'ratio', usage.window_s, text, (100 * fill,))
             return Limit(resource, 0.6, (evidence,))
     return None
 
 
-def _of_data(workload: Workload, seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
-    share = seen.data_write_share
+def _data_device(
+    workload: Workload, usage: _GroupUsage, limits: LimitThresholds
+) -> Optional[Limit]:
+    share = usage.data_write_share
     if workload.workload_class is not WorkloadClass.LARGE_WRITE or share is None:
         return None
     if share < limits.data_write_share:
         return None
     text = 'The data device takes {:.0f}% of the time of a write.'
-    evidence = Evidence('data_write_ms', share, 'ratio', seen.window_s, text, (100 * share,))
+    evidence = Evidence('data_write_ms', share, 'ratio', usage.window_s, text, (100 * share,))
     return Limit(Resource.DATA_DEVICE, 0.7, (evidence,))
 
 
-def _of_nothing(
+def _no_limit(
     workload: Optional[Workload], busy: Optional[Evidence], limits: LimitThresholds
 ) -> Limit:
     if busy is None or busy.value >= limits.kv_sync_idle:

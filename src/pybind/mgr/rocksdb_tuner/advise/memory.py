@@ -1,4 +1,4 @@
-"""The last client workload of each group: advice must not vanish with the evening's load."""
+"""The last client workload of each group, so that recommendations outlast the load."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from .no_change import NO_ADVICE_FOR
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
 
 
-#: Work that lasted no longer than this is no reason to restart OSDs: a gateway that starts looks
-#: like bucket index work for half a minute.
+#: A shorter workload is no reason to restart OSDs: the startup of a gateway looks like bucket index
+#: work for half a minute.
 LASTING_S = 30.0
 
 
 class WorkloadMemory:
-    """Remembers, per device class, the last workload that could be a reason for advice.
+    """Keeps the last workload per device class that can be a reason for a recommendation.
 
-    A group that is idle, recovers or only reads keeps it for a time: option sets are about
-    writes. Work that has just begun is no reason yet. How busy the kv_sync threads were is
-    remembered of the busiest time: the end of a load says nothing of what bounded its clients.
-    Nothing outlives the manager: after a failover it is measured again.
+    A group keeps it for a time while it is idle, recovers or only reads, since options matter for
+    writes. A workload has to last before it counts. The load of the kv_sync threads is kept from
+    the busiest time, since the end of a load does not show what limited the clients. Nothing is
+    stored: after a failover the workload is measured again.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, Workload]] = {}
-        #: Who writes, or what is going on, and since when without interruption.
+        #: Start and class of the current workload.
         self._present: dict[str, tuple[float, WorkloadClass]] = {}
-        #: When they were busiest with the work of one kind of clients, and how busy.
+        #: Time, workload class and evidence of the busiest kv_sync threads.
         self._busiest: dict[str, tuple[float, WorkloadClass, tuple[Evidence, ...]]] = {}
 
     def recall(
         self, recognition: Recognition, now_s: float, memory_s: float
     ) -> Mapping[str, Workload]:
-        """The workload to advise on, by device class. Times are seconds of one clock."""
+        """The workload for recommendations by device class. Times are seconds of one clock."""
         return {
-            device_class: self._advised_on(device_class, workload, now_s, memory_s)
+            device_class: self._recall(device_class, workload, now_s, memory_s)
             for device_class, workload in recognition.per_group.items()
         }
 
-    def _advised_on(
+    def _recall(
         self, device_class: str, workload: Workload, now_s: float, memory_s: float
     ) -> Workload:
         who = _who(workload)
@@ -60,7 +60,7 @@ class WorkloadMemory:
                 workload = self._at_its_busiest(device_class, who, workload, now_s, memory_s)
                 self._last[device_class] = (now_s, workload)
                 return workload
-            # Work that ends, or is doubted for a moment, is what it was until another one lasts.
+            # A workload that ends or briefly loses confidence stays until another one lasts.
             if remembered is None or _who(remembered[1]) is not who:
                 return workload
         if remembered and (writes or who in _NO_WRITES) and now_s - remembered[0] <= memory_s:

@@ -1,4 +1,4 @@
-"""How OSDs are named in a sentence."""
+"""OSD names in texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def name_osds(osd_ids: Iterable[int], limit: int = 8) -> str:
-    """ "osd.1, osd.2 and 30 more": never a line of a thousand names."""
+    """ "osd.1, osd.2 and 30 more": at most ``limit`` names."""
     ids = sorted(osd_ids)
     names = ', '.join(f'osd.{i}' for i in ids[:limit])
     return names if len(ids) <= limit else f'{names} and {len(ids) - limit} more'

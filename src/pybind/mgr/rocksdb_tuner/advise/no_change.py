@@ -1,4 +1,4 @@
-"""Why nothing should change, in words. Pure."""
+"""Texts for "nothing to change". Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .records import Limit, Resource
 from .strings import recognize
 from .weighing import RESOURCES, Weighing
 
-#: Workloads that are no client's work, or no clear one: no reason to change anything for them,
-#: unless it is known who writes in them.
+#: Workloads without clear client work, which are no reason for a change unless their kind of writes
+#: is known.
 NO_ADVICE_FOR = frozenset(
     {
         WorkloadClass.IDLE,
@@ -36,7 +36,7 @@ def beyond_rocksdb(limit: Limit) -> str:
 
 
 def none_gains(weighed: Weighing) -> str:
-    """The best of the candidates, and by how much it falls short."""
+    """The best candidate and its shortfall."""
     what = RESOURCES[weighed.resource]
     text = (
         f'Nothing to change: of {len(weighed.weighed) - 1} option sets considered, none is '
@@ -45,14 +45,14 @@ def none_gains(weighed: Weighing) -> str:
     )
     best = weighed.best
     if best is None:
-        return f'{text} No fitting one lowers it at all.'
+        return f'{text} No candidate that fits lowers it at all.'
     return f'{text} The best is {best.candidate.name}: {best.short}'
 
 
-def why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
-    """Nothing speaks against what runs: in words, with what would have to be so."""
+def why_nothing(case: Case, custom_profiles: Sequence[Profile]) -> str:
+    """Why there is no objection to the running options."""
     workload = case.cohort.group.workload
-    title = _title(case, own_profiles)
+    title = _title(case, custom_profiles)
     writer = writer_of(workload)
     if writer is None:
         if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
@@ -75,22 +75,22 @@ def why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
     if small_writes and has_large_memtables(effective):
         if case.busy is None:
             return (
-                'Nothing to change yet: how busy the kv_sync threads are is not known, and '
-                'smaller memtables have no other benefit.'
+                'Nothing to change yet: the load of the kv_sync threads is unknown, and smaller '
+                'memtables have no other benefit.'
             )
         return (
             f'Nothing to change: the kv_sync threads are {case.busy.value:.0%} busy, and smaller '
             'memtables have no other benefit. From '
-            f'{limit_thresholds().kv_sync_idle:.0%} on clients would notice.'
+            f'{limit_thresholds().kv_sync_idle:.0%} on, clients would notice.'
         )
     return _no_better(case, title, name)
 
 
-def _title(case: Case, own_profiles: Sequence[Profile]) -> str:
+def _title(case: Case, custom_profiles: Sequence[Profile]) -> str:
     known = recognize(case.running, case.release)
     if known is not None:
         return known.title
-    for own in own_profiles:
+    for own in custom_profiles:
         if case.alike(own.options, case.running):
             return f'the custom profile {own.name}'
     return 'the running option string'

@@ -1,7 +1,7 @@
-"""What speaks against an option string, each objection by its name. Pure.
+"""Named objections to option strings. Pure.
 
-Nothing is removed or replaced without one of these against what runs. That nobody published a
-string, or that another one has a better reputation, is none.
+The running options are removed or replaced only because of an objection. An unpublished string, or
+one with a lower suitability, is no objection.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = [
 ]
 
 _MIB = 1 << 20
-#: From this size on memtables were published to cost small writes what smaller ones gain: 64 MiB
-#: was slower than each smaller size, by what the charts show of 32 MiB not by much.
-_DEAR_MEMTABLE_BYTES = 64 * _MIB
+#: Memtables of this size slow down small writes: in the published charts 64 MiB is slower than all
+#: smaller sizes, although not much slower than 32 MiB.
+_LARGE_MEMTABLE_BYTES = 64 * _MIB
 METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
 _DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
 _LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
-#: Warnings of what is odd in a string, or beside it, and does no harm to an OSD that runs it.
+#: Warnings about oddities that do not harm a running OSD.
 _HARMLESS = frozenset(
     {
         'cache-autotune-off',
@@ -58,31 +58,32 @@ _HARMLESS = frozenset(
 )
 
 
-#: Warnings that depend on the devices and the memory of an OSD.
+#: Warnings that depend on the devices and memory of an OSD.
 _OF_HARDWARE = frozenset({'levels-beyond-device', 'memtables-beyond-memory', 'wal-beyond-device'})
 
-#: Of a string that runs, these say that the module cannot judge it, not that anything is wrong.
-_NOT_TOLD = frozenset({'ambiguous', 'not-judged', 'unknown-version'})
+#: Warnings that the module cannot check a string; a running one is not necessarily wrong.
+_NOT_CHECKED = frozenset({'ambiguous', 'not-judged', 'unknown-version'})
 
 
 class Name(str, Enum):
-    #: Its authors, or upstream, advise something else.
+    #: Its authors, or upstream, recommend another string.
     SUPERSEDED = 'superseded'
-    #: The checks call it an error.
+    #: An error in the checks.
     UNSAFE = 'unsafe'
-    #: The checks warn of harm.
+    #: A harmful warning in the checks.
     HARMFUL = 'harmful'
-    #: The checks warn of harm on these very OSDs, which have too little room for it.
+    #: A harmful warning for the devices or memory of these OSDs.
     MISFIT = 'misfit'
-    #: Memtables so large that inserting into them is what the busy kv_sync thread does.
+    #: Large memtables keep the kv_sync threads busy with inserts.
     LARGE_MEMTABLES = 'large-memtables'
-    #: Clients write metadata, and nothing compresses it.
+    #: Clients write metadata without compression.
     UNCOMPRESSED = 'uncompressed-metadata'
-    #: What limits would be relieved by another set, by the model.
+    #: According to the model another option string relieves the limit.
     OUTWEIGHED = 'outweighed'
 
 
-#: What keeps an entry of a single OSD from being left alone: it may be somebody's experiment.
+#: Objections to entries of single OSDs. Others are ignored, since such an entry may be an
+#: operator's experiment.
 AGAINST_OWN_ENTRIES = frozenset({Name.SUPERSEDED, Name.UNSAFE})
 
 
@@ -90,14 +91,14 @@ AGAINST_OWN_ENTRIES = frozenset({Name.SUPERSEDED, Name.UNSAFE})
 class Objection:
     name: Name
     reason: Reason
-    #: Option that it is about; None: the string as a whole.
+    #: None: the string as a whole.
     option: Optional[str] = None
 
 
 def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ...]:
-    """What speaks against a string that somebody chose, whatever the clients do.
+    """Objections to a configured string, independent of the workload.
 
-    Worst first: superseded, refused by the checks, warned of by them.
+    Worst first: superseded, errors of the checks, warnings of the checks.
     """
     profile = recognize(text, release)
     found = []
@@ -106,22 +107,22 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
         found.append(Objection(Name.SUPERSEDED, reason))
     problems = check(text, release.rocksdb_version).problems
     found += [_of_problem(Name.UNSAFE, p) for p in problems if p.severity == 'error']
-    # What was published was tested as a whole.
+    # Published strings were tested as a whole.
     if profile is None:
         found += [_of_problem(Name.HARMFUL, p) for p in problems if harmful(p)]
     return tuple(found)
 
 
 def misfit_objections(problems: Iterable[Problem]) -> tuple[Objection, ...]:
-    """What OSDs have too little room for, be it the default; ``problems`` are of their hardware."""
+    """Objections due to hardware, from the ``problems`` of a check with that hardware."""
     return tuple(
         _of_problem(Name.MISFIT, p) for p in problems if harmful(p) and p.rule in _OF_HARDWARE
     )
 
 
 def harmful(problem: Problem) -> bool:
-    """A warning that is a reason to restart OSDs."""
-    return problem.severity == 'warning' and problem.rule not in _HARMLESS | _NOT_TOLD
+    """Whether a warning is a reason to restart OSDs."""
+    return problem.severity == 'warning' and problem.rule not in _HARMLESS | _NOT_CHECKED
 
 
 def _of_problem(name: Name, problem: Problem) -> Objection:
@@ -132,9 +133,9 @@ def _of_problem(name: Name, problem: Problem) -> Objection:
 def workload_objections(
     effective: Mapping[str, str], writer: Writer, busy: Optional[Evidence]
 ) -> tuple[Objection, ...]:
-    """What speaks against effective options under what clients write.
+    """Objections to effective options under a workload.
 
-    ``busy`` is how busy the kv_sync threads are: what nobody measured is no objection.
+    ``busy``: load of the kv_sync threads; None (not measured) is no objection.
     """
     found = []
     small_writes = writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
@@ -169,5 +170,5 @@ def workload_objections(
 
 
 def has_large_memtables(effective: Mapping[str, str]) -> bool:
-    """Whether smaller memtables were published to relieve a busy kv_sync thread."""
-    return int(effective.get('write_buffer_size', '0')) >= _DEAR_MEMTABLE_BYTES
+    """Whether smaller memtables relieve a busy kv_sync thread, according to published tests."""
+    return int(effective.get('write_buffer_size', '0')) >= _LARGE_MEMTABLE_BYTES

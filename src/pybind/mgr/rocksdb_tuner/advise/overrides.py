@@ -1,4 +1,4 @@
-"""Entries of the config store that decide, and whom they decide for. Pure."""
+"""Redundant config store entries, and the OSDs that they apply to. Pure."""
 
 from __future__ import annotations
 
@@ -20,37 +20,36 @@ RELEASE_DEFAULT_SOURCE = (
 
 
 def redundant_entry(cohort: Cohort) -> Optional[Reason]:
-    """Why an entry that holds the default should go; None where it holds something else."""
+    """Why an entry with the default should be removed; None if it has another value."""
     release, entries = cohort.release, cohort.deciding_entries
     if not same_meaning(cohort.running, release.default_options, release.rocksdb_version):
         return None
     if not check(cohort.running, release.rocksdb_version).accepted:
-        # Of what cannot be judged nobody knows that it changes nothing.
+        # Options that cannot be checked may have an effect.
         return None
     holder = entries[0] if len(entries) == 1 else f'Each entry of {len(entries)} single OSDs'
     return Reason(
-        f'{holder} holds what {release.label} uses without it: the entry changes nothing now, '
-        'and would keep the OSDs from the better default of a later release.',
+        f'{holder} equals the default of {release.label}: it changes nothing now, and would keep '
+        'the OSDs from the better default of a later release.',
         RELEASE_DEFAULT_SOURCE,
     )
 
 
 def redundant_annex_entry(cohort: Cohort) -> Reason:
-    """Why an annex that leaves the default as it is should go."""
+    """Why an annex that equals the default should be removed."""
     entries = cohort.deciding_entries
     holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each of their own entries'
     return Reason(
-        f'{holder} sets {ANNEX} to {cohort.annex}, which {cohort.release.label} has by '
-        'default: it changes nothing now, and would silently override the better default of a '
-        'later release.',
+        f'{holder} sets {ANNEX} to {cohort.annex}, the default of {cohort.release.label}: it '
+        'changes nothing now, and would silently override the better default of a later release.',
         RELEASE_DEFAULT_SOURCE,
     )
 
 
 def others_it_decides_for(who: str, cohort: Cohort, all_osds: Sequence[OsdFacts]) -> list[int]:
-    """OSDs that would start with something else, unwatched, if the entry went.
+    """Other OSDs whose options would change without the entry, outside of any rollout.
 
-    One that is down and out comes back only by somebody's hand, if ever: it holds nothing up.
+    OSDs that are down and out do not count.
     """
     reached = {osd.info.osd_id for osd in cohort.osds}
     return [
@@ -70,7 +69,8 @@ def _decides(who: str, cohort: Cohort, options: OsdOptions) -> bool:
 
 def by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> str:
     return (
-        f'The entry for {who} should go ({reason.statement}) but it also decides, or may decide '
-        f'once they are up, for {name_osds(others)}, which this change would not reach: remove it '
-        f'by hand, with "ceph config rm {who} {option}", once that is right for all of them.'
+        f'The entry for {who} should be removed ({reason.statement}) but it also applies, or may '
+        f'apply once they are up, to {name_osds(others)}, which this change would not reach: '
+        f'remove it manually with "ceph config rm {who} {option}" once that is right for all of '
+        'them.'
     )

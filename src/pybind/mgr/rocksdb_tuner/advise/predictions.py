@@ -1,4 +1,4 @@
-"""What a change is expected to do, as far as the model knows. Pure."""
+"""Model predictions of a recommendation. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .weighing import Weighing
 
 
 def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
-    """What is expected of the kv_sync thread, where that is what limits."""
+    """Expected kv_sync time if the kv_sync thread is the limit."""
     ratio = expected.get(Resource.KV_SYNC)
     if case.limit.resource is not Resource.KV_SYNC or ratio is None:
         return None
@@ -25,7 +25,7 @@ def predictions_of(
     case: Case,
     weighed: Optional[Weighing],
 ) -> tuple[Prediction, ...]:
-    """What limits first."""
+    """The predictions, the limiting resource first."""
     kv_sync, space = relief(expected, case), expected.get(Resource.DB_SPACE)
     found = [] if kv_sync is None else [kv_sync_prediction(kv_sync)]
     found += [] if change is None else [prediction_of(change)]

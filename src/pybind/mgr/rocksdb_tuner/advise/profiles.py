@@ -1,4 +1,4 @@
-"""The published tunings: what they are, whom they suit, and what was measured with them."""
+"""Published tuning profiles: options, suitability and published measurements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class UnknownProfileError(KeyError):
-    """No profile of this name; says which there are."""
+    """No profile of this name; the message lists the known ones."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(name)
@@ -41,7 +41,7 @@ class UnknownProfileError(KeyError):
         self.known = tuple(known)
 
     def __str__(self) -> str:
-        return f'no profile {self.name!r}; there are {", ".join(self.known)}'
+        return f'no profile {self.name!r}; known profiles: {", ".join(self.known)}'
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Source:
 
 
 class Storage(str, Enum):
-    """What an OSD stores on."""
+    """Storage of an OSD."""
 
-    #: Flash for everything, however it is attached.
+    #: All flash, regardless of the interface.
     NVME = 'nvme'
     SSD_DB_HDD = 'ssd-db+hdd'
     HDD = 'hdd'
@@ -64,38 +64,38 @@ class Storage(str, Enum):
 
 @dataclass(frozen=True)
 class PublishedEvidence:
-    """One figure that somebody measured and published."""
+    """One published figure."""
 
     workload: WorkloadClass
     metric: str
     unit: str
-    #: A profile's name, or in words what it was compared with.
+    #: A profile's name, or a description.
     baseline: str
-    #: None where only the change was published.
+    #: None if only the change was published.
     baseline_value: Optional[float]
     value: float
     change_percent: float
     setup: str
-    #: A figure that `predict` goes by where all of the following match.
+    #: Whether `predict` uses the figure if all of the following match.
     headline: bool
     source: Source
-    #: What was in effect in the baseline, by option.
+    #: Effective options of the baseline.
     baseline_options: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Names of the releases that it was measured on; empty: not known.
+    #: Names of the measured releases; empty: unknown.
     releases: tuple[str, ...] = ()
-    #: Empty: not known.
+    #: Empty: unknown.
     hardware: tuple[Storage, ...] = ()
 
 
 @dataclass(frozen=True)
 class SuitabilityRule:
-    """For which workload and RocksDB versions (both inclusive) a profile is how suitable."""
+    """Suitability of a profile for a workload and RocksDB versions (inclusive)."""
 
     workload: WorkloadClass
     rocksdb_min: str
-    #: None: all later ones.
+    #: None: all later versions.
     rocksdb_max: Optional[str]
-    #: Only where the profile is the release's own default.
+    #: Only if the profile is the release's default.
     only_as_release_default: bool
     score: float
     reasons: tuple[str, ...]
@@ -103,18 +103,18 @@ class SuitabilityRule:
 
 @dataclass(frozen=True)
 class Hardware:
-    #: With this many cores or fewer for each OSD a loss was published; None if none was.
+    #: A loss was published at this many cores per OSD or fewer; None if none was.
     loses_at_cores_per_osd: Optional[int]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A named option set."""
+    """A named option string."""
 
     name: str
     title: str
-    #: `bluestore_rocksdb_options`, word for word as published.
+    #: `bluestore_rocksdb_options`, exactly as published.
     options: str
     #: Names of the releases whose default it is.
     release_defaults: tuple[str, ...]
@@ -122,34 +122,34 @@ class Profile:
     hardware: Hardware
     evidence: tuple[PublishedEvidence, ...]
     cautions: tuple[str, ...]
-    #: Why it should no longer be used; None where it may. `recognize` sets it for the release.
+    #: Why it should no longer be used, if so. `recognize` sets it for the release.
     superseded: Optional[str]
-    #: The RocksDB version from which that holds.
+    #: First RocksDB version with ``superseded``.
     superseded_from_rocksdb: Optional[str]
     source: str
-    #: Of an operator's own profile: names of the releases that it is for. Empty: built-in.
+    #: Releases of a custom profile. Empty: built-in.
     own_releases: tuple[str, ...] = ()
 
     @property
     def own(self) -> bool:
-        """An operator added it; the module never recommends it."""
+        """Whether it is a custom profile, which is never recommended."""
         return bool(self.own_releases)
 
 
 @dataclass(frozen=True)
 class Suitability:
-    #: 0..1: compares profiles for one workload and release, it is no probability.
+    #: 0..1: ranks profiles for one workload and release; not a probability.
     score: float
     reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PublishedEffect:
-    """What was published for a profile and a workload, against its baseline."""
+    """The published effect of a profile on a workload, against a baseline."""
 
     metric: str
     change_percent: float
-    #: Setup and source in one sentence.
+    #: Setup and source.
     basis: str
 
 
@@ -169,18 +169,18 @@ def profile(name: str) -> Profile:
 
 @lru_cache(maxsize=1)
 def cores_that_lose() -> int:
-    """With no more cores than this for each OSD all tuned sets were published to lose."""
+    """Cores per OSD at which all tuned profiles lose, according to published tests."""
     return max(known.hardware.loses_at_cores_per_osd or 0 for known in profiles())
 
 
 def few_cores(cores: Optional[int]) -> bool:
-    """Whether an OSD has so few that tuned sets lose; not where that is not known."""
+    """Whether OSDs have too few cores for tuned profiles; False if unknown."""
     return cores is not None and cores <= cores_that_lose()
 
 
 @lru_cache(maxsize=1)
 def default_for_few_cores() -> Profile:
-    """The default that was measured beside the tuned sets with few cores, and did not lose."""
+    """The default that did not lose in the published tests with few cores."""
     return next(
         known
         for known in profiles()
@@ -188,13 +188,13 @@ def default_for_few_cores() -> Profile:
     )
 
 
-# Asked for every OSD at every tick, about a handful of strings.
+# Called for every OSD at every tick, with a handful of strings.
 @lru_cache(maxsize=128)
 def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
-    """The profile that means the same as an option string, None where none does.
+    """The profile that is equivalent to an option string; None if there is none.
 
-    A string that is the release's default is reported as that default, even where it equals a
-    published tuning. ``superseded`` of the result is None where it does not hold for ``release``.
+    The release's default is reported as that default, even if it equals a published tuning.
+    ``superseded`` of the result is for ``release``.
     """
     version = release.rocksdb_version if release else catalogue().measured_versions[-1]
     matches = [p for p in profiles() if same_meaning(p.options, options_text, version)]
@@ -203,7 +203,7 @@ def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Pr
     own_default = release is not None and same_meaning(
         release.default_options, options_text, version
     )
-    # A default of another release is somebody's deliberate choice: call it by its tuning.
+    # Another release's default was chosen deliberately: prefer the name of the tuning.
     matches.sort(key=lambda p: bool(p.release_defaults) != own_default)
     found = matches[0]
     if release is None or own_default or not _is_superseded(found, release):
@@ -219,7 +219,7 @@ def _is_superseded(found: Profile, release: KnownRelease) -> bool:
 def suits(
     candidate: Profile, workload_class: WorkloadClass, release: KnownRelease
 ) -> Optional[Suitability]:
-    """How well a profile suits a workload on a release; None where nothing speaks for it."""
+    """Suitability of a profile for a workload on a release; None if unknown."""
     version = _order(release.rocksdb_version)
     for rule in candidate.suitability:
         if rule.workload is not workload_class or version < _order(rule.rocksdb_min):
@@ -242,10 +242,10 @@ def predict(
     storage: Optional[Storage],
     running: Mapping[str, str],
 ) -> Optional[PublishedEffect]:
-    """The published effect of changing to a profile; None where none was published of that.
+    """The published effect of a change to a profile; None if there is none.
 
-    A figure holds for what it was measured with: the same workload, release and kind of storage,
-    and a baseline that is in effect now. ``running`` are the effective options.
+    A figure applies to the same workload, release and storage, and only if its baseline options
+    are in effect. ``running`` are the effective options.
     """
     for figure in candidate.evidence:
         if (

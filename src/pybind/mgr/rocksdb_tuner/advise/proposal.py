@@ -1,4 +1,4 @@
-"""A recommendation in full, made from what was decided. Pure."""
+"""Assembly of a complete recommendation. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .profiles import Profile
 from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
 from .strings import same_meaning
 
-#: Of all other signals of predictions less is better.
+#: In all other predicted signals less is better.
 _MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 
 
@@ -38,10 +38,10 @@ def recommendation(
     purpose: Optional[Purpose] = None,
     fill_s: Optional[float] = None,
 ) -> Recommendation:
-    """The advice in full: the order of the OSDs, the exact commands and the exact undo.
+    """The complete recommendation: order of the OSDs, exact commands and rollback commands.
 
-    ``annex`` is what the annex shall hold where that is what changes the OSDs to ``options_to``.
-    ``purpose`` None: gain where one is predicted.
+    ``annex``: value of the annex if that changes the OSDs to ``options_to``.
+    ``purpose`` None: depends on the predictions.
     """
     advice_id = recommendation_id(kind, who, options_to, annex)
     restart = not same_meaning(cohort.running, options_to, cohort.release.rocksdb_version)
@@ -94,7 +94,7 @@ def recommendation(
 
 
 def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
-    """The rollout of ``recommendation``: what is carried out is what it shows."""
+    """The change request of ``recommendation``, exactly as displayed."""
     assert recommendation.change is not None
     return replace(recommendation.change, actor=actor)
 
@@ -102,24 +102,24 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
 def purpose_of(
     predictions: Sequence[Prediction], *, expected: bool = False, objected: bool = False
 ) -> Purpose:
-    """What a change with these predictions is for.
+    """Purpose of a change with these predictions.
 
-    ``expected``: it was chosen for what it relieves, whether that is a prediction or not.
-    ``objected``: something speaks against what runs, so that no gain has to justify a change.
+    ``expected``: it was chosen to relieve a resource, with or without a prediction.
+    ``objected``: there is an objection to the running options, so no gain is needed.
     """
     gain = not objected and (expected or any(map(is_gain, predictions)))
     return Purpose.GAIN if gain else Purpose.SAFETY
 
 
 def is_gain(prediction: Prediction) -> bool:
-    """Whether a signal is to improve, and its interval holds no worsening."""
+    """Whether an improvement is predicted and its interval includes no worsening."""
     if prediction.signal in _MORE_IS_BETTER:
         return prediction.estimate_percent > 0 and prediction.low_percent >= 0
     return prediction.estimate_percent < 0 and prediction.high_percent <= 0
 
 
 def promised_signal(predictions: Sequence[Prediction]) -> Optional[str]:
-    """The judged signal in which the first predicted gain shows; None: in none of them."""
+    """The judged signal of the first predicted gain; None if there is none."""
     first = next(filter(is_gain, predictions), None)
     shown = None if first is None else shown_by(first.metric)
     judged = {signal.name for signal in judged_signals()}
@@ -127,7 +127,7 @@ def promised_signal(predictions: Sequence[Prediction]) -> Optional[str]:
 
 
 def prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
-    """For the history, in words."""
+    """The prediction as text, for the history."""
     if prediction is None:
         return None
     return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f}%'
@@ -141,7 +141,7 @@ def predicted_effect(prediction: Optional[Prediction]) -> Optional[Predicted]:
 
 
 def recommendation_id(kind: Kind, who: str, options_to: str, annex: Optional[str] = None) -> str:
-    """The same advice has the same id after a failover, and on every manager."""
+    """The same recommendation has the same id after a failover and on every mgr."""
     by_annex = '' if annex is None else f'\0{annex}'
     digest = hashlib.sha256(f'{kind.value}\0{who}\0{options_to}{by_annex}'.encode()).hexdigest()
     place = who.rpartition(':')[2].rpartition('/')[2]

@@ -1,4 +1,4 @@
-"""Why a change is advised, and what it may cost, each with its figure. Pure."""
+"""Reasons and costs of a change. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .weighing import RESOURCES, Weighing
 
 
 def outweighed(weighed: Weighing) -> Objection:
-    """That something else is expected to do better is an objection too."""
+    """The objection that another option string performs better."""
     assert weighed.chosen is not None
     ratio = weighed.chosen.of(weighed.resource)
     assert ratio is not None
@@ -33,7 +33,7 @@ def outweighed(weighed: Weighing) -> Objection:
 
 
 def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
-    """Why this one of all that were weighed."""
+    """Why this candidate was chosen."""
     if weighed is None or weighed.chosen is None:
         return ()
     out = sum(bool(w.infeasible) for w in weighed.weighed)
@@ -55,7 +55,7 @@ def of_kv_sync(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reaso
 
 
 def of_cores(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
-    """What it costs where nobody can tell whether there are cores for it."""
+    """A caution about CPU if the number of cores is unknown."""
     ratio = expected.get(Resource.CORES)
     if ratio is None or at_most(ratio) <= 1 + case.bars.max_loss:
         return ()
@@ -70,20 +70,20 @@ def of_cores(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason,
 
 
 def of_publication(case: Case, target: Target) -> tuple[Reason, ...]:
-    """What was published of just this change."""
+    """The published effect of this change."""
     published = _published(case, target)
     if published is None:
         return ()
     return (
         Reason(
-            f'Published of this change: {published.metric} {published.change_percent:+.1f}%.',
+            f'Published for this change: {published.metric} {published.change_percent:+.1f}%.',
             published.basis,
         ),
     )
 
 
 def of_workload(case: Case) -> tuple[Reason, ...]:
-    """What was measured of clients, where that decided what should run."""
+    """The measured workload, if it determined the choice."""
     workload = case.cohort.group.workload
     if case.writer is None or workload is None:
         return ()
@@ -94,7 +94,7 @@ def of_workload(case: Case) -> tuple[Reason, ...]:
 
 
 def of_block(case: Case, objections: Sequence[Objection]) -> tuple[Reason, ...]:
-    """Why what runs goes to the default, where another set would suit what clients write."""
+    """Why the default is chosen although a tuned profile would suit the workload."""
     names = {o.name for o in objections}
     if case.writer is None or not names & AGAINST_OWN_ENTRIES or case.why_no_tuning is None:
         return ()
@@ -114,13 +114,13 @@ def _published(case: Case, target: Target) -> Optional[PublishedEffect]:
 
 
 def losses(case: Case, target: Target) -> tuple[Reason, ...]:
-    """What was published to be slower after this very change on such OSDs, whatever clients do."""
+    """Published losses of this change on such OSDs, for any workload."""
     if target.profile is None:
         return ()
     running = case.effective(case.running)
     return tuple(
         Reason(
-            f'What may be lost: {figure.metric} {figure.change_percent:+.1f}% in the published '
+            f'Possible loss: {figure.metric} {figure.change_percent:+.1f}% in the published '
             f'test ({figure.baseline_value:,.0f} to {figure.value:,.0f}).',
             f'{figure.source.author}, {figure.source.title}, {figure.source.year}, '
             f'{figure.source.section}',

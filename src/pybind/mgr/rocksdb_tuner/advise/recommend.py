@@ -1,10 +1,9 @@
-"""What should change for a group of OSDs, or why nothing should. Pure.
+"""The recommendation for a group of OSDs, or why nothing should change. Pure.
 
-The order of the questions is the order of trust: first whether anything may be advised at all,
-then whether something speaks against what runs, and only then what should run instead. Without a
-named objection what runs stays, whoever wrote it: "nothing to change" is an answer with reasons of
-its own. What is advised is what these OSDs should run whatever they run now, so one change is
-enough.
+The checks are in this order: can anything be recommended, is there an objection to the running
+options, and which options should replace them. Without a named objection the running options stay,
+and "nothing to change" comes with its reasons. The target does not depend on the running options,
+so one change is enough.
 """
 
 from __future__ import annotations
@@ -47,30 +46,31 @@ def assess(
     orchestrated: bool = True,
     rollout_under_way: bool = False,
     shown_steps: Optional[ShownSteps] = None,
-    own_profiles: Sequence[Profile] = (),
+    custom_profiles: Sequence[Profile] = (),
     bars: Optional[Bars] = None,
 ) -> Assessment:
-    """What to do for ``group``.
+    """Assess ``group``.
 
-    ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
-    orchestrator can restart daemons, which decides how the commands read. While a rollout is
-    under way the entries of single OSDs may be its own: nothing is said of them. ``shown_steps``
-    remembers how what was recommended before would be done; ``own_profiles`` are operators';
-    ``bars`` are what a change for gain must bring and what it may cost.
+    ``all_osds``: to find other OSDs that share an entry. ``orchestrated``: whether an orchestrator
+    can restart daemons, which affects the commands. ``rollout_under_way``: ignore entries of single
+    OSDs, since they may be the rollout's. ``shown_steps``: steps of displayed recommendations.
+    ``custom_profiles``: custom profiles. ``bars``: required gain and allowed loss.
     """
     shown = shown_steps or ShownSteps()
     own: tuple[Recommendation, ...] = ()
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     if not rollout_under_way:
         own = own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
-        going, told = annex_advice(group, all_osds, orchestrated=orchestrated, shown_steps=shown)
-        own = (*going, *own)
+        annexes, remarks = annex_advice(
+            group, all_osds, orchestrated=orchestrated, shown_steps=shown
+        )
+        own = (*annexes, *own)
     cohort = group_cohort(group, all_osds, orchestrated, shown)
     if isinstance(cohort, str):
-        return Assessment(group.who, ' '.join((cohort, *told)), own)
+        return Assessment(group.who, ' '.join((cohort, *remarks)), own)
     case = Case(cohort, bars or Bars())
     weighed = _weighed(case)
-    advice = _advice(case, all_osds, own_profiles, weighed)
+    advice = _advice(case, all_osds, custom_profiles, weighed)
     if isinstance(advice, str):
         return Assessment(group.who, _with_remarks(advice, cohort), own, weighed)
     return Assessment(
@@ -79,11 +79,11 @@ def assess(
 
 
 def _weighed(case: Case) -> Optional[Weighing]:
-    """None where nothing is to be relieved, or no option set may be chosen."""
+    """None if there is no resource to relieve, or no option string may be chosen."""
     if case.why_no_tuning is not None or case.misfits(case.running):
         return None
     if not case.effective(case.running):
-        # What RocksDB makes of it is unknown.
+        # The effective options are unknown.
         return None
     return weighed_for(case, objectives(case))
 
@@ -95,16 +95,16 @@ def _with_remarks(text: str, cohort: Cohort) -> str:
 def _advice(
     case: Case,
     all_osds: Sequence[OsdFacts],
-    own_profiles: Sequence[Profile],
+    custom_profiles: Sequence[Profile],
     weighed: Optional[Weighing],
 ) -> Union[Recommendation, str]:
     cohort = case.cohort
     chosen = bool(cohort.deciding_entries)
     redundant = redundant_entry(cohort) if chosen else None
     if redundant is not None:
-        gain = _gain(case, all_osds, own_profiles, weighed)
+        gain = _gain(case, all_osds, custom_profiles, weighed)
         if not isinstance(gain, str):
-            # What sets another string needs the entry: without it there would be two changes.
+            # Change the entry instead, which avoids a second change.
             return gain
         return removed(case, all_osds, default_target(case), (redundant,), (), Risk.LOW)
     standing = case.standing(case.running) if chosen else ()
@@ -114,29 +114,29 @@ def _advice(
             return changed(case, all_osds, standing, fitting(case, found) or found)
         if not case.misfits(case.running):
             return found
-    return _gain(case, all_osds, own_profiles, weighed)
+    return _gain(case, all_osds, custom_profiles, weighed)
 
 
 def _gain(
     case: Case,
     all_osds: Sequence[OsdFacts],
-    own_profiles: Sequence[Profile],
+    custom_profiles: Sequence[Profile],
     weighed: Optional[Weighing],
 ) -> Union[Recommendation, str]:
-    """What would serve what clients write better than what runs, or why nothing is known to."""
+    """A better option string for the workload, or why none is known."""
     misfits = case.misfits(case.running)
     if misfits:
         return _fitted(case, all_osds, misfits)
     objections = case.under_workload(case.running)
     if weighed is None and not objections:
-        return why_nothing(case, own_profiles)
+        return why_nothing(case, custom_profiles)
     if case.why_no_tuning is not None:
         return f'Nothing to change: {case.why_no_tuning.statement}'
     if case.limit.resource in BEYOND_ROCKSDB:
         return beyond_rocksdb(case.limit)
     if weighed is None or not weighed.knows:
         if not objections or case.writer is None:
-            return why_nothing(case, own_profiles)
+            return why_nothing(case, custom_profiles)
         return _by_publication(case, all_osds, objections, case.writer)
     if weighed.chosen is None:
         return none_gains(weighed)
@@ -153,7 +153,7 @@ def _solved(case: Case, objections: Sequence[Objection], target: Target) -> tupl
 def _by_publication(
     case: Case, all_osds: Sequence[OsdFacts], objections: Sequence[Objection], writer: Writer
 ) -> Union[Recommendation, str]:
-    """Where there is no model of what clients write."""
+    """The recommendation for a workload without a model."""
     target = None
     runs_default = case.alike(case.running, case.release.default_options)
     if not runs_default and [o.name for o in objections] == [Name.UNCOMPRESSED]:
@@ -168,15 +168,15 @@ def _by_publication(
 def _fitted(
     case: Case, all_osds: Sequence[OsdFacts], misfits: Sequence[Objection]
 ) -> Union[Recommendation, str]:
-    """A set with the room that there is, in place of one that has too little of it.
+    """Replace options that do not fit the OSDs.
 
-    That is no gain that must be expected: what it costs is told, and makes the risk.
+    No gain is required: the cost is part of the reasons and determines the risk.
     """
     target = resized(case) or fitting(case, target_for(case))
     if target is None:
         return (
-            f'Nothing is recommended: {misfits[0].reason.statement}; no option set fits: give '
-            'the OSDs more room.'
+            f'Nothing is recommended: {misfits[0].reason.statement}. No option string fits: give '
+            'the OSDs more space.'
         )
     objections = (*misfits, *case.under_workload(case.running))
     left = {o.name for o in case.under_workload(target.options)}
@@ -184,22 +184,22 @@ def _fitted(
 
 
 def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str]:
-    """What to run instead of a string that something speaks against, or why nothing is known."""
+    """The replacement of a string with objections, or why there is none."""
     if Name.SUPERSEDED not in {o.name for o in standing}:
         found = repaired(case, standing)
         if found is not None and _is_settled(case, found.options):
             return found
         if all(o.name is Name.HARMFUL for o in standing) and found is None:
             return (
-                'Nothing is recommended: the checks warn of what runs '
-                f'({standing[0].reason.statement}), and the rest of it is not known to be '
-                'worse than any other set: fix it manually, see "ceph rocksdb-tuner findings".'
+                'Nothing is recommended: the checks warn about the running options '
+                f'({standing[0].reason.statement}), and there is no other objection to them. Fix '
+                'them manually, see "ceph rocksdb-tuner findings".'
             )
     return target_for(case)
 
 
 def _is_settled(case: Case, options: str) -> bool:
-    """Whether nothing better would be advised once these run."""
+    """Whether no further change would be recommended after this one."""
     if case.under_workload(options):
         return False
     weighed = weighed_for(case, objectives(case), options)

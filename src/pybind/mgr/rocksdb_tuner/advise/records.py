@@ -1,4 +1,4 @@
-"""What the module advises, and the facts it advises on."""
+"""Recommendations, findings, and the facts that they are based on."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Severity(str, Enum):
 
 
 class Kind(str, Enum):
-    """What a recommendation asks for."""
+    """Kind of a recommendation."""
 
     SET_PROFILE = 'set-profile'
     REMOVE_OVERRIDE = 'remove-override'
     COMPACT = 'compact'
-    #: A remedy that no configuration change gives.
+    #: A remedy other than a configuration change.
     MANUAL = 'manual'
 
 
@@ -40,7 +40,7 @@ class Risk(str, Enum):
 
 
 class Resource(str, Enum):
-    """What bounds the clients of a group of OSDs."""
+    """The resource that limits the clients of a group of OSDs."""
 
     KV_SYNC = 'kv-sync'
     CORES = 'cores'
@@ -50,7 +50,7 @@ class Resource(str, Enum):
     MEMORY = 'memory'
     DATA_DEVICE = 'data-device'
     NETWORK = 'network'
-    #: Of what is measured, nothing does.
+    #: None of the measured resources.
     NONE = 'none'
     UNKNOWN = 'unknown'
 
@@ -68,66 +68,66 @@ UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)
 
 @dataclass(frozen=True)
 class OsdOptions:
-    """The RocksDB option string of one OSD: what runs, what would run next, and who says so.
+    """The option string of one OSD: running, after the next restart, and its origin.
 
-    Texts are effective strings: ``bluestore_rocksdb_options`` with the annex appended.
+    Strings are ``bluestore_rocksdb_options`` with the annex appended.
     """
 
     osd_id: int
     running: str
-    #: "default", "mon", "file", "env", "cmdline" or "override" (of the main option)
+    #: Of the main option: "default", "mon", "file", "env", "cmdline" or "override".
     source: str
-    #: What this OSD would run after its next start; None if that is unknown.
+    #: Option string after the next restart; None: unknown.
     next_start: Optional[str]
-    #: The config store's entry that decides for this OSD, None if there is none.
+    #: The config store entry in force for this OSD; None if there is none.
     deciding_who: Optional[str]
-    #: The value in force needs a restart to take effect; None: not known.
+    #: The configured value needs a restart to take effect; None: unknown.
     pending_restart: Optional[bool]
-    #: ceph.conf, the environment or the command line beats the config store.
+    #: ceph.conf, the environment or the command line overrides the config store.
     overruled: bool
-    #: The part of both texts that came from `bluestore_rocksdb_options_annex`.
+    #: The part of both strings from `bluestore_rocksdb_options_annex`.
     annex: str
-    #: Name of the profile that ``running`` is, None if it is no known one.
+    #: Name of the profile of ``running``; None if it is no known profile.
     profile: Optional[str]
-    #: An entry of its own decides, and without it the release's default would.
+    #: The OSD's own entry is in force, and without it the release's default would be.
     own_entry_only: bool = False
-    #: The config store's entry that sets the annex of this OSD, None if there is none.
+    #: The config store entry of this OSD's annex; None if there is none.
     annex_who: Optional[str] = None
-    #: That entry alone sets what runs as annex: without it this OSD would start with none.
+    #: Without that entry this OSD would start without an annex.
     annex_by_entry_only: bool = False
 
 
 class Setting(NamedTuple):
-    """An option that is in force in an OSD and not at its default."""
+    """A non-default option of an OSD."""
 
     value: str
-    #: The entry of the config store that sets it; None where something else does.
+    #: The config store entry that sets it; None for another source.
     who: Optional[str]
 
 
 class OsdFacts(NamedTuple):
-    """All that is known of one OSD at one time."""
+    """Everything known about one OSD at one time."""
 
     info: OsdInfo
     signals: Optional[Signals]
     workload: Optional[Workload]
     options: Optional[OsdOptions]
-    #: The newest close look.
+    #: The latest detailed sample.
     details: Optional[Details] = None
-    #: Only of an OSD with a DB device of its own.
+    #: Only for an OSD with a dedicated DB device.
     forecast: Optional[Forecast] = None
-    #: RocksDB's own statistics, where they are on.
+    #: RocksDB's own statistics, if enabled.
     rocksdb_times: Optional[RocksdbTimes] = None
     #: Whether RocksDB is sharded into column families.
     sharded: Optional[bool] = None
-    #: The watched options that somebody set, by name; None until the OSD was asked.
+    #: The watched options that are set, by name; None: not reported yet.
     settings: Optional[Mapping[str, Setting]] = None
-    #: The last one that was watched from the process before.
+    #: The last observed start.
     last_start: Optional[LastStart] = None
 
     @property
     def write_latency(self) -> Optional[WriteLatency]:
-        """Where the time of a write goes, with RocksDB's own times where its statistics are on."""
+        """Breakdown of the write latency, including RocksDB's own times if available."""
         latency = self.details.latency if self.details else None
         if latency is None or self.rocksdb_times is None:
             return latency
@@ -139,19 +139,19 @@ class OsdFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """OSDs of one device class: alike in hardware, and mostly in what they do."""
+    """OSDs of one device class, with similar hardware and mostly the same workload."""
 
     device_class: str
     workload: Optional[Workload]
     osds: tuple[OsdFacts, ...]
-    #: What bounds its clients under this workload.
+    #: The limit of its clients under this workload.
     limit: Limit = UNKNOWN_LIMIT
-    #: For each OSD. No daemon tells, so only where somebody said.
+    #: Per OSD. Not reported by any daemon, so known only if an operator gave it.
     cores: Optional[int] = None
 
     @property
     def who(self) -> str:
-        """The mask that addresses this group."""
+        """The config mask of this group."""
         return f'osd/class:{self.device_class}'
 
 
@@ -175,15 +175,15 @@ class Finding:
     evidence: tuple[FindingEvidence, ...]
     remedy: str
     source: str
-    #: The exact commands of the remedy, where there are any.
+    #: The exact commands of the remedy, if any.
     commands: tuple[str, ...] = ()
-    #: What would make it worse.
+    #: Actions that would make it worse.
     do_not: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One sentence of why, with the figure behind it where there is one."""
+    """A reason in one sentence, with its source."""
 
     statement: str
     source: str
@@ -191,17 +191,16 @@ class Reason:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a change does to one signal, as an interval of percent change.
+    """Predicted change of one signal in percent, with an interval.
 
-    By the model both ends hold in 80% of the comparisons with real OSDs. Of what was published
-    ``low_percent`` may be 0: gains on other hardware need not appear here.
+    The model's interval covers 80% of the comparisons with real OSDs. For a published effect
+    ``low_percent`` may be 0, since other hardware may not gain.
     """
 
     #: In words: "4 KiB random write IOPS".
     metric: str
-    #: As `osd` names what is measured of it: "write_iops".
+    #: The measured signal as in `osd`: "write_iops".
     signal: str
-    #: What is most likely.
     estimate_percent: float
     low_percent: float
     high_percent: float
@@ -210,34 +209,34 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Who goes from which option set to which, why, at what risk, and how to undo it."""
+    """A change of option strings with its reasons, risk, commands and rollback."""
 
-    #: The same advice has the same id at every tick and after a failover.
+    #: The same recommendation has the same id at every tick and after a failover.
     recommendation_id: str
     kind: Kind
-    #: What `ceph config set` takes: the mask that holds the setting at the end.
+    #: The final mask, for `ceph config set`.
     who: str
-    #: In the order in which they would be changed, the canary first.
+    #: In rollout order, the canary first.
     osds: tuple[int, ...]
-    #: None where the result is no known profile.
+    #: None if the result is no known profile.
     profile: Optional[str]
     options_from: str
     options_to: str
     reasons: tuple[Reason, ...]
-    #: What was published of just this change first, then what the model says.
+    #: Published effects first, then the model's.
     predictions: tuple[Prediction, ...]
     risk: Risk
-    #: What `apply` carries out, but for who asks for it; None: no rollout does.
+    #: The request for `apply`, without the actor; None: no rollout applies it.
     change: Optional[ChangeRequest]
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
-    #: Where each OSD is, as far as that decided the order and the batches.
+    #: Place of each OSD, the basis of order and batches.
     places: tuple[tuple[int, Place], ...] = ()
-    #: In the workload that is the reason, 0..1; None where no workload is.
+    #: Confidence in the workload behind the change, 0..1; None without one.
     confidence: Optional[float] = None
-    #: What bounds the clients under the workload that was advised on; None where neither counted.
+    #: The limit of the clients under that workload; None without one.
     limit: Optional[Limit] = None
-    #: The annex that is set, or that goes, where that is the change; None: the option itself is.
+    #: The annex to set or remove; None: the option itself changes.
     annex: Optional[str] = None
 
     @property
@@ -246,25 +245,22 @@ class Recommendation:
 
     @property
     def targets(self) -> tuple[tuple[int, str], ...]:
-        """What each OSD's option is set to, or has until its entry goes where nothing restarts.
-
-        With ``annex`` that, and not ``options_to``.
-        """
+        """Value to set for each OSD: the annex, or else ``options_to``."""
         if self.change is None:
             return tuple((osd_id, self.options_to) for osd_id in self.osds)
         return self.change.targets
 
     @property
     def final_entries(self) -> tuple[tuple[str, Optional[str]], ...]:
-        """What the config store holds at the end: (who, value), None where the entry goes."""
+        """Final config store entries: (who, value), None for a removed entry."""
         return () if self.change is None else self.change.final_entries
 
     @property
     def prediction(self) -> Optional[Prediction]:
-        """What the outcome is held against."""
+        """The prediction that the outcome is compared with."""
         return self.predictions[0] if self.predictions else None
 
     @property
     def option(self) -> str:
-        """The option that is written."""
+        """The changed option."""
         return OPTION if self.annex is None else ANNEX

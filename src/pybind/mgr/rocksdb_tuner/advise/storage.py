@@ -1,4 +1,4 @@
-"""What OSDs store on, as far as published figures tell it apart. Pure."""
+"""Storage of OSDs, in the classes of published figures. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .records import OsdFacts
 
 __all__ = ['common_storage', 'storage_of']
 
-#: What an operator, or Ceph, called the device. It comes before what the kernel says: RAID
-#: controllers and virtual disks call flash rotational.
+#: Device classes that override the kernel's rotational flag: RAID controllers and virtual disks
+#: report flash as rotational.
 _FLASH_CLASSES = frozenset({'ssd', 'nvme'})
 
 
 def storage_of(info: OsdInfo) -> Optional[Storage]:
-    """None: not known."""
+    """None: unknown."""
     flash = _is_flash(info.device_class, info.main_rotational)
     if flash is None:
         return None
@@ -39,8 +39,8 @@ def _is_flash(device_class: Optional[str], rotational: Optional[bool]) -> Option
 
 
 def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
-    """Of all of them; None where they differ, or one is not known."""
-    # Asked of whole groups at each tick, whose OSDs are of a handful of kinds.
+    """Common storage of all OSDs; None if they differ or any is unknown."""
+    # Called for whole groups at every tick, which have a handful of kinds.
     kinds = {
         (i.device_class, i.main_rotational, i.dedicated_db, i.db_rotational): i
         for i in (osd.info for osd in osds)

@@ -1,7 +1,7 @@
-"""Questions about option strings, their answers remembered.
+"""Cached functions of option strings.
 
-A cluster runs a handful of strings, and every one of them is asked about for each of its OSDs at
-every tick; answering once takes up to milliseconds.
+A cluster runs a handful of strings, each of which is evaluated for every OSD at every tick; one
+evaluation takes up to milliseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much of each resource an option set uses against another, by the model of the tree. Pure."""
+"""Resource usage of one option string relative to another, from the model of the tree. Pure."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = [
     'usages',
 ]
 
-#: The ends of an interval hold 80%.
+#: Half-width of an 80% interval in standard deviations.
 _END = NormalDist().inv_cdf(0.9)
-#: What an estimate is said to reach "with 80% probability" lies so many deviations away.
+#: One-sided 80% bound in standard deviations.
 _SURE = NormalDist().inv_cdf(0.8)
 
 
 class ChoiceThresholds(NamedTuple):
-    """Meaning, unit and source of each stand in ``knowledge/choice.json``."""
+    """``knowledge/choice.json`` has the meaning, unit and source of each field."""
 
     min_gain: float
     max_loss: float
@@ -51,25 +51,25 @@ def choice_thresholds() -> ChoiceThresholds:
 
 
 class Usage(NamedTuple):
-    """Use of a resource after a change over that before it; below 1 less is used."""
+    """Ratio of a resource's usage after to before a change."""
 
     resource: Resource
     ratio: Estimate
 
 
 def at_most(ratio: Estimate) -> float:
-    """What the ratio does not exceed with 80% probability."""
+    """Upper bound of the ratio with 80% probability."""
     return ratio.value * math.exp(_SURE * max(0.0, math.log(ratio.high / ratio.value)) / _END)
 
 
 def fused(modeled: Estimate, published: float, deviation: float) -> Estimate:
-    """Both together, each with the weight of its precision.
+    """Precision-weighted mean of the model and a published figure.
 
-    ``published`` is a single figure; ``deviation`` is how far such figures lie from what another
-    cluster sees, in logarithms. Each end of the model keeps its own distance.
+    ``deviation``: log standard deviation of published figures between clusters. Both sides of the
+    model's interval are scaled separately.
     """
     down, up = (abs(math.log(end / modeled.value)) / _END for end in (modeled.low, modeled.high))
-    # What the model may be wrong by toward the figure.
+    # The model's error toward the figure.
     own = up if published > modeled.value else down
     middle = math.log(modeled.value)
     if own:
@@ -84,10 +84,10 @@ def fused(modeled: Estimate, published: float, deviation: float) -> Estimate:
 def usages(
     options_from: str, options_to: str, situation: Situation, *, surely: bool = True
 ) -> tuple[Usage, ...]:
-    """Of every resource that the model knows something of; none without a model of both.
+    """Usage of each modeled resource; empty if either option string cannot be modeled.
 
-    ``surely``: with what is not known of the objects that clients write to; without it intervals
-    are narrower than they should be, and it takes a third of the time.
+    ``surely``: include the uncertainty about the written objects; without it intervals are too
+    narrow, in a third of the time.
     """
     asked = comparable(situation)
     before, after = _trees(options_from, options_to, asked)
@@ -111,7 +111,7 @@ def usages(
 def _trees(
     options_from: str, options_to: str, situation: Situation
 ) -> tuple[Optional[TreeModel], Optional[TreeModel]]:
-    """Of the same data, which takes another size under other compression."""
+    """Models of the same data, whose size depends on the compression."""
     before = tree_of(options_from, situation)
     try:
         return before, tree_of(options_to, packed(options_from, options_to, situation))
@@ -120,16 +120,16 @@ def _trees(
 
 
 def holds_data(options: str, situation: Situation, running: str) -> Optional[bool]:
-    """Whether the DB device has room for the levels that the data fills; None: not known.
+    """Whether the DB device has room for the levels that the data fills; None: unknown.
 
-    The data is as large as it is under ``running``, but for its compression.
+    The data has its size under ``running``, adjusted for compression.
     """
     _, tree = _trees(running, options, comparable(situation))
     return None if tree is None or tree.db_device is None else tree.db_device.holds_data
 
 
 def comparable(situation: Situation) -> Situation:
-    """In steps, so that what changes a little from tick to tick is no other situation."""
+    """Round the situation, so that small changes between ticks keep the cache valid."""
     load, held = situation.load, situation.working_set
     fitted = None if held is None or held.fitted is None else _stepped_ends(held.fitted)
     return replace(
@@ -141,13 +141,13 @@ def comparable(situation: Situation) -> Situation:
             objects=_stepped(load.objects) if fitted is None else fitted.value,
             log_entries=_stepped(load.log_entries),
         ),
-        # Before anything was measured it says nothing that a choice goes by.
+        # Without measurements it has no effect on the choice.
         working_set=None if fitted is None else WorkingSet(fitted, fitted),
         assumptions=Assumptions(),
     )
 
 
-#: What the model makes of two numbers so close to each other is the same within its intervals.
+#: Ratio of rounding steps, small compared with the model's intervals.
 _STEP = 1.15
 
 
@@ -164,7 +164,7 @@ def _stepped_ends(estimate: Estimate) -> Estimate:
 
 @lru_cache(maxsize=512)
 def tree_of(options: str, situation: Situation) -> Optional[TreeModel]:
-    """None of options that make no levels, or that no OSD starts with."""
+    """None for options without levels, or with which no OSD starts."""
     try:
         return model_in(situation, options)
     except ValueError:
@@ -179,9 +179,9 @@ def _written(
     after: TreeModel,
     surely: bool,
 ) -> Optional[Estimate]:
-    """Bytes to the device for each byte in the WAL; the WAL itself is the same."""
+    """Device bytes per WAL byte; the WAL itself is unchanged."""
     if situation.load.data_bytes is None:
-        # What the model assumes then differs between two option sets.
+        # The model's assumption would differ between two option strings.
         return None
     writes = [(before.amplification.write, after.amplification.write)]
     for asked in _ends(situation) if surely else ():
@@ -203,7 +203,7 @@ def _write_of(options: str, situation: Situation) -> Optional[Estimate]:
 
 
 def _ends(situation: Situation) -> tuple[Situation, ...]:
-    """The same with as few and as many objects written to as what was measured leaves open."""
+    """The situation at both ends of the interval of written objects."""
     held = situation.working_set.fitted if situation.working_set else None
     if held is None:
         return ()
@@ -220,20 +220,20 @@ def _space(
     before: TreeModel,
     after: TreeModel,
 ) -> Optional[Estimate]:
-    """SST files, and WAL files where they lie on the same device."""
+    """SST files, and WAL files if they are on the same device."""
     data_bytes = situation.load.data_bytes
     spaces = before.amplification.space, after.amplification.space
     packed = _packing(options_from, options_to, situation)
     if packed is None or spaces[0] is None or spaces[1] is None:
         return None
     if data_bytes is None:
-        # How much of it level 0 and the WAL are is not known; compression is of all of it.
+        # The shares of level 0 and the WAL are unknown; compression applies to all data.
         return None if packed.value == 1 else packed
     ratio = packed.value * spaces[1].value / spaces[0].value
-    # What level 0 and what is stale take differs by as much again, either way.
-    apart = abs(math.log(spaces[1].value / spaces[0].value))
-    low = packed.low * math.exp(math.log(ratio / packed.value) - apart)
-    high = packed.high * math.exp(math.log(ratio / packed.value) + apart)
+    # The error from level 0 and stale data is as large as their effect.
+    error = abs(math.log(spaces[1].value / spaces[0].value))
+    low = packed.low * math.exp(math.log(ratio / packed.value) - error)
+    high = packed.high * math.exp(math.log(ratio / packed.value) + error)
     if situation.devices.dedicated_wal:
         return Estimate(low, ratio, high)
     wal_bytes = before.wal.device_bytes.value, after.wal.device_bytes.value
@@ -242,7 +242,7 @@ def _space(
 
 
 def _packing(options_from: str, options_to: str, situation: Situation) -> Optional[Estimate]:
-    """Of the same data, its size as files under other compression."""
+    """SST size of the same data under other compression."""
     ratio = packing_in(situation, options_from, options_to)
     if ratio is None or ratio == 1.0:
         return None if ratio is None else _certain(ratio)
@@ -251,14 +251,14 @@ def _packing(options_from: str, options_to: str, situation: Situation) -> Option
 
 
 def _wal_space(situation: Situation, before: TreeModel, after: TreeModel) -> Optional[Estimate]:
-    """Of a WAL device of its own."""
+    """Space on a dedicated WAL device."""
     if not situation.devices.dedicated_wal:
         return None
     return _certain(after.wal.device_bytes.value / before.wal.device_bytes.value)
 
 
 def _memory(before: TreeModel, after: TreeModel) -> Optional[Estimate]:
-    """Of all the memory that the OSD may take, with what memtables take of it."""
+    """Memory including memtables, relative to `osd_memory_target`."""
     target = before.memtables.memory_target_bytes
     if not target:
         return None
@@ -267,5 +267,5 @@ def _memory(before: TreeModel, after: TreeModel) -> Optional[Estimate]:
 
 
 def _certain(ratio: float) -> Estimate:
-    """Of sizes that follow from the options alone."""
+    """For sizes that follow from the options alone."""
     return Estimate(ratio, ratio, ratio)

@@ -1,10 +1,9 @@
-"""Which of many option sets a group should run, by what each is expected to do to it. Pure.
+"""Choice among candidate option strings by their expected effect. Pure.
 
-Candidates are what runs, the release's default, the published sets, what the published goals lead
-to here, and the neighbors of the best of them. Those that these OSDs have no room for, or that
-something speaks against, go first, each with its reasons. Of the rest that one is chosen that is
-the simplest of those that relieve what limits by `Bars.min_gain` and load nothing else by more
-than `Bars.max_loss`, both with 80% probability.
+Candidates are the running options, the release's default, the published profiles, derived options,
+and the neighbors of the best of them. Candidates that do not fit these OSDs, or with an objection,
+are infeasible. The choice is the simplest candidate that relieves the limit by `Bars.min_gain` and
+uses no other resource more by `Bars.max_loss`, both with 80% probability.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = [
     'weigh',
 ]
 
-#: What an option set uses of each, in words that a percentage follows or precedes.
+#: Names of the resources' usage, for use with a percentage.
 RESOURCES = {
     Resource.KV_SYNC: 'kv_sync thread time per write',
     Resource.CORES: 'RocksDB CPU time per write',
@@ -54,7 +53,7 @@ _STEPS: Mapping[str, tuple[float, ...]] = {
 
 
 class Origin(str, Enum):
-    """Where a candidate comes from, the best-tried first."""
+    """Origin of a candidate, the best-tested first."""
 
     RUNNING = 'running'
     DEFAULT = 'default'
@@ -65,61 +64,60 @@ class Origin(str, Enum):
 
 @dataclass(frozen=True)
 class Bars:
-    """What a change must bring, and what it may cost; shares."""
+    """Required gain and allowed loss of a change, as shares."""
 
     min_gain: float = field(default_factory=lambda: choice_thresholds().min_gain)
     max_loss: float = field(default_factory=lambda: choice_thresholds().max_loss)
-    #: What there may be plenty of, so that using more of it is told and keeps nothing back.
+    #: Resources that may be plentiful: higher usage is reported but allowed.
     plenty: frozenset[Resource] = frozenset()
 
 
 def bars_of(limits: Mapping[str, float]) -> Bars:
-    """As an operator set them, by module option, or else as they are by default."""
+    """Bars from the module options, or their defaults."""
     known = Bars()
     return Bars(limits.get('min_gain', known.min_gain), limits.get('max_loss', known.max_loss))
 
 
 @dataclass(frozen=True)
 class OptionCandidate:
-    """An option set that may be chosen."""
+    """A candidate option string."""
 
     name: str
     origin: Origin
     options: str
     profile: Optional[Profile] = None
-    #: How well it is known to suit what clients write, 0..1: decides between equals.
+    #: Published suitability for the workload, 0..1: the tie-breaker.
     suitability: float = 0.0
-    #: All else stays as somebody chose it.
+    #: Differs from the running options only in compression.
     only_compression: bool = False
-    #: How much speaks against it under what clients write.
+    #: Number of objections under the workload.
     objections: int = 0
-    #: Nobody ran it as a whole, and neither is it what runs but for its compression: something for
-    #: an experiment, not to be recommended.
+    #: Never tested as a whole: for experiments only, not recommended.
     untried: bool = False
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """A candidate against what runs."""
+    """A candidate compared with the running options."""
 
     candidate: OptionCandidate
-    #: Why it is out of the question, in sentences; empty where it is not.
+    #: Why it is ruled out, in sentences; empty if feasible.
     infeasible: tuple[str, ...] = ()
-    #: Use of each resource against what runs; empty without a model, and of what is infeasible.
+    #: Resource usage relative to the running options; empty without a model or if infeasible.
     usages: tuple[Usage, ...] = ()
-    #: Why it is not chosen; None where it is, or where that is said by ``infeasible``.
+    #: Why a feasible candidate is not chosen; None if it is chosen or infeasible.
     short: Optional[str] = None
 
     def of(self, resource: Resource) -> Optional[Estimate]:
         return next((u.ratio for u in self.usages if u.resource is resource), None)
 
     def gains(self, resource: Resource, bars: Bars) -> bool:
-        """By as much as is asked for, with 80% probability."""
+        """Whether it relieves ``resource`` by the required gain, with 80% probability."""
         ratio = self.of(resource)
         return ratio is not None and at_most(ratio) <= 1 - bars.min_gain
 
     def losses(self, resource: Resource, bars: Bars) -> tuple[Usage, ...]:
-        """Of the other resources those that may be used more by more than is allowed."""
+        """Other resources whose usage may increase by more than the allowed loss."""
         return tuple(
             u
             for u in self.usages
@@ -132,47 +130,47 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Weighing:
-    """All candidates for a group, and which was chosen."""
+    """All candidates for a group, and the choice."""
 
-    #: What is to be relieved.
+    #: The resource to relieve.
     resource: Resource
     bars: Bars
-    #: What runs first.
+    #: The running options first.
     weighed: tuple[Weighed, ...]
     chosen: Optional[Weighed]
-    #: Of those that are feasible the one that relieves most; None where none relieves anything.
+    #: The feasible candidate with the largest relief; None if there is no relief.
     best: Optional[Weighed]
 
     @property
     def knows(self) -> bool:
-        """Whether anything is known of what an option set would do to what is to be relieved."""
+        """Whether the effect on the resource is known for any feasible candidate."""
         feasible = [w for w in self.weighed[1:] if not w.infeasible]
         return not feasible or any(w.of(self.resource) is not None for w in feasible)
 
 
 def weigh(weighed: Sequence[Weighed], resource: Resource, bars: Bars) -> Weighing:
-    """Choose; of candidates against what runs, itself among them."""
-    open_to = [w for w in weighed if not w.infeasible and w.candidate.origin is not Origin.RUNNING]
-    qualified = [w for w in open_to if w.qualifies(resource, bars)]
-    known = [w for w in open_to if w.of(resource) is not None]
+    """Choose among candidates, which include the running options."""
+    feasible = [w for w in weighed if not w.infeasible and w.candidate.origin is not Origin.RUNNING]
+    qualified = [w for w in feasible if w.qualifies(resource, bars)]
+    known = [w for w in feasible if w.of(resource) is not None]
     best = min(known, key=lambda w: _known_of(w, resource), default=None)
     if best is not None and _known_of(best, resource) >= 1:
         best = None
     chosen = _chosen([w for w in qualified if not w.candidate.untried], resource, bars)
-    told = tuple(
-        replace(w, short=_short(w, resource, bars, chosen)) if w in open_to else w for w in weighed
+    explained = tuple(
+        replace(w, short=_short(w, resource, bars, chosen)) if w in feasible else w for w in weighed
     )
     return Weighing(
         resource,
         bars,
-        told,
-        None if chosen is None else told[list(weighed).index(chosen)],
-        None if best is None else told[list(weighed).index(best)],
+        explained,
+        None if chosen is None else explained[list(weighed).index(chosen)],
+        None if best is None else explained[list(weighed).index(best)],
     )
 
 
 def _chosen(qualified: Sequence[Weighed], resource: Resource, bars: Bars) -> Optional[Weighed]:
-    """The simplest from which no other gains as much again."""
+    """The simplest candidate over which no other gains as much again."""
     if not qualified:
         return None
     most = min(_known_of(w, resource) for w in qualified)
@@ -180,12 +178,12 @@ def _chosen(qualified: Sequence[Weighed], resource: Resource, bars: Bars) -> Opt
     return min(enough, key=lambda w: _preference(w, resource))
 
 
-#: The simplest first: sets that were run as a whole come before those that were not.
+#: The simplest first: tested option strings before untested ones.
 _SIMPLICITY = (Origin.DEFAULT, Origin.PROFILE, Origin.DERIVED, Origin.NEIGHBOR)
 
 
 def _preference(weighed: Weighed, resource: Resource) -> tuple[float, ...]:
-    """Of sets as simple as each other: what suits by what was published, then what gains most."""
+    """Sort key; among equally simple candidates suitability decides, then the gain."""
     candidate = weighed.candidate
     return (
         candidate.objections,
@@ -209,7 +207,7 @@ def _short(
         return None
     ratio = weighed.of(resource)
     if ratio is None:
-        return f'What it does to the {RESOURCES[resource]} is not known.'
+        return f'Its effect on the {RESOURCES[resource]} is unknown.'
     if not weighed.gains(resource, bars):
         text = f'{_change(ratio, resource)}; a gain of {bars.min_gain:.0%} is required'
         unsure = ratio.value <= 1 - bars.min_gain
@@ -221,16 +219,13 @@ def _short(
         text = f'{_change(worst.ratio, worst.resource)}; a loss of {bars.max_loss:.0%} is allowed'
         return text + (', and more cannot be ruled out.' if unsure else '.')
     if weighed.candidate.untried or chosen is None:
-        return (
-            'It would qualify by the model alone, but nobody has run it: try it in an experiment.'
-        )
+        return 'It qualifies by the model alone, but was never tested: try it in an experiment.'
     if chosen.candidate.origin is weighed.candidate.origin:
         return (
-            f'It would qualify; {chosen.candidate.name} gains more, or suits these clients better.'
+            f'It qualifies, but {chosen.candidate.name} gains more or suits these clients better.'
         )
     return (
-        f'It would qualify; {chosen.candidate.name} qualifies too, and is simpler or more widely '
-        'used.'
+        f'It qualifies, but so does {chosen.candidate.name}, which is simpler or more widely used.'
     )
 
 
@@ -245,9 +240,9 @@ def _percent(ratio: Estimate) -> str:
 
 
 def neighbors(options: str, effective: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(What changes, the option set): one step from ``options`` in each option that shapes it.
+    """(Change, option string): one step from ``options`` in each option that shapes the tree.
 
-    The number of memtables follows their size, so that all together stay as large.
+    The number of memtables follows their size, which keeps their total size.
     """
     try:
         known = parse(options)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, Optional
 
-from ..advise.own_profiles import OwnProfiles
+from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import Recommendation
 from ..settings import ReadOption, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
@@ -30,7 +30,7 @@ class Context:
     def __init__(
         self,
         tuner: Callable[[], Tuner],
-        profiles: OwnProfiles,
+        profiles: CustomProfiles,
         option: ReadOption,
         set_mode: Callable[[Mode], None],
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ..advise.whatif.check_subjects import subjects
-from ..advise.whatif.given import given
+from ..advise.whatif.overrides import read_overrides
 from ..advise.whatif.situation import find_situation
 from ..advise.whatif.tree import tree
 from ..options.verdict import all_options, find_option, judge_for
@@ -32,7 +32,7 @@ def model(
     cfs: Optional[str] = None,
 ) -> Answer:
     """Model WAL, memory, levels and write amplification of options"""
-    said = given(
+    overrides = read_overrides(
         workload=workload,
         cores=cores,
         db_size=db_size,
@@ -44,7 +44,7 @@ def model(
         cfs=cfs,
     )
     osd_id = osd_number_if_any(osd)
-    shown = tree(options, find_situation(context.snapshot.osds, osd_id, release, said))
+    shown = tree(options, find_situation(context.snapshot.osds, osd_id, release, overrides))
     return lambda form: render.model(shown, form)
 
 
@@ -67,7 +67,9 @@ def check(
         osd_id=osd_number_if_any(osd),
         device_class=device_class,
         release=release,
-        said=given(cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs),
+        overrides=read_overrides(
+            cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs
+        ),
     )
     verdict = judge_for(options, targets)
     return lambda form: render.check(verdict, form)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 from typing import Optional
 
-from ..advise.own_profiles import decode_own_profile
+from ..advise.custom_profiles import decode_custom_profile
 from ..advise.profiles import Profile, UnknownProfileError
 from ..advise.whatif.compare import compare, sides
 from ..advise.whatif.derive import derive
-from ..advise.whatif.given import given
+from ..advise.whatif.overrides import read_overrides
 from ..advise.whatif.situation import find_situation
 from ..present import render
 from ..workload.records import WorkloadClass
@@ -59,16 +59,18 @@ def profile_derive(
     memory: Optional[str] = None,
 ) -> Answer:
     """Derive options for an OSD, and name the nearest profile"""
-    said = given(workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory)
+    overrides = read_overrides(
+        workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory
+    )
     osd_id = osd_number_if_any(osd)
-    derived = derive(find_situation(context.snapshot.osds, osd_id, release, said))
+    derived = derive(find_situation(context.snapshot.osds, osd_id, release, overrides))
     return lambda form: render.derivation(derived, form)
 
 
 @changes('profile add')
 def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
     """Add a custom profile, from the JSON given with -i <file>"""
-    own = decode_own_profile(inbuf)
+    own = decode_custom_profile(inbuf)
     added = context.tuner.submit(lambda: context.profiles.add(own))
     return lambda form: render.profile(added, form)
 

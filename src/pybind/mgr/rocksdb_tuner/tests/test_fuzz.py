@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.whatif.given import given as said
+from rocksdb_tuner.advise.whatif.overrides import read_overrides as said
 from rocksdb_tuner.advise.whatif.situation import find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
@@ -434,7 +434,7 @@ def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
 @pytest.mark.parametrize(
     ('name', 'arguments', 'said_of_it'),
     [
-        ('profile_add', {'inbuf': '[' * 10000}, 'the profile is no JSON'),
+        ('profile_add', {'inbuf': '[' * 10000}, 'the profile is not valid JSON'),
         ('osd', {'osd_id': 3}, '"osd_id" should be a text, not int'),
         ('osd', {'nope': 3}, 'no argument "nope"'),
         ('show', {}, '"recommendation_id" is missing'),

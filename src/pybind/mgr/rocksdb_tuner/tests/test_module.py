@@ -276,4 +276,4 @@ def test_arguments_that_no_command_line_checked_are_refused_in_words(
 def test_the_input_of_a_command_reaches_its_handler(module: Any) -> None:
     """It is no argument of the grammar."""
     result = module._handle_command('{', {'prefix': 'rocksdb-tuner profile add'})
-    assert 'the profile is no JSON' in result.stderr
+    assert 'the profile is not valid JSON' in result.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Callable, Optional, Protocol
 
-from ..advise.own_profiles import OwnProfiles
+from ..advise.custom_profiles import CustomProfiles
 from ..deep.reader import DeepStatsReader
 from ..evaluate import unknown_manager
 from ..knowledge import loader
@@ -104,7 +104,7 @@ class Components:
             self.operations,
             self.current,
             self.steps,
-            OwnProfiles(store),
+            CustomProfiles(store),
             self.auto_apply.update,
             release=release.name if release else None,
             unknown_manager=unknown,

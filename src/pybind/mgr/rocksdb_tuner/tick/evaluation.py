@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping, Optional
 
 from ..advise.conditions.hold import HoldState, hold, raised, since
+from ..advise.custom_profiles import CustomProfiles
 from ..advise.facts import osd_options, settings_in_force
 from ..advise.memory import WorkloadMemory
-from ..advise.own_profiles import OwnProfiles
 from ..advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from ..evaluate import ADVISING, AdviceContext, Conclusions, EvaluationState, conclude
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
@@ -45,7 +45,7 @@ class Evaluation:
         operations: OperationControl,
         current: CurrentSettings,
         steps: Steps,
-        own_profiles: OwnProfiles,
+        custom_profiles: CustomProfiles,
         advised: Callable[[Sequence[Recommendation]], None],
         *,
         release: Optional[str],
@@ -57,7 +57,7 @@ class Evaluation:
         """
         self._sampler, self._cluster_state = sampler, cluster_state
         self._operations, self._current, self._steps = operations, current, steps
-        self._own_profiles, self._advised = own_profiles, advised
+        self._custom_profiles, self._advised = custom_profiles, advised
         self._release, self._unknown_manager = release, unknown_manager
         self._memory = WorkloadMemory()
         self._advised_on: Mapping[str, Workload] = {}
@@ -139,7 +139,7 @@ class Evaluation:
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
                 history=operations.driver.history,
-                own_profiles=self._own_profiles.all(),
+                custom_profiles=self._custom_profiles.all(),
             ),
             self._state,
         )

@@ -1,6 +1,6 @@
-"""Conditions that an expert would point out: one declared function each. Pure.
+"""Conditions for findings, one declared function each. Pure.
 
-A condition says nothing where a signal that it needs is not known.
+A condition without its required signals yields no finding.
 """
 
 from __future__ import annotations
@@ -31,48 +31,42 @@ __all__ = [
 
 _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 
-#: Conditions of what OSDs are, and of what is set for them.
+#: Conditions of the OSDs' setup and configuration.
 OF_THE_SETUP: tuple[Condition, ...] = tuple(
     known for known in conditions().values() if known.needs is None
 )
-#: And those of what they do now, or have done for some time, by what they are about: to fetch a
-#: function into a processor that was busy with something else costs as much as 20 OSDs do in it.
+#: Conditions of the OSDs' present state, by subject: the instruction cache misses of a function
+#: called once per tick cost as much as 20 OSDs in it.
 OF_THE_PRESENT: Mapping[Subject, tuple[Condition, ...]] = {
     subject: tuple(known for known in conditions().values() if known.needs is subject)
     for subject in Subject
 }
-#: And by a figure that some OSD must have.
+#: Conditions that need a figure beyond their threshold.
 OF_A_FIGURE: tuple[Condition, ...] = tuple(
     known for known in conditions().values() if isinstance(known.needs, (Reaches, Below))
 )
 
 
-class _OfTheSetup(NamedTuple):
-    """What follows from the setup."""
-
-    #: Of `OF_THE_SETUP`.
+class _SetupResult(NamedTuple):
+    #: Of the conditions in `OF_THE_SETUP`.
     findings: tuple[Finding, ...]
     subjects: frozenset[Subject]
 
 
 class SetupFindings:
-    """What follows from the setup, worked out anew only where that changed.
-
-    It hardly ever does, and two dozen functions that run once in a tick cost more by being fetched
-    than by what they do.
-    """
+    """Caches the findings of the setup, which hardly ever changes."""
 
     def __init__(self) -> None:
-        self._known: Optional[tuple[object, _OfTheSetup]] = None
+        self._known: Optional[tuple[object, _SetupResult]] = None
 
-    def of(self, cluster: ClusterFacts) -> _OfTheSetup:
+    def of(self, cluster: ClusterFacts) -> _SetupResult:
         setup = (
             cluster.entries,
             cluster.limits,
             [(osd.info, osd.options, osd.sharded, osd.settings) for osd in cluster.osds],
         )
         if self._known is None or self._known[0] != setup:
-            found = _OfTheSetup(
+            found = _SetupResult(
                 tuple(_look_for(OF_THE_SETUP, _setup_of(cluster))),
                 subjects_of_the_setup(cluster.osds),
             )
@@ -83,7 +77,7 @@ class SetupFindings:
 def findings(
     cluster: ClusterFacts, setup_findings: Optional[SetupFindings] = None
 ) -> tuple[Finding, ...]:
-    """All findings, worst first; ``setup_findings`` remembers those of the last call."""
+    """All findings, worst first; ``setup_findings`` is the cache of the caller."""
     of_setup = (setup_findings or SetupFindings()).of(cluster)
     found = list(of_setup.findings)
     for subject in of_setup.subjects | subjects_of_the_present(cluster):
@@ -96,11 +90,11 @@ def findings(
 
 def _look_for(known: Iterable[Condition], cluster: ClusterFacts) -> Iterator[Finding]:
     for condition in known:
-        yield from condition.look(cluster)
+        yield from condition.evaluate(cluster)
 
 
 def _setup_of(cluster: ClusterFacts) -> ClusterFacts:
-    """Without all that a condition of the setup must not depend on."""
+    """The cluster without the facts that conditions of the setup must not depend on."""
     return ClusterFacts(
         tuple(
             OsdFacts(osd.info, None, None, osd.options, sharded=osd.sharded, settings=osd.settings)

@@ -1,4 +1,4 @@
-"""Conditions that Ceph's own health checks report, explained."""
+"""Explanations of Ceph's own health checks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .subjects import Subject
     tests=('tests/advise/conditions/test_load.py',),
 )
 def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Ceph's own alert of slow operations, explained."""
+    """Ceph's alert for slow operations."""
     yield from _explained(cluster, condition, 'one slow operation in a day raises it')
 
 
@@ -65,7 +65,7 @@ def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
     ),
 )
 def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Ceph's own alerts of an old omap format, explained."""
+    """Ceph's alerts for legacy omap formats."""
     yield from _explained(
         cluster, condition, 'omap of these OSDs is in a format that cannot be counted by pool or PG'
     )
@@ -99,7 +99,7 @@ def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding
     tests=('tests/advise/conditions/test_load.py',),
 )
 def large_omap_objects(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Ceph's own alert of objects with too many keys, explained."""
+    """Ceph's alert for large omap objects."""
     yield from _explained(
         cluster,
         condition,

@@ -1,4 +1,4 @@
-"""Conditions of what the OSDs were built as: no option helps against them."""
+"""Conditions of OSD builds and releases, which no option fixes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Version = tuple[int, ...]
     tests=('tests/advise/conditions/test_build.py',),
 )
 def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Packages of Debian and Ubuntu whose RocksDB was built without optimization."""
+    """Debian and Ubuntu packages with RocksDB built without optimization."""
     fixed = {numbers_of(text)[:1]: text for text in condition.values['fixed']}
     affected: dict[tuple[str, str], list[int]] = {}
     for osd in cluster.osds:
@@ -71,7 +71,7 @@ def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     tests=('tests/advise/conditions/test_build.py',),
 )
 def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Point releases in which everything that an HDD was sent went through RocksDB first."""
+    """Point releases that defer all writes to HDDs through RocksDB."""
     (since,), (fixed,) = condition.values['since'], condition.values['fixed']
     ids = [
         osd.info.osd_id
@@ -103,10 +103,10 @@ def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> It
     tests=('tests/advise/conditions/test_build.py',),
 )
 def unknown_release(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """OSDs, most likely newer than the module, of which nothing but their counters is known."""
+    """OSDs of an unknown release, most likely newer than the module."""
     unknown: dict[str, list[int]] = {}
     for osd in cluster.osds:
-        # Without metadata the release may well be a known one.
+        # Without metadata the release may be a known one.
         if osd.info.version is not None and release_of_osd(osd.info) is None:
             unknown.setdefault(osd.info.version, []).append(osd.info.osd_id)
     for version, ids in unknown.items():
@@ -134,7 +134,7 @@ def _published_of(announced: Optional[AnnouncedRelease]) -> tuple[FindingEvidenc
 
 
 def numbers_of(text: Optional[str]) -> _Version:
-    """(16, 2, 15) of "16.2.15-1"; empty for what is no version, which is below every other."""
+    """(16, 2, 15) for "16.2.15-1"; empty, and below all others, if it is no version."""
     numbers = (text or '').split('-')[0].split('.')
     found = tuple(natural(n) for n in numbers)
     return () if None in found else tuple(n for n in found if n is not None)

@@ -1,4 +1,4 @@
-"""Conditions of the caches of an OSD, and of the pieces that BlueFS is given."""
+"""Conditions of an OSD's caches, and of BlueFS allocation units."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from .subjects import Below, Figure, Subject
     tests=('tests/advise/conditions/test_caches.py',),
 )
 def onode_cache_misses(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Most onodes are read from RocksDB, and the caches have no room left to grow."""
+    """A low onode cache hit ratio in caches that cannot grow."""
     limit = condition.limit('hit_share', cluster.limits)
     least = condition.limit('lookups', cluster.limits)
     measured = []
@@ -121,7 +121,7 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_caches.py',),
 )
 def kv_cache_misses(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """The same of RocksDB's blocks, where its own statistics are on."""
+    """The same for RocksDB's block cache, if its statistics are enabled."""
     limit = condition.limit('hit_share', cluster.limits)
     least = condition.limit('lookups', cluster.limits)
     measured = []
@@ -151,12 +151,12 @@ def _blocks(
 
 
 def _share(hits: int, misses: int, least: float) -> Optional[float]:
-    """None where there were too few to say."""
+    """None for too few lookups."""
     return hits / (hits + misses) if hits + misses >= least else None
 
 
 def _is_full(osd: OsdFacts, condition: Condition, cluster: ClusterFacts) -> bool:
-    """Whether the OSD has used what it was given: until then its caches still grow."""
+    """Whether the OSD has used up its memory target, until which its caches still grow."""
     details = osd.details
     if details is None or not details.memory_mapped_bytes or not details.memory_target_bytes:
         return False
@@ -195,7 +195,7 @@ def _memory(details: Details) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_caches.py',),
 )
 def bluefs_small_units(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """BlueFS found no free piece of its usual size on the device that it shares with the data."""
+    """BlueFS fell back to small allocation units on the shared device."""
     measured = [
         Measured(osd.details.bluefs_fallbacks, osd, partial(_fallbacks, osd.details))
         for osd in cluster.osds

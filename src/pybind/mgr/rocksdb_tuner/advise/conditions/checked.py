@@ -1,4 +1,4 @@
-"""Conditions of what `check` says of the strings that OSDs run."""
+"""Conditions of running option strings, from the problems that `check` reports."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from .facts import ClusterFacts, RunningString
     ),
 )
 def dangerous_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """What the checks forbid, in a string that OSDs do run."""
+    """Errors of the checks in a running string."""
     for running in cluster.chosen_strings:
         problems = _problems(running, 'error', None)
         if problems:
-            # What makes it an error is told first.
+            # Errors first.
             problems = tuple(sorted(problems, key=lambda p: p.rule != 'forbidden'))
             forbidden = problems[0].rule == 'forbidden'
             yield _of_problems(
@@ -100,7 +100,7 @@ def too_many_compactions(cluster: ClusterFacts, condition: Condition) -> Iterabl
 def _with_rule(cluster: ClusterFacts, condition: Condition, rule: str) -> Iterable[Finding]:
     for running in cluster.chosen_strings:
         profile = recognize(running.text, running.release)
-        # A superseded string is pointed out as a whole.
+        # A superseded string is reported as a whole.
         if profile is None or not profile.superseded:
             problems = _problems(running, None, frozenset({rule}))
             if problems:
@@ -127,7 +127,7 @@ _WITHOUT_EFFECT = frozenset(
     ),
 )
 def options_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Values that RocksDB changes silently, or ignores."""
+    """Values that RocksDB silently changes or ignores."""
     for running in cluster.chosen_strings:
         if recognize(running.text, running.release) is None:
             problems = _problems(running, None, _WITHOUT_EFFECT)
@@ -139,7 +139,7 @@ def _problems(
     running: RunningString, severity: Optional[str], rules: Optional[frozenset[str]]
 ) -> tuple[Problem, ...]:
     checked = running.checked
-    # A string that runs and "would not start" is one that the catalogue does not know.
+    # A running string that "would not start" is unknown to the catalogue.
     if checked is None or not checked.accepted:
         return ()
     return tuple(
@@ -192,7 +192,7 @@ def _of_problems(
     ),
 )
 def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """ttl or periodic compaction where compaction on deletion does its job."""
+    """TTL or periodic compaction in addition to compaction on deletion."""
     for running in cluster.chosen_strings:
         problems = _problems(running, None, frozenset({'periodic-rewrites'}))
         names = [problem.option for problem in problems if problem.option]
@@ -210,7 +210,7 @@ def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[F
         )
 
 
-#: Warnings of `check` that another condition reports, or that say what `check` cannot know.
+#: Warnings that another condition reports, or that are about limits of `check` itself.
 _REPORTED_ELSEWHERE = frozenset(
     {
         *_WITHOUT_EFFECT,
@@ -239,12 +239,12 @@ _REPORTED_ELSEWHERE = frozenset(
     tests=('tests/advise/conditions/test_options.py',),
 )
 def unwise_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Everything else that `check` warns of, on the OSD that runs it."""
+    """All other warnings of `check`, with the hardware of the OSD."""
     for running in cluster.chosen_strings:
         release, alone = running.release, running.checked
         if release is None or alone is None or not alone.accepted:
             continue
-        # A published string is reported as a whole; what it does to this hardware is not.
+        # A published string is reported as a whole, except for problems with this hardware.
         known = recognize(running.text, release) is not None
         by_problems: dict[tuple[Problem, ...], list[OsdFacts]] = {}
         for osd in running.osds:

@@ -1,4 +1,4 @@
-"""Conditions of compaction: storms of it, and writes that wait for it."""
+"""Conditions of compaction: compaction storms and write stalls."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ from .subjects import Figure, Reaches, Subject
     tests=('tests/advise/conditions/test_load.py',),
 )
 def compaction_storm(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Many OSDs of a class write SST files at once, and far more than clients cause."""
+    """Many OSDs of a class write far more SST bytes than their clients cause."""
     least_rate = condition.limit('sst_bytes_per_s', cluster.limits)
     ratio = condition.limit('sst_per_wal', cluster.limits)
     least_osds = condition.limit('least_osds', cluster.limits)
@@ -128,7 +128,7 @@ def _storm(signals: Signals) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_load.py',),
 )
 def write_stalls(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """RocksDB itself counts time in which it let writes wait."""
+    """RocksDB reports write stalls."""
     limit = condition.limit('stall_share', cluster.limits)
     measured = []
     for osd in cluster.osds:

@@ -1,4 +1,4 @@
-"""Conditions of a DB device of an OSD's own: what spills from it, and how much room is left."""
+"""Conditions of dedicated DB devices: spillover and free space."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DAY_S = 86400.0
     ),
 )
 def spillover(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """RocksDB data on the slow device although the OSD has a DB device of its own."""
+    """RocksDB data on the slow device of an OSD with a dedicated DB device."""
     spilled = _spilled(cluster)
     # From one flash device to another it costs little.
     flash = [m for m in spilled if m.osd.info.main_rotational is False]
@@ -109,7 +109,7 @@ def _spillover(signals: Signals) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_device.py',),
 )
 def level_does_not_fit(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Spillover with room on the DB device: RocksDB places a level on one device as a whole."""
+    """Spillover despite free space: RocksDB places each level on one device."""
     limit = condition.limit('used_share', cluster.limits)
     measured = []
     for spilled in _spilled(cluster):
@@ -140,7 +140,7 @@ def level_does_not_fit(cluster: ClusterFacts, condition: Condition) -> Iterable[
 
 
 def _level_sizes(osd: OsdFacts, total: int) -> Optional[tuple[int, ...]]:
-    """Target sizes from level 1 on, up to the first that does not fit; None if not known."""
+    """Target sizes from level 1 to the first level that does not fit; None if unknown."""
     effective = effective_options(osd)
     if effective is None:
         return None
@@ -204,7 +204,7 @@ def _what_does_not_fit(sizes: Optional[tuple[int, ...]], total_bytes: int) -> st
     tests=('tests/advise/conditions/test_device.py',),
 )
 def db_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A DB device below what the documentation advises for the size of the OSD."""
+    """A DB device below the documented size for the OSD."""
     for_metadata = condition.limit('share_rgw', cluster.limits)
     for_others = condition.limit('share_other', cluster.limits)
     by_share: dict[float, list[Measured]] = {}
@@ -268,7 +268,7 @@ def _sizes(info: OsdInfo) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_device.py',),
 )
 def db_device_nearly_full(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Little is left on the DB device, and nothing has spilled yet."""
+    """A DB device that is nearly full, without spillover so far."""
     limit = condition.limit('used_share', cluster.limits)
     measured = []
     for osd in cluster.osds:
@@ -322,12 +322,12 @@ def _db_use(signals: Signals) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_device.py',),
 )
 def db_device_filling(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """By its growth of a day, the DB device will be full within the horizon."""
+    """A DB device that will be full within the horizon at its growth rate."""
     horizon_s = condition.limit('horizon_s', cluster.limits)
     measured = []
     for osd in cluster.osds:
         forecast, signals = osd.forecast, osd.signals
-        # An OSD that is not seen now is not forecast by what it did before.
+        # No forecast for an OSD without current signals.
         if forecast is None or signals is None or forecast.outlook is not Outlook.FILLING:
             continue
         if forecast.full_in_s is not None and forecast.full_in_s <= horizon_s:

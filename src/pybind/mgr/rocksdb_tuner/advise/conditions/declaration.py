@@ -1,4 +1,4 @@
-"""How a condition is declared: all that is known of it, above the function that looks for it."""
+"""Declaration of conditions: all metadata in the decorator of the condition's function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ['Condition', 'HealthPolicy', 'LimitOption', 'ModuleOption', 'Threshol
 
 @dataclass(frozen=True)
 class ModuleOption:
-    """The module option by which an operator sets a threshold, and its bounds."""
+    """A module option for a threshold, with its bounds."""
 
     name: str
     minimum: float
@@ -24,7 +24,7 @@ class ModuleOption:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A figure from which on a condition holds; without an option nobody should change it."""
+    """A threshold of a condition; fixed unless it has a module option."""
 
     value: float
     unit: str
@@ -35,7 +35,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class LimitOption:
-    """A module option by which an operator sets a threshold, with what the threshold is."""
+    """A module option with the description of its threshold."""
 
     name: str
     unit: str
@@ -47,9 +47,9 @@ class LimitOption:
 
 @dataclass(frozen=True)
 class HealthPolicy:
-    """How a condition becomes a health check: what is said, and after which times."""
+    """Health check of a condition: summary and delays."""
 
-    #: What follows "N OSD(s)".
+    #: The text after "N OSD(s)".
     summary: str
     raise_after_s: float
     clear_after_s: float
@@ -57,29 +57,29 @@ class HealthPolicy:
 
 @dataclass(frozen=True)
 class Condition:
-    """What an expert would point out; made by `condition`."""
+    """A condition that is reported as a finding; declared with `condition`."""
 
     #: Stable; its health check is ROCKSDB_TUNER_ and this in capitals.
     condition_id: str
     title: str
-    #: The worst that it comes with.
+    #: The worst severity of its findings.
     severity: Severity
-    #: A sentence; {osd}, {who} and the like are filled in.
+    #: A sentence with placeholders such as {osd} and {who}.
     remedy: str
     #: The exact commands of the remedy.
     commands: tuple[str, ...]
-    #: What makes it worse.
+    #: Actions that would make it worse.
     do_not: Optional[str]
     source: str
     health: Optional[HealthPolicy]
-    #: Ceph's own health checks that say the same: this one is not raised beside them.
+    #: Equivalent Ceph health checks, beside which this one is not raised.
     ceph_checks: tuple[str, ...]
-    #: Without it there is nothing to look for; None: a condition of the setup.
+    #: Prerequisite of the condition; None: a condition of the setup.
     needs: Optional[Needs]
     thresholds: Mapping[str, Threshold] = field(hash=False)
-    #: What else it goes by.
+    #: Other parameters.
     values: Mapping[str, tuple[str, ...]] = field(hash=False)
-    #: Where it was seen to be found: files of the module, or of the checkout below qa/.
+    #: Tests with such a finding: files of the module, or of the checkout below qa/.
     tests: tuple[str, ...]
     function: ConditionFunction
 
@@ -103,12 +103,12 @@ class Condition:
             if t.option is not None
         )
 
-    def look(self, cluster: ClusterFacts) -> Iterable[Finding]:
-        """Where it holds; nothing where a signal that it needs is not known."""
+    def evaluate(self, cluster: ClusterFacts) -> Iterable[Finding]:
+        """Its findings; none if a required signal is unknown."""
         return self.function(cluster, self)
 
     def limit(self, name: str, overrides: Mapping[str, float]) -> float:
-        """The threshold ``name``; ``overrides`` are the operator's, by module option."""
+        """The threshold ``name``; ``overrides``: values by module option."""
         threshold = self.thresholds[name]
         if threshold.option is not None and threshold.option.name in overrides:
             return overrides[threshold.option.name]
@@ -123,9 +123,9 @@ class Condition:
         severity: Optional[Severity] = None,
         **fill: object,
     ) -> Finding:
-        """A finding of this condition; ``fill`` is what its remedy and commands leave open.
+        """A finding of this condition; ``fill``: placeholders of its remedy and commands.
 
-        ``{osd}`` is the first of ``osds`` unless it is given.
+        ``{osd}`` is the first of ``osds`` by default.
         """
         fill = {'osd': osds[0] if osds else '<id>', **fill}
         commands = tuple(command.format_map(fill) for command in self.commands)
@@ -142,7 +142,7 @@ class Condition:
         )
 
 
-#: Looks for a condition, which it is given for its thresholds and texts.
+#: Evaluates a condition, with its declaration for thresholds and texts.
 ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]
 
 
@@ -162,7 +162,7 @@ def condition(
     thresholds: Optional[Mapping[str, Threshold]] = None,
     values: Optional[Mapping[str, tuple[str, ...]]] = None,
 ) -> Callable[[ConditionFunction], Condition]:
-    """Makes a condition of the function below it; `Condition` says what each argument means."""
+    """Declare a condition; see `Condition` for the arguments."""
 
     def declare(function: ConditionFunction) -> Condition:
         return Condition(

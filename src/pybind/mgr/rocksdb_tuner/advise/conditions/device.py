@@ -1,4 +1,4 @@
-"""Conditions of the other devices: what the DB takes of them, and the WAL."""
+"""Conditions of shared and WAL devices."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from .subjects import Figure, Reaches
     tests=('tests/advise/conditions/test_device.py',),
 )
 def metadata_fills_device(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """On a device that DB and data share, the DB has most of it."""
+    """The DB takes most of a device that it shares with the data."""
     limit = condition.limit('used_share', cluster.limits)
     least_bytes = condition.limit('least_bytes', cluster.limits)
     measured = []
@@ -95,7 +95,7 @@ def _metadata(used_bytes: int, device_bytes: int) -> tuple[FindingEvidence, ...]
     tests=('tests/advise/conditions/test_device.py',),
 )
 def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """The files of the WAL may take more than the device that holds them, and nothing else."""
+    """A dedicated WAL device that is smaller than the possible size of the WAL."""
     measured = []
     for osd in cluster.osds:
         info = osd.info
@@ -165,7 +165,7 @@ def _wal(device_bytes: int, log: Wal) -> tuple[FindingEvidence, ...]:
     ),
 )
 def large_min_alloc_size(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An OSD made with larger allocation units than today's."""
+    """An OSD with larger allocation units than the current default."""
     expected = condition.limit('expected_bytes', cluster.limits)
     by_size: dict[int, list[int]] = {}
     for osd in cluster.osds:

@@ -1,4 +1,4 @@
-"""Conditions of the config store's entries, compared with each other and with the default."""
+"""Conditions of config store entries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .facts import ClusterFacts
     ),
 )
 def different_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """OSDs of one device class and release that run different option strings."""
+    """Different option strings on OSDs of one device class and release."""
     variants: dict[tuple[str, Optional[str]], dict[str, list[int]]] = {}
     for running in cluster.strings:
         for osd in running.osds:
@@ -77,7 +77,7 @@ def _size(ids: list[int]) -> int:
     ),
 )
 def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An entry of a single OSD hides one, with another value, that is meant for many."""
+    """An entry of a single OSD that overrides a different one for many OSDs."""
     own = [e for e in cluster.entries if e.name == OPTION and is_own_entry(e.who)]
     wider = [e for e in cluster.entries if e.name == OPTION and not is_own_entry(e.who)]
     infos = {f'osd.{osd.info.osd_id}': osd.info for osd in cluster.osds}
@@ -121,7 +121,7 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     ),
 )
 def redundant_override(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An entry that holds what its OSDs would use without it: of the string, or of the annex."""
+    """An entry of the option string or annex that equals the default."""
     yield from _redundant_strings(cluster, condition)
     yield from _redundant_annexes(cluster, condition)
 

@@ -1,4 +1,4 @@
-"""What conditions are looked for in, and what many of them ask of it. Pure."""
+"""Input of the conditions, and common functions of it. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunningString:
     """An option string, and the OSDs of one release that run it."""
 
     text: str
-    #: Nobody set it.
+    #: Not set by anyone.
     is_default: bool
     release: Optional[KnownRelease]
     osds: tuple[OsdFacts, ...]
@@ -35,32 +35,32 @@ class RunningString:
 
     @property
     def who(self) -> str:
-        """The entry that sets it, for a command; of several the first."""
+        """The first entry that sets it, for a command."""
         options = self.osds[0].options
         return (options.deciding_who if options else None) or '<who>'
 
     @property
     def checked(self) -> Optional[CheckResult]:
-        """What the checks say of it; None where its RocksDB is not known."""
+        """Result of the checks; None for an unknown RocksDB version."""
         return check(self.text, self.release.rocksdb_version) if self.release else None
 
 
 class Measured(NamedTuple):
-    """An OSD that a condition holds for, with the value that says so; larger is worse."""
+    """An OSD with a condition, and the value behind it; larger is worse."""
 
     value: float
     osd: OsdFacts
-    #: Asked of the worst OSD only.
+    #: Called for the worst OSD only.
     evidence: Callable[[], tuple[FindingEvidence, ...]]
 
 
 class Worst(NamedTuple):
-    """The OSDs that a condition holds for, by the worst of them."""
+    """The OSDs with a condition, and the worst of them."""
 
     osd: OsdFacts
-    #: The ids of all, the worst first: a command then names the worst.
+    #: The ids of all, the worst first, since commands name the first.
     ids: tuple[int, ...]
-    #: The evidence of the worst, with its name where there are several.
+    #: The evidence of the worst OSD, and its name if there are several.
     evidence: tuple[FindingEvidence, ...]
 
     @property
@@ -70,21 +70,21 @@ class Worst(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """All that conditions are looked for in."""
+    """Input of the conditions."""
 
     osds: tuple[OsdFacts, ...]
-    #: The config store's entries for the options that are watched.
+    #: Config store entries of the watched options.
     entries: tuple[ConfigEntry, ...]
     #: Ceph's own health checks that are raised.
     health_codes: frozenset[str] = frozenset()
-    #: For how long each OSD has been waiting for its restart, in seconds.
+    #: Seconds for which each OSD has been pending a restart.
     pending_s: Mapping[int, float] = field(default_factory=dict)
-    #: Thresholds that the operator set, by module option.
+    #: Configured thresholds, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def strings(self) -> tuple[RunningString, ...]:
-        """What runs: a cluster runs a handful of strings, and each is judged once."""
+        """The running strings; a cluster has a handful, each of which is checked once."""
         groups: dict[tuple[object, ...], list[OsdFacts]] = {}
         for osd in self.osds:
             options, info = osd.options, osd.info
@@ -107,17 +107,17 @@ class ClusterFacts:
 
     @cached_property
     def chosen_strings(self) -> tuple[RunningString, ...]:
-        """Those that somebody set."""
+        """The running strings that are not the default."""
         return tuple(running for running in self.strings if not running.is_default)
 
 
 def compacts_on_deletion(release: KnownRelease) -> bool:
-    """Whether OSDs of this release compact on deletion where nobody set it."""
+    """Whether OSDs of this release compact on deletion by default."""
     return int(release.rocksdb_version.split('.')[0]) >= _COMPACTS_ON_DELETION_FROM
 
 
 def worst_of(measured: Sequence[Measured]) -> Optional[Worst]:
-    """The largest value first, of equals the lowest id; None where there is none at all."""
+    """Sort by the largest value, then the lowest id; None without any OSD."""
     if not measured:
         return None
     found = sorted(measured, key=lambda m: (-m.value, m.osd.info.osd_id))
@@ -129,7 +129,7 @@ def worst_of(measured: Sequence[Measured]) -> Optional[Worst]:
 
 
 def effective_options(osd: OsdFacts) -> Optional[Mapping[str, str]]:
-    """What RocksDB makes of the string that runs; None where that is not known."""
+    """Effective options of the running string; None if unknown."""
     release = release_of_osd(osd.info)
     if osd.options is None or release is None:
         return None

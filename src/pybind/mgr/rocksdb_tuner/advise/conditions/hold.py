@@ -1,4 +1,4 @@
-"""Health checks that do not flap: raised by what lasts, cleared by what stays away. Pure."""
+"""Hysteresis of health checks: they are raised and cleared after a delay. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ALARMING = frozenset({Severity.ERROR, Severity.WARNING})
 
 @dataclass(frozen=True)
 class Held:
-    """One condition that was found lately."""
+    """A condition with recent findings."""
 
     since_s: float
     last_found_s: float
     raised: bool
-    #: As it was last found.
+    #: The latest findings.
     findings: tuple[Finding, ...]
 
 
@@ -34,12 +34,11 @@ def hold(
     now_s: float,
     health_codes: AbstractSet[str] = frozenset(),
 ) -> HoldState:
-    """The state after these findings; only conditions that have a health check are in it.
+    """The state after these findings; only conditions with a health check are in it.
 
-    A condition is raised once it was found without interruption for its ``raise_after_s``, and
-    cleared once it was not found for its ``clear_after_s``. A clock that was set back starts
-    both anew. Where Ceph raises an alert of its own that newer releases have (``health_codes``),
-    it is not raised beside it.
+    A condition is raised once found without interruption for its ``raise_after_s``, and cleared
+    once not found for its ``clear_after_s``. A clock that is set back restarts both. A condition
+    is not raised beside an equivalent alert of newer Ceph releases (``health_codes``).
     """
     found: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -75,5 +74,5 @@ _Key = TypeVar('_Key')
 def since(
     known_s: Mapping[_Key, float], present: Iterable[_Key], now_s: float
 ) -> Mapping[_Key, float]:
-    """Since when each of ``present`` has been there without interruption."""
+    """The time since which each of ``present`` has been present without interruption."""
     return {key: min(known_s.get(key, now_s), now_s) for key in present}

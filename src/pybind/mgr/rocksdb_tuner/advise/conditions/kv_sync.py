@@ -1,4 +1,4 @@
-"""Conditions of the kv_sync thread, which commits every write."""
+"""Conditions of the kv_sync thread, which commits all writes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from .subjects import Figure, Reaches
     ),
 )
 def kv_sync_bound(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """The one kv_sync thread has no time left, and writes are small."""
+    """The kv_sync thread is saturated by small writes."""
     busy = condition.limit('busy', cluster.limits)
     small_bytes = condition.limit('small_write_bytes', cluster.limits)
     measured = []
@@ -102,7 +102,7 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
     tests=('tests/advise/conditions/test_load.py',),
 )
 def slow_sync(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A flash device that takes milliseconds to make a commit durable."""
+    """A flash device that takes milliseconds to sync a commit."""
     limit_ms = condition.limit('round_ms', cluster.limits)
     measured = []
     for osd in cluster.osds:

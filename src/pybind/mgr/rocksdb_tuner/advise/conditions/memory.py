@@ -1,4 +1,4 @@
-"""Conditions of the memory that memtables may take."""
+"""Conditions of memtable memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from .subjects import Subject
     ),
 )
 def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Memtables of a chosen string that may outgrow what osd_memory_target leaves them."""
+    """Memtables of a configured string that may exceed their share of osd_memory_target."""
     share = condition.limit('share_of_target', cluster.limits)
     for running in cluster.chosen_strings:
         over = [o for o in _with_memory(running) if o.bound > share * left_of_target(o.target)]
@@ -93,7 +93,7 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
     tests=('tests/advise/conditions/test_options.py',),
 )
 def memory_target_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A target that is too small for the memtables of any default, whatever runs."""
+    """An osd_memory_target that is too small for the memtables of any default."""
     small = [
         o
         for running in cluster.strings
@@ -111,7 +111,7 @@ def memory_target_small(cluster: ClusterFacts, condition: Condition) -> Iterable
 
 
 class _OfMemory(NamedTuple):
-    """An OSD, what its memtables may take, and what it is given."""
+    """An OSD with the bound of its memtables and its memory target."""
 
     osd: OsdFacts
     bound: int

@@ -1,4 +1,4 @@
-"""Conditions of clients that write and delete metadata."""
+"""Conditions of metadata workloads."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from .subjects import METADATA_WORK, Figure, Reaches, Subject
     ),
 )
 def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Metadata is what the clients write, and nothing compresses it."""
+    """A metadata workload without compression."""
     measured = []
     for osd, workload in _with_metadata_work(cluster, condition):
         effective = effective_options(osd)
@@ -133,9 +133,9 @@ def _with_metadata_work(
     tests=('tests/advise/conditions/test_load.py',),
 )
 def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """To place an iterator takes RocksDB long, as it does behind many tombstones."""
+    """Slow iterator seeks, as with many tombstones."""
     usual_ms = condition.limit('seek_ms', cluster.limits)
-    # An operator who raises the one means the other too.
+    # Raising the one threshold also raises the other.
     rotational_ms = max(usual_ms, condition.limit('seek_rotational_ms', cluster.limits))
     seeks = condition.limit('seeks', cluster.limits)
     measured = []
@@ -194,7 +194,7 @@ def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
     ),
 )
 def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Clients delete and rewrite metadata, and tombstones stay until compaction comes by."""
+    """A metadata workload without compaction on deletion, so that tombstones pile up."""
     by_need: dict[str, list[int]] = {}
     values = set()
     for osd, _ in _with_metadata_work(cluster, condition):
@@ -219,7 +219,7 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
 
 
 def _before_compaction(osd: OsdFacts, condition: Condition) -> str:
-    """What has to come first: the option, or that it reaches all of the database."""
+    """The first step: set the option, or make it apply to the whole database."""
     version = numbers_of(osd.info.version)
     added = _of_line(version, condition.values['added'])
     if added is not None and version < numbers_of(added):
@@ -239,7 +239,7 @@ def _before_compaction(osd: OsdFacts, condition: Condition) -> str:
 
 
 def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
-    """The point release of the same major number."""
+    """The point release of the same major version."""
     return next((text for text in texts if numbers_of(text)[:1] == version[:1]), None)
 
 
@@ -298,7 +298,7 @@ def _is_true(value: str) -> bool:
     tests=('tests/advise/conditions/test_load.py',),
 )
 def hot_index_shard(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """One OSD writes far more metadata than others that hold the same pools."""
+    """An OSD that writes far more metadata than other OSDs of the same pools."""
     busy = condition.limit('busy', cluster.limits)
     factor = condition.limit('times_median', cluster.limits)
     least_osds = condition.limit('least_osds', cluster.limits)

@@ -1,4 +1,4 @@
-"""What conditions need, and what of that there is in a cluster. Pure."""
+"""Prerequisites of conditions that a cluster meets. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .subjects import METADATA_WORK, Below, Figure, Reaches, Subject
 
 
 def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
-    """What there is by what OSDs are, and by what is set for them."""
+    """Subjects by the OSDs' setup and configuration."""
     found = set()
     for osd in osds:
         options = osd.options
@@ -28,7 +28,7 @@ def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
 
 
 def subjects_of_the_present(cluster: ClusterFacts) -> frozenset[Subject]:
-    """What there is by what OSDs do: one look at each, instead of one for each condition."""
+    """Subjects by the OSDs' present state, in one pass instead of one per condition."""
     found = set()
     if cluster.health_codes:
         found.add(Subject.HEALTH_CHECK)
@@ -47,7 +47,7 @@ def subjects_of_the_present(cluster: ClusterFacts) -> frozenset[Subject]:
 
 
 def extremes_of(osds: Sequence[OsdFacts]) -> Mapping[Figure, float]:
-    """Of each figure the highest, or the lowest where that is the worst."""
+    """The worst value of each figure, highest or lowest."""
     measured = [(osd.signals, osd.info.db_rotational) for osd in osds if osd.signals is not None]
     signals = [known for known, _ in measured]
     on_flash = [known for known, rotational in measured if rotational is False]
@@ -74,7 +74,7 @@ def _onode_hit_share(details: Details) -> float:
 def is_reached(
     known: Condition, extremes: Mapping[Figure, float], limits: Mapping[str, float]
 ) -> bool:
-    """Whether some OSD has the figure that the condition asks for; ``limits`` as `limit` has it."""
+    """Whether any OSD has the figure that the condition needs; ``limits``: see `limit`."""
     needs = known.needs
     if isinstance(needs, Reaches):
         return extremes[needs.figure] >= known.limit(needs.threshold, limits)

@@ -1,4 +1,4 @@
-"""Conditions of published option strings, recognized by their names."""
+"""Conditions of published option strings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .facts import ClusterFacts
     ),
 )
 def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A known string from a publication that its own authors no longer advise."""
+    """A published string that its authors no longer recommend."""
     for profile, ids in _published(cluster):
         if profile.superseded:
             yield condition.finding(
@@ -58,7 +58,7 @@ def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[
     ),
 )
 def published_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A known string from a publication, recognized by its name."""
+    """A published string."""
     for profile, ids in _published(cluster):
         if not profile.superseded:
             yield condition.finding(
@@ -70,7 +70,7 @@ def published_options(cluster: ClusterFacts, condition: Condition) -> Iterable[F
 
 
 def _published(cluster: ClusterFacts) -> list[tuple[Profile, tuple[int, ...]]]:
-    """Known profiles that somebody chose, and that are not the default of the release."""
+    """Known profiles in use, except for the default of the release."""
     using: dict[str, tuple[Profile, list[int]]] = {}
     for running in cluster.chosen_strings:
         release = running.release

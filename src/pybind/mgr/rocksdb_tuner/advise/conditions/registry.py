@@ -1,4 +1,4 @@
-"""All conditions, gathered from the modules that declare them."""
+"""All declared conditions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .declaration import Condition, LimitOption
 
 __all__ = ['conditions', 'limit_options']
 
-#: In the order in which their health checks and module options are listed.
+#: In the order of health checks and module options.
 _MODULES = (
     *(starting, entries, published, checked, memory),
     *(db_device, device, sharding),
@@ -38,7 +38,7 @@ _MODULES = (
 
 @lru_cache(maxsize=1)
 def conditions() -> Mapping[str, Condition]:
-    """All conditions by id: by module, and in each as they are declared."""
+    """All conditions by id, in order of module and declaration."""
     return {
         declared.condition_id: declared
         for module in _MODULES

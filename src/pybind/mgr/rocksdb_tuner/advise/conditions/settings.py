@@ -1,6 +1,6 @@
-"""Conditions of options beside the option string, looked for only where somebody set one.
+"""Conditions of configured options other than the option string.
 
-What `check` says of the same options is what is said here: both ask `options/advice.py`.
+`check` reports the same about these options: both use `options/advice.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .facts import ClusterFacts
 AUTOTUNE = 'bluestore_cache_autotune'
 
 
-#: BlueStore::_set_cache_sizes() ends the start of an OSD where one is no part of 1, or where these
-#: two together are more.
+#: BlueStore::_set_cache_sizes() aborts OSD startup if either is outside of 0..1, or their sum is
+#: above 1.
 _RATIOS = ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio')
 
 
@@ -34,7 +34,7 @@ _RATIO = 0.45
 
 
 class _Set(NamedTuple):
-    """An option with its value, and the entry that sets it; None: something else does."""
+    """An option with its value and entry; None: not from the config store."""
 
     name: str
     value: str
@@ -58,7 +58,7 @@ class _Set(NamedTuple):
     ),
 )
 def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """BlueFS reads around the page cache."""
+    """BlueFS bypasses the page cache."""
     by_who: dict[Optional[str], list[int]] = {}
     for osd in cluster.osds:
         setting = osd.settings.get(BUFFERED_IO) if osd.settings else None
@@ -90,7 +90,7 @@ def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
     ),
 )
 def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Iterators over omap step over the tombstones of neighboring objects."""
+    """Omap iterators scan the tombstones of neighboring objects."""
     for option, ids in _set_to(cluster, ITERATOR_BOUNDS, off=True).items():
         yield condition.finding(
             f'{name_osds(ids)} iterate over omap without bounds',
@@ -124,7 +124,7 @@ def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable
     ),
 )
 def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Each start of an OSD waits for a full compaction."""
+    """OSD startup waits for a full compaction."""
     for option, ids in _set_to(cluster, COMPACT_ON_START, off=False).items():
         yield condition.finding(
             f'{name_osds(ids)} compact RocksDB at every start, before they are up',
@@ -155,7 +155,7 @@ def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
     ),
 )
 def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """PG logs cut as in benchmarks: an OSD that restarts is backfilled."""
+    """PG logs so short, as in benchmarks, that a restarted OSD is backfilled."""
     for option, ids in _complained_of(cluster, 'short-pg-log').items():
         yield condition.finding(
             f'PGs of {name_osds(ids)} remember only {option.value} writes ({option.name})',
@@ -223,7 +223,7 @@ def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[
     ),
 )
 def cache_ratios(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Shares of the cache that somebody set: an error where BlueStore takes none of them."""
+    """Configured cache ratios: an error if BlueStore rejects them."""
     alike: dict[tuple[_Set, ...], list[int]] = {}
     for osd in cluster.osds:
         found = tuple(option for option in _set_for(osd) if option.name in (*_RATIOS, AUTOTUNE))
@@ -247,7 +247,7 @@ def cache_ratios(cluster: ClusterFacts, condition: Condition) -> Iterable[Findin
 
 
 def _who_sets(name: str, ratios: Sequence[_Set]) -> str:
-    """Of a ratio that is not set, whoever sets the other."""
+    """The entry of a ratio, or else of the other ratio."""
     own = [option.who for option in ratios if option.name == name]
     return (own or [ratios[0].who])[0] or '<who>'
 
@@ -263,10 +263,10 @@ def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
 
 
 def _complained_of(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]:
-    """The options that a rule of `check` speaks against, with the OSDs that have them."""
+    """The options with a problem of this rule of `check`, with their OSDs."""
     found: dict[_Set, list[int]] = {}
     for osd in cluster.osds:
-        # Mostly nothing is set.
+        # The usual case.
         if not osd.settings:
             continue
         values = {name: setting.value for name, setting in osd.settings.items()}
@@ -298,7 +298,7 @@ def _is_off(value: str) -> bool:
 
 
 def _number(value: str) -> object:
-    """The number in a value; the value itself where it is none."""
+    """The value as a number, or else the value itself."""
     try:
         number = float(value)
     except ValueError:

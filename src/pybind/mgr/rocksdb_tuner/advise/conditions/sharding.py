@@ -1,4 +1,4 @@
-"""Conditions of the column families of RocksDB."""
+"""Conditions of RocksDB's column families."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..whatif.column_families import column_families
 from .declaration import Condition, HealthPolicy, condition
 from .facts import ClusterFacts
 
-#: The column family of PG logs, and of omap of PGs' own objects.
+#: The column family of PG logs and other PG metadata omap.
 _PG_LOG = 'P'
 
 
@@ -51,7 +51,7 @@ _PG_LOG = 'P'
     ),
 )
 def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """RocksDB with the default column family only."""
+    """An unsharded RocksDB, with the default column family only."""
     by_release: dict[str, list[int]] = {}
     for osd in cluster.osds:
         if osd.sharded is False:
@@ -104,9 +104,9 @@ def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     ),
 )
 def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Column families of the release that made the OSD, which the present one would make otherwise.
+    """Column families of an older release than the present one.
 
-    An OSD that was resharded since is known as such only where it reports its definition.
+    Resharding is known only of OSDs that report their sharding definition.
     """
     alike: dict[tuple[str, KnownRelease, Optional[str], Optional[str]], list[int]] = {}
     for osd in cluster.osds:
@@ -142,7 +142,7 @@ def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[F
 
 
 def _flush_of(definition: str, running: Optional[str], rocksdb_version: str) -> Optional[int]:
-    """Memtables of the PG log that are flushed together; None where that is not known."""
+    """Memtables of the PG log that are flushed together; None if unknown."""
     found = [column for column in columns(definition) if column.name == _PG_LOG]
     if running is None or not found:
         return None

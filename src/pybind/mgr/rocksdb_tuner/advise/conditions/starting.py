@@ -1,4 +1,4 @@
-"""Conditions of the string that an OSD starts with next: whether it can, and what decides it."""
+"""Conditions of the option string at the next OSD startup."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the envir
     ),
 )
 def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An option string with which an OSD would not start again, or did not."""
+    """An option string with which an OSD would not start, or did not."""
     doomed: dict[tuple[str, str, bool], list[int]] = {}
     for osd in cluster.osds:
         release = release_of_osd(osd.info)
@@ -82,7 +82,7 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
     tests=('tests/advise/conditions/test_options.py',),
 )
 def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An option string of which nobody can tell whether an OSD would start with it."""
+    """An option string for which it is unknown whether an OSD would start."""
     unjudged: dict[tuple[str, str, bool], list[int]] = {}
     for osd in cluster.osds:
         release = release_of_osd(osd.info)
@@ -91,7 +91,7 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             continue
         who, text = given
         if check(text, release.rocksdb_version).accepted is None:
-            # What an OSD runs it did start with.
+            # The OSD did start with its running string.
             runs = osd.options is not None and osd.options.running == text
             unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
     for (who, text, runs), ids in unjudged.items():
@@ -111,7 +111,7 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
 
 
 def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple[str, str]]:
-    """(who, string) that the config store gives it; None if nothing, or that is unknown."""
+    """(who, string) from the config store; None if there is none or it is unknown."""
     options = osd.options
     if options is not None:
         if options.overruled or options.next_start is None or options.deciding_who is None:
@@ -153,7 +153,7 @@ def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple
     ),
 )
 def options_outside_config_store(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """ceph.conf or the command line decides, so an entry of the config store has no effect."""
+    """ceph.conf or the command line overrides the config store."""
     by_source: dict[str, list[OsdInfo]] = {}
     for running in cluster.chosen_strings:
         for osd in running.osds:
@@ -200,7 +200,7 @@ def _has_entry(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
     ),
 )
 def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An entry for a device class: the config store shows it, and no OSD ever starts with it."""
+    """A class-masked entry, which is ignored at OSD startup."""
     for entry in cluster.entries:
         if entry.name != OPTION or not is_for_a_class(entry.who):
             continue
@@ -252,7 +252,7 @@ def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> I
     ),
 )
 def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A configured option string that running OSDs do not use yet; a warning after a day."""
+    """A configured option string that needs an OSD restart; a warning after a day."""
     overdue_s = condition.limit('overdue_s', cluster.limits)
     pending = [o for o in cluster.osds if o.options and o.options.pending_restart]
     overdue = [o for o in pending if cluster.pending_s.get(o.info.osd_id, 0.0) >= overdue_s]

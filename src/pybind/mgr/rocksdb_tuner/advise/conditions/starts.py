@@ -1,4 +1,4 @@
-"""Conditions of how OSDs come back after they were away."""
+"""Conditions of OSD startup times."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from .subjects import Figure, Reaches
     ),
 )
 def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """OSDs that were away for long before they were up again, and not because of their host."""
+    """OSDs with a slow start that is not due to their host."""
     limit = condition.limit('away_s', cluster.limits)
     measured, alone = [], []
     for osd in cluster.osds:
@@ -63,9 +63,9 @@ def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]
         if start is None or start.host_away or start.away_s < limit:
             continue
         measured.append(Measured(start.away_s, osd, partial(_evidence, osd, start, cluster)))
-        # The only OSD of a host looks the same whether it starts slowly or the host reboots. It is
-        # told all the same, and said so: one look at the uptime of the host settles it, whereas
-        # silence would hide every slow start where each host has one OSD.
+        # For the only OSD of a host a slow start and a host reboot look the same. It is reported
+        # with a note, since the uptime of the host settles it, while no finding would hide all
+        # slow starts on clusters with one OSD per host.
         if start.host_away is None:
             alone.append(osd.info.osd_id)
     worst = worst_of(measured)
@@ -84,7 +84,7 @@ def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]
 def _evidence(
     osd: OsdFacts, start: LastStart, cluster: ClusterFacts
 ) -> tuple[FindingEvidence, ...]:
-    # Of the others the upper bounds: what remains is by how much this one was slower at least.
+    # Upper bounds of the others, for the minimum difference.
     others = [
         other.last_start.away_most_s
         for other in cluster.osds

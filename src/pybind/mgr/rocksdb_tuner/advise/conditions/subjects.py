@@ -1,4 +1,4 @@
-"""What conditions of the present are about."""
+"""Subjects of conditions of the present state."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Union
 
 from ...workload.records import WorkloadClass
 
-#: Work that puts its weight on metadata.
+#: Workloads that mainly write metadata.
 METADATA_WORK = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
 
 
 class Subject(Enum):
-    """Without its subject, a condition cannot be found."""
+    """Prerequisites of conditions: without its subject a condition has no findings."""
 
-    DB_DEVICE = 'an OSD with a DB device of its own'
-    CHOSEN_STRING = 'an OSD with an option string that somebody set'
-    SMALL_MEMORY_TARGET = 'an OSD whose osd_memory_target leaves less than a default needs'
-    PENDING_RESTART = 'an OSD whose option string was changed since it started'
-    HEALTH_CHECK = 'a health check that Ceph raises'
+    DB_DEVICE = 'an OSD with a dedicated DB device'
+    CHOSEN_STRING = 'an OSD with a configured option string'
+    SMALL_MEMORY_TARGET = 'an OSD whose osd_memory_target is too small for a default'
+    PENDING_RESTART = 'an OSD with a pending restart'
+    HEALTH_CHECK = "one of Ceph's own health checks"
     METADATA_WORK = 'an OSD whose clients write metadata'
-    STATISTICS = "an OSD whose RocksDB's own statistics are on"
-    SMALL_UNITS = 'an OSD whose BlueFS had to take small pieces of its device'
+    STATISTICS = "an OSD with RocksDB's statistics enabled"
+    SMALL_UNITS = 'an OSD whose BlueFS fell back to small allocation units'
 
 
 class Figure(Enum):
-    """Of the OSDs of a cluster, the highest or the lowest is worked out once for all conditions."""
+    """Figures whose worst value in the cluster is computed once for all conditions."""
 
-    DB_USED_BYTES = 'bytes that the DB of an OSD uses'
-    KV_SYNC_BUSY = 'share of time in which the kv_sync thread of an OSD is busy'
-    FLASH_KV_SYNC_MS = 'mean round of kv_sync on a DB that is not on a rotating disk'
-    OMAP_SEEK_MS = 'mean time to place an iterator'
-    SST_BYTES_PER_S = 'SST bytes that an OSD writes'
-    AWAY_S = 'time for which an OSD was away before its last start ended'
-    ONODE_HIT_SHARE = 'share of onodes that an OSD finds in its cache'
+    DB_USED_BYTES = 'bytes used by the DB of an OSD'
+    KV_SYNC_BUSY = 'share of time for which the kv_sync thread is busy'
+    FLASH_KV_SYNC_MS = 'mean kv_sync commit time of a DB on flash'
+    OMAP_SEEK_MS = 'mean iterator seek time'
+    SST_BYTES_PER_S = 'SST write rate'
+    AWAY_S = 'downtime of an OSD until its last start completed'
+    ONODE_HIT_SHARE = 'onode cache hit ratio'
 
 
 @dataclass(frozen=True)
 class Reaches:
-    """A condition cannot be found before the highest figure reaches its threshold of this name."""
+    """The highest figure has to reach this threshold of the condition."""
 
     figure: Figure
     threshold: str
@@ -47,11 +47,11 @@ class Reaches:
 
 @dataclass(frozen=True)
 class Below:
-    """A condition cannot be found before the lowest figure is below its threshold of this name."""
+    """The lowest figure has to be below this threshold of the condition."""
 
     figure: Figure
     threshold: str
 
 
-#: What a condition of the present cannot be found without.
+#: Prerequisite of a condition of the present state.
 Needs = Union[Subject, Reaches, Below]

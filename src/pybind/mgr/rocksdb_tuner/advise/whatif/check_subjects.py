@@ -1,4 +1,4 @@
-"""Which OSDs an option string is judged for, and what is known of them. Pure."""
+"""OSDs that an option string is checked for, with their hardware. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...options.syntax import OptionSet
 from ...options.verdict import BadQuestionError, Subject, find_release, releases_to_judge
 from ..facts import release_of_osd
 from ..records import OsdFacts
-from .given import NOTHING, Given
+from .overrides import NO_OVERRIDES, Overrides
 from .situation import osd_by_id
 
 __all__ = ['hardware_of_osd', 'subjects']
 
-#: Of an OSD whose RocksDB has only the column family "default".
+#: For an OSD with the column family "default" only.
 _UNSHARDED = (OptionSet(()),)
 
 
@@ -30,32 +30,31 @@ def subjects(
     osd_id: Optional[int] = None,
     device_class: Optional[str] = None,
     release: Optional[str] = None,
-    said: Given = NOTHING,
+    overrides: Overrides = NO_OVERRIDES,
 ) -> tuple[Subject, ...]:
-    """What an operator asks about: one OSD, those of a device class, or all.
+    """Subjects of a check: one OSD, a device class, or all OSDs.
 
-    ``said`` comes before what is known of them. OSDs of one release and with one annex are one
-    subject, with the least of what each has. For a release that no OSD runs, all that are asked
-    about are taken as if they ran it. Raises BadQuestionError: ENOENT for OSDs that are not there,
-    EINVAL for all else.
+    ``overrides`` replace known values. OSDs with the same release and annex form one subject with
+    the weakest hardware of them. For a release that no OSD runs, all selected OSDs are checked as
+    after an upgrade. Raises BadQuestionError: ENOENT for unknown OSDs, else EINVAL.
     """
     chosen = _chosen(osds, osd_id, device_class)
     wanted = find_release(release) if release is not None else None
     running = [facts for facts in chosen if wanted in (None, release_of_osd(facts.info))]
-    found = _by_release_and_annex(running, wanted, said)
+    found = _by_release_and_annex(running, wanted, overrides)
     if found:
         return found
     if wanted is not None:
-        # Nobody runs it yet: judged as it would be after an upgrade.
-        planned = _by_release_and_annex(chosen, wanted, said)
-        return planned or (Subject(wanted, hardware=_hardware(Hardware(), said)),)
+        # No OSD runs it yet: check as after an upgrade.
+        planned = _by_release_and_annex(chosen, wanted, overrides)
+        return planned or (Subject(wanted, hardware=_hardware(Hardware(), overrides)),)
     if osd_id is not None or device_class is not None:
         raise BadQuestionError(
             errno.EINVAL,
-            'these OSDs run a release that is not known to this module: name one with --release',
+            'these OSDs run a release that is unknown to this module: name one with --release',
         )
     return tuple(
-        Subject(r, hardware=_hardware(Hardware(), said)) for r in releases_to_judge(None, ())
+        Subject(r, hardware=_hardware(Hardware(), overrides)) for r in releases_to_judge(None, ())
     )
 
 
@@ -80,7 +79,7 @@ def _chosen(
 
 
 def _by_release_and_annex(
-    osds: Iterable[OsdFacts], planned: Optional[KnownRelease], said: Given
+    osds: Iterable[OsdFacts], planned: Optional[KnownRelease], overrides: Overrides
 ) -> tuple[Subject, ...]:
     alike: dict[tuple[KnownRelease, str], list[OsdFacts]] = {}
     for facts in osds:
@@ -92,15 +91,15 @@ def _by_release_and_annex(
         Subject(
             release,
             tuple(sorted(facts.info.osd_id for facts in members)),
-            reduce(Hardware.weakest, (hardware_of_osd(facts, said) for facts in members)),
+            reduce(Hardware.weakest, (hardware_of_osd(facts, overrides) for facts in members)),
             annex,
         )
         for (release, annex), members in alike.items()
     )
 
 
-def hardware_of_osd(facts: OsdFacts, said: Given = NOTHING) -> Hardware:
-    """What is known of an OSD, and over it what an operator said."""
+def hardware_of_osd(facts: OsdFacts, overrides: Overrides = NO_OVERRIDES) -> Hardware:
+    """Hardware of an OSD with an operator's overrides."""
     settings = facts.settings or {}
     return _hardware(
         Hardware(
@@ -112,22 +111,24 @@ def hardware_of_osd(facts: OsdFacts, said: Given = NOTHING) -> Hardware:
                 (name, settings[name].value) for name in RELATED_OPTIONS if name in settings
             ),
         ),
-        said,
+        overrides,
     )
 
 
-def _hardware(known: Hardware, said: Given) -> Hardware:
+def _hardware(known: Hardware, overrides: Overrides) -> Hardware:
     families = known.families
-    if said.columns is not None:
-        families = tuple(c.options for c in said.columns for _shard in range(c.shards))
+    if overrides.columns is not None:
+        families = tuple(c.options for c in overrides.columns for _shard in range(c.shards))
     return replace(
         known,
-        cores=said.cores,
-        memory_target_bytes=said.memory_bytes or known.memory_target_bytes,
-        # 0: said to have none.
+        cores=overrides.cores,
+        memory_target_bytes=overrides.memory_bytes or known.memory_target_bytes,
+        # 0: no such device.
         wal_device_bytes=known.wal_device_bytes
-        if said.wal_bytes is None
-        else said.wal_bytes or None,
-        db_device_bytes=known.db_device_bytes if said.db_bytes is None else said.db_bytes or None,
+        if overrides.wal_bytes is None
+        else overrides.wal_bytes or None,
+        db_device_bytes=known.db_device_bytes
+        if overrides.db_bytes is None
+        else overrides.db_bytes or None,
         families=families,
     )

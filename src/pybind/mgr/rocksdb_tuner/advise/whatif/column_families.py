@@ -1,7 +1,7 @@
-"""Which column families an OSD has, by what is known of how it was made. Pure.
+"""Column families of an OSD. Pure.
 
-An OSD reads `bluestore_rocksdb_cfs` once, when it is made. Upgrades leave its column families as
-they are; only `ceph-bluestore-tool reshard` changes them.
+An OSD reads `bluestore_rocksdb_cfs` only when it is created. Upgrades keep its column families;
+only `ceph-bluestore-tool reshard` changes them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _UNSHARDED = columns('')
 
 
 class KnownColumns(NamedTuple):
-    """What is known; None is "not known"."""
+    """Column families; None: unknown."""
 
     columns: Optional[tuple[Column, ...]]
-    #: Its definition, as `bluestore_rocksdb_cfs` has it.
+    #: The sharding definition, as in `bluestore_rocksdb_cfs`.
     definition: Optional[str] = None
-    #: The release whose default they are taken to be; None where they are reported.
+    #: The release whose default is assumed; None if the OSD reports them.
     made_by: Optional[KnownRelease] = None
 
 
 def column_families(facts: OsdFacts) -> KnownColumns:
-    """Reported by the OSD, or else those of the release that made it."""
+    """Column families reported by the OSD, or else the default of the release that created it."""
     if facts.sharded is False:
         return KnownColumns(_UNSHARDED, '')
     reported = facts.info.sharding
@@ -37,7 +37,7 @@ def column_families(facts: OsdFacts) -> KnownColumns:
         try:
             return KnownColumns(columns(reported), reported)
         except (ColumnsSyntaxError, OptionSyntaxError):
-            # Not in the form that is known.
+            # Unknown syntax.
             return KnownColumns(None)
     made_by = release_of(facts.info.created_version, None)
     if made_by is None:

@@ -1,4 +1,4 @@
-"""Two option sets, option by option: what differs in effect, and what is known of it. Pure."""
+"""Comparison of two option strings by effective options. Pure."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ __all__ = ['Comparison', 'OptionChange', 'Side', 'compare', 'sides']
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two."""
+    """One of the two option strings."""
 
-    #: How to name it: "the profile lz4-2025", "osd.3".
+    #: "the profile lz4-2025", "osd.3".
     name: str
-    #: With the annex, where it is what an OSD runs.
+    #: Includes the annex of an OSD.
     options: str
 
 
 @dataclass(frozen=True)
 class OptionChange:
     option: str
-    #: As written; None where it is left at its default.
+    #: As written; None for the default.
     written_from: Optional[str]
     written_to: Optional[str]
-    #: None where it is not known, or is Ceph's own.
+    #: None if unknown, or for Ceph's own options.
     effective_from: Optional[str]
     effective_to: Optional[str]
-    #: Neither side writes it, or both the same: it follows from what else they write.
+    #: Both sides write the same or nothing: the change follows from other options.
     follows: bool
-    #: None where the catalogue does not have the option.
+    #: None for an option that is not in the catalogue.
     info: Optional[OptionInfo]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What has to change in one side to become the other, on OSDs of one release."""
+    """Changes from one option string to the other, on OSDs of one release."""
 
     release: KnownRelease
     side_from: Side
     side_to: Side
     changes: tuple[OptionChange, ...]
-    #: Sides that no OSD of the release starts with: of those nothing is known to be in effect.
+    #: Sides with which no OSD of the release starts: no effective options.
     refused: tuple[str, ...]
-    #: Sides of which it is unknown whether an OSD starts with them, nor what is in effect.
+    #: Sides with which an OSD may or may not start: effective options unknown.
     not_judged: tuple[str, ...] = ()
 
 
@@ -67,10 +67,10 @@ def sides(
     osd_id: Optional[int],
     release: Optional[str],
 ) -> tuple[Side, Side, KnownRelease]:
-    """What an operator wants compared, and for which release: that of the OSD, or the newest.
+    """The two sides to compare and their release: the OSD's, or the newest.
 
-    A profile is compared with another one, or what an OSD runs with a profile. Raises
-    BadQuestionError: ENOENT for an OSD that is not there, EINVAL for all else.
+    A profile is compared with another profile, or an OSD's running options with a profile. Raises
+    BadQuestionError: ENOENT for an unknown OSD, else EINVAL.
     """
     if (other is None) == (osd_id is None):
         raise BadQuestionError(
@@ -85,19 +85,21 @@ def sides(
     assert osd_id is not None
     facts = osd_by_id(osds, osd_id)
     if facts.options is None:
-        raise BadQuestionError(errno.EINVAL, f'what osd.{osd_id} runs is not known yet')
+        raise BadQuestionError(
+            errno.EINVAL, f'the running options of osd.{osd_id} are not known yet'
+        )
     chosen = named or release_of_osd(facts.info)
     if chosen is None:
         raise BadQuestionError(
-            errno.EINVAL, f'osd.{osd_id} runs a release that is not known: name one with --release'
+            errno.EINVAL, f'osd.{osd_id} runs an unknown release: name one with --release'
         )
     return Side(f'osd.{osd_id}', facts.options.running), to, chosen
 
 
 def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison:
-    """Compare two option sets as OSDs of ``release`` take them.
+    """Compare two option strings on OSDs of ``release``.
 
-    Raises BadQuestionError (EINVAL) for a text that cannot be split into names and values.
+    Raises BadQuestionError (EINVAL) for a string that cannot be parsed.
     """
     version = release.rocksdb_version
     written = [_parsed(side, version) for side in (side_from, side_to)]
@@ -106,7 +108,7 @@ def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison
     names = {difference.option for difference in diff(*written)}
     if before and after:
         known = before.keys() | after.keys()
-        # What is written otherwise and comes out the same is no difference.
+        # Different spellings of the same effective value are no difference.
         same = {name for name in names & known if before.get(name) == after.get(name)}
         names = (names - same) | {name for name in known if before.get(name) != after.get(name)}
 
@@ -114,7 +116,7 @@ def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison
         pairs = zip((side_from, side_to), results)
         return tuple(side.name for side, result in pairs if result.accepted is accepted)
 
-    plain_from, plain_to = (normalize(one) for one in written)
+    plain_from, plain_to = (normalize(options) for options in written)
     return Comparison(
         release,
         side_from,

@@ -1,9 +1,9 @@
-"""An option set derived from the published goals, each choice with its reason. Pure.
+"""Options derived from the published goals, with a reason for each. Pure.
 
 The goals are those of M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022 (New Tuning Candidate): keep
 the limit of the WAL that devices were built for, keep flushes near 128 MiB, make level 1 as large
-as level 0, use the smallest memtable that still pays, set nothing without effect; with what
-upstream's QA changed later (96 MiB, 16 MiB memtables) and what was published of compression.
+as level 0, use the smallest memtable that still pays, set no option without effect; with later
+changes by upstream's QA (96 MiB, 16 MiB memtables) and published results on compression.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ _RULE = 'rule of this module'
 
 _MIB = 1 << 20
 _GIB = 1 << 30
-#: What WAL devices were built for: four memtables of 256 MiB (ceph/ceph#35277).
+#: WAL devices are sized for four memtables of 256 MiB (ceph/ceph#35277).
 _WAL_BYTES = _GIB
-#: The published sets have a WAL, and so memtables, of 1 GiB under the default target of 4 GiB.
+#: Published profiles have a WAL, and so memtables, of 1 GiB with the default target of 4 GiB.
 _WAL_PART_OF_MEMORY = 4
-#: A WAL may be this part of the DB device: its files there, or levels 0 and 1, which grow with it.
+#: Maximum share of the DB device for the WAL, or for levels 0 and 1, which grow with it.
 _WAL_PART_OF_DB = 4
-#: Of a WAL at its limit: the model's `wal_device` for memtables of a 64th of it, with the upper end
-#: of its interval.
+#: Device space of a WAL at its limit with memtables of a 64th of it: the upper end of the model's
+#: `wal_device`.
 _WAL_FILES_PER_LIMIT = 1.8
-#: The same for memtables of a quarter of it: a file is preallocated for each.
+#: The same with memtables of a quarter of it: one preallocated file each.
 _WAL_FILES_PER_LIMIT_OF_FEW = 2.1
 _LEAST_WAL_BYTES = 64 * _MIB
 _TRIGGER = 8
 _MULTIPLIER = 8
 _JOBS = 4
-#: A flush near this is what was tested: 96 MiB by QA, 128 MiB in 2022.
+#: Tested flush sizes: 96 MiB by QA, 128 MiB in 2022.
 _FLUSH_WINDOW = (96 * _MIB, 128 * _MIB)
-#: Memtables that pay: with 16 MiB most was gained, and 8 MiB gave the last of it.
+#: Memtable sizes with a gain: most of it at 16 MiB, the rest at 8 MiB.
 _SMALL_MEMTABLES = (8 * _MIB, 16 * _MIB)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One option of a derived set."""
+    """One derived option."""
 
     option: str
     value: str
@@ -70,14 +70,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Derivation:
-    """An option set for a situation, and how it compares with what was published."""
+    """Options for a situation, and the nearest published profile."""
 
     situation: Situation
     options: str
     choices: tuple[Choice, ...]
-    #: Name of the profile that it means the same as; None where it is none.
+    #: Name of the equivalent profile; None if there is none.
     equals: Optional[str]
-    #: The profile that it differs least from, and in what, from there to here.
+    #: The nearest profile, and the differences from it.
     nearest: str
     differences: tuple[OptionDifference, ...]
 
@@ -89,7 +89,7 @@ class Derivation:
 
 @dataclass(frozen=True)
 class _Memtables:
-    """Size and number of memtables, and why."""
+    """Size and number of memtables, with the reason."""
 
     size_bytes: int
     merge: int
@@ -103,7 +103,7 @@ class _Memtables:
 
 
 def derive(situation: Situation) -> Derivation:
-    """Derive an option set; it passes `options.checks.safe_to_apply` for the release."""
+    """Derive options that pass `options.checks.safe_to_apply` for the release."""
     choices = _choices(situation)
     option_set = OptionSet(tuple((c.option, c.value) for c in choices))
     text = format(option_set)
@@ -129,7 +129,7 @@ def _choices(situation: Situation) -> tuple[Choice, ...]:
 
 
 def _for_few_cores(situation: Situation) -> tuple[Choice, ...]:
-    """The default that was as fast as the tuned sets there, in proportion to the WAL."""
+    """The default that was as fast as tuned profiles with few cores, scaled to the WAL."""
     wal_bytes, wal_why, wal_source = _wal(situation)
     known = default_for_few_cores()
     shape = tree_options(parse(known.options), situation.release.rocksdb_version)
@@ -244,12 +244,12 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
 
 
 def wal_bound_bytes(situation: Situation) -> int:
-    """The largest limit of the WAL that devices and memory have room for, at most the published."""
+    """The largest WAL limit that fits devices and memory, at most the published one."""
     return _wal(situation)[0]
 
 
 def _wal(situation: Situation) -> tuple[int, str, str]:
-    """The limit of the WAL, why, and whose reason that is."""
+    """The WAL limit with its reason and source."""
     bounds = [
         (
             _WAL_BYTES,
@@ -261,7 +261,7 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
     if devices.dedicated_wal and devices.wal_bytes:
         few = few_cores(situation.cores)
         allocation = _WAL_FILES_PER_LIMIT_OF_FEW if few else _WAL_FILES_PER_LIMIT
-        # The same device holds another limit beside what runs now.
+        # The running limit and the new one share the device.
         beside = 'memtables of a quarter of it' if few else 'memtables as small as these'
         bounds.append(
             (
@@ -298,18 +298,18 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
             )
         )
     size, why, source = min(bounds, key=lambda bound: bound[0])
-    # Powers of two keep all that follows from it even.
+    # A power of two keeps derived values even.
     even = max(_LEAST_WAL_BYTES, _power_of_two(size + 1) // 2)
     return even, why if even >= size else f'{why} Rounded down to a power of two.', source
 
 
 def _memtables(situation: Situation, wal_bytes: int) -> _Memtables:
-    """A pair of size and merge that was measured, made smaller where the WAL is."""
+    """A measured pair of size and merge, scaled down with the WAL."""
     pair = _published_memtables(situation)
     scale = _WAL_BYTES // wal_bytes
     if scale <= 1:
         return pair
-    # The number that goes into a flush costs nothing; a smaller memtable keeps it.
+    # The number of memtables per flush has no cost, so smaller memtables keep it.
     size = max(_MIB, pair.size_bytes // scale)
     return _Memtables(
         size_bytes=size,
@@ -402,7 +402,7 @@ def _jobs(situation: Situation) -> tuple[int, str]:
 
 
 def _power_of_two(number: int) -> int:
-    """The smallest power of two that is not below ``number``."""
+    """The smallest power of two that is at least ``number``."""
     return 1 << max(0, number - 1).bit_length()
 
 
@@ -413,12 +413,12 @@ def _mib(size_bytes: int) -> str:
 
 
 def agreement(situation: Situation, profile: Profile) -> Reason:
-    """Whether the published goals lead to ``profile`` too, as a sentence."""
-    # What an OSD does at the moment is no part of it, and would never be remembered.
+    """Whether ``profile`` agrees with the published goals, in one sentence."""
+    # The present load has no effect, and would defeat the cache.
     return _agreement(replace(situation, load=Load(), assumptions=Assumptions()), profile.options)
 
 
-# Asked at every tick, about a handful of situations.
+# Called at every tick with a handful of situations.
 @lru_cache(maxsize=64)
 def _agreement(situation: Situation, options: str) -> Reason:
     derived = derive(situation)

@@ -1,4 +1,4 @@
-"""How long memtables take to fill: until then an OSD shows little of its options. Pure."""
+"""Fill time of memtables, until which options have little effect. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ['fill_s']
 
 
 def fill_s(options_from: str, options_to: str, situation: Situation) -> Optional[float]:
-    """Seconds from one flush to the next under the present load, in the slower of two option sets.
+    """Seconds between flushes under the present load, with the slower of two option strings.
 
-    None where the load is not known, nothing is written, or there is no model of one of them.
+    None for an unknown load, no writes, or an option string without a model.
     """
     rate = situation.load.wal_bytes_per_s
     if not rate:
         return None
-    # Of a byte a second, and no data, which changes no flush: what was found once holds.
+    # Normalized for the cache: 1 byte/s, and no data, which does not affect flushes.
     load = replace(situation.load, wal_bytes_per_s=1.0, data_bytes=None, objects=None)
     asked = replace(situation, load=load)
     fills = [_at_one_byte_per_s(options, asked) for options in (options_from, options_to)]
@@ -35,5 +35,5 @@ def _at_one_byte_per_s(options: str, situation: Situation) -> Optional[float]:
     except ValueError:
         return None
     busiest = max(tree.column_families, key=lambda family: family.share or 0.0)
-    # Of an unknown workload there is the limit of the WAL alone, which bounds every memtable.
+    # For an unknown workload only the WAL limit is known, which bounds every memtable.
     return tree.wal.fill_s if busiest.flush_every_s is None else busiest.flush_every_s

@@ -1,4 +1,4 @@
-"""Which level sizes would keep the RocksDB of an OSD on its DB device, and what they cost. Pure."""
+"""Level sizes that keep an OSD's RocksDB on its DB device, and their cost. Pure."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ['Proposal', 'level_sizes']
 
 _BASE, _MULTIPLIER = 'max_bytes_for_level_base', 'max_bytes_for_level_multiplier'
 _UNKNOWN = (
-    f'Choose {_BASE} and {_MULTIPLIER} so that the levels in use fit into the DB device ("ceph '
-    'rocksdb-tuner model" reckons them).'
+    f'Choose {_BASE} and {_MULTIPLIER} so that the levels in use fit on the DB device (see "ceph '
+    'rocksdb-tuner model").'
 )
-_NEW_SHAPE = 'Restart the OSD, then let the tree take its new shape: '
+_NEW_SHAPE = 'Restart the OSD, then compact it: '
 
 
 class Proposal(NamedTuple):
-    """What to do, and the figures behind it."""
+    """A remedy with its evidence."""
 
     remedy: str
     evidence: tuple[FindingEvidence, ...] = ()
 
 
 def level_sizes(facts: OsdFacts) -> Proposal:
-    """Values for the string that runs, with the model's write amplification before and after."""
+    """Level sizes for the running options, with the modeled write amplification."""
     compact = f'ceph tell osd.{facts.info.osd_id} compact'
     unknown = Proposal(f'{_UNKNOWN} {_NEW_SHAPE}{compact}')
     release, signals, options = release_of_osd(facts.info), facts.signals, facts.options
@@ -51,7 +51,7 @@ def level_sizes(facts: OsdFacts) -> Proposal:
         tree = tree_options(running, version)
         if holds(tree, db_bytes, data_bytes):
             return Proposal(
-                f'The levels hold this data as they are. Let RocksDB move it: {compact}'
+                f'The current level sizes hold this data. Let RocksDB move it: {compact}'
             )
         fit = fitting_levels(tree, db_bytes, data_bytes)
         if fit is None:
@@ -68,7 +68,7 @@ def level_sizes(facts: OsdFacts) -> Proposal:
 
 
 def _write_amplification(situation: Situation, text: str) -> Optional[float]:
-    """None where the workload was not measured."""
+    """None for a workload without a model."""
     write = model_in(situation, text).amplification.write
     return None if write is None else write.value
 
@@ -81,14 +81,14 @@ def _proposal(
     compact: str,
 ) -> Proposal:
     effect = (
-        'what that does to write amplification is not known of this workload'
+        'the effect on write amplification is unknown for this workload'
         if before is None or after is None
-        else f'by the model write amplification goes from {before:.1f} to {after:.1f}'
+        else f'the predicted write amplification changes from {before:.1f} to {after:.1f}'
     )
     return Proposal(
         f'Put {_BASE}={fit.level_base_bytes},{_MULTIPLIER}={fit.level_multiplier} into the option '
         f'string: levels 0 to {fit.last_level} then take {format_bytes(fit.taken_bytes)} of the '
-        f'{format_bytes(db_bytes)} that RocksDB is told of, and {effect}. '
+        f'{format_bytes(db_bytes)} that RocksDB may use, and {effect}. '
         f'{_NEW_SHAPE}{compact}',
         (
             FindingEvidence(f'{_BASE} that fits', fit.level_base_bytes, 'bytes', None),

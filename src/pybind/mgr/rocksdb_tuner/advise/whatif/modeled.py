@@ -1,4 +1,4 @@
-"""What the model says of an OSD as it runs, beside what it measured. Pure."""
+"""Model results for a running OSD, for comparison with its measurements. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ['Modeled', 'modeled']
 
 @dataclass(frozen=True)
 class Modeled:
-    #: Of the options that it runs.
+    #: With the running options.
     write_amplification: Estimate
-    #: Objects that clients write to; None where what is written does not depend on them.
+    #: Objects that clients write to; None if the model does not depend on them.
     working_set: Optional[WorkingSet]
 
 
 def modeled(facts: OsdFacts) -> Optional[Modeled]:
-    """None where its options, its workload or the size of its database has no model."""
+    """None if options or workload have no model, or the database size is unknown."""
     release = release_of_osd(facts.info)
     if release is None or facts.options is None:
         return None

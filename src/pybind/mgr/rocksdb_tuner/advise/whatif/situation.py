@@ -1,4 +1,4 @@
-"""What the model and the derivation are to know of an OSD, and what is taken for granted. Pure."""
+"""Input of the model and the derivation for one OSD, with assumptions. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..naming import name_osds
 from ..records import OsdFacts, Setting
 from ..strings import parse
 from .column_families import KnownColumns, column_families
-from .given import NOTHING, Given
+from .overrides import NO_OVERRIDES, Overrides
 
 __all__ = [
     'DEFAULT_MEMORY_TARGET_BYTES',
@@ -46,7 +46,7 @@ DEFAULT_MEMORY_TARGET_BYTES = 4 << 30
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What was taken for granted, in sentences, by whom it matters to."""
+    """Assumptions in sentences, by their use."""
 
     common: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -55,25 +55,25 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Situation:
-    """One OSD, or a hypothetical one; None is "not known"."""
+    """One OSD, real or hypothetical; None: unknown."""
 
     release: KnownRelease
     workload: Optional[WorkloadClass] = None
     devices: Devices = field(default_factory=Devices)
     memory_target_bytes: Optional[int] = None
-    #: For one OSD; no daemon tells, so only where somebody said.
+    #: Per OSD. Not reported by any daemon, so known only if an operator gave it.
     cores: Optional[int] = None
-    #: None: those of the release's default.
+    #: None: the release's default.
     own_columns: Optional[tuple[Column, ...]] = None
     selection: VolumeSelection = field(default_factory=VolumeSelection)
     load: Load = field(default_factory=Load)
     osd_id: Optional[int] = None
-    #: Objects that clients write to; None where nothing of it is known, or nothing depends on it.
+    #: Objects that clients write to; None if unknown or without effect.
     working_set: Optional[WorkingSet] = None
     assumptions: Assumptions = field(default_factory=Assumptions)
 
     def tree_inputs(self, options: str) -> TreeInputs:
-        """What the model is asked of an OSD here; raises OptionSyntaxError."""
+        """Input of the model; raises OptionSyntaxError."""
         return TreeInputs(
             options=parse(options),
             rocksdb_version=self.release.rocksdb_version,
@@ -91,10 +91,10 @@ class Situation:
         return self.own_columns or _columns(self.release.default_cfs)
 
 
-# Of the handful of releases, for each option set that the model is asked about
+# A handful of releases, called for every modeled option string.
 _columns = lru_cache(maxsize=16)(columns)
 
-#: More than any device is larger than a level; Ceph takes any number.
+#: Larger than any ratio of device to level; Ceph has no bound.
 _MOST_RESERVED_FACTOR = 1e6
 
 
@@ -102,72 +102,71 @@ def find_situation(
     osds: Sequence[OsdFacts],
     osd_id: Optional[int],
     release: Optional[str],
-    given: Given,
+    overrides: Overrides,
 ) -> Situation:
-    """The situation that an operator asks about: one OSD, or none in particular.
+    """The situation for a command: one OSD, or a hypothetical one.
 
-    Raises BadQuestionError, ENOENT for an OSD that is not there, EINVAL for all else.
+    Raises BadQuestionError: ENOENT for an unknown OSD, else EINVAL.
     """
     if osd_id is None:
         running = [release_of_osd(facts.info) for facts in osds]
-        # The newest, where several run or none does: an upgrade ends there.
-        return situation_without_osd(releases_to_judge(release, running)[-1], given)
+        # The newest release if there are several or none, as after an upgrade.
+        return situation_without_osd(releases_to_judge(release, running)[-1], overrides)
     facts = osd_by_id(osds, osd_id)
     of_osd = find_release(release) if release is not None else release_of_osd(facts.info)
     if of_osd is None:
         raise BadQuestionError(
             errno.EINVAL,
-            f'osd.{osd_id} runs a release that is not known to this module: name one with '
-            '--release',
+            f'osd.{osd_id} runs a release that is unknown to this module: name one with --release',
         )
-    return situation_of_osd(facts, of_osd, given)
+    return situation_of_osd(facts, of_osd, overrides)
 
 
 def osd_by_id(osds: Sequence[OsdFacts], osd_id: int) -> OsdFacts:
-    """The facts of one OSD; raises BadQuestionError (ENOENT) where it is not known."""
+    """The facts of one OSD; raises BadQuestionError (ENOENT) for an unknown one."""
     facts = next((f for f in osds if f.info.osd_id == osd_id), None)
     if facts is None:
         known = name_osds([f.info.osd_id for f in osds]) if osds else 'none yet'
-        raise BadQuestionError(
-            errno.ENOENT, f'osd.{osd_id} does not exist; OSDs that are known: {known}'
-        )
+        raise BadQuestionError(errno.ENOENT, f'osd.{osd_id} does not exist; known OSDs: {known}')
     return facts
 
 
-def situation_without_osd(release: KnownRelease, given: Given = NOTHING) -> Situation:
-    """An OSD of this release of which nothing is known but what was said."""
-    measured = _measured_workload(given.workload)
-    devices = _devices(Devices(), given)
+def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERRIDES) -> Situation:
+    """A hypothetical OSD of this release with overrides."""
+    measured = _measured_workload(overrides.workload)
+    devices = _devices(Devices(), overrides)
     common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
     if devices.dedicated_db is None and devices.dedicated_wal is None:
         common.append(
             'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.'
         )
-    if given.memory_bytes is None:
+    if overrides.memory_bytes is None:
         common.append('osd_memory_target is taken to be 4 GiB, its default; --memory names it.')
     return Situation(
         release=release,
-        workload=given.workload,
+        workload=overrides.workload,
         devices=devices,
-        memory_target_bytes=given.memory_bytes or DEFAULT_MEMORY_TARGET_BYTES,
-        cores=given.cores,
-        own_columns=given.columns,
-        load=_load(Load(workload=measured), given),
+        memory_target_bytes=overrides.memory_bytes or DEFAULT_MEMORY_TARGET_BYTES,
+        cores=overrides.cores,
+        own_columns=overrides.columns,
+        load=_load(Load(workload=measured), overrides),
         assumptions=Assumptions(
             tuple(common),
             (
-                *_about_columns(release, given),
-                *_about_workload(given.workload, measured),
+                *_about_columns(release, overrides),
+                *_about_workload(overrides.workload, measured),
             ),
-            _about_cores(given.cores),
+            _about_cores(overrides.cores),
         ),
     )
 
 
-def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTHING) -> Situation:
-    """What is known of an OSD, and over it what was said."""
+def situation_of_osd(
+    facts: OsdFacts, release: KnownRelease, overrides: Overrides = NO_OVERRIDES
+) -> Situation:
+    """The situation of an OSD, with overrides."""
     info, signals, details = facts.info, facts.signals, facts.details
-    chosen = given.workload or (facts.workload.workload_class if facts.workload else None)
+    chosen = overrides.workload or (facts.workload.workload_class if facts.workload else None)
     measured = _measured_workload(chosen)
     common: list[str] = []
     of_model: list[str] = []
@@ -175,16 +174,18 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
         workload=measured,
         wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
         log_entries=_log_entries(facts.settings or {}),
-        write_bytes=_write_bytes(facts) if given.workload in (None, _workload_of(facts)) else None,
+        write_bytes=_write_bytes(facts)
+        if overrides.workload in (None, _workload_of(facts))
+        else None,
         thread_waits=_thread_waits(facts),
     )
     used = signals.db_used_bytes if signals else None
-    if used is not None and signals is not None and given.data_bytes is None:
+    if used is not None and signals is not None and overrides.data_bytes is None:
         load = replace(load, data_bytes=float(used + (signals.slow_used_bytes or 0)))
         of_model.append(
             'All that BlueFS uses is assumed to be SST files; the share of the WAL is unknown.'
         )
-    target = given.memory_bytes or (details.memory_target_bytes if details else None)
+    target = overrides.memory_bytes or (details.memory_target_bytes if details else None)
     if target is None:
         target = DEFAULT_MEMORY_TARGET_BYTES
         common.append('osd_memory_target is not known yet: 4 GiB, its default, is assumed.')
@@ -199,31 +200,31 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
     situation = Situation(
         release=release,
         workload=chosen,
-        devices=_devices(known, given),
+        devices=_devices(known, overrides),
         memory_target_bytes=target,
-        cores=given.cores,
-        own_columns=given.columns or known_columns.columns,
+        cores=overrides.cores,
+        own_columns=overrides.columns or known_columns.columns,
         selection=_selection(facts.settings or {}),
-        load=_load(load, given),
+        load=_load(load, overrides),
         osd_id=info.osd_id,
         assumptions=Assumptions(
             tuple(common),
             (
                 *of_model,
-                *_about_columns_of(facts, release, given, known_columns),
+                *_about_columns_of(facts, release, overrides, known_columns),
                 *_about_workload(chosen, measured),
             ),
-            _about_cores(given.cores),
+            _about_cores(overrides.cores),
         ),
     )
-    if given.workload not in (None, _workload_of(facts)) or given.data_bytes is not None:
-        # What it wrote was written for other clients, or into another database, than is asked of.
+    if overrides.workload not in (None, _workload_of(facts)) or overrides.data_bytes is not None:
+        # Measurements are for another workload or database than the overrides.
         return situation
     return _fitted(situation, facts)
 
 
 def _write_bytes(facts: OsdFacts) -> Optional[float]:
-    """Mean size of a write, to a power of two: what clients mostly write, from tick to tick."""
+    """Mean write size, rounded to a power of two for stability between ticks."""
     mean = facts.signals.write_bytes_avg if facts.signals else None
     return None if not mean or mean < 1 else float(2 ** round(math.log2(mean)))
 
@@ -238,13 +239,13 @@ def _workload_of(facts: OsdFacts) -> Optional[WorkloadClass]:
 
 
 def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
-    """With the objects that its clients write to, as far as what it wrote tells them."""
+    """Fit the number of written objects to the measured write amplification."""
     signals, running = facts.signals, facts.options.running if facts.options else None
     if signals is None or running is None:
         return situation
     measured = None
     if signals.db_write_amp is not None and signals.db_write_amp_window_s is not None:
-        # Rounded, so that what was found at the tick before mostly holds.
+        # Rounded for the cache.
         measured = Measured(
             float(f'{signals.db_write_amp:.2g}'), float(f'{signals.db_write_amp_window_s:.1g}')
         )
@@ -257,7 +258,7 @@ def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
     try:
         found = working_set(asked.tree_inputs(running), measured)
     except ValueError:
-        # Of options that make no levels there is no model.
+        # There is no model for options without levels.
         return situation
     if found is None:
         return situation
@@ -274,24 +275,28 @@ def _rounded(value: Optional[float], digits: int) -> Optional[float]:
     return None if value is None else float(f'{value:.{digits}g}')
 
 
-def _devices(known: Devices, given: Given) -> Devices:
-    if given.db_bytes is not None:
-        known = replace(known, dedicated_db=given.db_bytes > 0, db_bytes=given.db_bytes or None)
-    if given.wal_bytes is not None:
-        known = replace(known, dedicated_wal=given.wal_bytes > 0, wal_bytes=given.wal_bytes or None)
-    elif known.dedicated_wal is None and given.db_bytes is not None:
-        # Who names a DB device and no WAL device has none.
+def _devices(known: Devices, overrides: Overrides) -> Devices:
+    if overrides.db_bytes is not None:
+        known = replace(
+            known, dedicated_db=overrides.db_bytes > 0, db_bytes=overrides.db_bytes or None
+        )
+    if overrides.wal_bytes is not None:
+        known = replace(
+            known, dedicated_wal=overrides.wal_bytes > 0, wal_bytes=overrides.wal_bytes or None
+        )
+    elif known.dedicated_wal is None and overrides.db_bytes is not None:
+        # An operator who gives a DB device and no WAL device has none.
         known = replace(known, dedicated_wal=False)
     return known
 
 
-def _load(known: Load, given: Given) -> Load:
-    if given.wal_bytes_per_s is not None:
-        known = replace(known, wal_bytes_per_s=float(given.wal_bytes_per_s))
-    if given.data_bytes is not None:
-        known = replace(known, data_bytes=float(given.data_bytes))
-    if given.bytes_per_key is not None:
-        known = replace(known, bytes_per_key=float(given.bytes_per_key))
+def _load(known: Load, overrides: Overrides) -> Load:
+    if overrides.wal_bytes_per_s is not None:
+        known = replace(known, wal_bytes_per_s=float(overrides.wal_bytes_per_s))
+    if overrides.data_bytes is not None:
+        known = replace(known, data_bytes=float(overrides.data_bytes))
+    if overrides.bytes_per_key is not None:
+        known = replace(known, bytes_per_key=float(overrides.bytes_per_key))
     return known
 
 
@@ -315,11 +320,11 @@ def _selection(settings: Mapping[str, Setting]) -> VolumeSelection:
 
 
 def _log_entries(settings: Mapping[str, Setting]) -> Optional[float]:
-    """Of logs that somebody cut; None: as long as by default, or on the way there."""
+    """Entries of shortened PG logs; None for the default length."""
     most = natural(settings[MAX_PG_LOG].value) if MAX_PG_LOG in settings else None
     if most is None:
         return None
-    # How many placement groups an OSD has does not matter for logs of the usual length.
+    # The number of PGs does not matter at the usual length.
     return min(LOG_ENTRIES, float(most * USUAL_PLACEMENT_GROUPS))
 
 
@@ -327,16 +332,16 @@ def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:
     return None if workload is None else workload_of_class(workload.value)
 
 
-def _about_columns(release: KnownRelease, given: Given) -> tuple[str, ...]:
-    if given.columns is not None:
+def _about_columns(release: KnownRelease, overrides: Overrides) -> tuple[str, ...]:
+    if overrides.columns is not None:
         return ()
     return (f'Its column families are taken to be those of the default of {release.label}.',)
 
 
 def _about_columns_of(
-    facts: OsdFacts, release: KnownRelease, given: Given, known: KnownColumns
+    facts: OsdFacts, release: KnownRelease, overrides: Overrides, known: KnownColumns
 ) -> tuple[str, ...]:
-    if given.columns is not None or (known.columns is not None and known.made_by is None):
+    if overrides.columns is not None or (known.columns is not None and known.made_by is None):
         return ()
     taken = 'column families are taken to be those of the default of'
     if known.made_by is not None:

@@ -1,4 +1,4 @@
-"""The model of the tree for one option string, with errors that an operator can use. Pure."""
+"""The model of the tree for one option string, with errors for operators. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ['TreeAnswer', 'amplification_in', 'model_in', 'packed', 'packing_in',
 
 @dataclass(frozen=True)
 class TreeAnswer:
-    """What an option string makes of an OSD."""
+    """The model of an option string on an OSD."""
 
     options: str
     situation: Situation
-    #: Name of the profile that the options are; None where they are no known one.
+    #: Name of the options' profile; None if they are no known profile.
     profile: Optional[str]
     model: TreeModel
 
@@ -35,8 +35,8 @@ class TreeAnswer:
 def tree(options: str, situation: Situation) -> TreeAnswer:
     """Model ``options`` in a situation.
 
-    Raises BadQuestionError (EINVAL) for a string that no OSD starts with, and for a tree that is
-    none of levels.
+    Raises BadQuestionError (EINVAL) for a string with which no OSD starts, and for a tree without
+    levels.
     """
     release = situation.release
     result = judge(options, (release,)).worst.result
@@ -45,9 +45,8 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
         about = '' if worst.option is None else f'{worst.option}: '
         raise BadQuestionError(
             errno.EINVAL,
-            f'{_does_not_start(result, release, "these options")}, so they make no tree. '
-            f'{about}{worst.message}; '
-            '"ceph rocksdb-tuner check" tells all',
+            f'{_does_not_start(result, release, "these options")}, so there is no model. '
+            f'{about}{worst.message}; see "ceph rocksdb-tuner check" for all problems',
         )
     _check_columns(situation, options)
     try:
@@ -59,26 +58,26 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
 
 
 def model_in(situation: Situation, options: str) -> TreeModel:
-    """The model alone, of options that an OSD starts with; raises what `lsm.model.model` raises."""
+    """The model of valid options; raises the same as `lsm.model.model`."""
     return model(situation.tree_inputs(options))
 
 
 def amplification_in(situation: Situation, options: str) -> Amplification:
-    """That of `model_in`, without the rest of the model."""
+    """The amplification of `model_in` alone."""
     return amplification_of(situation.tree_inputs(options))
 
 
 @lru_cache(maxsize=512)
 def packing_in(situation: Situation, options_from: str, options_to: str) -> Optional[float]:
-    """What `lsm.model.packing` says, and raises what it does."""
+    """`lsm.model.packing` for a situation; raises the same."""
     return packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
 
 
 @lru_cache(maxsize=512)
 def packed(options_from: str, options_to: str, situation: Situation) -> Situation:
-    """``situation`` once its data is compressed as under ``options_to``; raises what `model` does.
+    """``situation`` with its data size under the compression of ``options_to``.
 
-    The model of other options is asked about what the same data takes then.
+    Raises the same as `model`.
     """
     load = situation.load
     ratio = packing_in(situation, options_from, options_to)
@@ -88,7 +87,7 @@ def packed(options_from: str, options_to: str, situation: Situation) -> Situatio
 
 
 def _check_columns(situation: Situation, options: str) -> None:
-    """Options of single columns that an operator named stop an OSD just the same."""
+    """Check the options of single columns, which can also prevent OSD startup."""
     for column in situation.own_columns or ():
         if not column.options.items:
             continue
@@ -103,7 +102,7 @@ def _check_columns(situation: Situation, options: str) -> None:
 
 
 def _does_not_start(result: CheckResult, release: KnownRelease, options: str) -> str:
-    """That it does not, or that it is unknown."""
+    """Text for an OSD that does not, or may not, start."""
     if result.accepted is False:
         return f'an OSD of {release.label} would not start with {options}'
     return f'whether an OSD of {release.label} starts with {options} is unknown'

@@ -72,7 +72,7 @@ def test_what_somebody_composed_is_weighed_with_other_compression_too() -> None:
     ('room', 'name', 'why'),
     [
         ({}, 'alternate-2019', 'it predates column families'),
-        ({'memory_bytes': 2 * GIB}, D.name, 'more than the 512 MiB that these OSDs have room for'),
+        ({'memory_bytes': 2 * GIB}, D.name, 'exceeds the 512 MiB that these OSDs have for it'),
         (
             {
                 'dedicated_db': True,
@@ -80,7 +80,7 @@ def test_what_somebody_composed_is_weighed_with_other_compression_too() -> None:
                 'signals': {'db_used_bytes': 8 * GIB, 'db_total_bytes': 10 * GIB},
             },
             D.name,
-            'A level that lies on the DB device now would no longer fit it.',
+            'A level that is on the DB device now would no longer fit.',
         ),
         ({'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}, D.name, 'WAL'),
     ],

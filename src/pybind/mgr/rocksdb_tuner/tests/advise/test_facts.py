@@ -275,8 +275,8 @@ def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> No
     found = cohort(plain(0), in_file, own)
     assert [o.info.osd_id for o in found.osds] == [0]
     assert found.remarks == (
-        'ceph.conf, the environment or the command line decides for osd.1.',
-        'Their own entries decide for osd.2.',
+        'ceph.conf, the environment or the command line overrides the config store for osd.1.',
+        'Entries for single OSDs apply to osd.2.',
     )
     none = reachable(in_file, own)
     assert isinstance(none, str)

@@ -352,7 +352,7 @@ def test_a_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
 def test_an_unknown_name_is_told_in_one_sentence() -> None:
     error = UnknownProfileError('x', ['a', 'b'])
     assert (str(error), error.name, error.known) == (
-        "no profile 'x'; there are a, b",
+        "no profile 'x'; known profiles: a, b",
         'x',
         ('a', 'b'),
     )

@@ -190,7 +190,9 @@ def test_on_pacific_the_2019_string_gives_way_to_the_best_known_set_at_once(
 def test_what_may_be_lost_with_the_default_in_place_of_the_2019_string_is_told() -> None:
     entries = (entry('osd', ALTERNATE),)
     recommendation = only(on_pacific(IDLE, value=ALTERNATE, source='mon', entries=entries))
-    (lost,) = [r.statement for r in recommendation.reasons if 'may be lost' in r.statement]
+    (lost,) = [
+        r.statement for r in recommendation.reasons if r.statement.startswith('Possible loss')
+    ]
     assert '-8.6%' in lost
 
 

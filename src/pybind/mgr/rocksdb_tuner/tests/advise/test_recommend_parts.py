@@ -86,7 +86,7 @@ def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
     """Else it stays: what else is in it may be as good as any other set."""
     stays = advised(osd(text=UNMENDABLE))
     assert stays.recommendations == ()
-    assert stays.conclusion.startswith('Nothing is recommended: the checks warn of what runs')
+    assert stays.conclusion.startswith('Nothing is recommended: the checks warn about')
     found = only(advised(osd(text=UNMENDABLE, **SMALL)))
     assert 'max_total_wal_size=' in found.options_to
     assert 'its device has 512 MiB' in found.reasons[0].statement
@@ -100,7 +100,7 @@ def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> Non
     assert 'max_background_jobs=4' in derived.options_to
     none = advised(by_no_entry(**TINY))
     assert none.recommendations == ()
-    assert none.conclusion.endswith('; no option set fits: give the OSDs more room.')
+    assert none.conclusion.endswith('. No option string fits: give the OSDs more space.')
     assert none.conclusion.startswith('Nothing is recommended: max_total_wal_size: ')
 
 
@@ -172,11 +172,11 @@ def test_an_operators_own_profile_is_called_by_its_name() -> None:
     text = f'{PACIFIC},max_background_jobs=6'
     other = replace(D, name='other', own_releases=('pacific',))
     mine = replace(other, name='mine', options=f'{text};')
-    found = advised(osd(text=text), does=workload(RBD, busy=0.9), own_profiles=(other,))
+    found = advised(osd(text=text), does=workload(RBD, busy=0.9), custom_profiles=(other,))
     assert found.recommendations != ()
     large = workload(WorkloadClass.LARGE_WRITE)
     for own, told in (((other, mine), 'the custom profile mine'), ((other,), 'the running option')):
-        assert told in advised(osd(text=text), does=large, own_profiles=own).conclusion
+        assert told in advised(osd(text=text), does=large, custom_profiles=own).conclusion
 
 
 # -- reasons, prediction and risk
@@ -235,7 +235,7 @@ def test_what_was_published_of_just_this_change_is_a_reason_and_no_prediction() 
     found = changed.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
     said = [r.statement for r in found.reasons]
-    assert 'Published of this change: 4 KiB random write IOPS +19.9%.' in said
+    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in said
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
     # Of who writes nothing is known.
     unknown = changed.changed(case(osd()), (), (), Target(D.options, D, ()))
@@ -299,7 +299,7 @@ def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs
     assert bool(found) is told
     if not changes:
         assert found[0].statement == (
-            f'What may be lost: {measured.metric} -8.6% in the published test (1,000 to 914).'
+            f'Possible loss: {measured.metric} -8.6% in the published test (1,000 to 914).'
         )
     assert reasons.losses(here, Target(D.options, None, ())) == ()
 

@@ -118,7 +118,7 @@ def test_of_sets_as_simple_as_each_other_what_suits_best_by_publication_is_chose
 def test_what_nobody_ran_is_never_chosen_and_is_called_a_case_for_an_experiment() -> None:
     untried = candidate('untried', surely(0.5), origin=Origin.NEIGHBOR, untried=True)
     assert chosen(untried) is None
-    assert told(untried).endswith('nobody has run it: try it in an experiment.')
+    assert told(untried).endswith('was never tested: try it in an experiment.')
     assert weigh((RUNNING, untried), KV, BARS).best is not None
 
 
@@ -145,7 +145,7 @@ def test_why_one_is_not_chosen_is_said_with_the_figure_that_keeps_it() -> None:
     assert told(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
         'and more cannot be ruled out.'
     )
-    assert 'is not known' in told(candidate('a', None))
+    assert 'is unknown' in told(candidate('a', None))
     assert 'gains more' in told(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
     default = candidate('default', surely(0.8), origin=Origin.DEFAULT)
     assert 'simpler or more widely used' in told(candidate('a', surely(0.8)), default)

@@ -205,7 +205,7 @@ def weighing() -> Weighing:
             weighed(
                 'lz4-2025',
                 Origin.PROFILE,
-                infeasible='A level that lies on the DB device now would no longer fit it.',
+                infeasible='A level that is on the DB device now would no longer fit.',
             ),
             weighed('min_write_buffer_number_to_merge=32', Origin.NEIGHBOR, 0.81, 0.65),
             weighed('max_background_jobs=8', Origin.NEIGHBOR, 0.81, 0.79),

@@ -19,7 +19,7 @@ from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind, Limit, Resource
 from rocksdb_tuner.advise.whatif.compare import Side, compare
 from rocksdb_tuner.advise.whatif.derive import derive
-from rocksdb_tuner.advise.whatif.given import Given
+from rocksdb_tuner.advise.whatif.overrides import Overrides
 from rocksdb_tuner.advise.whatif.situation import situation_without_osd
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import read, unpack
@@ -47,7 +47,7 @@ SCHEMAS = {
 TREND = Trend((1.0, 31.0), dict.fromkeys(TREND_SIGNALS, (None, 1 / 3)))
 
 SITUATION = situation_without_osd(
-    known_releases()[-1], Given(workload=WorkloadClass.RGW_METADATA, cores=4)
+    known_releases()[-1], Overrides(workload=WorkloadClass.RGW_METADATA, cores=4)
 )
 
 #: By rollouts.

@@ -791,7 +791,7 @@ def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     assert '-21% (-27 to -15)' in chosen
     infeasible = text.splitlines()[text.splitlines().index('Infeasible:') + 1 :]
     assert infeasible[0] == '  lz4-2025:'
-    assert infeasible[1] == '  - A level that lies on the DB device now would no longer fit it.'
+    assert infeasible[1] == '  - A level that is on the DB device now would no longer fit.'
     # A neighbor of which the model makes no difference is left out.
     assert 'max_background_jobs' not in text
     # Of the other group nothing was weighed, and its conclusion says why.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocksdb_tuner.advise.own_profiles import OwnProfiles
+from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.deep import overrides
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Predicted
@@ -157,7 +157,7 @@ def test_a_note_and_a_custom_profile_are_read() -> None:
             overrides.Override('rocksdb_collect_memory_stats', 'false'),
         ),
     )
-    (own,) = OwnProfiles(stored(profile__ours='profile-ours')).all()
+    (own,) = CustomProfiles(stored(profile__ours='profile-ours')).all()
     assert (own.name, own.options, own.own_releases) == (
         'ours',
         'write_buffer_size=33554432',

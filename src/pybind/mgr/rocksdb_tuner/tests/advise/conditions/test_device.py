@@ -111,7 +111,7 @@ def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
     assert evidence['write amplification'] == before.amplification.write.value
     assert evidence['write amplification then'] == after.amplification.write.value
     effect = f'{evidence["write amplification"]:.1f} to {evidence["write amplification then"]:.1f}'
-    assert f'by the model write amplification goes from {effect}' in finding.remedy
+    assert f'the predicted write amplification changes from {effect}' in finding.remedy
     # Nothing that `check` would then object to.
     rules = {p.rule for p in check(f'{DEFAULTS["pacific"]},{text}', '6.8').problems}
     assert 'level0-unlike-level1' not in rules
@@ -132,7 +132,7 @@ def test_level_sizes_go_by_the_db_device_that_bluefs_tells_of() -> None:
 
 def test_the_effect_is_not_known_of_a_workload_that_was_not_measured() -> None:
     finding = found(spilled(does=WorkloadClass.MIXED))['level-does-not-fit']
-    assert 'is not known of this workload' in finding.remedy
+    assert 'is unknown for this workload' in finding.remedy
     assert [e.value for e in finding.evidence if 'amplification' in e.signal] == [None, None]
 
 
@@ -142,7 +142,7 @@ def test_the_effect_is_not_known_of_a_workload_that_was_not_measured() -> None:
         (spilled(used_gib=35, spilled_gib=30), 'No level sizes hold 65 GiB'),
         (spilled('reef', spilled_gib=12), 'Put max_bytes_for_level_base='),
         # Levels 0 to 2 take 1, 1 and 8 GiB.
-        (spilled('reef', used_gib=4, spilled_gib=2), 'The levels hold this data as they are.'),
+        (spilled('reef', used_gib=4, spilled_gib=2), 'The current level sizes hold this data.'),
         (spilled()._replace(options=None), 'Choose max_bytes_for_level_base'),
         (
             spilled(

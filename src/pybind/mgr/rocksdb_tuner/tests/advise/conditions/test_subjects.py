@@ -88,11 +88,11 @@ def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> 
     for subject, about in OF_THE_PRESENT.items():
         for known in about:
             if subject not in there_are:
-                assert list(known.look(cluster)) == []
+                assert list(known.evaluate(cluster)) == []
     extremes = extremes_of(cluster.osds)
     for known in OF_A_FIGURE:
         if not is_reached(known, extremes, cluster.limits):
-            assert list(known.look(cluster)) == []
+            assert list(known.evaluate(cluster)) == []
 
 
 PLAIN = seen()

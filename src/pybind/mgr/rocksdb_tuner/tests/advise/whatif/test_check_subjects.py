@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.whatif.check_subjects import hardware_of_osd, subjects
-from rocksdb_tuner.advise.whatif.given import given
+from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge_for
@@ -42,7 +42,7 @@ def test_a_cluster_is_judged_by_release_with_the_least_that_an_osd_has() -> None
         osd(1, memory=4 * GIB, db_device_bytes=90 * GIB),
         osd(2, 'reef', memory=GIB),
     ]
-    pacific, reef = subjects(osds, said=given(cores=6))
+    pacific, reef = subjects(osds, overrides=read_overrides(cores=6))
     assert (pacific.osd_ids, reef.osd_ids) == ((0, 1), (2,))
     assert pacific.hardware.memory_target_bytes == 4 * GIB
     assert pacific.hardware.db_device_bytes == 60 * GIB
@@ -82,8 +82,8 @@ def test_the_annex_of_an_osd_is_judged_with_the_string() -> None:
 
 def test_what_an_operator_says_comes_before_what_is_known() -> None:
     known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    said = given(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
-    (subject,) = subjects([known], said=said)
+    said = read_overrides(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
+    (subject,) = subjects([known], overrides=said)
     assert subject.hardware.memory_target_bytes == 2 * GIB
     assert subject.hardware.wal_device_bytes is None
     assert subject.hardware.db_device_bytes == 60 * GIB
@@ -134,7 +134,7 @@ def test_what_is_asked_about_is_said_in_full() -> None:
     assert refused(many, device_class='nvme').endswith('device classes: a, b, c, d, e, f')
     assert refused([], device_class='nvme').endswith('device classes: none yet')
     assert refused(osds, device_class='ssd', osd_id=0) == 'name an OSD or a device class, not both'
-    unknown = 'these OSDs run a release that is not known to this module: name one with --release'
+    unknown = 'these OSDs run a release that is unknown to this module: name one with --release'
     assert refused(osds, osd_id=1) == unknown
     assert refused([osd(1, None)], device_class='ssd') == unknown
 
@@ -145,9 +145,9 @@ def test_osds_of_no_known_release_are_judged_for_all_or_for_the_one_that_is_name
     (planned,) = subjects(unknown, release='reef')
     assert (planned.release.name, planned.osd_ids) == ('reef', (1,))
     assert planned.hardware.memory_target_bytes == 4 * GIB
-    (nobody,) = subjects([], release='reef', said=given(cores=3))
+    (nobody,) = subjects([], release='reef', overrides=read_overrides(cores=3))
     assert (nobody.osd_ids, nobody.hardware.cores) == ((), 3)
-    assert {s.hardware.cores for s in subjects([], said=given(cores=3))} == {3}
+    assert {s.hardware.cores for s in subjects([], overrides=read_overrides(cores=3))} == {3}
 
 
 def test_of_a_named_release_only_those_that_run_it_are_judged() -> None:
@@ -175,7 +175,7 @@ def test_each_device_is_the_one_that_was_said_or_is_known(
     said: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
 ) -> None:
     known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    found = hardware_of_osd(known, given(**said))  # type: ignore[arg-type]
+    found = hardware_of_osd(known, read_overrides(**said))  # type: ignore[arg-type]
     assert (found.wal_device_bytes, found.db_device_bytes, found.memory_target_bytes) == (
         wal,
         db,

@@ -128,8 +128,8 @@ def test_what_cannot_be_compared_is_said_in_full() -> None:
 
     both = 'name either a second profile, or an OSD with --osd, to compare with'
     assert refused(None, None) == refused(LZ4, 0) == both
-    assert refused(None, 1) == 'what osd.1 runs is not known yet'
-    assert refused(None, 0) == 'osd.0 runs a release that is not known: name one with --release'
+    assert refused(None, 1) == 'the running options of osd.1 are not known yet'
+    assert refused(None, 0) == 'osd.0 runs an unknown release: name one with --release'
     chosen = sides([unknown], LZ4, None, 0, 'tentacle')
     assert chosen[2].name == 'tentacle'
 

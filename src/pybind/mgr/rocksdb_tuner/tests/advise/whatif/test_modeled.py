@@ -10,8 +10,8 @@ import pytest
 from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.given import given
 from rocksdb_tuner.advise.whatif.modeled import modeled
+from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.observe.signals import Signals
@@ -46,7 +46,7 @@ def osd(
 
 def situation(found: OsdFacts, **said: Any) -> Situation:
     assert RELEASE is not None
-    return situation_of_osd(found, RELEASE, given(**said))
+    return situation_of_osd(found, RELEASE, read_overrides(**said))
 
 
 def test_what_an_osd_wrote_tells_its_model_how_many_objects_there_are() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.given import NOTHING, given
+from rocksdb_tuner.advise.whatif.overrides import NO_OVERRIDES, read_overrides
 from rocksdb_tuner.advise.whatif.situation import (
     DEFAULT_MEMORY_TARGET_BYTES,
     Situation,
@@ -63,7 +63,7 @@ def known(**changes: Any) -> OsdFacts:
 
 def situation(osd: OsdFacts, **said: Any) -> Situation:
     assert PACIFIC is not None
-    return situation_of_osd(osd, PACIFIC, given(**said))
+    return situation_of_osd(osd, PACIFIC, read_overrides(**said))
 
 
 def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() -> None:
@@ -194,7 +194,7 @@ def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
     reef = release_of('18.2.7', 'reef')
     assert reef is not None
     osd = known(release='reef', version='18.2.7', **changes)
-    found = situation_of_osd(osd, reef, given())
+    found = situation_of_osd(osd, reef, read_overrides())
     families = model_in(found, reef.default_options).column_families
     (p,) = [family for family in families if family.name == 'P']
     assert p.min_write_buffer_number_to_merge == merged_by_p
@@ -202,7 +202,7 @@ def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
     assert len(about) == (0 if said is None else 1)
     assert said is None or said in about[0]
     # What an operator said counts more than what is known.
-    assert situation_of_osd(osd, reef, given(cfs='P')).columns == columns('P')
+    assert situation_of_osd(osd, reef, read_overrides(cfs='P')).columns == columns('P')
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
     assert len(found.assumptions.derivation) == 1
     said = situation_without_osd(
         PACIFIC,
-        given(
+        read_overrides(
             memory='2G',
             db_size='9G',
             cores=2,
@@ -313,7 +313,7 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
     assert (said.memory_target_bytes, said.cores) == (2 * GIB, 2)
     assert said.devices == Devices(True, False, 9 * GIB)
     assert (said.load.workload, said.load.data_bytes) == ('omap-heavy', GIB)
-    only_wal = situation_without_osd(PACIFIC, given(wal_size='1G'))
+    only_wal = situation_without_osd(PACIFIC, read_overrides(wal_size='1G'))
     assert len(only_wal.assumptions.common) == 2
 
 
@@ -321,23 +321,23 @@ def test_the_release_is_the_one_that_was_said_or_that_of_the_osd_or_the_newest()
     osds = [facts(osd_info(0)), facts(osd_info(1, 'reef')), facts(osd_info(2, 'zebra'))]
 
     def asked(osd_id: Optional[int], release: Optional[str] = None) -> Situation:
-        return find_situation(osds, osd_id, release, NOTHING)
+        return find_situation(osds, osd_id, release, NO_OVERRIDES)
 
     assert asked(0).release.name == 'pacific'
     assert asked(0).osd_id == 0
     assert asked(1, 'tentacle').release.name == 'tentacle'
     assert asked(None).release.name == 'reef'
     assert asked(None, 'pacific').release.name == 'pacific'
-    assert find_situation([], None, None, NOTHING).release == known_releases()[-1]
+    assert find_situation([], None, None, NO_OVERRIDES).release == known_releases()[-1]
     with pytest.raises(BadQuestionError) as unknown:
         asked(2)
     assert unknown.value.errno == errno.EINVAL
     assert str(unknown.value) == (
-        'osd.2 runs a release that is not known to this module: name one with --release'
+        'osd.2 runs a release that is unknown to this module: name one with --release'
     )
     with pytest.raises(BadQuestionError) as absent:
         asked(9)
     assert absent.value.errno == errno.ENOENT
-    assert str(absent.value) == ('osd.9 does not exist; OSDs that are known: osd.0, osd.1, osd.2')
-    with pytest.raises(BadQuestionError, match='OSDs that are known: none yet'):
-        find_situation([], 0, None, NOTHING)
+    assert str(absent.value) == ('osd.9 does not exist; known OSDs: osd.0, osd.1, osd.2')
+    with pytest.raises(BadQuestionError, match='known OSDs: none yet'):
+        find_situation([], 0, None, NO_OVERRIDES)

@@ -11,7 +11,7 @@ import pytest
 from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.given import given
+from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.mgr.records import OsdInfo
@@ -48,7 +48,7 @@ FACTS = OsdFacts(
 def ask(
     *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **said: Any
 ) -> Situation:
-    return find_situation(facts, osd_id, release, given(**said))
+    return find_situation(facts, osd_id, release, read_overrides(**said))
 
 
 def test_an_osd_is_modeled_with_what_is_known_of_it() -> None:
@@ -137,7 +137,7 @@ def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str)
 @pytest.mark.parametrize(
     ('said', 'code', 'named'),
     [
-        ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; OSDs that are known: osd.3'),
+        ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; known OSDs: osd.3'),
         ({'release': 'nope'}, errno.EINVAL, 'nope'),
         ({'cores': 0}, errno.EINVAL, 'not 0'),
         ({'cores': -3}, errno.EINVAL, 'not -3'),
@@ -239,9 +239,9 @@ def test_what_makes_no_tree_is_said_in_full() -> None:
 
     begin = 'an OSD of Reef (from 18.2.4) would not start with these options'
     unknown = refused('no_such=1')
-    assert unknown.startswith(f'{begin}, so they make no tree. no_such: ')
-    assert unknown.endswith('; "ceph rocksdb-tuner check" tells all')
-    assert refused('a=1,,').startswith(f'{begin}, so they make no tree. ')
+    assert unknown.startswith(f'{begin}, so there is no model. no_such: ')
+    assert unknown.endswith('; see "ceph rocksdb-tuner check" for all problems')
+    assert refused('a=1,,').startswith(f'{begin}, so there is no model. ')
     assert 'None' not in refused('a=1,,')
     own = refused(LZ4, cfs='O P=no_such=1')
     assert own.startswith(f'{begin} of column P: no_such: ')

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.whatif.given import NOTHING, Given, given
+from rocksdb_tuner.advise.whatif.overrides import NO_OVERRIDES, Overrides, read_overrides
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -29,19 +29,19 @@ from rocksdb_tuner.workload.records import WorkloadClass
     ],
 )
 def test_sizes_are_bytes_with_the_suffixes_of_ceph(text: str, size: int) -> None:
-    assert given(db_size=text).db_bytes == size
+    assert read_overrides(db_size=text).db_bytes == size
 
 
 def test_what_is_not_said_is_not_known() -> None:
-    assert given() == NOTHING
+    assert read_overrides() == NO_OVERRIDES
 
 
 @pytest.mark.parametrize(
     ('said', 'named'),
     [
-        ({'db_size': '60 apples'}, 'db-size: "60 apples" is no size'),
-        ({'wal_size': '-1'}, 'wal-size: "-1" is no size'),
-        ({'wal_size': ''}, 'wal-size: "" is no size'),
+        ({'db_size': '60 apples'}, 'db-size: "60 apples" is not a size'),
+        ({'wal_size': '-1'}, 'wal-size: "-1" is not a size'),
+        ({'wal_size': ''}, 'wal-size: "" is not a size'),
         ({'memory': '4'}, 'memory must be 896M to 1024P, not "4"'),
         ({'data': '0'}, 'data must be 1 to'),
         ({'ingest': '9999P'}, 'ingest must be 1 to'),
@@ -53,7 +53,7 @@ def test_what_is_not_said_is_not_known() -> None:
 )
 def test_what_is_wrong_is_named_with_what_would_be_right(said: dict[str, Any], named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
-        given(**said)
+        read_overrides(**said)
     assert refusal.value.errno == errno.EINVAL
 
 
@@ -62,7 +62,7 @@ def test_any_text_is_read_or_refused(text: str, name: str) -> None:
     said: dict[str, Any] = {name: text}
     # Any other error would be shown to the operator as one of the module.
     with suppress(BadQuestionError):
-        given(**said)
+        read_overrides(**said)
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_each_size_has_its_bounds(
     too_much: str,
 ) -> None:
     for text, size in (least, most):
-        found = given(**{name: text})  # type: ignore[arg-type]
-        assert found == replace(NOTHING, **{field: size})  # type: ignore[arg-type]
+        found = read_overrides(**{name: text})  # type: ignore[arg-type]
+        assert found == replace(NO_OVERRIDES, **{field: size})  # type: ignore[arg-type]
     shown = name.replace('_', '-')
     for text in filter(None, (too_little, too_much)):
         with pytest.raises(BadQuestionError) as refusal:
-            given(**{name: text})  # type: ignore[arg-type]
+            read_overrides(**{name: text})  # type: ignore[arg-type]
         assert str(refusal.value) == (f'{shown} must be {least[0]} to {most[0]}, not "{text}"')
 
 
@@ -110,21 +110,21 @@ def test_each_size_has_its_bounds(
     ],
 )
 def test_each_suffix_is_a_power_of_1024(text: str, size: int) -> None:
-    assert given(data=text).data_bytes == size
+    assert read_overrides(data=text).data_bytes == size
 
 
 @pytest.mark.parametrize('cores', [1, 1024])
 def test_an_osd_has_one_core_at_least(cores: int) -> None:
-    assert given(cores=cores) == Given(cores=cores)
+    assert read_overrides(cores=cores) == Overrides(cores=cores)
     with pytest.raises(BadQuestionError, match='not 1025'):
-        given(cores=1025)
+        read_overrides(cores=1025)
 
 
 def test_a_workload_and_column_families_are_read() -> None:
-    found = given(workload=WorkloadClass.RGW_METADATA, cfs='m(3)')
+    found = read_overrides(workload=WorkloadClass.RGW_METADATA, cfs='m(3)')
     assert found.workload is WorkloadClass.RGW_METADATA
     assert found.columns is not None
     assert [(column.name, column.shards) for column in found.columns] == [('default', 1), ('m', 3)]
     with pytest.raises(BadQuestionError, match=r'cfs: ') as refusal:
-        given(cfs='m=a=1,,')
+        read_overrides(cfs='m=a=1,,')
     assert refusal.value.errno == errno.EINVAL

@@ -1,4 +1,4 @@
-"""What an operator says of an OSD that is asked about, read from the words of a command. Pure."""
+"""An operator's overrides for a hypothetical OSD, parsed from command arguments. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...options.syntax import OptionSyntaxError
 from ...options.verdict import BadQuestionError
 from ...workload.records import WorkloadClass
 
-__all__ = ['NOTHING', 'Given', 'given']
+__all__ = ['NO_OVERRIDES', 'Overrides', 'read_overrides']
 
 _SIZE = re.compile(r'(\d{1,20}(?:\.\d{1,9})?) ?([kmgtp]?)(?:i?b)?', re.ASCII | re.IGNORECASE)
 _FACTORS = {'': 1, 'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'p': 1 << 50}
@@ -23,12 +23,12 @@ _LEAST_MEMORY = '896M'
 
 
 @dataclass(frozen=True)
-class Given:
-    """What an operator says of an OSD; it comes before what is known of it. None: not said."""
+class Overrides:
+    """An operator's overrides of known values. None: no override."""
 
     workload: Optional[WorkloadClass] = None
     cores: Optional[int] = None
-    #: Of a device of its own; 0: it has none.
+    #: Size of a dedicated device; 0: none.
     db_bytes: Optional[int] = None
     wal_bytes: Optional[int] = None
     #: `osd_memory_target`
@@ -41,10 +41,10 @@ class Given:
     columns: Optional[tuple[Column, ...]] = None
 
 
-NOTHING = Given()
+NO_OVERRIDES = Overrides()
 
 
-def given(
+def read_overrides(
     *,
     workload: Optional[WorkloadClass] = None,
     cores: Optional[int] = None,
@@ -55,17 +55,17 @@ def given(
     ingest: Optional[str] = None,
     key_size: Optional[str] = None,
     cfs: Optional[str] = None,
-) -> Given:
-    """The words of a command, by the names of its parameters.
+) -> Overrides:
+    """Parse command arguments.
 
     Sizes are bytes with or without a suffix ("60G" is 60 GiB). Raises BadQuestionError (EINVAL)
-    with the parameter, what is wrong with it, and what would be right.
+    with the argument, the error and a valid example.
     """
     if cores is not None and not 1 <= cores <= _MOST_CORES:
         raise BadQuestionError(
             errno.EINVAL, f'cores must be 1 to {_MOST_CORES} for one OSD, not {cores}'
         )
-    return Given(
+    return Overrides(
         workload=workload,
         cores=cores,
         db_bytes=_size('db-size', db_size, '0'),
@@ -84,7 +84,7 @@ def _size(name: str, text: Optional[str], least: str, most: str = _MOST) -> Opti
     size = _bytes(text)
     if size is None:
         raise BadQuestionError(
-            errno.EINVAL, f'{name}: "{text}" is no size: give bytes, or as in "512M" or "60G"'
+            errno.EINVAL, f'{name}: "{text}" is not a size: use bytes, or a suffix as in "60G"'
         )
     if not (_bytes(least) or 0) <= size <= (_bytes(most) or 0):
         raise BadQuestionError(errno.EINVAL, f'{name} must be {least} to {most}, not "{text}"')

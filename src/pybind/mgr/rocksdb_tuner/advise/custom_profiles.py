@@ -1,8 +1,8 @@
-"""Operators' own profiles: what a document of one must be, and where they are kept.
+"""Custom profiles: validation and storage.
 
-The document's JSON Schema is ``knowledge/schemas/own_profile.schema.json``. No release's mgr has
-jsonschema: what is read goes by `_Document`, and the tests hold the two together. A profile of
-one's own is never recommended: nothing was published of it.
+The JSON Schema of a profile is ``knowledge/schemas/own_profile.schema.json``. No release's mgr has
+jsonschema, so `_Document` validates instead; the tests compare the two. Custom profiles are never
+recommended, since nothing was published about them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from ..store.errors import StoredStateError
 from ..store.text import pack, unpack
 from .profiles import Hardware, Profile, UnknownProfileError, profiles
 
-__all__ = ['OwnProfiles', 'decode_own_profile']
+__all__ = ['CustomProfiles', 'decode_custom_profile']
 
 log = logging.getLogger(__name__)
 
 KEY = 'profile/'
-#: As many as anybody will tell apart.
 PROFILES_MAX = 100
 _DOCUMENT_VERSION = 1
 
 _RELEASES = tuple(dict.fromkeys(release.name for release in known_releases()))
-#: It is shown on terminals and in logs as it is.
+#: Printed to terminals and logs unescaped.
 _Line = Annotated[str, Only(str.isprintable, 'one line of printable characters')]
 _Text = Annotated[
     _Line, Only(lambda text: 1 <= len(text) <= 1000, 'a text of 1 to 1000 characters')
@@ -42,7 +41,7 @@ _Text = Annotated[
 
 @dataclass(frozen=True)
 class _Document:
-    """What an operator writes, and what is stored."""
+    """The profile as written by the operator and as stored."""
 
     name: Annotated[
         str,
@@ -66,10 +65,10 @@ class _Document:
     ] = field(default=(), metadata=ADDED_LATER)
 
 
-def decode_own_profile(text: Optional[str]) -> Profile:
-    """The profile that a document describes.
+def decode_custom_profile(text: Optional[str]) -> Profile:
+    """Parse a custom profile.
 
-    Raises BadQuestionError (EINVAL) with the place in the document and the reason, EEXIST for the
+    Raises BadQuestionError: EINVAL with the place in the document and the reason, EEXIST for the
     name of a built-in profile.
     """
     if text is None or not text.strip():
@@ -80,9 +79,9 @@ def decode_own_profile(text: Optional[str]) -> Profile:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadQuestionError(errno.EINVAL, f'the profile is no JSON: {error}') from None
+        raise BadQuestionError(errno.EINVAL, f'the profile is not valid JSON: {error}') from None
     own = _profile(document)
-    _refuse_what_does_not_start(own)
+    _refuse_errors(own)
     return own
 
 
@@ -90,10 +89,10 @@ def _profile(document: object) -> Profile:
     try:
         own = decode(_Document, document, exact=True)
     except StoredStateError as error:
-        raise BadQuestionError(errno.EINVAL, f'the profile is refused: {error}') from None
+        raise BadQuestionError(errno.EINVAL, f'invalid profile: {error}') from None
     if own.name in {built_in.name for built_in in profiles()}:
         raise BadQuestionError(
-            errno.EEXIST, f'"name" is "{own.name}", a built-in profile, which stays as it is'
+            errno.EEXIST, f'"name" is "{own.name}", a built-in profile that cannot be changed'
         )
     return Profile(
         name=own.name,
@@ -111,7 +110,7 @@ def _profile(document: object) -> Profile:
     )
 
 
-def _refuse_what_does_not_start(own: Profile) -> None:
+def _refuse_errors(own: Profile) -> None:
     for release in known_releases():
         if release.name not in own.own_releases:
             continue
@@ -131,18 +130,18 @@ def _document(own: Profile) -> _Document:
 
 
 @dataclass(frozen=True)
-class OwnProfiles:
-    """Operators' profiles in the manager's store. Reading is cheap; writing may wait for a mon."""
+class CustomProfiles:
+    """Custom profiles in the mgr's store. Reads are cheap; writes may wait for a mon."""
 
     store: Store
 
     def all(self) -> tuple[Profile, ...]:
-        """By name. What cannot be read is left out, and said in the log."""
+        """All custom profiles by name; unreadable ones are logged and left out."""
         found = (self._read(key) for key in self.store.keys(KEY))
         return tuple(own for own in found if own is not None)
 
     def everything(self) -> tuple[Profile, ...]:
-        """The built-in ones, then operators' own."""
+        """The built-in profiles, then the custom ones."""
         return (*profiles(), *self.all())
 
     def get(self, name: str) -> Profile:
@@ -154,12 +153,12 @@ class OwnProfiles:
         raise UnknownProfileError(name, [candidate.name for candidate in known])
 
     def add(self, own: Profile) -> Profile:
-        """Raises BadQuestionError: EEXIST where the name is taken, ENOSPC where there are many."""
+        """Raises BadQuestionError: EEXIST for an existing name, ENOSPC at the maximum number."""
         names = [known.name for known in self.all()]
         if own.name in names:
             raise BadQuestionError(
                 errno.EEXIST,
-                f'there is a profile "{own.name}" already; remove it first to replace it',
+                f'profile "{own.name}" already exists; remove it first to replace it',
             )
         if len(names) >= PROFILES_MAX:
             raise BadQuestionError(
@@ -170,14 +169,16 @@ class OwnProfiles:
         return own
 
     def remove(self, name: str) -> None:
-        """Raises BadQuestionError: EPERM for a built-in profile, ENOENT for none."""
+        """Raises BadQuestionError: EPERM for a built-in profile, ENOENT for an unknown one."""
         if name in {built_in.name for built_in in profiles()}:
-            raise BadQuestionError(errno.EPERM, f'"{name}" is a built-in profile, which stays')
-        # What cannot be read any more can be removed all the same.
+            raise BadQuestionError(
+                errno.EPERM, f'"{name}" is a built-in profile, which cannot be removed'
+            )
+        # Unreadable profiles can be removed, too.
         if KEY + name not in self.store.keys(KEY):
             own = ', '.join(known.name for known in self.all()) or 'none'
             raise BadQuestionError(
-                errno.ENOENT, f'there is no profile "{name}" of your own; there are: {own}'
+                errno.ENOENT, f'no custom profile "{name}"; custom profiles: {own}'
             )
         self.store.set(KEY + name, None)
 
@@ -187,7 +188,7 @@ class OwnProfiles:
             return None
         try:
             stored = unpack(text, _DOCUMENT_VERSION, _DOCUMENT_VERSION)
-            # Not judged again: what was taken once stays to be seen.
+            # Not checked again, so that an accepted profile remains visible.
             return _profile(stored.get('profile'))
         except (BadQuestionError, StoredStateError) as error:
             log.warning('the stored %s cannot be read: %s', key, error)

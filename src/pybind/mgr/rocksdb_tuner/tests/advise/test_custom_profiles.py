@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.own_profiles import PROFILES_MAX, OwnProfiles, decode_own_profile
+from rocksdb_tuner.advise.custom_profiles import PROFILES_MAX, CustomProfiles, decode_custom_profile
 from rocksdb_tuner.advise.profiles import UnknownProfileError, profiles, recognize
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.verdict import BadQuestionError
@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
 
 
 def decoded(**changes: Any) -> Any:
-    return decode_own_profile(json.dumps({**GOOD, **changes}))
+    return decode_custom_profile(json.dumps({**GOOD, **changes}))
 
 
 def test_a_document_becomes_a_profile_that_is_never_recommended() -> None:
@@ -90,16 +90,16 @@ def test_what_is_missing_is_named(key: str) -> None:
     document = {name: value for name, value in GOOD.items() if name != key}
     assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
     with pytest.raises(BadQuestionError, match=f'"{key}" is missing'):
-        decode_own_profile(json.dumps(document))
+        decode_custom_profile(json.dumps(document))
 
 
 @pytest.mark.parametrize(
     ('text', 'said'),
-    [(None, '-i <file>'), (' ', '-i <file>'), ('{', 'no JSON'), ('[1]', 'an object')],
+    [(None, '-i <file>'), (' ', '-i <file>'), ('{', 'not valid JSON'), ('[1]', 'an object')],
 )
 def test_what_is_no_document_is_refused(text: str, said: str) -> None:
     with pytest.raises(BadQuestionError, match=said):
-        decode_own_profile(text)
+        decode_custom_profile(text)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_options_that_would_stop_an_osd_are_refused(
 
 def test_a_built_in_profile_is_never_overridden() -> None:
     store = FakeStore()
-    own = OwnProfiles(store)
+    own = CustomProfiles(store)
     with pytest.raises(BadQuestionError, match='built-in') as error:
         decoded(name='lz4-2025')
     assert error.value.errno == errno.EEXIST
@@ -138,8 +138,8 @@ def test_a_built_in_profile_is_never_overridden() -> None:
 
 def test_what_was_added_is_there_for_another_manager_until_it_is_removed() -> None:
     store = FakeStore()
-    added = OwnProfiles(store).add(decoded())
-    successor = OwnProfiles(store)
+    added = CustomProfiles(store).add(decoded())
+    successor = CustomProfiles(store)
     assert successor.all() == (added,)
     assert successor.get('our-nvme.2') == added
     assert '(custom)' in render.profile_list(successor.everything(), 'plain')
@@ -154,7 +154,7 @@ def test_what_was_added_is_there_for_another_manager_until_it_is_removed() -> No
 
 
 def test_there_is_an_end_to_them() -> None:
-    own = OwnProfiles(FakeStore())
+    own = CustomProfiles(FakeStore())
     for number in range(PROFILES_MAX):
         own.add(decoded(name=f'p{number}'))
     with pytest.raises(BadQuestionError, match=str(PROFILES_MAX)):
@@ -165,7 +165,7 @@ def test_there_is_an_end_to_them() -> None:
 def test_what_is_stored_and_cannot_be_read_is_left_out_and_can_be_removed(text: str) -> None:
     store = FakeStore()
     store.set('profile/bad', text)
-    own = OwnProfiles(store)
+    own = CustomProfiles(store)
     assert own.all() == ()
     own.remove('bad')
     assert store.get('profile/bad') is None
@@ -199,10 +199,10 @@ def test_any_document_is_taken_or_refused_with_a_place(document: Any) -> None:
     """The schema and the code agree on every document, but for characters of a newer Unicode."""
     text = json.dumps(document)
     if jsonschema.Draft202012Validator(SCHEMA).is_valid(document) and not unassigned(document):
-        assert decode_own_profile(text).own
+        assert decode_custom_profile(text).own
     else:
         with pytest.raises(BadQuestionError, match=r'"|JSON|it is .* instead of an object'):
-            decode_own_profile(text)
+            decode_custom_profile(text)
 
 
 def unassigned(document: dict[str, Any]) -> bool:
@@ -225,7 +225,7 @@ def test_the_schema_refuses_the_characters_that_are_refused() -> None:
 
 def refused(text: Any) -> str:
     with pytest.raises(BadQuestionError) as error:
-        decode_own_profile(text if text is None else json.dumps(text))
+        decode_custom_profile(text if text is None else json.dumps(text))
     return str(error.value)
 
 
@@ -265,7 +265,7 @@ def refused(text: Any) -> str:
 def test_what_is_wrong_is_said_with_its_place_and_what_would_be_right(
     changes: dict[str, Any], said: str
 ) -> None:
-    assert refused({**GOOD, **changes}).removeprefix('the profile is refused: ').startswith(said)
+    assert refused({**GOOD, **changes}).removeprefix('invalid profile: ').startswith(said)
 
 
 def test_what_is_too_much_is_said() -> None:
@@ -274,7 +274,7 @@ def test_what_is_too_much_is_said() -> None:
 
 
 def test_what_is_no_object_or_nothing_is_said() -> None:
-    assert refused([1]) == 'the profile is refused: it is [1] instead of an object'
+    assert refused([1]) == 'invalid profile: it is [1] instead of an object'
     assert refused(None) == 'no profile was given: pass its JSON with -i <file>, "-i -" for stdin'
     assert refused(['x' * 56]).endswith('x"] instead of an object')
     assert refused(['x' * 57]).endswith('x"... instead of an object')
@@ -299,7 +299,7 @@ def test_what_just_fits_is_taken(changes: dict[str, Any]) -> None:
     for name, value in changes.items():
         assert getattr(own, name) == (tuple(value) if isinstance(value, list) else value)
     without = {name: value for name, value in GOOD.items() if name != 'cautions'}
-    assert decode_own_profile(json.dumps(without)).cautions == ()
+    assert decode_custom_profile(json.dumps(without)).cautions == ()
 
 
 def test_a_warning_does_not_refuse_a_profile() -> None:
@@ -308,7 +308,7 @@ def test_a_warning_does_not_refuse_a_profile() -> None:
 
 def test_what_the_store_holds_and_refuses_is_said(caplog: pytest.LogCaptureFixture) -> None:
     store = FakeStore()
-    own = OwnProfiles(store)
+    own = CustomProfiles(store)
     for number in range(PROFILES_MAX - 1):
         own.add(decoded(name=f'p{number}'))
     own.add(decoded(name='last'))
@@ -322,9 +322,7 @@ def test_what_the_store_holds_and_refuses_is_said(caplog: pytest.LogCaptureFixtu
     with pytest.raises(BadQuestionError) as unknown:
         own.remove('nobody')
     assert unknown.value.errno == errno.ENOENT
-    assert 'there is no profile "nobody" of your own; there are: last, p0, p1, ' in str(
-        unknown.value
-    )
+    assert 'no custom profile "nobody"; custom profiles: last, p0, p1, ' in str(unknown.value)
     caplog.clear()
     store.set('profile/last', '{"version": 2, "profile": {}}')
     store.set('profile/p0', '[')
