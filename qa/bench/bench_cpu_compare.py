@@ -161,8 +161,8 @@ def _document(
         'total': dict(total),
         'change': dict(change),
         'source': 'qa/bench/bench_cpu.py: CPU time of threads, on an AMD EPYC 9004 (Zen 4), two '
-        'cores that are shared with other work; each release predicted without its own runs, the '
-        'interval holds 80% of the comparisons',
+        'cores shared with other work; each release is predicted without its own runs, and the '
+        'interval covers 80% of the comparisons',
     }
 
 
@@ -171,7 +171,7 @@ def _of_workload(
 ) -> dict[str, Any]:
     versions = ', '.join(dict.fromkeys(run.release for run in runs))
     kv_sync = f'OSDs of {versions} (qa/bench/bench_cpu.py)'
-    scaled = f'RocksDB 7.8.3 alone (qa/bench/cpu_cost.cc), times what it took on {kv_sync}'
+    scaled = f'standalone RocksDB 7.8.3 (qa/bench/cpu_cost.cc), scaled to {kv_sync}'
     rows = osd_rows(runs)
     factors = {
         kind: _middle_and_ends(factors_of(rows, values, kind)) for kind in (FLUSH, COMPACTION)
@@ -257,9 +257,9 @@ def insert_shares(runs: Sequence[CpuRun]) -> list[dict[str, Any]]:
         reach = float(t.ppf(0.9, number - 1)) * statistics.stdev(shares) * math.sqrt(1 + 1 / number)
         share = Estimate(max(0.0, middle - reach), middle, min(1.0, middle + reach))
         source = (
-            f'CPU time of the thread for a write with large and with small memtables, {number} '
-            f'rounds on OSDs of {versions} (qa/bench/bench_cpu.py), taken to have as many commits '
-            f'for a write (time grows with the power {commits:.2f} of them), and the exponent'
+            f'CPU time of the thread per write with large and with small memtables, {number} '
+            f'rounds on OSDs of {versions} (qa/bench/bench_cpu.py), normalized to equal '
+            f'commits per write (time grows with their power of {commits:.2f}), and the exponent'
         )
         if workload == PROFILED:
             source += f'; these gave {middle:.2f}, the profile {profiled.value:.2f}'

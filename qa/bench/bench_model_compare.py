@@ -149,8 +149,8 @@ _SETUPS = (
     _Setup(
         'omap-heavy',
         ('rgw-metadata',),
-        'omap of 64 objects, new keys in no order, each written twice as RGW does with entries of '
-        'a bucket index',
+        "omap of 64 objects, new keys in random order, each written twice like RGW's bucket "
+        'index entries',
         objects=64,
         growing='p',
     ),
