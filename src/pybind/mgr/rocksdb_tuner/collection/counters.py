@@ -33,7 +33,7 @@ def parse_perf_dump(dump: object, time_s: float) -> Mapping[str, CounterPoint]:
     Raises ShapeError.
     """
     if not isinstance(dump, dict):
-        raise ShapeError('the whole is no object')
+        raise ShapeError('the document is not an object')
     points = {}
     for path in wanted_paths():
         section, _, name = path.partition('.')
@@ -41,7 +41,7 @@ def parse_perf_dump(dump: object, time_s: float) -> Mapping[str, CounterPoint]:
         if isinstance(counters, dict) and counters.get(name) is not None:
             points[path] = _point(counters[name], path, time_s)
     if not points:
-        raise ShapeError('none of the counters of an OSD is in it')
+        raise ShapeError('no OSD counters found')
     return points
 
 

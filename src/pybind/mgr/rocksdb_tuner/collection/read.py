@@ -160,8 +160,8 @@ def _unpacked(content: bytes) -> tuple[SourceFile, ...]:
         raise _FileError(f'"format" is "{document["format"]}" and should be "{FORMAT}"')
     if document['version'] != VERSION:
         raise _FileError(
-            f'it is of version {document["version"]}, this program reads version {VERSION}: read '
-            'it with the release of the module that wrote it, or a newer one'
+            f'has version {document["version"]}, but this program reads version {VERSION}: use the '
+            'release of the module that wrote the file, or a newer one'
         )
     return tuple(SourceFile(inner, value) for inner, value in document['files'].items())
 
@@ -205,8 +205,8 @@ class _Reader:
             self._problems.append(
                 Problem(
                     'osd_dump.json',
-                    'is missing: without it nothing is known of the OSDs and of what the pools '
-                    f'are for; it is what "{COMMANDS[Kind.OSD_DUMP]}" prints',
+                    'is missing, and required for OSDs and pools: save the output of '
+                    f'"{COMMANDS[Kind.OSD_DUMP]}"',
                 )
             )
         collection = None if self._problems else self._collection()
@@ -227,7 +227,7 @@ class _Reader:
         if kind is Kind.OSD_METADATA:
             value = _metadata_by_osd(value)
         if kind in self._of_cluster:
-            raise _FileError(f'holds the same as {self._of_cluster[kind][0]}: which one is right?')
+            raise _FileError(f'duplicates {self._of_cluster[kind][0]}: remove one of them')
         if kind is Kind.MODULE:
             value = _shaped(lambda: parse_module_state(value), kind)
         self._of_cluster[kind] = (source.name, value)
@@ -252,7 +252,7 @@ class _Reader:
             return replace(osd, running=_running(value))
         sharded = is_sharded(json.dumps(value))
         if sharded is None:
-            raise _FileError(_foreign('it names no file', found.kind))
+            raise _FileError(_not_output_of('it names no file', found.kind))
         return replace(osd, sharded=sharded)
 
     def _time_of(self, found: FileName, source: SourceFile, osd_id: int) -> float:
@@ -260,8 +260,8 @@ class _Reader:
             return found.time_s
         if source.modified_s is None:
             raise _FileError(
-                'its name does not say when it was printed: "osd.0.perf_dump.1795217531.json", in '
-                'seconds since the epoch, or "osd.0.perf_dump.20261121T083000Z.json" would'
+                'the name has no time: use "osd.0.perf_dump.1795217531.json" (seconds since the '
+                'epoch) or "osd.0.perf_dump.20261121T083000Z.json"'
             )
         self._times_of_files.add(osd_id)
         return source.modified_s
@@ -273,12 +273,10 @@ class _Reader:
         dump = kinds[Kind.OSD_DUMP]
         known = {osd['osd'] for osd in dump['osds']}
         if len(known) != len(dump['osds']):
-            self._refuse(Kind.OSD_DUMP, 'an OSD is in it more than once')
-        strangers = sorted(set(self._osds) - known)
-        if strangers:
-            self._refuse(
-                Kind.OSD_DUMP, f'osd.{strangers[0]} is not in it, but has files of its own'
-            )
+            self._refuse(Kind.OSD_DUMP, 'contains an OSD more than once')
+        unlisted = sorted(set(self._osds) - known)
+        if unlisted:
+            self._refuse(Kind.OSD_DUMP, f'does not contain osd.{unlisted[0]}, which has files')
         if self._problems:
             return None
         cluster_map = parse_cluster_map(
@@ -325,7 +323,7 @@ def _metadata_by_osd(value: Any) -> Mapping[str, Mapping[str, str]]:
         value = {str(osd['id']): osd for osd in value}
     _require(value, _METADATA, Kind.OSD_METADATA)
     if not all(key.isascii() and key.isdigit() for key in value):
-        raise _FileError(_foreign('its names are not the numbers of OSDs', Kind.OSD_METADATA))
+        raise _FileError(_not_output_of('its keys are not OSD ids', Kind.OSD_METADATA))
     return {str(int(key)): of_osd for key, of_osd in value.items()}
 
 
@@ -336,7 +334,7 @@ def _running(shown: list[dict[str, Any]]) -> Mapping[str, RunningOption]:
 
 def _no_second(time_s: float, known_s: Iterable[float]) -> None:
     if time_s in known_s:
-        raise _FileError('another file of this OSD is of the same time: which one is right?')
+        raise _FileError('another file of this OSD has the same time: remove one of them')
 
 
 def _text(source: SourceFile) -> str:
@@ -348,7 +346,7 @@ def _text(source: SourceFile) -> str:
     try:
         return source.content.decode()
     except UnicodeDecodeError as error:
-        raise _FileError(f'is no text: byte {error.start} is not UTF-8') from None
+        raise _FileError(f'is not text: byte {error.start} is not UTF-8') from None
 
 
 def _value(source: SourceFile, *, exact: bool = False) -> Any:
@@ -366,29 +364,29 @@ def _json(content: bytes, *, exact: bool = False) -> Any:
             parse_float=Decimal if exact else float,
         )
     except UnicodeDecodeError as error:
-        raise _FileError(f'is no text: byte {error.start} is not UTF-8') from None
+        raise _FileError(f'is not text: byte {error.start} is not UTF-8') from None
     except RecursionError:
-        raise _FileError('is nested too deeply to be what a Ceph command prints') from None
+        raise _FileError('is nested too deeply to be the output of a Ceph command') from None
     except ValueError as error:
         if not content.strip():
             raise _FileError('is empty') from None
-        raise _FileError(f'is no JSON, or was cut off: {error}') from None
+        raise _FileError(f'is not JSON, or truncated: {error}') from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f'{name} is no number')
+    raise ValueError(f'{name} is not a number')
 
 
 def _shaped(read_it: Callable[[], _T], kind: Kind) -> _T:
     try:
         return read_it()
     except (ShapeError, StoredStateError) as error:
-        raise _FileError(_foreign(str(error), kind)) from None
+        raise _FileError(_not_output_of(str(error), kind)) from None
 
 
 def _require(value: object, shape: Shape, kind: Kind) -> None:
     _shaped(lambda: require(value, shape), kind)
 
 
-def _foreign(reason: str, kind: Kind) -> str:
-    return f'is not what "{COMMANDS[kind]}" prints: {reason}'
+def _not_output_of(reason: str, kind: Kind) -> str:
+    return f'is not the output of "{COMMANDS[kind]}": {reason}'

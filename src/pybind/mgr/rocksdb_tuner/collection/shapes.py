@@ -19,7 +19,7 @@ _LARGEST = 1 << 64
 _NAMES = {
     dict: 'an object',
     list: 'a list',
-    str: 'a text',
+    str: 'a string',
     int: 'a whole number',
     float: 'a number',
     bool: 'true or false',
@@ -72,7 +72,7 @@ def _require_type(value: object, types: tuple[type, ...], where: str) -> None:
         return
     wanted = ' or '.join(_NAMES[t] for t in types if not (t is int and float in types))
     found = _NAMES.get(type(value), type(value).__name__)
-    place = f'"{where}"' if where else 'the whole'
+    place = f'"{where}"' if where else 'the document'
     if fits:
-        raise ShapeError(f'{place} is no number that Ceph prints')
+        raise ShapeError(f'{place} is not a number that Ceph prints')
     raise ShapeError(f'{place} is {found} and should be {wanted}')

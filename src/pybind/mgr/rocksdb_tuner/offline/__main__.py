@@ -11,8 +11,8 @@ except ModuleNotFoundError as missing:
     if missing.name != 'prettytable':
         raise
     sys.exit(
-        'python3 -m rocksdb_tuner.offline: needs the Python package prettytable '
-        '(python3-prettytable of the distribution)'
+        'python3 -m rocksdb_tuner.offline: requires the Python package prettytable '
+        '(distribution package: python3-prettytable)'
     )
 
 if __name__ == '__main__':

@@ -29,12 +29,12 @@ EXIT_USAGE = 2
 _OVERVIEW = ('status', 'osd', 'workload', 'findings', 'recommend')
 
 _DESCRIPTION = """\
-Judge a cluster from files: what "ceph rocksdb-tuner report" wrote, or a folder of what Ceph's own
-commands print. Findings, workload and recommendations are those of the module, and so are the
-JSON documents and their schemas.
+Evaluate a cluster from files: a document written by "ceph rocksdb-tuner report", or a directory
+with the output of Ceph's own commands. Findings, workload, recommendations and JSON documents are
+the same as the module's.
 
-Files of a folder, each as its command prints it; all but the first may be missing, and it is said
-what could therefore not be judged:
+Files in a directory, each with the unmodified output of its command. Only the first is required;
+the resulting limitations of missing files are printed:
 
   osd_dump.json                  ceph osd dump --format json
   osd_metadata.json              ceph osd metadata --format json
@@ -46,14 +46,14 @@ what could therefore not be judged:
   osd.N.kv_stats.TIME.txt        ceph tell osd.N dump_objectstore_kv_stats; two, minutes apart
   osd.N.bluefs_files.json        ceph tell osd.N bluefs files list
 
-TIME is when it was printed: $(date +%s), or 20261121T083000Z. Without it the time of the file is
-taken, which a copy changes.
+TIME is the time of the output: $(date +%s), or 20261121T083000Z. Without it the modification time
+of the file is used, which copying may change.
 """
 
 _EPILOG = """\
-exit status: 0 judged, although perhaps not everything could be (standard error and "status" say
-what); 1 a file that is needed is missing, a file is broken or foreign, or what was asked for is not
-there; 2 the command line is wrong
+exit status: 0 evaluated, possibly with limitations (printed to standard error and by "status");
+1 a required file is missing, a file is damaged or has another format, or the requested object does
+not exist; 2 invalid command line
 """
 
 
@@ -82,16 +82,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('path', type=Path, help='a folder, or a document that "report" wrote')
+    parser.add_argument('path', type=Path, help='a directory, or a document written by "report"')
     parser.add_argument(
         'command',
         nargs='?',
         choices=(*_RENDERERS, 'show', 'finding'),
-        help=f'as the commands of the module; without one: {", ".join(_OVERVIEW)}',
+        help=f'a command of the module; default: {", ".join(_OVERVIEW)}',
     )
-    parser.add_argument(
-        'subject', nargs='?', help='the OSD for "osd", the id for "show" and "finding"'
-    )
+    parser.add_argument('subject', nargs='?', help='OSD id for "osd"; id for "show" and "finding"')
     parser.add_argument('--format', choices=FORMATS, default='plain')
     return parser
 
@@ -101,14 +99,14 @@ def _answer(
 ) -> str:
     snapshot = judgement.snapshot
     if subject is not None and command not in {'osd', 'show', 'finding'}:
-        _parser().error(f'"{command}" takes nothing more: "{subject}"')
+        _parser().error(f'"{command}" takes no argument: "{subject}"')
     if command is None:
         return overview(snapshot, output_format)
     if command == 'show':
         return _show(snapshot, subject, output_format)
     if command == 'finding':
         if subject is None:
-            _parser().error('"finding" needs the id of a finding')
+            _parser().error('"finding" requires the id of a finding')
         return render.finding(snapshot, subject, output_format)
     if command == 'osd' and subject is not None:
         number = subject.removeprefix('osd.')
@@ -139,7 +137,7 @@ def overview(snapshot: Snapshot, output_format: str) -> str:
 def _show(snapshot: Snapshot, wanted: Optional[str], output_format: str) -> str:
     known = {r.recommendation_id: r for r in snapshot.recommendations}
     if wanted is None:
-        _parser().error('"show" needs the id of a recommendation')
+        _parser().error('"show" requires the id of a recommendation')
     if wanted not in known:
         choices = ', '.join(sorted(known)) or 'none'
         raise PresentError(

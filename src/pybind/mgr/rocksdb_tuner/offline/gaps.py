@@ -11,18 +11,18 @@ from ..collection.read import Reading
 from .records import OsdJudged
 
 #: Consequences of a missing file of the cluster.
-_FOR_WANT_OF = {
+_CONSEQUENCES = {
     Kind.OSD_METADATA: (
-        'the release, the host and the devices of the OSDs are not known, so nothing is '
-        'recommended, and nothing said of builds and devices'
+        'release, host and devices of the OSDs are unknown, so there are no recommendations and '
+        'no findings about builds and devices'
     ),
     Kind.CONFIG_DUMP: (
-        'which options are set, and what OSDs would run after a restart, is not known, so nothing '
-        'is recommended'
+        'configured options, and the options that OSDs would run after a restart, are unknown, so '
+        'there are no recommendations'
     ),
     Kind.HEALTH: (
-        'what Ceph itself warns of is not known, so it is not explained (legacy omap, slow '
-        'operations)'
+        "Ceph's own health checks are unknown, so there are no findings based on them (legacy "
+        'omap, slow operations)'
     ),
 }
 
@@ -42,30 +42,29 @@ def _missing(kind: Kind) -> str:
 _OF_OSDS = (
     _Gap(
         lambda o: not o.collected.dumps,
-        f'{_missing(Kind.PERF_DUMP)} for {{}}: nothing that they do is known, neither workload nor '
-        'load.',
+        f'{_missing(Kind.PERF_DUMP)} for {{}}: workload and load are unknown.',
     ),
     _Gap(
         lambda o: len(o.collected.dumps) == 1,
-        'There is only one perf dump of {}: a second one, minutes later, would tell rates, '
-        'latencies and the workload; sizes are known.',
+        'There is only one perf dump of {}: rates, latencies and the workload require a second '
+        'one, minutes later.',
     ),
     _Gap(
         lambda o: o.configured.assumed,
-        f'{_missing(Kind.CONFIG_SHOW)} for {{}}: taken to run what the config store gives them; '
-        'pending restarts, and what ceph.conf sets, cannot be seen.',
+        f'{_missing(Kind.CONFIG_SHOW)} for {{}}: assumed to run the options of the config store; '
+        'pending restarts and options in ceph.conf are unknown.',
     ),
     _Gap(
         lambda o: o.configured.options is None,
-        'What options {} run is unknown, so nothing is reported for them.',
+        'The running options of {} are unknown, so there are no findings about them.',
     ),
     _Gap(
         lambda o: not o.collected.kv_stats,
-        f'{_missing(Kind.KV_STATS)} for {{}}: compaction is estimated, and stalls are not known.',
+        f'{_missing(Kind.KV_STATS)} for {{}}: compaction is estimated, and stalls are unknown.',
     ),
     _Gap(
         lambda o: o.collected.sharded is None,
-        f'{_missing(Kind.BLUEFS_FILES)} for {{}}: whether their RocksDB is sharded is not known.',
+        f'{_missing(Kind.BLUEFS_FILES)} for {{}}: it is unknown whether RocksDB is sharded.',
     ),
 )
 
@@ -77,22 +76,22 @@ def gaps(reading: Reading, judged: Sequence[OsdJudged]) -> tuple[str, ...]:
 
 
 def _of_cluster(reading: Reading) -> Iterator[str]:
-    for kind, consequence in _FOR_WANT_OF.items():
+    for kind, consequence in _CONSEQUENCES.items():
         if kind not in reading.kinds:
             yield f'{_missing(kind)}: {consequence}.'
     if Kind.CRUSH_DUMP not in reading.kinds:
         consequence = (
-            'device classes are those that OSDs guessed when they were made, and every pool may '
-            'use every class'
+            'device classes are those that OSDs detected at creation, and any pool may use any '
+            'class'
             if reading.classes_guessed
-            else 'device classes are not known, so there are no groups and no recommendations'
+            else 'device classes are unknown, so there are no groups and no recommendations'
         )
         yield f'{_missing(Kind.CRUSH_DUMP)}: {consequence}.'
     if reading.collection.module is None:
         yield (
-            'These files are of one time and were not written by the module: when a DB device will '
-            'be full, for how long a restart has been pending, how OSDs last started, and what '
-            'clients did before is unknown, and thresholds are the defaults.'
+            'These files are a snapshot that the module did not write: the forecast of full DB '
+            'devices, the age of pending restarts, OSD startup times and past workloads are '
+            'unknown, and thresholds have their defaults.'
         )
 
 
@@ -104,7 +103,7 @@ def _of_osds(up: Sequence[OsdJudged]) -> Iterator[str]:
     for reason, ids in _by_reason(up, lambda o: o.measured.no_window).items():
         yield f'The perf dumps of {name_osds(ids)} give no rates: {reason}.'
     for reason, ids in _by_reason(up, lambda o: o.measured.no_statistics).items():
-        yield f"RocksDB's statistics of {name_osds(ids)} say nothing: {reason.rstrip('.')}."
+        yield f"RocksDB's statistics of {name_osds(ids)} are unusable: {reason.rstrip('.')}."
 
 
 def _by_reason(
@@ -121,10 +120,10 @@ def _by_reason(
 def _of_times_and_names(reading: Reading) -> Iterator[str]:
     if reading.times_of_files:
         yield (
-            f'When the files of {name_osds(reading.times_of_files)} were printed is taken from the '
-            'files themselves, which a copy changes: rates are wrong if it did.'
+            f'File names of {name_osds(reading.times_of_files)} have no time, so modification '
+            'times are used. If copying changed them, rates are wrong.'
         )
     if reading.ignored:
         shown = ', '.join(reading.ignored[:5])
         more = len(reading.ignored) - 5
-        yield f'Not looked at, by their names: {shown}{f" and {more} more" if more > 0 else ""}.'
+        yield f'Ignored because of their names: {shown}{f" and {more} more" if more > 0 else ""}.'

@@ -69,20 +69,20 @@ def measure(
         b.time_s - a.time_s < MIN_FILE_TIMES_APART_S for a, b in zip(dumps, dumps[1:])
     ):
         why = (
-            'the times of the files are too close together, as after a copy: put the time in the '
-            'names'
+            'modification times are too close together, as after copying: add the time to the '
+            'file names'
         )
         dumps = dumps[-1:]
     history, found = _observe(osd, osd.nonce, dumps)
     window = history.short
     if window is not None and not _is_possible(window):
         why = (
-            'by these times its kv_sync thread worked for longer than there was time: the times '
-            'of the dumps are wrong'
+            'the kv_sync thread would have been busy for longer than the window: the times of the '
+            'dumps are wrong'
         )
         history, found = _observe(osd, osd.nonce, dumps[-1:])
     elif window is None and why is None and len(dumps) > 1:
-        why = 'the counters fell between the dumps, as at a restart, or the dumps are too close'
+        why = 'counters decreased between the dumps (restart), or the dumps are too close together'
     deep = DeepStatistics()
     for answer in collected.kv_stats:
         deep.accept(osd.osd_id, osd.nonce, answer.text, answer.time_s)

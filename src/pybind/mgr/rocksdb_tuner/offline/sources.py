@@ -40,7 +40,7 @@ def _of_folder(folder: Path) -> tuple[SourceFile, ...]:
 def _content(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
-            raise UnreadableError((Problem(path.name, 'is no file'),))
+            raise UnreadableError((Problem(path.name, 'is not a file'),))
         with path.open('rb') as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:

@@ -69,8 +69,8 @@ def refused(**files: object) -> tuple[Problem, ...]:
     return error.value.problems
 
 
-PRINTS_DUMP = 'is not what "ceph osd dump --format json" prints: '
-PRINTS_PERF = 'is not what "ceph tell osd.N perf dump" prints: '
+PRINTS_DUMP = 'is not the output of "ceph osd dump --format json": '
+PRINTS_PERF = 'is not the output of "ceph tell osd.N perf dump": '
 
 
 @pytest.mark.parametrize(
@@ -81,34 +81,46 @@ PRINTS_PERF = 'is not what "ceph tell osd.N perf dump" prints: '
         (
             'health.json',
             '{"checks": ',
-            'is no JSON, or was cut off: Expecting value: line 1 column 12 (char 11)',
+            'is not JSON, or truncated: Expecting value: line 1 column 12 (char 11)',
         ),
-        ('health.json', '{"checks": NaN}', 'is no JSON, or was cut off: NaN is no number'),
+        ('health.json', '{"checks": NaN}', 'is not JSON, or truncated: NaN is not a number'),
         (
             'health.json',
             '[' * 100_000,
-            'is nested too deeply to be what a Ceph command prints',
+            'is nested too deeply to be the output of a Ceph command',
         ),
-        ('osd_dump.json', '[]', PRINTS_DUMP + 'the whole is a list and should be an object'),
-        ('osd_dump.json', {**OSD_DUMP, 'epoch': 'x'}, PRINTS_DUMP + '"epoch" is a text and should'),
-        ('osd_dump.json', {**OSD_DUMP, 'osds': OSD_DUMP['osds'] * 2}, 'an OSD is in it more than'),
+        ('osd_dump.json', '[]', PRINTS_DUMP + 'the document is a list and should be an object'),
+        (
+            'osd_dump.json',
+            {**OSD_DUMP, 'epoch': 'x'},
+            PRINTS_DUMP + '"epoch" is a string and should',
+        ),
+        (
+            'osd_dump.json',
+            {**OSD_DUMP, 'osds': OSD_DUMP['osds'] * 2},
+            'contains an OSD more than once',
+        ),
         (
             'osd.9.perf_dump.1795217000.json',
             OP_W,
             None,
         ),
-        ('osd_metadata.json', {'x': {}}, 'its names are not the numbers of OSDs'),
-        ('osd_metadata.json', {'\u0663': {}}, 'its names are not the numbers of OSDs'),
-        ('osd_metadata.json', {'id': {}}, 'its names are not the numbers of OSDs'),
-        ('osd_metadata.json', 5, 'the whole is a whole number and should be an object'),
+        ('osd_metadata.json', {'x': {}}, 'its keys are not OSD ids'),
+        ('osd_metadata.json', {'\u0663': {}}, 'its keys are not OSD ids'),
+        ('osd_metadata.json', {'id': {}}, 'its keys are not OSD ids'),
+        ('osd_metadata.json', 5, 'the document is a whole number and should be an object'),
         ('osd_metadata.json', [{}], '"[0].id" is missing'),
         ('osd_metadata.json', {'0': {'hostname': 3}}, '"0.hostname" is a whole number'),
-        ('osd.0.bluefs_files.json', [], 'bluefs files list" prints: it names no file'),
-        ('osd.0.bluefs_files.json', {}, 'bluefs files list" prints: the whole is an object'),
+        ('osd.0.bluefs_files.json', [], 'bluefs files list": it names no file'),
+        ('osd.0.bluefs_files.json', {}, 'bluefs files list": the document is an object'),
         ('osd.0.config_show.json', [{'name': 'x'}], '"[0].value" is missing'),
-        ('osd.0.perf_dump.1795217000.json', {}, PRINTS_PERF + 'none of the counters of an OSD'),
-        ('osd.0.perf_dump.1795217000.json', [], PRINTS_PERF + 'the whole is no object'),
-        ('module.json', {}, 'is not what "ceph rocksdb-tuner report" prints: "taken_s" is missing'),
+        ('osd.0.perf_dump.1795217000.json', {}, PRINTS_PERF + 'no OSD counters found'),
+        ('osd.0.perf_dump.1795217000.json', [], PRINTS_PERF + 'the document is not an object'),
+        (
+            'module.json',
+            {},
+            'is not the output of "ceph rocksdb-tuner report": "taken_s" is missing',
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(
@@ -116,9 +128,7 @@ def test_what_is_wrong_with_a_file_is_said(
 ) -> None:
     problems = refused(**{name.replace('.', '__'): content})
     if reason is None:
-        assert problems == (
-            Problem('osd_dump.json', 'osd.9 is not in it, but has files of its own'),
-        )
+        assert problems == (Problem('osd_dump.json', 'does not contain osd.9, which has files'),)
         return
     assert [problem.name for problem in problems] == [name]
     assert reason in problems[0].reason
@@ -129,7 +139,7 @@ def test_bytes_that_are_no_text_are_told_where() -> None:
         files = [source('osd_dump.json', OSD_DUMP), SourceFile(name, b'ab\xff', 1e9)]
         with pytest.raises(UnreadableError) as error:
             read(files)
-        assert error.value.problems == (Problem(name, 'is no text: byte 2 is not UTF-8'),)
+        assert error.value.problems == (Problem(name, 'is not text: byte 2 is not UTF-8'),)
 
 
 def test_without_the_osd_map_that_is_said_and_what_prints_it() -> None:
@@ -138,8 +148,8 @@ def test_without_the_osd_map_that_is_said_and_what_prints_it() -> None:
     (problem,) = error.value.problems
     assert problem == Problem(
         'osd_dump.json',
-        'is missing: without it nothing is known of the OSDs and of what the pools are for; it is '
-        'what "ceph osd dump --format json" prints',
+        'is missing, and required for OSDs and pools: save the output of "ceph osd dump --format '
+        'json"',
     )
     # A broken one is not missing.
     assert [p.reason for p in refused(osd_dump__json='')] == ['is empty']
@@ -149,7 +159,7 @@ def test_of_osds_that_are_not_in_the_map_the_first_one_is_named() -> None:
     (problem,) = refused(
         osd__16__config_show__json=[], osd__9__config_show__json=[], osd__7__config_show__json=[]
     )
-    assert problem.reason == 'osd.9 is not in it, but has files of its own'
+    assert problem.reason == 'does not contain osd.9, which has files'
 
 
 def test_problems_come_by_name() -> None:
@@ -159,13 +169,13 @@ def test_problems_come_by_name() -> None:
 
 def test_of_two_files_that_say_the_same_nobody_knows_which_is_right() -> None:
     (twice,) = refused(osd_dump__txt=OSD_DUMP)
-    assert twice == Problem('osd_dump.txt', 'holds the same as osd_dump.json: which one is right?')
+    assert twice == Problem('osd_dump.txt', 'duplicates osd_dump.json: remove one of them')
     for kind in ('perf_dump', 'kv_stats'):
         files = {f'osd__0__{kind}__{t}__json': OP_W for t in ('1795217000', '1795217000__0')}
         (same,) = refused(**files)
         assert same == Problem(
             f'osd.0.{kind}.1795217000.0.json',
-            'another file of this OSD is of the same time: which one is right?',
+            'another file of this OSD has the same time: remove one of them',
         )
 
 
@@ -180,8 +190,8 @@ def test_a_file_without_a_time_needs_that_of_the_file_system() -> None:
     assert error.value.problems == (
         Problem(
             'osd.0.perf_dump.json',
-            'its name does not say when it was printed: "osd.0.perf_dump.1795217531.json", in '
-            'seconds since the epoch, or "osd.0.perf_dump.20261121T083000Z.json" would',
+            'the name has no time: use "osd.0.perf_dump.1795217531.json" (seconds since the epoch) '
+            'or "osd.0.perf_dump.20261121T083000Z.json"',
         ),
     )
 
@@ -267,7 +277,7 @@ def test_metadata_of_one_osd_of_all_and_as_the_manager_has_them(metadata: object
         ({'format': 'x', 'version': 1, 'files': {}}, '"format" is "x" and should be "ceph-rocksdb'),
         (
             {'format': 'ceph-rocksdb-tuner-report', 'version': 2, 'files': {}},
-            'it is of version 2, this program reads version 1: read it with the release of the mod',
+            'has version 2, but this program reads version 1: use the release of the mod',
         ),
         ({'format': 'ceph-rocksdb-tuner-report', 'version': 1}, '"files" is missing'),
     ],
@@ -341,7 +351,7 @@ def test_a_counter_is_a_count_or_an_average(
     'dump', [{}, {'osd': {}}, {'osd': []}, {'osd': {'op_w': None}}, {'mon': {'op_w': 1}}]
 )
 def test_a_dump_without_any_wanted_counter_is_none(dump: object) -> None:
-    with pytest.raises(ShapeError, match=r'^none of the counters of an OSD is in it$'):
+    with pytest.raises(ShapeError, match=r'^no OSD counters found$'):
         parse_perf_dump(dump, 1.0)
 
 

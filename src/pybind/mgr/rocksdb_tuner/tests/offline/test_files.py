@@ -142,9 +142,9 @@ def test_everything_at_once_is_what_each_command_says(
     ('name', 'said', 'consequence'),
     [
         ('osd_metadata.json', 'ceph osd metadata', 'release'),
-        ('osd_crush_dump.json', 'ceph osd crush dump', 'guessed'),
-        ('config_dump.json', 'ceph config dump', 'nothing is recommended'),
-        ('health.json', 'ceph health', 'warns of'),
+        ('osd_crush_dump.json', 'ceph osd crush dump', 'detected at creation'),
+        ('config_dump.json', 'ceph config dump', 'no recommendations'),
+        ('health.json', 'ceph health', 'no findings based on them'),
         ('osd.0.config_show.json', 'ceph config show', 'ceph.conf'),
         ('osd.0.bluefs_files.json', 'bluefs files list', 'sharded'),
         (BEFORE, 'only one perf dump of osd.0', 'rates'),
@@ -197,11 +197,11 @@ def test_times_are_those_of_the_files_where_names_do_not_tell(
     os.utime(folder / 'osd.0.perf_dump.json', (1e9 + 600, 1e9 + 600))
     (osd,) = document(capsys, folder, 'osd')
     assert osd['write_iops'] == pytest.approx(24213 / 600, rel=1e-4)
-    assert 'which a copy changes' in run(capsys, folder)[2]
+    assert 'modification times are used' in run(capsys, folder)[2]
     # Copied one after the other.
     os.utime(folder / 'osd.0.perf_dump.json', (1e9 + 1, 1e9 + 1))
     assert document(capsys, folder, 'osd')[0]['write_iops'] is None
-    assert 'as after a copy' in run(capsys, folder)[2]
+    assert 'as after copying' in run(capsys, folder)[2]
 
 
 def test_dumps_that_cannot_be_as_far_apart_as_their_names_say_give_no_rates(
@@ -219,7 +219,7 @@ def test_counters_that_fell_give_no_rates(folder: Path, capsys: pytest.CaptureFi
     dump['bluefs']['bytes_written_wal'] = 0
     (folder / AFTER).write_text(json.dumps(dump))
     assert document(capsys, folder, 'osd')[0]['write_iops'] is None
-    assert 'as at a restart' in run(capsys, folder)[2]
+    assert 'counters decreased' in run(capsys, folder)[2]
 
 
 def _change(name: str, change: Callable[[Any], Any]) -> Callable[[Path], str]:
@@ -252,13 +252,13 @@ def _make_fifo(folder: Path) -> str:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], str], str]] = {
-    'cut off': (_write('osd_dump.json', b'{"epoch": 3, "osds": ['), 'cut off'),
+    'cut off': (_write('osd_dump.json', b'{"epoch": 3, "osds": ['), 'truncated'),
     'empty': (_write('config_dump.json', b''), 'is empty'),
-    'no text': (_write('health.json', b'\x00\xff\xfe'), 'no text'),
+    'no text': (_write('health.json', b'\x00\xff\xfe'), 'not text'),
     'another command': (_change('osd_dump.json', lambda _: []), 'ceph osd dump'),
     'a word for a number': (
         _change('osd_dump.json', lambda d: {**d, 'osds': [{**d['osds'][0], 'osd': 'zero'}]}),
-        '"osds[0].osd" is a text and should be a whole number',
+        '"osds[0].osd" is a string and should be a whole number',
     ),
     'no pools': (
         _change('osd_dump.json', lambda d: {k: v for k, v in d.items() if k != 'pools'}),
@@ -270,23 +270,23 @@ BROKEN: dict[str, tuple[Callable[[Path], str], str]] = {
     ),
     'another cluster': (
         _change('osd_dump.json', lambda d: {**d, 'osds': []}),
-        'osd.0 is not in it',
+        'does not contain osd.0',
     ),
-    'a perf dump of a monitor': (_write(AFTER, b'{"mon": {"x": 1}}'), 'none of the counters'),
+    'a perf dump of a monitor': (_write(AFTER, b'{"mon": {"x": 1}}'), 'no OSD counters found'),
     'a counter that is none': (
         _change(AFTER, lambda d: {**d, 'osd': {**d['osd'], 'op_w': -1}}),
         '"osd.op_w" is neither',
     ),
     'labeled counters': (
         _change(AFTER, lambda d: {name: [{'counters': c}] for name, c in d.items()}),
-        'none of the counters',
+        'no OSD counters found',
     ),
     'nested': (_write('health.json', b'[' * 100_000), 'nested'),
     'no number': (_write('health.json', b'{"checks": NaN}'), 'NaN'),
     'metadata of an error': (_write('osd_metadata.json', b'"Error EPERM"'), 'ceph osd metadata'),
     'a list of no files': (_write('osd.0.bluefs_files.json', b'[]'), 'no file'),
-    'a folder': (_make_folder, 'is no file'),
-    'a pipe': (_make_fifo, 'is no file'),
+    'a folder': (_make_folder, 'is not a file'),
+    'a pipe': (_make_fifo, 'is not a file'),
     'two of one': (_write('osd_dump.txt', b'{}'), 'osd_dump'),
 }
 
@@ -377,7 +377,7 @@ def test_files_that_nobody_knows_are_named_and_no_matter(
 @pytest.mark.parametrize(
     ('content', 'said'),
     [
-        (b'{', 'cut off'),
+        (b'{', 'truncated'),
         (b'{"format": "x", "version": 1, "files": {}}', 'ceph-rocksdb-tuner-report'),
         (b'{"format": "ceph-rocksdb-tuner-report", "version": 9, "files": {}}', 'version 9'),
         (b'{"format": "ceph-rocksdb-tuner-report", "version": 1, "files": {}}', 'osd_dump'),
