@@ -87,7 +87,9 @@ def _jobs_switched_off(option_set: OptionSet, values: Mapping[str, str]) -> Iter
         yield problem(
             'jobs-switched-off',
             'max_background_jobs',
-            f'Has no effect beside {" and ".join(older)}',
+            f'No effect: {" and ".join(older)} overrides it'
+            if len(older) == 1
+            else f'No effect: {" and ".join(older)} override it',
         )
 
 
@@ -101,7 +103,9 @@ def _too_many_compactions(
         if number > most:
             has = 'OSDs have 6 to 10 cores' if cores is None else f'the OSD has {cores} cores'
             yield problem(
-                'many-threads', name, f'{number} at once: {has}, and clients need them too'
+                'many-threads',
+                name,
+                f'{number} concurrent compactions: {has}, which clients need as well',
             )
 
 
@@ -110,8 +114,8 @@ def _no_wal_limit(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator
         yield problem(
             'no-wal-limit',
             'max_total_wal_size',
-            'Not set: with column families the WAL grows to eight times the memtables of all of '
-            'them, far beyond the 1 GiB that WAL devices are built for',
+            'Not set: with column families the WAL grows to eight times the size of all memtables, '
+            'far beyond the 1 GiB that WAL devices are sized for',
         )
 
 
@@ -122,8 +126,8 @@ def _level_0_unlike_level_1(_option_set: OptionSet, values: Mapping[str, str]) -
         yield problem(
             'level0-unlike-level1',
             'max_bytes_for_level_base',
-            f'Level 0 settles at {format_bytes(level_0)} and level 1 at {format_bytes(level_1)}: '
-            'the tree works best where they are alike',
+            f'Level 0 has {format_bytes(level_0)} and level 1 {format_bytes(level_1)}: RocksDB '
+            'performs best if they have about the same size',
         )
 
 
@@ -148,9 +152,9 @@ def _small_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Itera
         yield problem(
             'small-memtables',
             'min_write_buffer_number_to_merge',
-            f'Memtables of {format_bytes(memtable)} are flushed one by one, with the short-lived '
-            'keys in them: 16 x 64 MiB without merging wrote 3.7 times the bytes of 4 x 256 MiB '
-            'to the DB on Pacific, 32 x 32 MiB 2.9 times in 2016',
+            f'Memtables of {format_bytes(memtable)} are flushed one by one, including short-lived '
+            'keys: 16 x 64 MiB without merging wrote 3.7 times as much to the DB as 4 x 256 MiB on '
+            'Pacific, 32 x 32 MiB 2.9 times in 2016',
         )
     else:
         yield problem(
@@ -158,8 +162,8 @@ def _small_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Itera
             'level0_file_num_compaction_trigger',
             f'With memtables of {format_bytes(memtable)} level 0 is compacted at '
             f'{format_bytes(level_0)}, and deletions reach level 1: 16 x 64 MiB with merge 2 wrote '
-            '1.9 times the bytes of 4 x 256 MiB to the DB, and no more than those once '
-            'level0_file_num_compaction_trigger and max_bytes_for_level_base were raised too',
+            '1.9 times as much to the DB as 4 x 256 MiB, but no more than that after '
+            'level0_file_num_compaction_trigger and max_bytes_for_level_base were raised as well',
         )
 
 
@@ -168,8 +172,7 @@ def _no_readahead(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator
         yield problem(
             'no-readahead',
             'compaction_readahead_size',
-            'Not set: each key that a compaction reads is a read of its own; every default of '
-            'Ceph has 2 MiB',
+            "Not set: compactions read each key separately; all of Ceph's defaults use 2 MiB",
         )
 
 
@@ -179,8 +182,8 @@ def _write_buffer_copy(_option_set: OptionSet, values: Mapping[str, str]) -> Ite
         yield problem(
             'write-buffer-copy',
             'writable_file_max_buffer_size',
-            f'{format_bytes(size)}: what is written is copied once more on its way to BlueFS, '
-            'which has a buffer itself; every default of Ceph has 0',
+            f'{format_bytes(size)}: RocksDB copies data once more before it passes the data to '
+            "BlueFS, which has its own buffer; all of Ceph's defaults use 0",
         )
 
 
@@ -191,8 +194,8 @@ def _slowdown_at_trigger(_option_set: OptionSet, values: Mapping[str, str]) -> I
         yield problem(
             'slowdown-at-trigger',
             'level0_slowdown_writes_trigger',
-            f'Writes are slowed from {slowdown} files in level 0 on, where its compaction only '
-            f'begins: published tunings leave at least 12 files between the two',
+            f'Writes are slowed down from {slowdown} files in level 0, when its compaction has '
+            'only started: published tunings leave at least 12 files between the two',
         )
 
 
@@ -207,8 +210,8 @@ def _periodic_rewrites(
             yield problem(
                 'periodic-rewrites',
                 name,
-                f'Data is rewritten every {seconds} s, needed or not; compaction on deletion does '
-                'what this was once set for',
+                f'All data is rewritten every {seconds} s; compaction on deletion replaces the '
+                'original purpose of this option',
             )
 
 
@@ -219,7 +222,7 @@ def _few_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterato
         yield problem(
             'few-memtables',
             'max_write_buffer_number',
-            f'{buffers} memtables hold less than two flushes of {merge}: writes wait for flushes',
+            f'{buffers} memtables are fewer than two flushes of {merge}: writes wait for flushes',
         )
 
 
@@ -262,16 +265,16 @@ def _memtables_beyond_memory(
             'memory-target-small',
             'osd_memory_target',
             f'{format_bytes(target)} leaves {format_bytes(left)} for memtables and all caches; '
-            f'memtables can take {format_bytes(bound)}, and with the default of every release '
-            f'{format_bytes(DEFAULT_BOUND_BYTES)}: the OSD grows beyond it with any of them',
+            f'memtables can use {format_bytes(bound)}, and {format_bytes(DEFAULT_BOUND_BYTES)} '
+            "with each release's default: the OSD exceeds the target with any of them",
         )
     else:
         yield problem(
             'memtables-beyond-memory',
             min(limiting, key=lambda name: limiting[name], default='write_buffer_size'),
-            f'Memtables can take {format_bytes(bound)}; osd_memory_target of '
-            f'{format_bytes(target)} leaves {format_bytes(left)} for them and for all caches, '
-            'so the OSD grows beyond it',
+            f'Memtables can use {format_bytes(bound)}; osd_memory_target of '
+            f'{format_bytes(target)} leaves {format_bytes(left)} for memtables and all caches, so '
+            'the OSD exceeds the target',
         )
 
 
@@ -290,10 +293,10 @@ def _wal_beyond_device(
     yield problem(
         'wal-beyond-device',
         'max_total_wal_size',
-        f'The files of a WAL of {format_bytes(log.limit_bytes)} take '
-        f'{format_bytes(log.device_bytes)}, and {"its" if on_wal else "the DB"} device has '
-        f'{format_bytes(device)}: the rest goes to '
-        f'{"the DB device or " if on_wal else ""}the slow one'
+        f'The files of a WAL of {format_bytes(log.limit_bytes)} use '
+        f'{format_bytes(log.device_bytes)}, but the {"WAL" if on_wal else "DB"} device has '
+        f'{format_bytes(device)}: the rest spills over to '
+        f'{"the DB device or " if on_wal else ""}the slow device'
         # With a single family RocksDB ignores the limit.
         + ('' if number == 1 else _limit_that_fits(log, device, int(values['write_buffer_size']))),
     )
@@ -302,11 +305,13 @@ def _wal_beyond_device(
 def _limit_that_fits(log: Wal, device_bytes: int, write_buffer_bytes: int) -> str:
     """The limit that fits depends on the memtable size, which is preallocated per WAL file."""
     fits = log.limit_that_fits(device_bytes)
-    beside = f'; with memtables of {format_bytes(write_buffer_bytes)} '
+    prefix = f'; with memtables of {format_bytes(write_buffer_bytes)} '
     if not fits:
-        return f'{beside}no limit fits'
-    larger = ', with smaller ones a larger limit' if log.file_bytes > device_bytes / 8 else ''
-    return f'{beside}a limit of up to {format_bytes(fits)} fits{larger}'
+        return f'{prefix}no limit fits'
+    larger = (
+        ', and a larger one with smaller memtables' if log.file_bytes > device_bytes / 8 else ''
+    )
+    return f'{prefix}a limit of up to {format_bytes(fits)} fits{larger}'
 
 
 def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iterator[Problem]:
@@ -318,8 +323,9 @@ def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iter
         yield problem(
             'levels-beyond-device',
             'max_bytes_for_level_base',
-            f'Levels 0 and 1 take {format_bytes(upper)} and the DB device has '
-            f'{format_bytes(device)}: what is written most spills over to the slow device',
+            f'Levels 0 and 1 use {format_bytes(upper)}, but the DB device has '
+            f'{format_bytes(device)}: the most frequently written data spills over to the slow '
+            'device',
         )
 
 
@@ -331,24 +337,23 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
             yield problem(
                 'short-pg-log',
                 name,
-                f'{settings[name]} entries: an OSD that restarts has missed more than its PGs '
-                'remember, and needs a backfill instead of recovering from the log; published '
-                'benchmarks that set 10 restarted nothing',
+                f'{settings[name]} entries: a restarted OSD has missed more than the PG logs hold, '
+                'and needs a backfill instead of log-based recovery; published benchmarks with 10 '
+                'did not restart OSDs',
             )
     dups = natural(settings.get('osd_pg_log_dups_tracked'))
     if dups is not None and dups < _PG_LOG_LEAST:
         yield problem(
             'short-pg-log',
             'osd_pg_log_dups_tracked',
-            f'{dups} entries: a request that a client sends again after a change of the PG is no '
-            'longer known as one that was done',
+            f'{dups} entries: a PG may no longer detect that a request, resent by a client after '
+            'peering, was already executed',
         )
     if not _is_on(settings, 'bluestore_cache_autotune'):
         yield problem(
             'cache-autotune-off',
             'bluestore_cache_autotune',
-            'Off: osd_memory_target bounds nothing, and memory stays with the cache that was '
-            'given it',
+            'Disabled: osd_memory_target has no effect, and caches keep their initial sizes',
         )
     for name in ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio'):
         if name in settings:
@@ -358,9 +363,9 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
                 name,
                 f'Set to {settings[name]}: '
                 + (
-                    'a starting point only while bluestore_cache_autotune moves it'
+                    'only the initial value, since bluestore_cache_autotune is enabled'
                     if autotuned
-                    else 'it decides alone, since bluestore_cache_autotune is off'
+                    else 'a fixed ratio, since bluestore_cache_autotune is disabled'
                 ),
             )
 
@@ -368,8 +373,8 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
         yield problem(
             'cache-size-set',
             'bluestore_cache_size_ssd',
-            f'Set to {settings["bluestore_cache_size_ssd"]}: osd_memory_target decides while '
-            'bluestore_cache_autotune is on',
+            f'Set to {settings["bluestore_cache_size_ssd"]}: no effect, since osd_memory_target '
+            'determines the caches while bluestore_cache_autotune is enabled',
         )
 
 

@@ -197,7 +197,7 @@ class Catalogue:
             above = min((v for v in known if _order(v) > wanted), key=_order)
             return (below, above)
         raise UnknownRocksDBVersionError(
-            f'RocksDB {rocksdb_version!r} is not known; known are {known[0]} to {known[-1]}'
+            f'RocksDB {rocksdb_version!r} is unknown; known versions: {known[0]} to {known[-1]}'
         )
 
     def get(self, name: str, rocksdb_version: str) -> Optional[OptionInfo]:

@@ -1,4 +1,4 @@
-"""Would an OSD start with these options, what would be in effect, and what is unwise in them."""
+"""Validate an option string: whether an OSD starts with it, effective values, and problems."""
 
 from __future__ import annotations
 
@@ -16,48 +16,47 @@ from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType
 
 __all__ = ['TEXT_MAX_BYTES', 'CheckResult', 'Problem', 'check', 'safe_to_apply']
 
-#: All options of RocksDB with their defaults take less than 6000; what is longer is no option
-#: string, and reading it would hold up whoever asks.
+#: All options of RocksDB with their defaults take less than 6000. Longer text is not an option
+#: string, and parsing it would delay the caller.
 TEXT_MAX_BYTES = 8192
-#: Of an OSD that nobody looked at.
+#: Default: hardware of the OSD is unknown.
 NOTHING_KNOWN = Hardware()
-#: The rule for what is neither known to be accepted nor to be refused.
+#: The rule for options that are known neither to be accepted nor to be refused.
 NOT_JUDGED = 'not-judged'
-#: With these alone it is unknown whether, or with what in effect, an OSD starts.
-_NOT_TOLD = frozenset({NOT_JUDGED, 'ambiguous'})
-#: Rules whose problems do not keep an OSD from starting, but keep the module from applying.
+#: If only these are found, it is unknown whether an OSD starts, or with which effective values.
+_UNKNOWN_OUTCOME = frozenset({NOT_JUDGED, 'ambiguous'})
+#: Rules whose problems do not keep an OSD from starting, but keep the module from applying it.
 _BLOCKING_WARNINGS = frozenset(
     {
         *('clamped', 'lenient-number', 'not-assessed', 'empty', 'caution', 'removed-option'),
-        *('unknown-version', *_NOT_TOLD),
+        *('unknown-version', *_UNKNOWN_OUTCOME),
     }
 )
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The answer for one string and one RocksDB version."""
+    """Result for one string and one RocksDB version."""
 
-    #: Whether an OSD would start with it; None where that, or what it would run, is unknown.
+    #: Whether an OSD would start; None if that, or the effective values, are unknown.
     accepted: Optional[bool]
-    #: What would be in effect by option (``option.member`` of structs); empty where it is not
-    #: known to be accepted.
+    #: Effective values by option (``option.member`` for structs); empty unless accepted.
     effective: Mapping[str, str]
     #: Worst first, then in the order of the string.
     problems: tuple[Problem, ...]
 
 
 def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -> CheckResult:
-    """Judge an option string (main and annex combined) for one RocksDB version.
+    """Check an option string (main and annex combined) for one RocksDB version.
 
-    ``hardware`` is what is known of the OSD that would run it. Of a version outside the measured
-    range it says so, and judges by the nearest measured one.
+    ``hardware``: the OSD that would run it. A version outside the measured range is reported, and
+    checked as the nearest measured one.
     """
     size = len(text.encode(errors='replace'))
     if size > TEXT_MAX_BYTES:
-        why = f'{size} bytes are more than all options of RocksDB take'
+        why = f'{size} bytes is longer than all options of RocksDB together'
         return CheckResult(None, {}, (_not_judged(None, why),))
-    found = _of_the_text(text, rocksdb_version)
+    found = _check_text(text, rocksdb_version)
     more = (
         advice(found.option_set, found.values, found.rocksdb_version, hardware)
         if found.option_set is not None
@@ -68,22 +67,22 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
 
 
 @dataclass(frozen=True)
-class _OfTheText:
-    """What a string says by itself."""
+class _TextResult:
+    """Result that depends on the string alone."""
 
     accepted: Optional[bool]
     problems: tuple[Problem, ...]
-    #: None where Ceph cannot read it.
+    #: None if Ceph cannot parse it.
     option_set: Optional[OptionSet]
-    #: Empty where it is refused.
+    #: Empty if refused.
     values: Mapping[str, str]
-    #: The nearest measured one, where the version is outside the measured range.
+    #: The nearest measured version if the given one is outside the measured range.
     rocksdb_version: str
 
 
-# A decision asks of some dozens of strings, of each with and without the hardware.
+# One decision checks dozens of strings, each with and without hardware.
 @lru_cache(maxsize=128)
-def _of_the_text(text: str, rocksdb_version: str) -> _OfTheText:
+def _check_text(text: str, rocksdb_version: str) -> _TextResult:
     known = catalogue()
     problems: list[Problem] = []
     try:
@@ -92,13 +91,13 @@ def _of_the_text(text: str, rocksdb_version: str) -> _OfTheText:
         rocksdb_version = known.measured_versions[-1]
         versions = (rocksdb_version,)
         problems.append(
-            problem('unknown-version', None, f'{error}; what follows holds for {rocksdb_version}')
+            problem('unknown-version', None, f'{error}; evaluated as {rocksdb_version}')
         )
     try:
         option_set = parse(text)
     except OptionSyntaxError as error:
-        problems.append(problem('syntax', None, f'Ceph refuses it: {error}'))
-        return _OfTheText(False, tuple(problems), None, {}, rocksdb_version)
+        problems.append(problem('syntax', None, f'Ceph refuses the string: {error}'))
+        return _TextResult(False, tuple(problems), None, {}, rocksdb_version)
     refusals = [
         refusal
         for version in versions
@@ -116,23 +115,22 @@ def _of_the_text(text: str, rocksdb_version: str) -> _OfTheText:
         problems.extend(_surprises(option_set, values, versions[0], known))
     problems.extend(_dangers(option_set, versions[0], known))
     problems.extend(_about_the_set(option_set))
-    return _OfTheText(_accepted(refusals), tuple(problems), option_set, values, rocksdb_version)
+    return _TextResult(_accepted(refusals), tuple(problems), option_set, values, rocksdb_version)
 
 
 def _accepted(refusals: Iterable[Problem]) -> Optional[bool]:
     rules = {refusal.rule for refusal in refusals}
     if not rules:
         return True
-    return None if rules <= _NOT_TOLD else False
+    return None if rules <= _UNKNOWN_OUTCOME else False
 
 
 def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:
-    """What forbids to apply a string; empty where nothing does.
+    """Problems that forbid applying a string.
 
-    Forbidden is all that `check` calls an error, and each value that would not take effect as it
-    is written: what RocksDB clamps, reads otherwise, or has removed, and options whose effect on
-    BlueStore the catalogue does not assess. An option without effect (``recycle_log_file_num``)
-    is no blocker: nothing is lost by it, and the default of Pacific itself has it.
+    These are all errors of `check`, and values that do not take effect as written: clamped, parsed
+    differently or removed, and options without an assessed effect on BlueStore. An option without
+    effect (``recycle_log_file_num``) does not block: it is harmless, and part of Pacific's default.
     """
     return tuple(
         found
@@ -149,7 +147,7 @@ def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def _refusals(
     option_set: OptionSet, version: str, known: Catalogue, rocksdb_version: str
 ) -> Iterator[Problem]:
-    """What keeps a daemon from starting, one option at a time."""
+    """Options that each keep a daemon from starting."""
     for name, value in option_set:
         info = known.options.get(name)
         if member_of(name, version, known) is None and (
@@ -166,7 +164,7 @@ def _refusals(
             yield problem('refused-value', name, f'{refusal}: the OSD would not start')
             continue
         if info is not None and info.value_type is ValueType.ENUM:
-            # With compression_per_level nobody looks at compression.
+            # compression_per_level overrides compression.
             choice = info.choice(value)
             overruled = name == 'compression' and option_set.get('compression_per_level')
             if choice is not None and not choice.starts and not overruled:
@@ -183,13 +181,13 @@ def _ambiguities(option_set: OptionSet, version: str) -> Iterator[Problem]:
         yield problem(
             'ambiguous',
             name,
-            'Given in two ways at once, and which one RocksDB reads last follows from a hash '
-            'table: the effective value is unknown',
+            'Given in two forms, and a hash table decides which one RocksDB reads last: the '
+            'effective value is unknown',
         )
 
 
 def _read(name: str, value: str, version: str, known: Catalogue) -> Optional[Reading]:
-    """How a known option or member is read; None where its value is not looked at."""
+    """How a known option or member is parsed; None if its value is ignored."""
     named = member_of(name, version, known)
     if named is not None:
         return read_member(*named, value)
@@ -201,7 +199,7 @@ def _unknown(name: str, version: str, known: Catalogue, rocksdb_version: str) ->
     base, dot, _ = name.partition('.')
     info = known.options.get(base)
     if dot and info is not None and info.value_type is ValueType.OBJECT and version != '6.8':
-        return _not_judged(name, f'what {base} takes is not known')
+        return _not_judged(name, f'the values of {base} are unknown')
     return problem(
         'unknown-option',
         name,
@@ -237,15 +235,15 @@ def _why_not_usable(info: OptionInfo, value: str) -> str:
         usable = ', '.join(c.name for c in info.choices if c.starts)
         return (
             f"{value} is not built into Ceph's RocksDB: the OSD would not start; "
-            f'usable are {usable}'
+            f'available: {usable}'
         )
-    return f'an OSD does not open its database with {value}'
+    return f'an OSD cannot open its database with {value}'
 
 
 def _incompatible(
     option_set: OptionSet, values: Mapping[str, str], versions: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Combinations that RocksDB refuses to open with."""
+    """Combinations with which RocksDB does not open a database."""
 
     def on(name: str) -> bool:
         return values.get(name) == 'true'
@@ -256,44 +254,44 @@ def _incompatible(
         (
             on('allow_mmap_reads') and on('use_direct_reads'),
             'use_direct_reads',
-            'does not go together with allow_mmap_reads',
+            'cannot be combined with allow_mmap_reads',
         ),
         (
             on('unordered_write') and on('enable_pipelined_write'),
             'unordered_write',
-            'does not go together with enable_pipelined_write',
+            'cannot be combined with enable_pipelined_write',
         ),
         (
             on('unordered_write') and values.get('allow_concurrent_memtable_write') == 'false',
             'unordered_write',
-            'does not go together with allow_concurrent_memtable_write=false',
+            'cannot be combined with allow_concurrent_memtable_write=false',
         ),
         (
             on('unordered_write') and on('manual_wal_flush'),
             'unordered_write',
-            'together with manual_wal_flush hangs at the first write',
+            'hangs at the first write if combined with manual_wal_flush',
         ),
         (
             on('unordered_write') and number.get('max_successive_merges', 0) > 0,
             'unordered_write',
-            'does not go together with max_successive_merges above 0',
+            'cannot be combined with max_successive_merges above 0',
         ),
         (
             on('two_write_queues') and on('enable_pipelined_write'),
             'two_write_queues',
-            'does not go together with enable_pipelined_write',
+            'cannot be combined with enable_pipelined_write',
         ),
         (
             on('inplace_update_support') and on('allow_concurrent_memtable_write'),
             'inplace_update_support',
-            'does not go together with allow_concurrent_memtable_write, which is on by default',
+            'cannot be combined with allow_concurrent_memtable_write, which is on by default',
         ),
         (
             modern
             and on('use_direct_io_for_flush_and_compaction')
             and number.get('writable_file_max_buffer_size') == 0,
             'use_direct_io_for_flush_and_compaction',
-            'does not go together with writable_file_max_buffer_size=0 from RocksDB 7',
+            'cannot be combined with writable_file_max_buffer_size=0 from RocksDB 7',
         ),
         (
             modern and _written_levels(option_set, versions) < 0,
@@ -309,7 +307,7 @@ def _incompatible(
         (
             values.get('compression_opts.zstd_max_train_bytes', '0') != '0',
             'compression_opts',
-            'must not set zstd_max_train_bytes: Ceph leaves Zstandard out',
+            "must not set zstd_max_train_bytes: Ceph's RocksDB is built without Zstandard",
         ),
         *(
             (
@@ -325,15 +323,15 @@ def _incompatible(
             'must be above 0',
         ),
         (
-            # It is not equal to itself when the file is read back and compared.
+            # NaN differs from itself when the options file is read back and compared.
             on('fail_if_options_file_error') and 'nan' in values.values(),
             'fail_if_options_file_error',
-            'does not go together with a value that is not a number',
+            'cannot be combined with a value that is not a number',
         ),
         (
             on('error_if_exists'),
             'error_if_exists',
-            'refuses a database that exists',
+            'does not open an existing database',
         ),
     )
     for refused, option, why in combinations:
@@ -349,7 +347,7 @@ def _written_levels(option_set: OptionSet, versions: tuple[str, ...]) -> int:
 
 
 def _too_many_threads(values: Mapping[str, str]) -> Iterator[Problem]:
-    """RocksDB starts its threads at opening, and the daemon aborts where it cannot."""
+    """RocksDB starts its threads when it opens a database; the daemon aborts if that fails."""
     by_kind = any(int(values.get(name, '-1')) != -1 for name in _THREADS_BY_KIND)
     for name in (*_CEPH_THREADS, *(_THREADS_BY_KIND if by_kind else ('max_background_jobs',))):
         number = int(values.get(name, '0'))
@@ -360,9 +358,9 @@ def _too_many_threads(values: Mapping[str, str]) -> Iterator[Problem]:
 
 
 _CEPH_THREADS = ('compaction_threads', 'flusher_threads')
-#: Where one of these is set, RocksDB does not look at max_background_jobs.
+#: If one of these is set, RocksDB ignores max_background_jobs.
 _THREADS_BY_KIND = ('max_background_compactions', 'max_background_flushes')
-#: 3072 threads were started and 32768 were not; between them it depends on the host.
+#: 3072 threads could be started, 32768 could not; in between it depends on the host.
 _MOST_THREADS = 8192
 
 _OPENING_NUMBERS = (
@@ -379,7 +377,7 @@ _OPENING_NUMBERS = (
 def _surprises(
     option_set: OptionSet, values: Mapping[str, str], version: str, known: Catalogue
 ) -> Iterator[Problem]:
-    """Values that take effect otherwise than written, or not at all."""
+    """Values that take effect differently than written, or not at all."""
     for name, value in option_set:
         if member_of(name, version, known) is not None:
             continue
@@ -395,19 +393,19 @@ def _surprises(
             if reading.text != facts.default:
                 yield problem('no-effect', name, f'No effect: {facts.no_effect}', info.source)
         elif name in values and not _same_value(reading, values[name], info):
-            yield problem('clamped', name, f'RocksDB silently makes {values[name]} of {value}')
+            yield problem('clamped', name, f'RocksDB silently changes {value} to {values[name]}')
 
 
 def _same_value(reading: Reading, in_effect: str, info: OptionInfo) -> bool:
     if reading.text == in_effect:
         return True
-    # 0 and the largest number but one are RocksDB's ways to ask for the default.
+    # 0 and the second-largest number request the default.
     asks_for_default = reading.number in (0, float((1 << 64) - 2))
-    return asks_for_default and info.name in _ASK_FOR_DEFAULT
+    return asks_for_default and info.name in _ZERO_IS_DEFAULT
 
 
-#: Options of which 0 (or, for times, 2**64 - 2) means "choose": what is chosen is no surprise.
-_ASK_FOR_DEFAULT = frozenset(
+#: Options for which 0 (or, for times, 2**64 - 2) selects the default.
+_ZERO_IS_DEFAULT = frozenset(
     {
         'arena_block_size',
         'delayed_write_rate',
@@ -442,7 +440,7 @@ def _dangers(option_set: OptionSet, version: str, known: Catalogue) -> Iterator[
             yield problem(
                 'not-assessed',
                 name,
-                'Its effect on BlueStore is not assessed: the module does not set it',
+                'Its effect on BlueStore has not been assessed: the module does not set it',
             )
         if (
             info.sane
@@ -468,12 +466,12 @@ def _about_the_set(option_set: OptionSet) -> Iterator[Problem]:
         yield problem(
             'empty',
             None,
-            "An empty string gives RocksDB's own defaults (Snappy, 2 memtables of 64 MiB, no limit "
-            "of the WAL), not Ceph's; remove the setting to get Ceph's",
+            "An empty string selects RocksDB's own defaults (Snappy, 2 memtables of 64 MiB, no WAL "
+            "limit), not Ceph's; to use Ceph's defaults, remove the option",
         )
-    for name, value in option_set.overruled:
+    for name, value in option_set.overridden:
         yield problem(
             'duplicate',
             name,
-            f'Given more than once: {value} is overruled by {option_set.get(name)}',
+            f'Given more than once: {option_set.get(name)} overrides {value}',
         )

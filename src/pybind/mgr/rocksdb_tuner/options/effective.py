@@ -1,9 +1,9 @@
-"""What RocksDB makes of an option set when it opens the database.
+"""The effective values of an option set in an open database.
 
-RocksDB moves values silently: it clamps them, orders triggers, and switches options off that do
-not go together. No command of a running OSD tells the result, so it is computed here, by the
-rules of SanitizeOptions() in db/column_family.cc and db/db_impl/db_impl_open.cc, and compared
-with what real daemons print (`tests/options/data`).
+RocksDB changes values silently: it clamps them, orders triggers and disables options that cannot be
+combined. A running OSD has no command that shows the result, so it is computed here by the rules of
+SanitizeOptions() in db/column_family.cc and db/db_impl/db_impl_open.cc, and tested against the
+output of real daemons (`tests/options/data`).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _INTEGER_TYPES = (
 
 
 def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
-    """Read the value of a catalogued option.
+    """Parse the value of an option of the catalogue.
 
-    The text of a struct is ``{member=value;...}`` of the members that are set. Raises
-    `ValueRefusedError`, and `ValueNotJudgedError` where it is not known whether it is refused.
+    The text of a struct is ``{member=value;...}`` with the members that are set. Raises
+    `ValueRefusedError`, or `ValueNotJudgedError` if it is unknown whether the value is refused.
     """
     value_type, choices = info.value_type, info.choice_names(measured_version)
     modern = _major(measured_version) >= 7
@@ -57,21 +57,21 @@ def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
 def _read_object(info: OptionInfo, value: str, version: str) -> Reading:
     taken = info.object_rules[version].takes(value)
     if taken is None:
-        raise ValueNotJudgedError(f'{value!r} is of a form that this module cannot judge')
+        raise ValueNotJudgedError(f'the module cannot validate the form of {value!r}')
     if not taken:
-        raise ValueRefusedError(f'RocksDB {version} does not open a database with {value!r}')
+        raise ValueRefusedError(f'RocksDB {version} cannot open a database with {value!r}')
     return Reading(value)
 
 
 def read_member(info: OptionInfo, member: Member, value: str) -> Reading:
-    """Read one member of a struct by its own name, ``compression_opts.level`` (RocksDB 7 on)."""
+    """Parse a struct member that is given by name, as ``compression_opts.level`` (RocksDB 7)."""
     if member.value_type is None:
         return Reading(value)
     try:
         return read_value(value, member.value_type, tuple(c.name for c in member.choices))
     except ValueNotJudgedError:
         raise ValueNotJudgedError(
-            f'{info.name}.{member.name} is of a form that this module cannot judge'
+            f'the module cannot validate the form of {info.name}.{member.name}'
         ) from None
 
 
@@ -87,16 +87,16 @@ def _read_members(info: OptionInfo, value: str, version: str) -> dict[str, str]:
 
 
 def as_read_by(option_set: OptionSet, rocksdb_version: str) -> OptionSet:
-    """The set with the names that this version's RocksDB sees in it."""
+    """The set as parsed by this version of RocksDB."""
     pieces = unwrapped(option_set) if _major(rocksdb_version) >= 7 else option_set.items
     return option_set if pieces == option_set.items else OptionSet.of(pieces)
 
 
 def ambiguous(option_set: OptionSet, rocksdb_version: str) -> tuple[str, ...]:
-    """Names that the set gives in two ways of which RocksDB applies one last; nobody knows which.
+    """Names that are given in two forms, so that the effective value is unknown.
 
-    From version 7 on: a struct beside a member of it by name, and a name beside the same name in
-    braces. Ceph hands the pieces over in the order of a hash table.
+    From version 7: a struct and one of its members, or a name with and without braces. Ceph passes
+    the pieces on in the order of a hash table.
     """
     if _major(rocksdb_version) < 7:
         return ()
@@ -108,7 +108,7 @@ def ambiguous(option_set: OptionSet, rocksdb_version: str) -> tuple[str, ...]:
 
 
 def member_of(name: str, version: str, known: Catalogue) -> Optional[tuple[OptionInfo, Member]]:
-    """The struct and the member that ``option.member`` names, None where it names none."""
+    """The struct and the member for a name of the form ``option.member``, else None."""
     base, dot, rest = name.partition('.')
     info = known.options.get(base)
     if not dot or info is None or _major(version) < 7:
@@ -118,12 +118,11 @@ def member_of(name: str, version: str, known: Catalogue) -> Optional[tuple[Optio
 
 
 def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
-    """Every catalogued option with the value that is in effect, by name.
+    """Effective values of all options of the catalogue, by name.
 
-    Numbers come in full (``2MB`` is ``2097152``), booleans as true and false, enums by the names
-    that RocksDB's parser takes. Options whose value is unknown are left out, and so are
-    options of the set that the catalogue does not know. For a version between two measured ones
-    only what both agree on is returned, and so it is where it is not known which value wins.
+    Numbers are written out (``2MB`` is ``2097152``), booleans are true and false, and enums have
+    the names of RocksDB's parser. Options that are unknown, or have an unknown value, are omitted:
+    also values on which two versions next to an unmeasured one differ, and ambiguous ones.
 
     Raises `ValueRefusedError` for a value that RocksDB refuses, `UnknownRocksDBVersionError` for a
     version outside the measured range.
@@ -131,7 +130,7 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
     return dict(_effective(option_set, rocksdb_version))
 
 
-# Every OSD of a cluster runs one of a handful of strings, and each is compared at each tick.
+# A cluster runs a handful of strings, which are compared for each OSD in each tick.
 @lru_cache(maxsize=128)
 def _effective(option_set: OptionSet, rocksdb_version: str) -> dict[str, str]:
     known = catalogue()
@@ -149,7 +148,7 @@ def _effective(option_set: OptionSet, rocksdb_version: str) -> dict[str, str]:
 
 
 def _orders(option_set: OptionSet, version: str) -> Iterator[OptionSet]:
-    """The orders in which this version may read the set; more than one where that matters."""
+    """The orders in which this version may read the set; several if the order matters."""
     yield as_read_by(option_set, version)
     if ambiguous(option_set, version):
         yield OptionSet.of(reversed(unwrapped(option_set)))
@@ -162,7 +161,7 @@ def _effective_in(seen: OptionSet, version: str, known: Catalogue) -> dict[str, 
             _set_value(values, name, written, version, known)
         except ValueRefusedError as refusal:
             raise ValueRefusedError(f'{name}: {refusal}') from None
-    return _Sanitiser(values, seen, version, known).run()
+    return _Sanitizer(values, seen, version, known).run()
 
 
 def _set_value(
@@ -182,7 +181,7 @@ def _set_value(
         members = _read_members(info, written, version)
         values.update({f'{name}.{member}': value for member, value in members.items()})
     elif info.value_type is ValueType.OBJECT:
-        # What becomes of its name is RocksDB's affair.
+        # RocksDB may change the text, so the effective value is unknown.
         values.pop(name, None)
         _read_object(info, written, version)
     else:
@@ -207,7 +206,7 @@ def _defaults(version: str) -> Mapping[str, str]:
     return {**values, **members}
 
 
-class _Sanitiser:
+class _Sanitizer:
     """Applies RocksDB's silent corrections, in RocksDB's order."""
 
     def __init__(
@@ -220,10 +219,10 @@ class _Sanitiser:
         self._before_7 = _major(version) < 7
 
     def run(self) -> dict[str, str]:
-        self._sanitise_memtables()
-        self._sanitise_levels()
-        self._sanitise_compaction()
-        self._sanitise_database()
+        self._sanitize_memtables()
+        self._sanitize_levels()
+        self._sanitize_compaction()
+        self._sanitize_database()
         return self._values
 
     def _number(self, name: str) -> int:
@@ -233,7 +232,7 @@ class _Sanitiser:
         self._values[name] = str(number)
 
     def _written_number(self, name: str) -> Optional[int]:
-        """What the option was set to, before any correction; None where it was not set."""
+        """The value in the string, before corrections; None if it is not set."""
         written = self._written.get(name)
         if written is None:
             return None
@@ -250,7 +249,7 @@ class _Sanitiser:
             number = min(number, bounds.maximum)
         self._set(name, number)
 
-    def _sanitise_memtables(self) -> None:
+    def _sanitize_memtables(self) -> None:
         self._clamp('write_buffer_size')
         write_buffer_size = self._number('write_buffer_size')
         if not self._written_number('arena_block_size'):
@@ -258,20 +257,20 @@ class _Sanitiser:
             if not self._before_7:
                 block = min(block, 1 << 20)
             self._set('arena_block_size', -(-block // 4096) * 4096)
-        # RocksDB looks at max_write_buffer_number here before it corrects that one too.
+        # RocksDB uses max_write_buffer_number here before it corrects that option.
         buffers = self._number('max_write_buffer_number')
-        # As C++'s int: one less than the least is the largest.
+        # A C++ int wraps around.
         below = _INT_MAX if buffers == -_INT_MAX - 1 else buffers - 1
         merge = min(self._number('min_write_buffer_number_to_merge'), below)
         if not self._before_7 and self._values['atomic_flush'] == 'true':
             merge = 1
         self._set('min_write_buffer_number_to_merge', max(merge, 1))
         self._clamp('max_write_buffer_number')
-        self._sanitise_history(write_buffer_size)
+        self._sanitize_history(write_buffer_size)
         ratio = float(self._values['memtable_prefix_bloom_size_ratio'])
         self._values['memtable_prefix_bloom_size_ratio'] = f'{min(max(ratio, 0.0), 0.25):f}'
 
-    def _sanitise_history(self, write_buffer_size: int) -> None:
+    def _sanitize_history(self, write_buffer_size: int) -> None:
         buffers = self._number('max_write_buffer_number')
         size_to_maintain = self._number('max_write_buffer_size_to_maintain')
         if size_to_maintain < 0:
@@ -279,7 +278,7 @@ class _Sanitiser:
         elif size_to_maintain == 0 and self._number('max_write_buffer_number_to_maintain') < 0:
             self._set('max_write_buffer_number_to_maintain', buffers)
 
-    def _sanitise_levels(self) -> None:
+    def _sanitize_levels(self) -> None:
         style = self._values['compaction_style']
         if style == _LEVEL_STYLE:
             self._clamp('num_levels')
@@ -289,7 +288,7 @@ class _Sanitiser:
         if style == _FIFO_STYLE:
             if self._before_7:
                 self._set('num_levels', 1)
-            # And with it level0_stop_writes_trigger, below.
+            # This also raises level0_stop_writes_trigger, below.
             self._set('level0_slowdown_writes_trigger', _INT_MAX)
         if float(self._values['max_bytes_for_level_multiplier']) <= 0:
             self._values['max_bytes_for_level_multiplier'] = '1.000000'
@@ -301,7 +300,7 @@ class _Sanitiser:
             'level0_stop_writes_trigger', max(self._number('level0_stop_writes_trigger'), slowdown)
         )
 
-    def _sanitise_compaction(self) -> None:
+    def _sanitize_compaction(self) -> None:
         if not self._written_number('max_compaction_bytes'):
             size = self._number('target_file_size_base') * 25
             self._set('max_compaction_bytes', size % (1 << 64))
@@ -309,10 +308,10 @@ class _Sanitiser:
         hard = self._number('hard_pending_compaction_bytes_limit')
         if soft == 0 or 0 < hard < soft:
             self._set('soft_pending_compaction_bytes_limit', hard)
-        self._sanitise_ages()
+        self._sanitize_ages()
 
-    def _sanitise_ages(self) -> None:
-        """Ages by which files are compacted: styles other than that of levels mix the two."""
+    def _sanitize_ages(self) -> None:
+        """File ages that trigger compaction; styles other than level combine both options."""
         style = self._values['compaction_style']
         ttl, periodic = (
             _UNSET_SECONDS if written is None else written
@@ -333,7 +332,7 @@ class _Sanitiser:
         self._set('periodic_compaction_seconds', 0 if periodic == _UNSET_SECONDS else periodic)
 
     def _recycling_modes(self) -> frozenset[str]:
-        """The recovery modes with which RocksDB lets log files be used again."""
+        """Recovery modes in which RocksDB can recycle log files."""
         modes = {'kSkipAnyCorruptedRecords'}
         if self._before_7:
             modes.add('kTolerateCorruptedTailRecords')
@@ -341,7 +340,7 @@ class _Sanitiser:
             modes.add('kPointInTimeRecovery')
         return frozenset(modes)
 
-    def _sanitise_database(self) -> None:
+    def _sanitize_database(self) -> None:
         self._clamp('max_open_files')
         limit = self._written_number('rate_limiter_bytes_per_sec')
         if not self._written_number('delayed_write_rate'):

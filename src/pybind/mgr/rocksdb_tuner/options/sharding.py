@@ -45,7 +45,7 @@ class ShardingSyntaxError(ValueError):
 
     def __init__(self, text: str, position: int, expected: str) -> None:
         super().__init__(
-            f'at character {position}, {text[position : position + 20]!r}: {expected} expected, as '
+            f'at character {position}, {text[position : position + 20]!r}: expected {expected}, as '
             'in "m(3) p(3,0-12) L=min_write_buffer_number_to_merge=32"'
         )
         self.position = position

@@ -93,7 +93,7 @@ def _without_braces(value: str) -> str:
         inner = rest[1:-1]
         rest = inner.strip(BLANKS)
     if inner and not rest:
-        raise ValueRefusedError(f'{value!r} has nothing but blanks in it')
+        raise ValueRefusedError(f'{value!r} contains only whitespace')
     return rest
 
 
@@ -132,7 +132,7 @@ def _read_positions(value: str, fields: tuple[str, ...]) -> dict[str, str]:
     pieces = value.split(':')
     if not _LEAST_FIELDS <= len(pieces) <= len(fields):
         raise ValueRefusedError(
-            f'{value!r} has {len(pieces)} parts; it takes {_LEAST_FIELDS} to {len(fields)}'
+            f'{value!r} has {len(pieces)} parts; expected {_LEAST_FIELDS} to {len(fields)}'
         )
     names = list(fields[: len(pieces)])
     if 'parallel_threads' in names and len(pieces) == names.index('parallel_threads') + 1:

@@ -1,15 +1,15 @@
-"""Text of an option string to an `OptionSet` and back, exactly as Ceph splits it.
+"""Parser and formatter of option strings, with exactly Ceph's syntax.
 
-Ceph hands the string to a copy of RocksDB's own ``StringToMap`` that takes ``,`` beside ``;`` as a
-separator. What is written here was measured on the binary of 16.2.15 (`tests/options/data`), which
-differs from what the name ``get_str_map`` in newer sources lets one expect:
+Ceph uses a copy of RocksDB's ``StringToMap`` that accepts ``,`` as well as ``;`` as a separator.
+These rules were measured on the binary of 16.2.15 (`tests/options/data`). They differ from
+``get_str_map`` of newer sources:
 
-- a new line does **not** separate: it is a blank, and stays inside a value;
-- one separator may end the string, but two in a row or one at the front are refused, since the
+- a newline is **not** a separator but whitespace, and stays part of a value;
+- one separator may end the string; a leading separator, or two in a row, is an error, since the
   second one becomes part of the next name;
-- of a name given twice the last value wins;
-- ``{...}`` around a value protects separators in it, and RocksDB takes the braces off; of Ceph's
-  own four keys Ceph reads the braces as part of the value.
+- of a repeated name, the last value wins;
+- ``{...}`` around a value protects separators in it, and RocksDB strips the braces. For Ceph's own
+  four keys, the braces are part of the value.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = [
     'unwrapped',
 ]
 
-#: What C's isspace() takes for a blank; Python's str.strip() would also take others.
+#: Whitespace by C's isspace(); Python's str.strip() removes more.
 BLANKS = ' \t\n\v\f\r'
 SEPARATORS = ',;'
-#: What Ceph interprets itself once RocksDB did not know the name (RocksDBStore::tryInterpret).
+#: Keys that Ceph interprets if RocksDB does not know the name (RocksDBStore::tryInterpret).
 CEPH_KEYS = frozenset({'compaction_threads', 'flusher_threads', 'compact_on_mount', 'disableWAL'})
 
 _PIECE_SHOWN_CHARS = 60
 
 
 class OptionSyntaxError(ValueError):
-    """An option string that Ceph itself cannot split into names and values.
+    """An option string that Ceph cannot parse.
 
-    ``piece`` is the part that is wrong, ``position`` where it starts in the text (in characters,
-    from 0), ``problem`` what is wrong with it, and ``expected`` what would be right.
+    ``piece``: the invalid part, at ``position`` (in characters from 0); ``problem``: its error;
+    ``expected``: valid syntax.
     """
 
     def __init__(self, piece: str, position: int, problem: str, expected: str) -> None:
@@ -56,13 +56,13 @@ class OptionSyntaxError(ValueError):
 
 @dataclass(frozen=True)
 class OptionSet:
-    """Names and values of an option string, each name once, in the order they first stand there."""
+    """Names and values of an option string: each name once, in order of first occurrence."""
 
     #: (name, value); the value is the one that wins.
     items: tuple[tuple[str, str], ...]
-    #: (name, value) of what a later value of the same name overrules, in order. Not part of the
-    #: meaning, so not part of equality.
-    overruled: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    #: (name, value) that later values of the same name override, in order. Without effect, so not
+    #: part of equality.
+    overridden: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     _values: Mapping[str, str] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class OptionSet:
         return name in self._values
 
     def get(self, name: str) -> Optional[str]:
-        """The value that wins for this name, None where the name does not occur."""
+        """The effective value of this name; None if the name does not occur."""
         return self._values.get(name)
 
     def as_dict(self) -> dict[str, str]:
@@ -86,26 +86,26 @@ class OptionSet:
 
     @staticmethod
     def of(pairs: Iterable[tuple[str, str]]) -> OptionSet:
-        """An option set of these pairs in their order; the last of a name wins."""
+        """An option set of these pairs; the last value of a name wins."""
         winners: dict[str, str] = {}
-        overruled = []
+        overridden = []
         for name, value in pairs:
             if name in winners:
-                overruled.append((name, winners[name]))
+                overridden.append((name, winners[name]))
             winners[name] = value
-        return OptionSet(tuple(winners.items()), tuple(overruled))
+        return OptionSet(tuple(winners.items()), tuple(overridden))
 
     def replaced(self, changes: Mapping[str, Optional[str]]) -> OptionSet:
-        """This set with some values replaced or added, and those that are None taken out."""
+        """This set with ``changes``; None removes an option."""
         merged: dict[str, Optional[str]] = {**self.as_dict(), **changes}
         return OptionSet(tuple((n, v) for n, v in merged.items() if v is not None))
 
 
 def parse(text: str) -> OptionSet:
-    """Split an option string as Ceph does; whether RocksDB takes the values is not looked at.
+    """Parse an option string like Ceph; values are not checked.
 
     The empty string is an empty set: RocksDB's own defaults, not Ceph's.
-    Raises `OptionSyntaxError` where Ceph would refuse the whole string.
+    Raises `OptionSyntaxError` if Ceph would refuse the string.
     """
     if not text:
         return OptionSet(())
@@ -116,8 +116,8 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     end = len(text.rstrip(BLANKS))
     position = _skip_blanks(text, 0, end)
     if position >= end:
-        # Ceph refuses blanks alone: an empty string is the only way to say "nothing".
-        raise OptionSyntaxError(text, 0, 'nothing but blanks', 'name=value, or an empty string')
+        # Ceph refuses a string of whitespace; only an empty string is an empty set.
+        raise OptionSyntaxError(text, 0, 'only whitespace', 'name=value, or an empty string')
     while position < end:
         equals = text.find('=', position, end)
         if equals < 0:
@@ -134,7 +134,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             raise OptionSyntaxError(
                 name,
                 _skip_blanks(text, position, end),
-                'a piece without "=", or a separator too many',
+                'no "=" in this piece, or an extra separator',
                 'name=value pieces with one "," or ";" between them',
             )
         value, position = _value(text, equals + 1, end)
@@ -148,12 +148,12 @@ def _as_ceph_reads(name: str, value: tuple[str, bool]) -> str:
 
 def _why_no_equals(piece: str) -> str:
     if not piece.strip(SEPARATORS + BLANKS):
-        return 'a separator too many'
+        return 'an extra separator'
     return 'no "=" in this piece'
 
 
 def _value(text: str, start: int, end: int) -> tuple[tuple[str, bool], int]:
-    """The value from ``start``, whether it stood in braces, and where the next piece begins."""
+    """The value at ``start``, whether it was in braces, and the position of the next piece."""
     start = _skip_blanks(text, start, end)
     if start < end and text[start] == '{':
         return _braced_value(text, start, end)
@@ -171,14 +171,14 @@ def _braced_value(text: str, start: int, end: int) -> tuple[tuple[str, bool], in
         if depth == 0:
             break
     else:
-        raise OptionSyntaxError(text[start:end], start, 'a "{" that is never closed', '{...}')
+        raise OptionSyntaxError(text[start:end], start, 'unclosed "{"', '{...}')
     after = _skip_blanks(text, position + 1, end)
     if after < end and text[after] not in SEPARATORS:
         raise OptionSyntaxError(
-            text[after:end], after, 'more text after the closing "}"', '"," or ";" or the end'
+            text[after:end], after, 'text after the closing "}"', '",", ";" or the end'
         )
     inner = text[start + 1 : position]
-    # RocksDB's trim() leaves the last one of nothing but blanks.
+    # RocksDB's trim() keeps the last character of a value of only whitespace.
     return (inner.strip(BLANKS) or inner[-1:], True), after + 1
 
 
@@ -204,11 +204,11 @@ def _protected(name: str, value: str) -> str:
 
 
 def combine(main: str, annex: str) -> str:
-    """The text that an OSD really parses: ``bluestore_rocksdb_options`` with its annex appended.
+    """The text that an OSD parses: ``bluestore_rocksdb_options`` with its annex appended.
 
-    Ceph puts a comma between the two unless ``main`` ends with one. A comma at the front of
-    ``annex``, or a ";" or a blank at the end of ``main``, makes a string that is refused; that is
-    kept, since it is what the OSD would do (measured on 16.2.15 by making an OSD).
+    Ceph inserts a comma unless ``main`` ends with one. A comma at the start of ``annex``, or a ";"
+    or whitespace at the end of ``main``, makes the string invalid (measured on 16.2.15 by creating
+    an OSD), and is kept.
     """
     if not annex:
         return main
@@ -217,9 +217,9 @@ def combine(main: str, annex: str) -> str:
 
 
 def in_force(main: str, annex: str) -> str:
-    """The same as `combine` without what the annex overrules in ``main``: that is its purpose.
+    """Like `combine`, but without options of ``main`` that the annex overrides.
 
-    Texts that are refused, or of which it is unknown what wins, stay as an OSD parses them.
+    Overriding them is its purpose, not a duplicate. Invalid and ambiguous texts are not changed.
     """
     whole = combine(main, annex)
     if not annex or '{' in whole:
@@ -230,16 +230,16 @@ def in_force(main: str, annex: str) -> str:
     except OptionSyntaxError:
         return whole
     kept = tuple((name, value) for name, value in of_main if name not in of_annex)
-    if of_main.overruled or len(kept) == len(of_main):
+    if of_main.overridden or len(kept) == len(of_main):
         return whole
     return combine(format(OptionSet(kept)), annex)
 
 
 def unwrapped(option_set: OptionSet) -> tuple[tuple[str, str], ...]:
-    """Names and values as RocksDB reads them from version 7 on: braces around a piece go away.
+    """Names and values as RocksDB parses them from version 7: without braces around a piece.
 
-    ``{write_buffer_size=4M}`` is such a piece; Ceph takes "{write_buffer_size" for its name. So a
-    name can occur twice: as Ceph saw the two apart, which one wins is not known.
+    For the piece ``{write_buffer_size=4M}`` Ceph uses the name "{write_buffer_size". A name can
+    therefore occur twice for RocksDB, and it is unknown which one wins.
     """
     if not any(name.startswith('{') for name, _ in option_set):
         return option_set.items
@@ -254,13 +254,13 @@ def _without_outer_braces(name: str, value: str) -> tuple[str, str]:
         piece = piece[1:-1].strip(BLANKS)
     split = split_piece(piece)
     if split is None or split[0] in CEPH_KEYS:
-        # Ceph looks for its own keys by the name that it sees itself.
+        # Ceph matches its own keys against the name with the brace.
         return name, value
     return split
 
 
 def split_piece(piece: str) -> Optional[tuple[str, str]]:
-    """Name and value of a ``name=value`` piece as RocksDB splits it from version 7 on."""
+    """Name and value of a ``name=value`` piece as RocksDB splits it from version 7."""
     place = next((at for at, mark in enumerate(piece) if mark in '={};'), None)
     if place is None or piece[place] != '=' or not piece[:place].strip(BLANKS):
         return None

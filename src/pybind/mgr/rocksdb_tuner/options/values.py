@@ -1,9 +1,9 @@
 """How RocksDB and Ceph read one value of an option string.
 
-RocksDB's readers are far more lenient than an operator expects: ``4.5G`` is 4, ``64 MB`` is 64,
-``-1`` of an unsigned option is 2**64 - 1 and ``3G`` of an int wraps to a negative number. What is
-here was measured on 16.2.15 (RocksDB 6.8), 18.2.7 and 20.2.4 (7.9); `tests/options/data` holds the
-record. Values that hold several values are read in `structs`.
+RocksDB's parser is far more lenient than an operator expects: ``4.5G`` is 4, ``64 MB`` is 64,
+``-1`` for an unsigned option is 2**64 - 1, and ``3G`` for an int wraps to a negative number. These
+rules were measured on 16.2.15 (RocksDB 6.8), 18.2.7 and 20.2.4 (7.9), as recorded in
+`tests/options/data`. `structs` parses values with several members.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ValueType(str, Enum):
     ENUM_LIST = 'enum-list'
     #: Named members.
     STRUCT = 'struct'
-    #: A part of RocksDB by name; what it makes of the text is only partly known.
+    #: A RocksDB component by name; its syntax is only partly known.
     OBJECT = 'object'
     #: Ceph's own numbers: digits and an IEC suffix, nothing else.
     CEPH_COUNT = 'ceph-count'
@@ -43,7 +43,7 @@ class ValueType(str, Enum):
 
 
 class ValueRefusedError(ValueError):
-    """A value that keeps the database, and so the OSD, from opening."""
+    """A value with which the database does not open, so the OSD does not start."""
 
 
 class ValueNotJudgedError(ValueRefusedError):
@@ -52,11 +52,11 @@ class ValueNotJudgedError(ValueRefusedError):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a value is taken for: its canonical text, and the number where it is one."""
+    """A parsed value: its canonical text, and its number if it is one."""
 
     text: str
     number: Optional[float] = None
-    #: What an operator did not mean, in a sentence; None where the value is read as written.
+    #: How the value differs from its text, in a sentence; None if it does not.
     surprise: Optional[str] = None
 
 
@@ -68,7 +68,7 @@ _DOUBLE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _BINARY_SHIFT = {'k': 10, 'm': 20, 'g': 30, 't': 40}
-# 2MB and 2MiB are what operators write for RocksDB's 2M; they mean what they say.
+# Operators write 2MB and 2MiB for RocksDB's 2M; the result is the same.
 _USUAL_SUFFIX = re.compile(r'(?:[kmgt](?:i?b)?)?', re.IGNORECASE)
 _CEPH_COUNT = re.compile(r'([+]?)0*(\d+)(?:(B)|([KMGTPE])i?)?', re.ASCII)
 _CEPH_SHIFT = {'K': 10, 'M': 20, 'G': 30, 'T': 40, 'P': 50, 'E': 60}
@@ -80,7 +80,7 @@ _MOST_DIGITS = 20
 
 
 def read_value(value: str, value_type: ValueType, choices: tuple[str, ...] = ()) -> Reading:
-    """Read a value as the daemon does; raises `ValueRefusedError` where the daemon refuses it.
+    """Parse a value like the daemon; raises `ValueRefusedError` if the daemon refuses it.
 
     ``choices`` are the names of an enum. ``Reading.text`` is equal for two values that mean the
     same: ``2MB``, ``2m`` and ``2097152`` all give ``2097152``.
@@ -88,7 +88,7 @@ def read_value(value: str, value_type: ValueType, choices: tuple[str, ...] = ())
     if value_type is ValueType.ENUM:
         return _read_enum(value, choices)
     if value_type in _COMPOUND_TYPES:
-        raise ValueNotJudgedError(f'{value!r} cannot be judged without its RocksDB version')
+        raise ValueNotJudgedError(f'{value!r} cannot be validated without a RocksDB version')
     if value_type in _INTEGER_TYPES:
         return _read_integer(value, value_type)
     return _READERS[value_type](value)
@@ -105,7 +105,7 @@ def _read_bool(value: str) -> Reading:
         return Reading('true', 1)
     if value in ('false', '0'):
         return Reading('false', 0)
-    raise ValueRefusedError(f'{value!r} is none of true, false, 1, 0 (small letters)')
+    raise ValueRefusedError(f'{value!r} is not one of true, false, 1, 0 (lowercase)')
 
 
 def _read_ceph_bool(value: str) -> Reading:
@@ -114,17 +114,17 @@ def _read_ceph_bool(value: str) -> Reading:
         return Reading(lowered, int(lowered == 'true'))
     match = re.fullmatch(r'([+-]?)0*(\d+)', value, re.ASCII)
     if not match or len(match[2]) > _MOST_DIGITS:
-        raise ValueRefusedError(f'{value!r} is neither true nor false nor an integer')
+        raise ValueRefusedError(f'{value!r} is neither true, false nor an integer')
     number = int(match[1] + match[2])
     if not _INT32_MIN <= number <= _INT32_MAX:
-        raise ValueRefusedError(f'{value!r} is neither true nor false nor an integer')
+        raise ValueRefusedError(f'{value!r} is neither true, false nor an integer')
     return Reading('true' if number else 'false', int(bool(number)))
 
 
 def _read_ceph_count(value: str) -> Reading:
     match = _CEPH_COUNT.fullmatch(value)
     if not match:
-        raise ValueRefusedError(f'{value!r} is not a whole number from 0, such as 4 or 4K')
+        raise ValueRefusedError(f'{value!r} is not a number such as 4 or 4K')
     if len(match[2]) > _MOST_DIGITS:
         raise ValueRefusedError(f'{value!r} is too large')
     number = int(match[2]) << _CEPH_SHIFT.get(match[4] or '', 0)
@@ -159,23 +159,23 @@ def _read_double(value: str) -> Reading:
     rest = value[match.end() :]
     surprise = None
     if rest:
-        surprise = f'{value!r} is read as {number:g}: this option knows no suffix'
+        surprise = f'{value!r} is parsed as {number:g}: this option does not accept a suffix'
     elif not math.isfinite(number):
-        surprise = f'{value!r} is taken as a number'
+        surprise = f'{value!r} is parsed as a number'
     return Reading(f'{number:f}', number, surprise)
 
 
 def _read_integer(value: str, value_type: ValueType) -> Reading:
     match = _INTEGER.match(value)
     if not match:
-        raise ValueRefusedError(f'{value!r} is not a whole number')
+        raise ValueRefusedError(f'{value!r} is not an integer')
     if len(match[2]) > _MOST_DIGITS:
         raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
     written = int(match[1] + match[2])
     rest = value[match.end() :]
     unsigned = value_type in _WIDTHS
     wide = value_type is not ValueType.INT
-    # A sign is taken by strtoull() too, but the digits alone must fit.
+    # strtoull() also accepts a sign, but the digits alone must fit.
     low, high = (
         (1 - _UINT64_SPAN, _UINT64_SPAN - 1)
         if unsigned
@@ -208,7 +208,7 @@ def _integer_surprise(value: str, rest: str, shift: int, meant: int, kept: int) 
     if kept != meant:
         return f'{value!r} wraps around to {kept}'
     if rest and not (shift and _USUAL_SUFFIX.fullmatch(rest)):
-        return f'{value!r} is read as {kept}: what follows the number is not understood'
+        return f'{value!r} is parsed as {kept}: text after the number is ignored'
     return None
 
 

@@ -84,7 +84,7 @@ class Verdict:
 
 
 def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
-    """Judge ``text`` for OSDs of each of the releases (at least one) of which nothing is known.
+    """Check ``text`` for OSDs of unknown hardware of each of the releases (at least one).
 
     Raises BadQuestionError for a text that is longer than any option string.
     """
@@ -92,7 +92,7 @@ def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
 
 
 def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
-    """Judge ``text`` for each of the subjects (at least one).
+    """Check ``text`` for each of the subjects (at least one).
 
     Raises BadQuestionError for a text that is longer than any option string.
     """
@@ -100,8 +100,8 @@ def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
     if size > TEXT_MAX_BYTES:
         raise BadQuestionError(
             errno.EINVAL,
-            f'the option string has {size} bytes, which is more than all options of RocksDB take; '
-            f'give at most {TEXT_MAX_BYTES}',
+            f'the option string has {size} bytes, more than all options of RocksDB together; at '
+            f'most {TEXT_MAX_BYTES} are allowed',
         )
     verdicts = []
     for subject in subjects:
@@ -120,7 +120,7 @@ def _badness(verdict: ReleaseVerdict) -> tuple[int, int, int]:
 def releases_to_judge(
     named: Optional[str], running: Iterable[Optional[KnownRelease]]
 ) -> tuple[KnownRelease, ...]:
-    """The release that was named, or else those of the OSDs, or else all that are known."""
+    """The named release, else the releases of the OSDs, else all known releases."""
     if named is not None:
         return (find_release(named),)
     return tuple(dict.fromkeys(r for r in running if r is not None)) or known_releases()
@@ -129,7 +129,7 @@ def releases_to_judge(
 def find_release(text: str) -> KnownRelease:
     """A release by name ("reef": the newest of them) or number ("18.2", "18.2.1").
 
-    Raises BadQuestionError where it is not known.
+    Raises BadQuestionError if it is unknown.
     """
     known = known_releases()
     by_name = [release for release in known if release.name == text.lower()]
@@ -146,12 +146,12 @@ def find_release(text: str) -> KnownRelease:
     if announced is not None:
         raise BadQuestionError(
             errno.EINVAL,
-            f'{announced.label} was not measured yet, and nothing is judged for it; published is '
-            f'that it has RocksDB {announced.rocksdb_version}. The closest release that was '
-            f'measured is {announced.judge_as}',
+            f'{announced.label} has not been measured and cannot be validated; it is announced '
+            f'with RocksDB {announced.rocksdb_version}. The closest measured release is '
+            f'{announced.judge_as}',
         )
     names = ', '.join(dict.fromkeys(release.name for release in known))
-    raise BadQuestionError(errno.EINVAL, f'"{text}" is no release that is known; known are {names}')
+    raise BadQuestionError(errno.EINVAL, f'unknown release "{text}"; known releases: {names}')
 
 
 def _numbers(release: KnownRelease) -> tuple[int, ...]:
@@ -159,15 +159,19 @@ def _numbers(release: KnownRelease) -> tuple[int, ...]:
 
 
 def all_options() -> Mapping[str, Union[OptionInfo, RelatedOption]]:
-    """Those of the string, then Ceph's own beside it."""
+    """Options of the string, then the related options of Ceph."""
     return {**catalogue().options, **related_options()}
 
 
 def find_option(name: str) -> Union[OptionInfo, RelatedOption]:
-    """An option of the string, or of Ceph beside it; raises BadQuestionError with like ones."""
+    """An option of the string or a related one; raises BadQuestionError with similar names."""
     options = all_options()
     if name in options:
         return options[name]
     close = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.6)
-    hint = f'did you mean {" or ".join(close)}?' if close else '"explain" alone lists all'
-    raise BadQuestionError(errno.ENOENT, f'"{name}" is no option that is known; {hint}')
+    hint = (
+        f'did you mean {" or ".join(close)}?'
+        if close
+        else '"explain" without an argument lists all options'
+    )
+    raise BadQuestionError(errno.ENOENT, f'unknown option "{name}"; {hint}')

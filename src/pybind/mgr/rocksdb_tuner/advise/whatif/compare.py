@@ -142,4 +142,6 @@ def _parsed(side: Side, version: str) -> OptionSet:
     try:
         return as_read_by(parse(side.options), version)
     except OptionSyntaxError as error:
-        raise BadQuestionError(errno.EINVAL, f'{side.name}: Ceph refuses it: {error}') from None
+        raise BadQuestionError(
+            errno.EINVAL, f'{side.name}: Ceph refuses the string: {error}'
+        ) from None

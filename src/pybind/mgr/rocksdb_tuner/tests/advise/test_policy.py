@@ -368,7 +368,8 @@ def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_be
     (advice,) = answered(row).recommendations
     objection, *others = (reason.statement for reason in advice.reasons)
     assert objection.endswith(
-        'with memtables of 256 MiB a limit of up to 139 MiB fits, with smaller ones a larger limit'
+        'with memtables of 256 MiB a limit of up to 139 MiB fits, and a larger one with smaller '
+        'memtables'
     )
     (why,) = [text for text in others if text.startswith('max_total_wal_size=268435456: ')]
     assert 'beside memtables as small as these, WAL files take up to 1.8 times' in why

@@ -101,8 +101,8 @@ def of_text(_group: str, text: str) -> Any:
             'said': str(error),
         }
     answer: dict[str, Any] = {'items': _lists(found.items), 'format': format(found)}
-    if found.overruled:
-        answer['overruled'] = _lists(found.overruled)
+    if found.overridden:
+        answer['overruled'] = _lists(found.overridden)
     if unwrapped(found) != found.items:
         answer['unwrapped'] = _lists(unwrapped(found))
     return answer

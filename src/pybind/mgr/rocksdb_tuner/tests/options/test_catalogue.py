@@ -39,7 +39,7 @@ def test_a_version_is_described_by_itself_or_by_its_nearest_neighbors(
 def test_beyond_the_measured_versions_nothing_is_described(version: str) -> None:
     with pytest.raises(UnknownRocksDBVersionError) as error:
         SCATTERED.versions_for(version)
-    assert str(error.value) == f'RocksDB {version!r} is not known; known are 6.8 to 10.10'
+    assert str(error.value) == f'RocksDB {version!r} is unknown; known versions: 6.8 to 10.10'
 
 
 def test_between_two_versions_an_option_is_known_that_both_know() -> None:

@@ -77,7 +77,7 @@ def test_values_are_replaced_added_and_taken_out() -> None:
 
 
 def test_what_a_later_value_overrules_is_remembered() -> None:
-    assert parse('a=1,b=2,a=3,a=4').overruled == (('a', '1'), ('a', '3'))
+    assert parse('a=1,b=2,a=3,a=4').overridden == (('a', '1'), ('a', '3'))
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_what_a_later_value_overrules_is_remembered() -> None:
         ('this is not an option string', 0, 'no "="'),
         ('=5', 0, 'no name'),
         ('a=1, =5', 4, 'no name'),
-        ('a={1', 2, 'never closed'),
+        ('a={1', 2, 'unclosed'),
         ('a={1}x,b=2', 5, 'after the closing'),
-        ('  ', 0, 'blanks'),
-        ('\n', 0, 'blanks'),
+        ('  ', 0, 'only whitespace'),
+        ('\n', 0, 'only whitespace'),
     ],
 )
 def test_what_ceph_refuses_is_refused_with_the_place(text: str, position: int, word: str) -> None:
@@ -127,7 +127,7 @@ def parsed_or_refused(text: str) -> tuple[Optional[OptionSet], int]:
 def test_format_and_parse_are_each_others_inverse(pairs: list[tuple[str, str]]) -> None:
     option_set = OptionSet.of(pairs)
     assert parse(format(option_set)) == option_set
-    assert not parse(format(option_set)).overruled
+    assert not parse(format(option_set)).overridden
 
 
 @given(PAIRS)

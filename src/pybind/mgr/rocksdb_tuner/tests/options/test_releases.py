@@ -109,5 +109,5 @@ def test_a_published_release_is_not_taken_for_a_measured_one() -> None:
     assert announced_release(None) is None
     assert announced.judge_as in {release.name for release in known_releases()}
     assert not {r.name for r in announced_releases()} & {r.name for r in known_releases()}
-    with pytest.raises(BadQuestionError, match='not measured yet'):
+    with pytest.raises(BadQuestionError, match='not been measured'):
         find_release('umbrella')

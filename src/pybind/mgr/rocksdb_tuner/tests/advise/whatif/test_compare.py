@@ -113,7 +113,7 @@ def test_what_cannot_be_compared_is_said() -> None:
         with pytest.raises(BadQuestionError) as error:
             sides([osd], LZ4, other, osd_id, None)
         assert error.value.errno == code
-    with pytest.raises(BadQuestionError, match='a: Ceph refuses it'):
+    with pytest.raises(BadQuestionError, match='a: Ceph refuses the string'):
         compared('x', '')
 
 
