@@ -45,6 +45,11 @@ class RunningString:
         return check(self.text, self.release.rocksdb_version) if self.release else None
 
 
+def is_enabled(value: str) -> bool:
+    """A boolean option, in any of the spellings that Ceph accepts."""
+    return value.strip().lower() in {'true', '1', 'yes', 'on'}
+
+
 class Measured(NamedTuple):
     """An OSD with a condition, and the value behind it; larger is worse."""
 

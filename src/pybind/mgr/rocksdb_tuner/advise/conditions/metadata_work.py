@@ -16,7 +16,14 @@ from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .build import numbers_of
 from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
-from .facts import ClusterFacts, Measured, compacts_on_deletion, effective_options, worst_of
+from .facts import (
+    ClusterFacts,
+    Measured,
+    compacts_on_deletion,
+    effective_options,
+    is_enabled,
+    worst_of,
+)
 from .subjects import METADATA_WORK, Figure, Reaches, Subject
 
 
@@ -203,7 +210,7 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
             continue
         by_default = compacts_on_deletion(release)
         setting = osd.settings.get(COMPACT_ON_DELETION)
-        if not (_is_true(setting.value) if setting else by_default):
+        if not (is_enabled(setting.value) if setting else by_default):
             by_need.setdefault(_before_compaction(osd, condition), []).append(osd.info.osd_id)
             values.add('set' if setting else 'default')
     for before, ids in by_need.items():
@@ -241,10 +248,6 @@ def _before_compaction(osd: OsdFacts, condition: Condition) -> str:
 def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
     """The point release of the same major version."""
     return next((text for text in texts if numbers_of(text)[:1] == version[:1]), None)
-
-
-def _is_true(value: str) -> bool:
-    return value.strip().lower() in {'true', '1', 'yes', 'on'}
 
 
 @condition(

@@ -19,7 +19,7 @@ from ..facts import (
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Setting, Severity
 from .declaration import Condition, HealthPolicy, condition
-from .facts import ClusterFacts
+from .facts import ClusterFacts, is_enabled
 
 AUTOTUNE = 'bluestore_cache_autotune'
 
@@ -59,12 +59,7 @@ class _Set(NamedTuple):
 )
 def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """BlueFS bypasses the page cache."""
-    by_who: dict[Optional[str], list[int]] = {}
-    for osd in cluster.osds:
-        setting = osd.settings.get(BUFFERED_IO) if osd.settings else None
-        if setting is not None and _is_off(setting.value):
-            by_who.setdefault(setting.who, []).append(osd.info.osd_id)
-    for who, ids in by_who.items():
+    for who, ids in _set_to(cluster, BUFFERED_IO, enabled=False).items():
         yield condition.finding(
             f'{name_osds(ids)} read RocksDB without the page cache',
             tuple(ids),
@@ -91,12 +86,12 @@ def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
 )
 def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Omap iterators scan the tombstones of neighboring objects."""
-    for option, ids in _set_to(cluster, ITERATOR_BOUNDS, off=True).items():
+    for who, ids in _set_to(cluster, ITERATOR_BOUNDS, enabled=False).items():
         yield condition.finding(
             f'{name_osds(ids)} iterate over omap without bounds',
             tuple(ids),
-            (FindingEvidence(option.name, 'false', 'option', None),),
-            who=option.who or '<who>',
+            (FindingEvidence(ITERATOR_BOUNDS, 'false', 'option', None),),
+            who=who or '<who>',
         )
 
 
@@ -125,12 +120,12 @@ def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable
 )
 def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """OSD startup waits for a full compaction."""
-    for option, ids in _set_to(cluster, COMPACT_ON_START, off=False).items():
+    for who, ids in _set_to(cluster, COMPACT_ON_START, enabled=True).items():
         yield condition.finding(
             f'{name_osds(ids)} compact RocksDB at every start, before they are up',
             tuple(ids),
-            (FindingEvidence(option.name, 'true', 'option', None),),
-            who=option.who or '<who>',
+            (FindingEvidence(COMPACT_ON_START, 'true', 'option', None),),
+            who=who or '<who>',
         )
 
 
@@ -257,7 +252,7 @@ def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
     known = [ratio for ratio in ratios if isinstance(ratio, (int, float))]
     if any(ratio < 0 for ratio in known) or sum(known) > 1:
         return Severity.ERROR, 'would not start again: their cache ratios are out of range'
-    if _is_off(values.get(AUTOTUNE, 'true')):
+    if not is_enabled(values.get(AUTOTUNE, 'true')):
         return Severity.WARNING, 'keep fixed shares for their caches, since autotuning is off'
     return Severity.INFO, 'start with cache ratios of their own, until autotuning moves them'
 
@@ -278,12 +273,15 @@ def _complained_of(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]
     return found
 
 
-def _set_to(cluster: ClusterFacts, name: str, *, off: bool) -> Mapping[_Set, list[int]]:
-    found: dict[_Set, list[int]] = {}
+def _set_to(
+    cluster: ClusterFacts, name: str, *, enabled: bool
+) -> Mapping[Optional[str], list[int]]:
+    """OSDs for which this option is set to ``enabled``, by the entry that sets it."""
+    found: dict[Optional[str], list[int]] = {}
     for osd in cluster.osds:
         setting = osd.settings.get(name) if osd.settings else None
-        if setting is not None and _is_off(setting.value) is off:
-            found.setdefault(_Set(name, *setting), []).append(osd.info.osd_id)
+        if setting is not None and is_enabled(setting.value) is enabled:
+            found.setdefault(setting.who, []).append(osd.info.osd_id)
     return found
 
 
@@ -291,10 +289,6 @@ def _set_for(osd: OsdFacts) -> Iterator[_Set]:
     settings: Mapping[str, Setting] = osd.settings or {}
     for name in sorted(settings):
         yield _Set(name, *settings[name])
-
-
-def _is_off(value: str) -> bool:
-    return value.strip().lower() not in {'true', '1', 'yes', 'on'}
 
 
 def _number(value: str) -> object:
