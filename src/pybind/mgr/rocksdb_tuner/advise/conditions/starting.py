@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
@@ -45,16 +45,10 @@ _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the envir
 )
 def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An option string with which an OSD would not start, or did not."""
-    doomed: dict[tuple[str, str, bool], list[int]] = {}
-    for osd in cluster.osds:
-        release = release_of_osd(osd.info)
-        given = _next_start(osd, cluster.entries) if release else None
-        if release is None or given is None:
-            continue
-        who, text = given
-        if check(text, release.rocksdb_version).accepted is False:
-            doomed.setdefault((who, text, osd.info.up), []).append(osd.info.osd_id)
-    for (who, text, up), ids in doomed.items():
+    refused: dict[tuple[str, str, bool], list[int]] = {}
+    for osd, who, text in _next_starts(cluster, accepted=False):
+        refused.setdefault((who, text, osd.info.up), []).append(osd.info.osd_id)
+    for (who, text, up), ids in refused.items():
         yield condition.finding(
             f'{name_osds(ids)} '
             + ('would not start again' if up else 'went down, and cannot start')
@@ -84,21 +78,15 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
 def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An option string for which it is unknown whether an OSD would start."""
     unjudged: dict[tuple[str, str, bool], list[int]] = {}
-    for osd in cluster.osds:
-        release = release_of_osd(osd.info)
-        given = _next_start(osd, cluster.entries) if release else None
-        if release is None or given is None:
-            continue
-        who, text = given
-        if check(text, release.rocksdb_version).accepted is None:
-            # The OSD did start with its running string.
-            runs = osd.options is not None and osd.options.running == text
-            unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
+    for osd, who, text in _next_starts(cluster, accepted=None):
+        # The OSD did start with its running string.
+        runs = osd.options is not None and osd.options.running == text
+        unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
     for (who, text, runs), ids in unjudged.items():
         yield condition.finding(
-            f'the options set for {who} are of a form that this module cannot validate: '
+            f'the module cannot validate the form of the options set for {who}: '
             + (
-                f'{name_osds(ids)} started with them, and what is in effect is not known'
+                f'{name_osds(ids)} started with them, but their effective values are unknown'
                 if runs
                 else f'whether {name_osds(ids)} would start again is unknown'
             ),
@@ -108,6 +96,20 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             who=who,
             option=OPTION,
         )
+
+
+def _next_starts(
+    cluster: ClusterFacts, *, accepted: Optional[bool]
+) -> Iterator[tuple[OsdFacts, str, str]]:
+    """(OSD, who, string) for the next start of OSDs, by the result of the check."""
+    for osd in cluster.osds:
+        release = release_of_osd(osd.info)
+        configured = _next_start(osd, cluster.entries) if release else None
+        if release is None or configured is None:
+            continue
+        who, text = configured
+        if check(text, release.rocksdb_version).accepted is accepted:
+            yield osd, who, text
 
 
 def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple[str, str]]:
