@@ -26,6 +26,14 @@ from .facts import (
 )
 from .subjects import METADATA_WORK, Figure, Reaches, Subject
 
+#: Of the workload, in each of these conditions.
+_CONFIDENCE = Threshold(
+    0.8,
+    'confidence',
+    'an uncertain workload is not a reason',
+    source='as for recommendations',
+)
+
 
 @condition(
     'uncompressed-metadata',
@@ -33,12 +41,7 @@ from .subjects import METADATA_WORK, Figure, Reaches, Subject
     severity=Severity.INFO,
     needs=Subject.METADATA_WORK,
     thresholds={
-        'confidence': Threshold(
-            0.8,
-            'confidence',
-            'an uncertain workload is not a reason',
-            source='as for recommendations',
-        ),
+        'confidence': _CONFIDENCE,
     },
     remedy=(
         'Set compression=kLZ4Compression, restart each OSD, and compact eventually. "ceph '
@@ -176,12 +179,7 @@ def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
     severity=Severity.INFO,
     needs=Subject.METADATA_WORK,
     thresholds={
-        'confidence': Threshold(
-            0.8,
-            'confidence',
-            'an uncertain workload is not a reason',
-            source='as for recommendations',
-        ),
+        'confidence': _CONFIDENCE,
     },
     values={'added': ('16.2.14', '17.2.7'), 'whole_database': ('17.2.8', '18.2.5', '19.2.0')},
     remedy=(
@@ -256,12 +254,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
     severity=Severity.INFO,
     needs=Subject.METADATA_WORK,
     thresholds={
-        'confidence': Threshold(
-            0.8,
-            'confidence',
-            'an uncertain workload is not a reason',
-            source='as for recommendations',
-        ),
+        'confidence': _CONFIDENCE,
         'times_median': Threshold(
             4,
             'times the median of the device class',

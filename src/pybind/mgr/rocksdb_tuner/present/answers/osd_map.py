@@ -89,10 +89,6 @@ def _used_ratio(signals: Signals) -> Optional[float]:
     return signals.db_used_bytes / signals.db_total_bytes
 
 
-def _spilled(signals: Signals) -> Optional[bool]:
-    return None if signals.slow_used_bytes is None else signals.slow_used_bytes > 0
-
-
 def _named(texts: Iterable[Optional[str]]) -> Named:
     """Distinct texts, with the index of each item."""
     names: dict[Optional[str], int] = {}
