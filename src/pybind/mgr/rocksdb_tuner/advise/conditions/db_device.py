@@ -11,6 +11,7 @@ from ...lsm.levels import MAX_LEVELS
 from ...mgr.records import OsdInfo
 from ...observe.growth import Forecast, Outlook
 from ...observe.signals import Signals
+from ...workload.limits import limit_thresholds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..whatif.level_sizes import level_sizes
 from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
@@ -242,7 +243,7 @@ def _sizes(info: OsdInfo) -> tuple[FindingEvidence, ...]:
     needs=Subject.DB_DEVICE,
     thresholds={
         'used_share': Threshold(
-            0.85,
+            limit_thresholds().db_full_share,
             'share of the DB device',
             'compaction needs room for a second copy of the data that it rewrites',
             source='mon_osd_nearfull_ratio of all releases',

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from ...observe.signals import Signals
+from ...workload.limits import limit_thresholds
 from ..records import Finding, FindingEvidence, Severity
 from .declaration import Condition, ModuleOption, Threshold, condition
 from .facts import ClusterFacts, Measured, worst_of
@@ -81,7 +82,7 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
     needs=Reaches(Figure.FLASH_KV_SYNC_MS, 'round_ms'),
     thresholds={
         'round_ms': Threshold(
-            5,
+            limit_thresholds().slow_round_ms,
             'ms',
             'mean round of the kv_sync thread on a device that does not rotate',
             source='chosen: ten times what flash with power loss protection takes',
