@@ -33,7 +33,7 @@ from rocksdb_tuner.observe.details import Details  # noqa: E402
 from rocksdb_tuner.observe.signals import Signals  # noqa: E402
 from rocksdb_tuner.plan.steps import ShownSteps  # noqa: E402
 from rocksdb_tuner.snapshot import Mode  # noqa: E402
-from rocksdb_tuner.tests.advise.scenes import entry, facts, osd_info, workload  # noqa: E402
+from rocksdb_tuner.tests.advise.builders import entry, facts, osd_info, workload  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster  # noqa: E402
 from rocksdb_tuner.tuner import Tuner  # noqa: E402
 from rocksdb_tuner.workload.records import WorkloadClass  # noqa: E402

@@ -25,7 +25,7 @@ from bench_choice_trials import DESIGN, SCENARIOS, SEEDS, ProofTrial, committed,
 from rocksdb_tuner.advise.strings import check
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.verdict import find_release
-from rocksdb_tuner.tests.advise.scenes import workload
+from rocksdb_tuner.tests.advise.builders import workload
 from rocksdb_tuner.tests.advise.test_choice import LZ4, RGW, case, osd
 
 TRIALS = [trial for name in SEEDS for place in plan(name) for trial in place]

@@ -21,8 +21,8 @@ from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .scenes import PACIFIC, entry, facts, group, osd_info, workload
-from .told import kept, write
+from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .golden_texts import kept, write
 
 DATA = Path(__file__).parent / 'data'
 ADVISED, DERIVED = DATA / 'advised.txt', DATA / 'derived.txt'

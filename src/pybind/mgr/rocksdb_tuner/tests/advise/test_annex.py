@@ -25,7 +25,7 @@ from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
 from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from .scenes import ALL, entry, facts, group, osd_info, workload
+from .builders import ALL, entry, facts, group, osd_info, workload
 
 RGW = workload(WorkloadClass.RGW_METADATA)
 LZ4 = 'compression=kLZ4Compression'

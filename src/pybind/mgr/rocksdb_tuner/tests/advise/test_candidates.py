@@ -23,7 +23,7 @@ from rocksdb_tuner.lsm.records import Estimate, TreeModel
 from rocksdb_tuner.lsm.working_set import WorkingSet
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from .scenes import PACIFIC, workload
+from .builders import PACIFIC, workload
 from .test_choice import LZ4, RBD, RGW, D, case, osd
 
 GIB, MIB = 1 << 30, 1 << 20

@@ -42,9 +42,9 @@ from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer
 
 from ..fake_cluster import DEFAULTS
-from .scenes import PACIFIC, entry, facts, group, osd_info, workload
+from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .golden_texts import kept, write
 from .test_policy import GIB, MIB, Row
-from .told import kept, write
 
 CHOSEN = Path(__file__).parent / 'data' / 'chosen.txt'
 REEF = DEFAULTS['reef']

@@ -11,7 +11,7 @@ from rocksdb_tuner.advise.cohort import own_entry_cohorts
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.plan.steps import ShownSteps
 
-from .scenes import entry, facts, group, osd_info
+from .builders import entry, facts, group, osd_info
 
 LZ4 = 'compression=kLZ4Compression'
 

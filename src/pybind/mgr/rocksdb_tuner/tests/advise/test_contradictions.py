@@ -32,7 +32,7 @@ from rocksdb_tuner.options.releases import KnownRelease, known_releases
 from rocksdb_tuner.options.syntax import OptionSyntaxError, parse
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from .scenes import entry, facts, osd_info, workload
+from .builders import entry, facts, osd_info, workload
 
 MIB, GIB = 1 << 20, 1 << 30
 RELEASES = [r for r in known_releases() if r.name in ('pacific', 'reef', 'tentacle')]

@@ -30,7 +30,7 @@ from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.plan.steps import ShownSteps
 
 from ..fake_cluster import DEFAULTS
-from .scenes import PACIFIC, entry, facts, group, osd_info, running, workload
+from .builders import PACIFIC, entry, facts, group, osd_info, running, workload
 
 LZ4 = 'compression=kLZ4Compression'
 OTHER = 'compression=kNoCompression'

@@ -22,7 +22,7 @@ from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.pressure import with_pressure
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from .scenes import facts, group, osd_info, workload
+from .builders import facts, group, osd_info, workload
 
 GIB = 1 << 30
 QUIET = workload(busy=None)

@@ -10,7 +10,7 @@ from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence, writer_of
 
-from .scenes import workload
+from .builders import workload
 
 IDLE = workload(WorkloadClass.IDLE)
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)

@@ -21,7 +21,7 @@ from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.workload.records import Evidence, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer
 
-from .scenes import PACIFIC
+from .builders import PACIFIC
 
 MIB = 1 << 20
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA

@@ -39,7 +39,7 @@ from rocksdb_tuner.workload.pressure import THREAD_SHARE
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence
 
-from .scenes import entry, facts, osd_info, workload
+from .builders import entry, facts, osd_info, workload
 
 TABLE = Path(__file__).parent / 'data' / 'policy.txt'
 GIB, MIB = 1 << 30, 1 << 20

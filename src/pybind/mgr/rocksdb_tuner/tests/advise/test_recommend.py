@@ -29,7 +29,7 @@ from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .scenes import ALL, PACIFIC, entry, facts, group, osd_info, workload
+from .builders import ALL, PACIFIC, entry, facts, group, osd_info, workload
 
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
 RGW = workload(WorkloadClass.RGW_METADATA)

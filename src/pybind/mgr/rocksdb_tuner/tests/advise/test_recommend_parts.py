@@ -22,7 +22,7 @@ from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .scenes import PACIFIC, entry, facts, group, osd_info, workload
+from .builders import PACIFIC, entry, facts, group, osd_info, workload
 from .test_choice import LZ4, D, case, osd
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -14,7 +14,7 @@ from rocksdb_tuner.workload.classifier import Classifier
 from rocksdb_tuner.workload.pressure import PRESSURE, with_pressure
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from ..advise.scenes import osd_info
+from ..advise.builders import osd_info
 
 SMALL = Workload(WorkloadClass.RBD_SMALL_WRITE, 0.9, ())
 THREADS = 'Writes spend {} ms, {}% of their time, on the OSD threads that prepare them.'

@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from .scenes import found, seen
+from .builders import found, seen
 
 
 @pytest.mark.parametrize(

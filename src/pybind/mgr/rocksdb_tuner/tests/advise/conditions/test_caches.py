@@ -10,7 +10,7 @@ from rocksdb_tuner.advise.records import OsdFacts, Severity
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 
-from .scenes import GIB, found, seen
+from .builders import GIB, found, seen
 
 TARGET = 4 * GIB
 

@@ -21,7 +21,7 @@ from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS
-from .scenes import GIB, found, seen
+from .builders import GIB, found, seen
 
 DEDICATED = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'main_device_bytes': 4000 * GIB}
 

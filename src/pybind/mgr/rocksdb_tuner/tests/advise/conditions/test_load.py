@@ -14,8 +14,8 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS
-from ..scenes import osd_info
-from .scenes import GIB, found, seen
+from ..builders import osd_info
+from .builders import GIB, found, seen
 
 RGW = WorkloadClass.RGW_METADATA
 MIB = 1 << 20

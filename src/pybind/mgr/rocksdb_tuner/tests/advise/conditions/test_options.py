@@ -15,7 +15,7 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.checks import Problem
 
 from ...fake_cluster import DEFAULTS
-from ..scenes import ALL, PACIFIC, entry, facts, osd_info
+from ..builders import ALL, PACIFIC, entry, facts, osd_info
 
 ALTERNATE = profile('alternate-2019').options
 LZ4 = profile('lz4-2025').options

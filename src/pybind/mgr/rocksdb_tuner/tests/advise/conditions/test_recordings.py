@@ -23,7 +23,7 @@ from rocksdb_tuner.workload.classifier import Classifier
 
 from ...fake_cluster import VERSIONS
 from ...workload import replay
-from ..scenes import entry, running
+from ..builders import entry, running
 
 #: Of one client each, and of whole campaigns with recoveries, scrubs and restarts in them.
 RECORDED = (*replay.names(), *replay.campaign())

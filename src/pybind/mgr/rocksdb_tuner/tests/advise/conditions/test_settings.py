@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.facts import WATCHED_IF_SET
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
 from rocksdb_tuner.options.advice import related_options_advice
 
-from .scenes import found, seen
+from .builders import found, seen
 
 ABOUT_SETTINGS = {
     'iterator-bounds-off',

@@ -16,7 +16,7 @@ from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.plan.records import OPTION
 
-from .scenes import GIB, seen
+from .builders import GIB, seen
 
 STRINGS = (None, 'compression=kLZ4Compression', 'ttl=60,max_background_jobs=64')
 ENTRIES = (

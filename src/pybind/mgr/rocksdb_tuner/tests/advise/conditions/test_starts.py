@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.advise.records import OsdFacts, Severity
 from rocksdb_tuner.observe.starts import LastStart
 
-from .scenes import found, seen
+from .builders import found, seen
 
 
 def started(osd_id: int, start: Optional[LastStart], device_class: str = 'ssd') -> OsdFacts:

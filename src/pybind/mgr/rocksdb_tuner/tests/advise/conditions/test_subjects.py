@@ -24,8 +24,8 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..scenes import PACIFIC, entry, facts, osd_info
-from .scenes import GIB, seen
+from ..builders import PACIFIC, entry, facts, osd_info
+from .builders import GIB, seen
 
 HEALTH_CHECKS = sorted({code for known in conditions().values() for code in known.ceph_checks})
 MEMORY = Details(0.0, None, 500.0, 1000, GIB, 1 << 20)

@@ -21,9 +21,9 @@ from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS
-from ..scenes import PACIFIC, entry, facts, osd_info, workload
-from ..told import kept, write
-from .scenes import GIB, seen
+from ..builders import PACIFIC, entry, facts, osd_info, workload
+from ..golden_texts import kept, write
+from .builders import GIB, seen
 
 TOLD = Path(__file__).parent / 'data/told.txt'
 MIB = 1 << 20

@@ -14,7 +14,7 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge_for
 
-from ..scenes import facts, osd_info
+from ..builders import facts, osd_info
 
 GIB = 1 << 30
 

@@ -14,7 +14,7 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, find_release
 from rocksdb_tuner.present import render
 
-from ..scenes import facts, osd_info
+from ..builders import facts, osd_info
 
 REEF = find_release('reef')
 LZ4 = profile('lz4-2025')

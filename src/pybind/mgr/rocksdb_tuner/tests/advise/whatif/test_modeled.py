@@ -19,7 +19,7 @@ from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.present.tables.estimates import objects_written_to
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..scenes import PACIFIC, facts, osd_info, workload
+from ..builders import PACIFIC, facts, osd_info, workload
 
 GIB = 1 << 30
 RELEASE = release_of('16.2.15', None)

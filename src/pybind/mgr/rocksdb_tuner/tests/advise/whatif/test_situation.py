@@ -26,7 +26,7 @@ from rocksdb_tuner.options.releases import known_releases, release_of
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..scenes import facts, osd_info, workload
+from ..builders import facts, osd_info, workload
 
 GIB = 1 << 30
 PACIFIC = release_of('16.2.15', None)

@@ -14,7 +14,7 @@ from rocksdb_tuner.operations.compaction.offer import campaign_request, compacti
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.steps import ShownSteps
-from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info
+from rocksdb_tuner.tests.advise.builders import facts, group, osd_info
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
 PLAIN = DEFAULTS['pacific']

@@ -15,7 +15,7 @@ from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.automatic import Decision, Past, Policy, Standing, decide
 from rocksdb_tuner.operations.rollout.records import RolloutState
-from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
+from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run
 from rocksdb_tuner.tests.present.samples import changing
 from rocksdb_tuner.workload.records import WorkloadClass

@@ -22,7 +22,7 @@ from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.present.answers.advice import plan_of
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.present.to_json import to_json
-from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
+from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster
 
 from .conftest import Run

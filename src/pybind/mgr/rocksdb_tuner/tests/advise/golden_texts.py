@@ -1,7 +1,7 @@
-"""Texts that operators read, kept word for word in a file of sections with titles.
+"""Golden files of texts for operators: sections with titles.
 
-A module of tests that is run (`python -m rocksdb_tuner.tests.advise.…`) writes its file anew; the
-difference is what operators will read.
+Run the module of a test (`python -m rocksdb_tuner.tests.advise.…`) to update its file, and review
+the difference.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Mapping
 
 
 def kept(path: Path) -> Mapping[str, str]:
-    """By title."""
+    """Texts by title."""
     found = (section.partition('\n') for section in path.read_text().split('== ')[1:])
     return {title: text.strip() for title, _, text in found}
 

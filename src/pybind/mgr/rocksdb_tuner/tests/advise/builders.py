@@ -1,4 +1,4 @@
-"""Groups of OSDs to advise on."""
+"""Builders of OSDs and groups for tests of recommendations."""
 
 from __future__ import annotations
 

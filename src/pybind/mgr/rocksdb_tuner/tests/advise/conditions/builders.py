@@ -1,4 +1,4 @@
-"""What tests of conditions ask again and again."""
+"""Builders of OSDs for tests of conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocksdb_tuner.advise.records import Finding, OsdFacts
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from ..scenes import facts, osd_info, workload
+from ..builders import facts, osd_info, workload
 
 GIB = 1 << 30
 
