@@ -359,7 +359,7 @@ def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
             # Whoever set that had a reason, and nothing speaks against it.
             assert 'max_background_jobs=6' in advice.options_to
         if running == 'default':
-            assert 'its device has 512 MiB' in advice.reasons[0].statement
+            assert 'the WAL device has 512 MiB' in advice.reasons[0].statement
 
 
 def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_beside() -> None:

@@ -89,7 +89,7 @@ def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
     assert stays.conclusion.startswith('Nothing is recommended: the checks warn about')
     found = only(advised(osd(text=UNMENDABLE, **SMALL)))
     assert 'max_total_wal_size=' in found.options_to
-    assert 'its device has 512 MiB' in found.reasons[0].statement
+    assert 'the WAL device has 512 MiB' in found.reasons[0].statement
 
 
 def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> None:
