@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import operator
 import random
 import statistics
 import sys
@@ -42,9 +43,14 @@ from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest  # noqa: E402
 from rocksdb_tuner.tests.chaos import topology  # noqa: E402
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import FakeOsd  # noqa: E402
-from rocksdb_tuner.tests.operations.rollout.conftest import ALL, NEW, OLD, same_meaning  # noqa: E402
 
 RESULTS = CHECKOUT / 'qa/bench/results/rollout.json'
+ALL = 'osd'
+OLD = 'compression=kNoCompression,write_buffer_size=67108864,max_total_wal_size=536870912'
+NEW = (
+    'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
+    'write_buffer_size=16777216,max_total_wal_size=1073741824'
+)
 #: So many OSDs, of which so many are changed.
 RUNS = ((300, 300), (10_000, 20))
 WHOLE = ((10_000, 10_000),)
@@ -201,7 +207,7 @@ class CountingDriver(Driver):
             cluster=cluster,
             upgrades=cluster,
             store=store,
-            same_meaning=same_meaning,
+            same_meaning=operator.eq,
             on_change=RolloutAnnouncer(cluster).changed,
         )
 
