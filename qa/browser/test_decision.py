@@ -182,7 +182,7 @@ def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
 ) -> None:
     page = open_tab(all_decisions())
     ssd = of(page, 'osd/class:ssd')
-    reason = ssd.get_by_text('more than the 4.8 GiB').first
+    reason = ssd.get_by_text('exceeds the 4.8 GiB').first
     expect(reason).to_be_hidden()
     ssd.locator('summary', has_text='Infeasible').click()
     expect(reason).to_be_visible()
