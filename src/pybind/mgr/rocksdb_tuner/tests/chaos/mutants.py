@@ -25,6 +25,7 @@ from rocksdb_tuner.operations.rollout import (
     collapse,
     conflicts,
     driver,
+    execution,
     forward,
     history,
     identity,
@@ -427,12 +428,12 @@ def _other_string_not_watched(patch: Patch) -> None:
 
 
 def _always_the_main_option(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = execution.execute
 
-    def written(self: Any, action: Any, option: str) -> Any:
-        return carry(self, action, OPTION)
+    def written(cluster: Any, action: Any, option: str) -> Any:
+        return carry(cluster, action, OPTION)
 
-    patch.attribute(driver.Driver, '_execute', written)
+    patch.everywhere(carry, written)
 
 
 def _rollback_over_others(patch: Patch) -> None:
@@ -463,36 +464,36 @@ def _undo_removes(patch: Patch) -> None:
 
 
 def _wrong_osds_entry(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = execution.execute
 
-    def shifted(self: Any, action: Any, option: str) -> Any:
+    def shifted(cluster: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
-        return carry(self, action, option)
+        return carry(cluster, action, option)
 
-    patch.attribute(driver.Driver, '_execute', shifted)
+    patch.everywhere(carry, shifted)
 
 
 def _wrong_osd_restarted(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = execution.execute
 
-    def shifted(self: Any, action: Any, option: str) -> Any:
+    def shifted(cluster: Any, action: Any, option: str) -> Any:
         if isinstance(action, RestartOsd):
             action = RestartOsd(action.osd_id ^ 1)
-        return carry(self, action, option)
+        return carry(cluster, action, option)
 
-    patch.attribute(driver.Driver, '_execute', shifted)
+    patch.everywhere(carry, shifted)
 
 
 def _other_value_written(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = execution.execute
 
-    def other(self: Any, action: Any, option: str) -> Any:
+    def other(cluster: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry):
             action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
-        return carry(self, action, option)
+        return carry(cluster, action, option)
 
-    patch.attribute(driver.Driver, '_execute', other)
+    patch.everywhere(carry, other)
 
 
 def _masked_entry_for_all(patch: Patch) -> None:
@@ -505,14 +506,14 @@ def _masked_entry_for_all(patch: Patch) -> None:
 
 
 def _masked_entry_for_one(patch: Patch) -> None:
-    carry = driver.Driver._execute
+    carry = execution.execute
 
-    def masked(self: Any, action: Any, option: str) -> Any:
+    def masked(cluster: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'{action.who}/class:ssd', action.value)
-        return carry(self, action, option)
+        return carry(cluster, action, option)
 
-    patch.attribute(driver.Driver, '_execute', masked)
+    patch.everywhere(carry, masked)
 
 
 def _collapse_on_an_undecided_osd(patch: Patch) -> None:
@@ -585,7 +586,7 @@ def _any_new_process_is_another_osd(patch: Patch) -> None:
 
 
 def _left_with_its_entry(patch: Patch) -> None:
-    patch.everywhere(identity.leaving, identity.left_behind)
+    patch.everywhere(identity.start_leaving, identity.left_behind)
 
 
 def _entry_of_before_not_put_back(patch: Patch) -> None:
