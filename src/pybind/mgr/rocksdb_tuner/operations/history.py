@@ -1,4 +1,4 @@
-"""What is kept of every change for good."""
+"""The permanent record of each change."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from .phases import Outcome
 
 @dataclass(frozen=True)
 class HistoryRecord:
-    """One change: by whom, from what to what, and what came of it.
+    """One change: actor, old and new options, and outcome.
 
-    There is one record per rollout; it is written when the rollout starts and again when it ends
-    or is rolled back.
+    One record per rollout, written when it starts, and again when it ends or is rolled back.
     """
 
     rollout_id: str
-    #: Seconds since the epoch at which it was started.
+    #: Start time, in seconds since the epoch.
     time_s: float
     recommendation_id: str
     who: str
-    #: What the first OSD ran before, and what it was to run: string and annex together.
+    #: Running and target options of the first OSD, option string and annex combined.
     options_from: str
     options_to: str
     actor: str
     outcome: Outcome
-    #: What happened, where it did not go as planned.
+    #: Why it did not go as planned.
     reason: Optional[str]
     prediction: Optional[str]
-    #: In words; None: nothing was measured.
+    #: As text; None: nothing was measured.
     measured: Optional[str]
-    #: The same two in numbers; None also in what an older version of the module stored.
+    #: Both as numbers; None also in records of older module versions.
     predicted: Optional[Predicted] = None
     judgement: Optional[Judgement] = None
-    #: Which of the two options was changed.
+    #: The changed option.
     option: str = OPTION

@@ -9,7 +9,7 @@ from ..advise.conditions.registry import conditions
 from ..advise.records import Finding, Severity
 from ..operations.phases import Phase
 from ..operations.rollout.alarm import why_failed
-from ..operations.rollout.identity import who_was_left
+from ..operations.rollout.identity import describe_left_behind
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Snapshot
 from ..steps import StepFailure
@@ -100,7 +100,7 @@ def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
         return {ROLLOUT_FAILED: _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])}
     if snapshot.rollout_waits is None:
         return {}
-    left = who_was_left(rollout)
+    left = describe_left_behind(rollout)
     detail = [snapshot.rollout_waits] + ([] if left is None else [f'not restored: {left}'])
     return {ROLLOUT_WAITING: _check(f'{name} requires operator action', detail)}
 

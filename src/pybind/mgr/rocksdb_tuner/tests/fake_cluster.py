@@ -97,7 +97,7 @@ class FakeOsd:
     #: How often a process came up.
     boots: int = 0
     stop_at_s: Optional[float] = None
-    #: When the orchestrator restarts it, as it was asked to.
+    #: When the orchestrator restarts it as requested.
     asked_at_s: Optional[float] = None
     #: It does so now.
     being_restarted: bool = False

@@ -28,7 +28,7 @@ class AutoApply:
     ) -> None:
         self._operations, self._orchestrator = operations, orchestrator
         self._monotonic = monotonic
-        self._standing = automatic.Standing()
+        self._standing = automatic.StandingTimes()
         #: Why recommendations are skipped; empty in other modes.
         self.refusals: tuple[automatic.Refusal, ...] = ()
 

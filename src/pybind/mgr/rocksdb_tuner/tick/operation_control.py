@@ -64,14 +64,14 @@ class OperationControl:
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
             on_change=self._announcer.changed,
-            switched_on=current.changes_enabled,
+            changes_allowed=current.changes_enabled,
             guard=steps,
         )
         self.campaign = CampaignDriver(
             cluster,
             store,
             on_end=lambda state: self.driver.add_record(campaign_record(state)),
-            switched_on=current.changes_enabled,
+            changes_allowed=current.changes_enabled,
             guard=steps,
         )
         #: Commands go to the first that is under way, or else to the first.
@@ -133,10 +133,10 @@ class OperationControl:
         self.driver.observed(newest, now_s, slow_events)
 
     def drive_rollout(
-        self, settings: Settings, now_s: float, allowed: Allowed, unheard: Optional[str]
+        self, settings: Settings, now_s: float, allowed: Allowed, reports_unknown: Optional[str]
     ) -> bool:
         """Continue the rollout; True if it ended in this tick."""
-        self.driver.wait_at_most(
+        self.driver.set_limits(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
         under_way = self.rollout_under_way
@@ -145,8 +145,8 @@ class OperationControl:
             may_act=allowed.may_act,
             outside_window=allowed.outside_window,
             restarts_per_day=settings.restarts_per_day,
-            deaf=allowed.deaf,
-            unheard=unheard,
+            no_reports_reason=allowed.no_reports_reason,
+            reports_unknown=reports_unknown,
             monotonic_s=self._monotonic(),
         )
         return under_way and not self.rollout_under_way

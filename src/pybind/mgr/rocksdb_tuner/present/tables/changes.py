@@ -12,7 +12,7 @@ from ...operations.compaction.records import CampaignState
 from ...operations.history import HistoryRecord
 from ...operations.phases import Phase
 from ...operations.rollout.batches import Batch, batches, watched_batch
-from ...operations.rollout.identity import who_was_left
+from ...operations.rollout.identity import describe_left_behind
 from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import compared, track_record
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
@@ -121,7 +121,7 @@ def _rollout(state: RolloutState) -> str:
         pairs.append(('Paused', state.paused_reason))
     if state.failure is not None:
         pairs.append(('Failure', state.failure))
-    left = who_was_left(state)
+    left = describe_left_behind(state)
     if left is not None and not state.ended:
         pairs.append(('Not restored', left))
     if state.last_error is not None and not state.ended:

@@ -6,7 +6,7 @@ from typing import Optional
 
 from ...operations.compaction.records import CampaignState
 from ...operations.compaction.rules import SLOW_WRITES
-from ...operations.gates import NOT_ALLOWED, way_out
+from ...operations.gates import NOT_ALLOWED, remedy_for
 from ...operations.phases import Phase
 from ...operations.rollout.alarm import why_failed
 from ...operations.rollout.batches import watched_batch
@@ -106,6 +106,6 @@ def _waiting(reason: str) -> str:
         return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
     if reason.startswith(SLOW_WRITES):
         return f'{_RESUME} accepts the current latency, {_ABORT} ends it'
-    opened_by = way_out(reason)
+    opened_by = remedy_for(reason)
     hint = 'it continues by itself after that' if opened_by is None else opened_by
     return f'{hint}; {_ABORT} ends it'

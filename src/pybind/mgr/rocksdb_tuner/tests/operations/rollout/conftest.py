@@ -153,7 +153,7 @@ class Run:
         self.may_act = True
         self.outside_window: Optional[str] = None
         self.restarts_per_day = 0
-        self.deaf: Optional[str] = None
+        self.no_reports_reason: Optional[str] = None
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
         self.clients = Clients(self.cluster)
@@ -195,7 +195,7 @@ class Run:
             self.may_act,
             self.outside_window,
             self.restarts_per_day,
-            self.deaf,
+            self.no_reports_reason,
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)
