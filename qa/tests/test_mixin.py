@@ -53,12 +53,28 @@ def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
         assert set(re.findall(r'(\w+)(?:=~|!~|!=|=)"', matchers)) <= known[metric] | added
 
 
-def test_each_alert_links_to_a_section_of_the_manual() -> None:
-    """A heading that is renamed there would break the link silently."""
-    manual = (mixin.FOLDER.parents[2] / 'doc/mgr/rocksdb_tuner.rst').read_text(encoding='utf-8')
-    headings = re.findall(r'^(.+)\n(?:=+|-+)$', manual, re.MULTILINE)
-    anchors = {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings}
-    linked = re.findall(r'#([\w-]+)', mixin.results()[ALERTS])
+def headings() -> set[str]:
+    """Of the manual."""
+    pages = (mixin.FOLDER.parents[2] / 'doc/mgr').rglob('*.rst')
+    text = '\n'.join(page.read_text(encoding='utf-8') for page in pages)
+    return set(re.findall(r'^(.+)\n(?:=+|-+)$', text, re.MULTILINE))
+
+
+def test_each_alert_names_a_section_of_the_manual() -> None:
+    """A heading that is renamed there would break this silently."""
+    named = re.findall(
+        r'Manual of the RocksDB Tuner, section \\?"([^"\\]+)', mixin.results()[ALERTS]
+    )
+    assert len(named) == mixin.results()[ALERTS].count('alert: ')
+    assert set(named) <= headings()
+
+
+def test_alerts_link_to_a_manual_that_an_operator_serves() -> None:
+    """And to nothing on the network otherwise."""
+    assert 'http' not in mixin.results()[ALERTS]
+    served = mixin.alerts('https://manual.example.com/rocksdb_tuner')
+    anchors = {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings()}
+    linked = re.findall(r'https://manual\.example\.com/rocksdb_tuner#([\w-]+)', served)
     assert linked
     assert set(linked) <= anchors
 

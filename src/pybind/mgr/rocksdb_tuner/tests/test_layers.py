@@ -35,7 +35,7 @@ LAYERS = (
     'tick',
     'tuner offline',
     'commands',
-    'module',
+    'module python_too_old',
 )
 #: Independent of each other.
 KINDS_OF_OPERATION = ('rollout', 'compaction')
