@@ -80,6 +80,11 @@ def parse_managers(
     )
 
 
+def enabled_modules(mgr_map: Mapping[str, Any]) -> frozenset[str]:
+    """Modules that an operator enabled, from what `get('mgr_map')` returns."""
+    return frozenset(mgr_map.get('modules') or ())
+
+
 def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
     """What runs, from the output of `versions`, whose last part sums up the others."""
     return tuple(

@@ -26,7 +26,7 @@ LAYERS = (
     'operations',
     'operations.rollout operations.compaction operations.experiment',
     'snapshot',
-    'evaluate settings',
+    'evaluate settings doctor',
     'present',
     'metrics collection',
     'requests sampler',
