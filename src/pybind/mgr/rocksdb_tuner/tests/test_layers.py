@@ -28,7 +28,7 @@ LAYERS = (
     # It changes OSDs by rollouts.
     'operations.experiment',
     'snapshot',
-    'evaluate settings',
+    'evaluate settings doctor',
     'present',
     'metrics collection',
     'requests sampler',

@@ -11,7 +11,7 @@ from typing import Mapping, Optional
 
 from ..collection.collect import collect
 from ..collection.records import Collection, ModuleState
-from ..mgr.records import ClusterMap
+from ..mgr.records import ClusterMap, ManagerHost
 from ..observe.growth import GrowthPoints
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
@@ -30,7 +30,10 @@ class SnapshotInputs:
     kept: Kept
     options: KnownOptions
     health_codes: frozenset[str]
-    orchestrated: bool
+    #: Why no orchestrator can restart OSDs; None: one can.
+    orchestrator_reason: Optional[str]
+    #: The active mgr; None: unknown so far.
+    host: Optional[ManagerHost]
     #: Time of the last sample.
     observed_s: Optional[float]
     interval_s: float
@@ -73,7 +76,7 @@ class Published:
                 managers=snapshot.managers,
                 interval_s=inputs.interval_s,
                 tick_ms=snapshot.sampling.tick_ms,
-                orchestrated=inputs.orchestrated,
+                orchestrated=inputs.orchestrator_reason is None,
                 rollout_under_way=rollout is not None and not rollout.ended,
                 limits=inputs.limits,
                 notices=(*snapshot.notices, *(f.sentence for f in snapshot.failing)),

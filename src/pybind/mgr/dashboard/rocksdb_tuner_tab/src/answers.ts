@@ -454,6 +454,20 @@ export interface Derived {
   choices: Choice[];
 }
 
+/** One check of the module and its surroundings. */
+export interface DoctorCheck {
+  /** Stable id of the check. */
+  id: string;
+  /** Whether it passed; null: unknown so far. */
+  ok: boolean | null;
+  /** What was found. */
+  summary: string;
+  /** What to do, with commands; null: nothing. */
+  remedy: string | null;
+  /** Whether the module works without it. */
+  optional: boolean;
+}
+
 /** A level with its dynamic target size. */
 export interface DynamicLevel {
   /** Number of the level, from 1. */
