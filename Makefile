@@ -25,16 +25,16 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install install-dashboard install-monitoring uninstall \
-  dist deb rpm packages-check clean
+  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install \
+  install-dashboard install-monitoring uninstall dist deb rpm packages-check clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration and short fault tests on real Pacific'
 	@echo '              clusters, and smoke tests on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | dashboard | smoke |'
-	@echo '     advice | oracle   one part of the tests'
+	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | experiment |'
+	@echo '     dashboard | smoke | advice | oracle   one part of the tests'
 	@echo 'make fuzz     hostile input for ROCKSDB_TUNER_FUZZ_SECONDS (600)'
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each release'
@@ -84,12 +84,12 @@ check: $(TOX)
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,campaign,restarts,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,campaign,restarts,experiment,experiment-reef,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
 
-lint mypy chaos integration faults-short dashboard smoke campaign restarts advice oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
 
 # Goes on where it was interrupted; what was run is kept under build/mutation

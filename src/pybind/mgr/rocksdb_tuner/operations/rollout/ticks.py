@@ -201,13 +201,17 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
             self._observer.ask(state, action.osd_id)
-        log.info('rollout: %s (%s)', action, state.request.option)
-        error = execute(self._cluster, action, state.request.option)
+        error = self._execute(action, state.request.option)
         if error is None:
             return True
         log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
         self._save(operator_actions.action_failed(state, action, error, now_s))
         return False
+
+    def _execute(self, action: Action, option: str) -> Optional[str]:
+        """The error of the cluster; None if it accepted the action."""
+        log.info('rollout: %s (%s)', action, option)
+        return execute(self._cluster, action, option)
 
     # -- keeping
 

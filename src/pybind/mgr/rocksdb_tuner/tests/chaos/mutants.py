@@ -25,7 +25,6 @@ from rocksdb_tuner.operations.rollout import (
     collapse,
     conflicts,
     driver,
-    execution,
     forward,
     history,
     identity,
@@ -428,12 +427,12 @@ def _other_string_not_watched(patch: Patch) -> None:
 
 
 def _always_the_main_option(patch: Patch) -> None:
-    carry = execution.execute
+    carry = driver.Driver._execute
 
-    def written(cluster: Any, action: Any, option: str) -> Any:
-        return carry(cluster, action, OPTION)
+    def written(self: Any, action: Any, option: str) -> Any:
+        return carry(self, action, OPTION)
 
-    patch.everywhere(carry, written)
+    patch.attribute(driver.Driver, '_execute', written)
 
 
 def _rollback_over_others(patch: Patch) -> None:
@@ -464,36 +463,36 @@ def _undo_removes(patch: Patch) -> None:
 
 
 def _wrong_osds_entry(patch: Patch) -> None:
-    carry = execution.execute
+    carry = driver.Driver._execute
 
-    def shifted(cluster: Any, action: Any, option: str) -> Any:
+    def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
-        return carry(cluster, action, option)
+        return carry(self, action, option)
 
-    patch.everywhere(carry, shifted)
+    patch.attribute(driver.Driver, '_execute', shifted)
 
 
 def _wrong_osd_restarted(patch: Patch) -> None:
-    carry = execution.execute
+    carry = driver.Driver._execute
 
-    def shifted(cluster: Any, action: Any, option: str) -> Any:
+    def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, RestartOsd):
             action = RestartOsd(action.osd_id ^ 1)
-        return carry(cluster, action, option)
+        return carry(self, action, option)
 
-    patch.everywhere(carry, shifted)
+    patch.attribute(driver.Driver, '_execute', shifted)
 
 
 def _other_value_written(patch: Patch) -> None:
-    carry = execution.execute
+    carry = driver.Driver._execute
 
-    def other(cluster: Any, action: Any, option: str) -> Any:
+    def other(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry):
             action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
-        return carry(cluster, action, option)
+        return carry(self, action, option)
 
-    patch.everywhere(carry, other)
+    patch.attribute(driver.Driver, '_execute', other)
 
 
 def _masked_entry_for_all(patch: Patch) -> None:
@@ -506,14 +505,14 @@ def _masked_entry_for_all(patch: Patch) -> None:
 
 
 def _masked_entry_for_one(patch: Patch) -> None:
-    carry = execution.execute
+    carry = driver.Driver._execute
 
-    def masked(cluster: Any, action: Any, option: str) -> Any:
+    def masked(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'{action.who}/class:ssd', action.value)
-        return carry(cluster, action, option)
+        return carry(self, action, option)
 
-    patch.everywhere(carry, masked)
+    patch.attribute(driver.Driver, '_execute', masked)
 
 
 def _collapse_on_an_undecided_osd(patch: Patch) -> None:
