@@ -12,11 +12,10 @@ from typing import Callable, Optional
 from .mgr.records import ManagerHost, ManagerInfo
 from .snapshot import Mode, Snapshot
 from .units import format_duration, format_ids, format_plural
+from .version import MINIMUM_PYTHON
 
 __all__ = ['Check', 'Environment', 'examine']
 
-#: Oldest Python that the module runs on.
-LEAST_PYTHON = (3, 9)
 #: Samples older than this many intervals are late.
 LATE_INTERVALS = 3
 #: Options that make compaction bytes and RocksDB's own times known; each costs CPU in the OSD.
@@ -235,8 +234,8 @@ def _python(environment: Environment) -> Check:
     if environment.host is None:
         return Check('python', None, 'the active manager is not known yet')
     version = '.'.join(map(str, environment.host.python))
-    least = '.'.join(map(str, LEAST_PYTHON))
-    if environment.host.python < LEAST_PYTHON:
+    least = '.'.join(map(str, MINIMUM_PYTHON))
+    if environment.host.python < MINIMUM_PYTHON:
         return Check(
             'python',
             False,

@@ -122,7 +122,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         state = self._state
         if state is None or state.acknowledged or alarm.why_failed(state) is None:
             return False
-        self._keep(replace(state, acknowledged=True, updated_s=now_s))
+        self._save_requested(replace(state, acknowledged=True, updated_s=now_s))
         return True
 
     def tick(self, now_s: float) -> None:
