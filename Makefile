@@ -15,7 +15,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install install-dashboard install-monitoring clean
+  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -37,6 +37,8 @@ help:
 	@echo 'make measurements  write doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make answers  write the JSON Schemas and the types of the tab anew from the answers of the module'
+	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
+	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
@@ -61,7 +63,7 @@ check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3 || exit; \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,doc || exit; \
 	/usr/bin/python3 qa/coverage_bars.py || exit; \
 	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e chaos,fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
@@ -122,6 +124,9 @@ answers: $(TOX)
 
 mixin: $(TOX)
 	$(TOX) run -e mixin
+
+doc: $(TOX)
+	$(if $(CEPH_SOURCE),CEPH_SOURCE='$(abspath $(CEPH_SOURCE))') $(TOX) run -e doc
 
 # Nothing of it is asked for at run time; the bundle is made anew when its source changes. Each in a
 # folder of its own: two at once in one checkout would remove each other's.

@@ -1,7 +1,7 @@
 """Builds the manual and the documents for developers: python3 qa/manual/build.py     (make doc)
 
-The pages are laid out below build/doc/source as in Ceph's tree, with the references beside them, and
-built as Ceph builds its own: any warning is an error, and every page is a directory.
+The pages are laid out below build/doc/source as in Ceph's tree, with the references beside them,
+and built as Ceph builds its own: any warning is an error, and every page is a directory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 if __name__ == '__main__':
-    sys.path[:0] = [
-        str(CHECKOUT / folder) for folder in ('qa', 'qa/doubles', 'src/pybind/mgr')
-    ]
+    sys.path[:0] = [str(CHECKOUT / folder) for folder in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
-from manual.pages import DOC, MANUAL, write_references  # noqa: E402 - after the path to it
+from harness.host import Host  # noqa: E402 - after the path to it
+from harness.packages import install  # noqa: E402
+from harness.progress import Progress  # noqa: E402
+from manual.pages import DOC, MANUAL, write_references  # noqa: E402
 
 OUT = CHECKOUT / 'build/doc'
 #: What Ceph's own index pages list.
@@ -44,6 +45,8 @@ def lay_out(source: Path) -> None:
 
 
 def main() -> int:
+    if shutil.which('dot') is None:
+        install(Host(), ['graphviz'], Progress())
     source, html = OUT / 'source', OUT / 'html'
     lay_out(source)
     shutil.rmtree(html, ignore_errors=True)

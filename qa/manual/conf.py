@@ -30,7 +30,8 @@ if CEPH:
     extensions.append('ceph_confval')
     ceph_confval_imports: list[str] = []
     ceph_confval_mgr_module_path = str(MGR)
-    ceph_confval_mgr_python_path = f'{CEPH}/src/pybind:{CEPH}/src/pybind/mgr'
+    _PYTHON = ('python-common', 'pybind', 'pybind/mgr')
+    ceph_confval_mgr_python_path = ':'.join(f'{CEPH}/src/{folder}' for folder in _PYTHON)
     html_theme = 'ceph'
     html_theme_path = [f'{CEPH}/doc/_themes']
     html_logo = f'{CEPH}/doc/logo.png'

@@ -101,4 +101,3 @@ def _health(policy: HealthPolicy) -> str:
 
 def _after(seconds: float) -> str:
     return f'after {format_span(seconds)}' if seconds else 'at once'
-

@@ -1,9 +1,9 @@
 """Descriptions of the module's options in the form of Ceph's `ceph_confval`, without Ceph's source.
 
-Ceph's documentation names an option (``.. confval:: mode`` after ``.. mgr_module:: rocksdb_tuner``),
-and an extension in Ceph's tree writes its type, default and bounds from the code. The pages of this
-manual are written for that extension. It is not published apart from Ceph's source of 250 MB, so
-here the same fields are put into a page before Sphinx reads it. `make doc CEPH_SOURCE=DIR` uses
+Ceph's documentation names an option (``.. confval:: mode``, after ``.. mgr_module:: balancer`` or
+another module), and an extension in Ceph's tree writes its type, default and bounds from the code.
+This manual is written for that extension. It is not published apart from Ceph's source of 250 MB,
+so here the same fields are put into a page before Sphinx reads it. `make doc CEPH_SOURCE=DIR` uses
 Ceph's extension itself.
 """
 
@@ -17,8 +17,8 @@ from rocksdb_tuner.settings import SETTINGS, Setting
 from .rst_text import escaped, wrapped
 
 MODULE = 'rocksdb_tuner'
-_MODULE = re.compile(rf'^\.\. mgr_module:: (?:{MODULE}|None)\n', re.M)
-_OPTION = re.compile(r'^\.\. confval:: (\w+)\n', re.M)
+_MODULE = re.compile(rf'^\.\. mgr_module:: (?:{MODULE}|None)\n', re.MULTILINE)
+_OPTION = re.compile(r'^\.\. confval:: (\w+)\n', re.MULTILINE)
 _KNOWN: Mapping[str, Setting[object]] = {setting.name: setting for setting in SETTINGS}
 
 

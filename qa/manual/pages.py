@@ -18,6 +18,8 @@ MANUAL = Path('mgr/rocksdb_tuner')
 #: What the manual may have without its references.
 WORDS_MAX = 9000
 
+_PICTURE = re.compile(r'^\.\. graphviz::\n(?:\n| +.*\n)*', re.MULTILINE)
+
 REFERENCES: Mapping[str, Callable[[], str]] = {
     'commands.inc.rst': commands.reference,
     'findings.inc.rst': findings.reference,
@@ -29,14 +31,17 @@ def pages() -> Mapping[str, str]:
     """The text of each page by its name, in the order of the manual."""
     folder = DOC / MANUAL
     index = (folder / 'index.rst').read_text(encoding='utf-8')
-    listed = re.findall(r'^   (?:[^<\n]*<)?([\w-]+)>?$', index.partition('toctree::')[2], re.M)
+    toctree = index.partition('toctree::')[2]
+    listed = re.findall(r'^   (?:[^<\n]*<)?([\w-]+)>?$', toctree, re.MULTILINE)
     texts = {name: (folder / f'{name}.rst').read_text(encoding='utf-8') for name in listed}
     return {'index': index, **texts}
 
 
 def words(text: str) -> int:
-    """Words as `wc -w` counts them."""
-    return len(text.split())
+    """Words that are read: without the source of pictures, directives, labels and underlines."""
+    read = _PICTURE.sub('', text)
+    read = re.sub(r'^ *(?:\.\. .*|:[\w-]+:.*|=+|-+|::)$', '', read, flags=re.MULTILINE)
+    return sum(any(mark.isalnum() for mark in word) for word in read.split())
 
 
 def write_references(folder: Path) -> None:

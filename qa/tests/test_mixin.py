@@ -12,6 +12,8 @@ from typing import Any
 import mixin
 import pytest
 
+from manual.pages import REFERENCES, pages
+from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import GroupFacts
 from rocksdb_tuner.metrics.series import PREFIX, metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
@@ -54,13 +56,26 @@ def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
 
 
 def test_each_alert_links_to_a_section_of_the_manual() -> None:
-    """A heading that is renamed there would break the link silently."""
-    manual = (mixin.FOLDER.parents[2] / 'doc/mgr/rocksdb_tuner.rst').read_text(encoding='utf-8')
-    headings = re.findall(r'^(.+)\n(?:=+|-+)$', manual, re.MULTILINE)
-    anchors = {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings}
-    linked = re.findall(r'#([\w-]+)', mixin.results()[ALERTS])
+    """A page or heading that is renamed there would break the link silently."""
+    alerts = mixin.results()[ALERTS]
+    linked = set(re.findall(r'/rocksdb_tuner/([\w-]+)/#([^"]+)"', alerts))
     assert linked
-    assert set(linked) <= anchors
+    assert alerts.count('documentation:') == len(re.findall(r'mgr/rocksdb_tuner/[\w-]+/#', alerts))
+    for page, anchor in linked:
+        if anchor == '{{ $labels.finding }}':
+            assert set(conditions()) <= anchors(page)
+        else:
+            assert anchor in anchors(page)
+
+
+def anchors(page: str) -> set[str]:
+    """Of the headings of a page of the manual, as Sphinx writes them."""
+    text = pages()[page]
+    for name, reference in REFERENCES.items():
+        if f'.. include:: {name}\n' in text:
+            text += reference()
+    headings = re.findall(r'^(.+)\n(?:=+|-+)$', text, re.MULTILINE)
+    return {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings}
 
 
 @pytest.fixture(scope='module')
