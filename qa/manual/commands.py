@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mgr_module import CLICommand
-
 from rocksdb_tuner.commands import COMMANDS, Command
 from rocksdb_tuner.commands.command import INPUT, PREFIX, choices_of
+from rocksdb_tuner.mgr.releases import CLICommand
 
 from .rst_text import escaped, heading, wrapped
 

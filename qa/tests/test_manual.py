@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from mgr_module import CLICommand
 
 from manual.commands import reference
 from manual.module_options import UnknownOptionError, expanded
@@ -13,6 +12,7 @@ from manual.pages import DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
 from manual.sessions import TOOL, Session, missing, sessions, unlike
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.command import INPUT
+from rocksdb_tuner.mgr.releases import CLICommand
 
 #: With which a page says what an operator wants to do there.
 PURPOSE = ('Use ', 'Follow ')
