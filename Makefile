@@ -5,9 +5,19 @@ SHELL := /bin/bash
 VENV ?= build/venv
 TOX := $(VENV)/bin/tox
 DESTDIR ?=
+# A relative one begins here: recipes change their folder
+DEST := $(if $(DESTDIR),$(if $(filter /%,$(DESTDIR)),$(DESTDIR),$(CURDIR)/$(DESTDIR)))
 MGR_DIR ?= /usr/share/ceph/mgr
+VERSION := $(shell sed -n "s/^VERSION = '\(.*\)'$$/\1/p" src/pybind/mgr/rocksdb_tuner/version.py)
+MODULE := src/pybind/mgr/rocksdb_tuner
 TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
+# In a release tarball, where neither npm nor its registry is needed
+TAB_RELEASED := $(TAB)/released/$(notdir $(TAB_BUNDLE))
+TAB_TO_INSTALL := $(or $(wildcard $(TAB_RELEASED)),$(TAB_BUNDLE))
+PACKAGES_DIR := build/packages
+DIST := ceph-rocksdb-tuner-$(VERSION)
+DIST_TARBALL := $(PACKAGES_DIR)/$(DIST).tar.gz
 # What the browser tests look at the tab with
 AXE := build/axe.min.js
 # As the browser gets it, compressed: every page of the dashboard has it
@@ -15,7 +25,8 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install install-dashboard install-monitoring clean
+  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install install-dashboard install-monitoring uninstall \
+  dist deb rpm packages-check clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -43,6 +54,10 @@ help:
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
 	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
+	@echo 'make uninstall DESTDIR=...   remove all that the three have installed'
+	@echo 'make dist     a release tarball with the built tab, in build/packages'
+	@echo 'make deb | rpm   packages of it'
+	@echo 'make packages-check   install, upgrade, downgrade and remove them on real clusters (root)'
 
 demo:
 	qa/demo $(if $(KEEP),--keep)
@@ -109,11 +124,14 @@ bench-choice:
 measurements:
 	/usr/bin/python3 qa/measurements.py
 
+# In place of all that an older version has left there, at once: a manager may be starting
 install:
-	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'
-	cd src/pybind/mgr/rocksdb_tuner && \
-	  find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
-	    -exec install -D -m 644 {} '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner/{}' \;
+	install -d '$(DEST)$(MGR_DIR)'
+	cd '$(DEST)$(MGR_DIR)' && rm -rf .rocksdb_tuner.new .rocksdb_tuner.old
+	cd $(MODULE) && find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
+	  -exec install -D -m 644 {} '$(DEST)$(MGR_DIR)/.rocksdb_tuner.new/{}' \;
+	cd '$(DEST)$(MGR_DIR)' && if test -e rocksdb_tuner; then mv rocksdb_tuner .rocksdb_tuner.old; fi && \
+	  mv .rocksdb_tuner.new rocksdb_tuner && rm -rf .rocksdb_tuner.old
 
 # ROCKSDB_TUNER_FUZZ_SECONDS=7200 for hours
 fuzz: $(TOX)
@@ -141,15 +159,46 @@ $(TAB_BUNDLE) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard
 	mv $$scratch/node_modules/axe-core/$(notdir $(AXE)) $(AXE) && touch $(AXE) && \
 	mv $$scratch/$(notdir $(TAB_BUNDLE)) $(TAB_BUNDLE)
 
+CONTROLLERS := $(DEST)$(MGR_DIR)/dashboard/controllers
+define REMOVE_CONTROLLERS
+rm -f '$(CONTROLLERS)'/rocksdb_tuner.py '$(CONTROLLERS)'/_rocksdb_tuner*.py '$(CONTROLLERS)'/_rocksdb_tuner*.js
+rm -f '$(CONTROLLERS)'/__pycache__/rocksdb_tuner.*.pyc '$(CONTROLLERS)'/__pycache__/_rocksdb_tuner*.pyc
+endef
+
 # Real files: the dashboard does not load a controller that is a link
-install-dashboard: $(TAB_BUNDLE)
-	install -D -m 644 -t '$(DESTDIR)$(MGR_DIR)/dashboard/controllers' \
-	  src/pybind/mgr/dashboard/controllers/*.py $(TAB_BUNDLE)
+install-dashboard: $(TAB_TO_INSTALL)
+	$(REMOVE_CONTROLLERS)
+	install -D -m 644 -t '$(CONTROLLERS)' src/pybind/mgr/dashboard/controllers/*.py $(TAB_TO_INSTALL)
 
 # Where Ceph's own packages put theirs
 install-monitoring:
-	install -D -m 644 -t '$(DESTDIR)/etc/grafana/dashboards/ceph-dashboard' $(MIXIN)/dashboards_out/*.json
-	install -D -m 644 $(MIXIN)/prometheus_alerts.yml '$(DESTDIR)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
+	install -D -m 644 -t '$(DEST)/etc/grafana/dashboards/ceph-dashboard' $(MIXIN)/dashboards_out/*.json
+	install -D -m 644 $(MIXIN)/prometheus_alerts.yml '$(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
+
+uninstall:
+	rm -rf '$(DEST)$(MGR_DIR)/rocksdb_tuner'
+	$(REMOVE_CONTROLLERS)
+	cd $(MIXIN)/dashboards_out && for file in *.json; do \
+	  rm -f '$(DEST)/etc/grafana/dashboards/ceph-dashboard'/"$$file"; done
+	rm -f '$(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
+
+# The same bytes for the same files: order, owners, modes and dates are fixed. The date is that of
+# the last commit.
+dist: $(TAB_BUNDLE)
+	mkdir -p $(PACKAGES_DIR)
+	set -o pipefail; scratch=$$(mktemp -d $(PACKAGES_DIR)/dist.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
+	top="$$scratch/$(DIST)" && mkdir "$$top" && \
+	git ls-files -z | tar -c --null --no-recursion -T - | tar -x -C "$$top" && \
+	install -D -m 644 $(TAB_BUNDLE) "$$top/$(TAB_RELEASED)" && \
+	tar -c --format=gnu --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w \
+	  --mtime=@$$(git log -1 --format=%ct) -C "$$scratch" $(DIST) | gzip -9n > "$$scratch/tarball" && \
+	mv "$$scratch/tarball" $(DIST_TARBALL)
+
+deb rpm: dist
+	packaging/build-package $@ $(DIST_TARBALL)
+
+packages-check: $(TOX)
+	$(TOX) run -e packages
 
 clean:
 	rm -rf build .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -39,6 +39,16 @@ def results() -> Mapping[str, str]:
     }
 
 
+def alerts(documentation: str) -> str:
+    """The alert rules of those who serve the manual at a URL."""
+    program = f"""
+    local served = {{ _config+:: {{ documentation: '{documentation}' }} }};
+    std.manifestYamlDoc(((import 'mixin.libsonnet') + served).prometheusAlerts, quote_keys=false)
+    """
+    made = json.loads(_jsonnet.evaluate_snippet(str(FOLDER / 'results.jsonnet'), program))
+    return str(made)
+
+
 if __name__ == '__main__':
     for name, text in results().items():
         (FOLDER / name).write_text(text)

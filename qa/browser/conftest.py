@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 
@@ -19,11 +17,11 @@ from cluster_reports import (
     pytest_sessionfinish,
 )
 from dashboard_client import User, make_users
-from harness import Cluster, ClusterSpec, Progress
+from harness import Cluster, ClusterSpec, Progress, tab
 from harness.host import Host
 from harness.layout import DEFAULT_MEMORY
 from harness.packages import install
-from module_client import CHECKOUT, ModuleClient
+from module_client import ModuleClient
 from tests.conftest import pytest_addoption, release
 from visitor import TIMEOUT_MS, Visitor
 
@@ -49,8 +47,8 @@ expect.set_options(timeout=TIMEOUT_MS)
 def bundle() -> None:
     """The tab, built from its source, and a browser to look at it with."""
     progress = Progress()
-    install(Host(), ['chromium'] + ['npm'] * (shutil.which('npm') is None), progress)
-    subprocess.run(['make', 'tab'], cwd=CHECKOUT, check=True, stdout=subprocess.DEVNULL)
+    install(Host(), ['chromium'], progress)
+    tab.build(progress)
 
 
 @pytest.fixture(scope='session')

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import conf, packages, preload, slow_sync
+from . import conf, packages, preload, slow_sync, tab
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
 from .host import Host, in_parallel
@@ -180,17 +180,19 @@ def shipped_modules(folder: Path, *, few: bool) -> list[Path]:
 def _lay_out_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> None:
     """The shipped dashboard with our controllers in it: links, but for the folder of controllers.
 
-    The dashboard does not load a controller that is a link. The tab is in it where `make tab` was
-    called before.
+    The dashboard does not load a controller that is a link. The tab is in it where it was built
+    (tab.py).
     """
     (folder / CONTROLLERS).mkdir(parents=True)
     for source in shipped.iterdir():
         if source.name != CONTROLLERS:
             (folder / source.name).symlink_to(shipped_inside / source.name)
     ours = QA.parent / 'src/pybind/mgr' / DASHBOARD / CONTROLLERS
-    built = QA.parent / 'build' / DASHBOARD
-    for source in (*(shipped / CONTROLLERS).glob('*.py'), *ours.glob('*.py'), *built.glob('*.js')):
+    built = tab.bundle()
+    for source in (*(shipped / CONTROLLERS).glob('*.py'), *ours.glob('*.py')):
         shutil.copy(source, folder / CONTROLLERS)
+    if built is not None:
+        shutil.copy(built, folder / CONTROLLERS)
 
 
 def make_keys(boot: Boot) -> Path:

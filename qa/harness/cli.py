@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from . import chroot_build, ending
+from . import chroot_build, ending, tab
 from .cluster import Cluster
 from .errors import CancelledError, HarnessError, UsageError
 from .host import end_commands
@@ -195,6 +195,8 @@ def _up(arguments: argparse.Namespace) -> int:
         orchestrator=not arguments.no_orchestrator,
         few_mgr_modules=arguments.few_mgr_modules,
     )
+    if spec.dashboard and spec.module:
+        tab.build_if_possible(Progress())
     cluster = arguments.cluster = Cluster.up(spec, arguments.dir)
     cluster.progress.say(f'the cluster in {cluster.dir} is up')
     return 0

@@ -14,6 +14,9 @@
     rolloutStuckSeconds: 2 * 3600,
     // Before that, the finding `db-device-filling` is a warning.
     dbFullCriticalSeconds: 2 * 86400,
-    documentation: 'https://docs.ceph.com/en/latest/mgr/rocksdb_tuner',
+
+    // URL of the manual, if you serve it: alerts then link to the section. Without it they name the
+    // section; packages install the manual in /usr/share/doc/ceph-mgr-rocksdb-tuner.
+    documentation: '',
   },
 }

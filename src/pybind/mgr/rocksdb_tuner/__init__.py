@@ -1,14 +1,11 @@
 """Watch, explain and safely change how BlueStore OSDs use RocksDB."""
 
+# Python 3.6 reads this file, `version` and `python_too_old`.
+
 import os
 import sys
 
-if sys.version_info < (3, 9):  # noqa: UP036 - Pacific's containers ship 3.6: say it in words
-    raise ImportError(
-        'rocksdb_tuner needs Python 3.9 or newer, this Python is {}.{}'.format(
-            *sys.version_info[:2]
-        )
-    )
+from .version import MINIMUM_PYTHON
 
 if 'UNITTEST' in os.environ:
     # In a Ceph source tree this stubs ceph_module, as for every other module.
@@ -24,7 +21,12 @@ except ModuleNotFoundError as error:
     __all__ = []
 else:
     del mgr_module
-    from .metrics.standby import StandbyModule
-    from .module import Module
+    if sys.version_info >= MINIMUM_PYTHON:
+        from .metrics.standby import StandbyModule
+        from .module import Module
 
-    __all__ = ['Module', 'StandbyModule']
+        __all__ = ['Module', 'StandbyModule']
+    else:
+        from .python_too_old import Module
+
+        __all__ = ['Module']

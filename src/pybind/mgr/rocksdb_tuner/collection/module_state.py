@@ -18,6 +18,7 @@ from ..present.answers.report import (
     KeptWorkload,
 )
 from ..store.codec import decode
+from ..version import VERSION
 from ..workload.classifier import Memories
 from ..workload.hysteresis import Memory
 from ..workload.records import Evidence, Workload
@@ -37,6 +38,7 @@ def kept_state_of(state: ModuleState) -> KeptState:
         pool_rates={i: like(KeptPoolRates, rates) for i, rates in state.pool_rates.items()},
         growth={i: like(KeptGrowth, points) for i, points in state.growth.items()},
         starts={i: like(KeptStart, start) for i, start in state.starts.items()},
+        module_version=VERSION,
     )
 
 

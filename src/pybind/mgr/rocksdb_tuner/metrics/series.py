@@ -23,6 +23,7 @@ from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
 from ..present.summaries import options_in_use, osds_finished
 from ..snapshot import Mode, Snapshot
+from ..version import VERSION
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, Sample
 
@@ -194,6 +195,7 @@ def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
 
 def _module(snapshot: Snapshot, omitted_osds: int) -> Iterable[Metric]:
     sampling = snapshot.sampling
+    yield _metric('build_info', 'Version of the module.', [_labeled(1, version=VERSION)])
     yield _states('mode', '1 for the current mode.', [m.value for m in Mode], snapshot.mode.value)
     yield _one('snapshot_timestamp_seconds', 'Time of the last update.', snapshot.taken_s)
     yield _one(

@@ -73,7 +73,11 @@ def parse_managers(
             name=name,
             host=metadata(name).get('hostname'),
             active=active,
-            has_module=any(module['name'] == module_name for module in modules or []),
+            # Listed, but unable to run: for example with an older Python.
+            has_module=any(
+                module['name'] == module_name and module.get('can_run', True)
+                for module in modules or []
+            ),
         )
         for name, active, modules in found
         if name

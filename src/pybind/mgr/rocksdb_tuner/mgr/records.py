@@ -206,7 +206,7 @@ class ManagerInfo:
     #: None if not reported.
     host: Optional[str]
     active: bool
-    #: Whether this module is installed there.
+    #: Whether this module was installed at its start, and can run there.
     has_module: bool
 
 

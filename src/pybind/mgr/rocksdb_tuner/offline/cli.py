@@ -13,6 +13,7 @@ from ..collection.read import UnreadableError, read
 from ..present import render
 from ..present.render import FORMATS, PresentError
 from ..snapshot import Snapshot
+from ..version import VERSION
 from .judge import Judgement, judge
 from .sources import sources
 
@@ -82,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument('--version', action='version', version=f'rocksdb_tuner {VERSION}')
     parser.add_argument('path', type=Path, help='a directory, or a document written by "report"')
     parser.add_argument(
         'command',

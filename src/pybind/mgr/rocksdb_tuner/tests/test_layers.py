@@ -33,7 +33,7 @@ LAYERS = (
     'tick',
     'tuner offline',
     'commands',
-    'module',
+    'module python_too_old',
 )
 KINDS_OF_OPERATION = ('rollout', 'compaction', 'experiment')
 #: Takes the time, the randomness and the cluster as arguments.

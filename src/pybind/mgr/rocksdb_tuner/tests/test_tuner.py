@@ -611,11 +611,12 @@ def test_under_a_manager_of_an_unknown_release_all_is_measured_and_nothing_chang
     assert (world.cluster.entries_of(), world.cluster.commands) == before
 
 
-def test_a_manager_without_the_modules_files_is_named_with_its_host(world: World) -> None:
+def test_a_manager_that_cannot_run_the_module_is_named_with_its_host(world: World) -> None:
     world.cluster.known_managers += (ManagerInfo('y', 'node7', active=False, has_module=False),)
     world.run(10)
     (text,) = world.tuner.snapshot.limitations
-    assert 'mgr.y on node7 lacks the files of this module' in text
+    assert 'mgr.y on node7 cannot run this module' in text
+    assert 'Python 3.9 or newer' in text
 
 
 def statistics_off(world: World) -> None:

@@ -17,6 +17,7 @@ from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode, Sampling, Snapshot
 from ..steps import Steps
+from ..version import MINIMUM_PYTHON
 from ..workload.records import Workload
 from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
@@ -170,9 +171,10 @@ class Evaluation:
         known = (self._unknown_manager, self._current.impossible)
         found = [text for text in known if text is not None]
         found += [
-            f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
-            'files of this module, so nothing is measured while it is active: install them there '
-            'and restart it.'
+            f'mgr.{manager.name} on {manager.host or "a host that it has not named"} cannot run '
+            'this module, so nothing is measured while it is active: install the files there and '
+            f'restart the manager. It requires Python {MINIMUM_PYTHON[0]}.{MINIMUM_PYTHON[1]} or '
+            'newer.'
             for manager in self._cluster_state.managers
             if not manager.has_module
         ]

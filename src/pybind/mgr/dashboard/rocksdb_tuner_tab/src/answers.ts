@@ -704,7 +704,7 @@ export interface KeptManager {
   /** Host name; null: not reported. */
   host: string | null;
   active: boolean;
-  /** Whether the files of this module were installed at its start. */
+  /** Whether this module was installed at its start and can run there. */
   has_module: boolean;
 }
 
@@ -767,6 +767,8 @@ export interface KeptState {
   growth: Record<string, KeptGrowth>;
   /** The last observed restart of each OSD. */
   starts: Record<string, KeptStart>;
+  /** Version of the module; null: older than 1.0.0. */
+  module_version: string | null;
 }
 
 /** A workload class with its evidence. */
@@ -868,7 +870,7 @@ export interface Manager {
   host: string | null;
   /** Whether it is active. */
   active: boolean;
-  /** Whether the files of this module were installed at its start. */
+  /** Whether this module was installed at its start and can run there. */
   has_module: boolean;
 }
 

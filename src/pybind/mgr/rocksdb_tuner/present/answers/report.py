@@ -65,7 +65,7 @@ class KeptManager:
     name: str
     host: Annotated[Optional[str], 'Host name; null: not reported.']
     active: bool
-    has_module: Annotated[bool, 'Whether the files of this module were installed at its start.']
+    has_module: Annotated[bool, 'Whether this module was installed at its start and can run there.']
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,9 @@ class KeptState:
         Mapping[OsdId, KeptStart],
         'The last observed restart of each OSD.',
     ] = field(default_factory=dict, metadata=ADDED_LATER)
+    module_version: Annotated[Optional[str], 'Version of the module; null: older than 1.0.0.'] = (
+        field(default=None, metadata=ADDED_LATER)
+    )
 
 
 @dataclass(frozen=True)

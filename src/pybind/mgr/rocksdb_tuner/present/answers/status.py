@@ -97,7 +97,7 @@ class Manager:
     name: Annotated[str, 'Name of the mgr, without "mgr.".']
     host: Annotated[Optional[str], 'Host name; null: not reported.']
     active: Annotated[bool, 'Whether it is active.']
-    has_module: Annotated[bool, 'Whether the files of this module were installed at its start.']
+    has_module: Annotated[bool, 'Whether this module was installed at its start and can run there.']
 
 
 @dataclass(frozen=True)

@@ -421,6 +421,8 @@ def test_managers_and_those_that_lack_the_module() -> None:
         'standbys': [
             {'name': 'y', 'available_modules': modules[:1]},
             {'name': 'z', 'available_modules': modules},
+            # As with an older Python: listed with the reason, and not run.
+            {'name': 'w', 'available_modules': [{'name': 'rocksdb_tuner', 'can_run': False}]},
         ],
     }
     hosts = {'x': {'hostname': 'node1'}, 'y': {'hostname': 'node2'}}
@@ -428,6 +430,7 @@ def test_managers_and_those_that_lack_the_module() -> None:
         ManagerInfo('x', 'node1', active=True, has_module=True),
         ManagerInfo('y', 'node2', active=False, has_module=False),
         ManagerInfo('z', None, active=False, has_module=True),
+        ManagerInfo('w', None, active=False, has_module=False),
     )
 
 

@@ -148,12 +148,14 @@ def test_every_part_of_the_module_is_reached_from_its_first_import(loaded: Loade
     """A file that nothing imports at the start could only be loaded later.
 
     `offline` is a program of its own, and so is what schemas and types of the tab are made with.
+    `python_too_old` takes the place of all of it.
     Nothing runs an experiment yet.
     """
     programs = {
         f'rocksdb_tuner.{name}'
         for name in (
             'collection.read',
+            'python_too_old',
             *(f'present.{name}' for name in ('answers.catalogue', 'json_schema', 'typescript')),
         )
     }

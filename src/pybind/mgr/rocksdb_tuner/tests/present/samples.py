@@ -459,7 +459,7 @@ def small_cluster() -> Snapshot:
             ManagerInfo('x', 'node1', active=True, has_module=True),
             ManagerInfo('y', None, active=False, has_module=False),
         ),
-        limitations=('mgr.y on node2 lacks the files of this module.',),
+        limitations=('mgr.y on node2 cannot run this module.',),
         notices=('The stored state "rollout" is not JSON; set aside as "broken/rollout".',),
     )
 

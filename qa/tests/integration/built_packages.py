@@ -1,0 +1,78 @@
+"""Packages of this checkout and of another version of it, as `make deb` and `make rpm` do."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.layout import CHECKOUT
+from rocksdb_tuner.version import VERSION
+
+#: What builds and examines packages, and the tab in them.
+TOOLS = ('dpkg-dev', 'debhelper', 'lintian', 'rpm', 'rpm2cpio', 'cpio')
+NAMES = ('ceph-mgr-rocksdb-tuner', 'ceph-mgr-dashboard-rocksdb-tuner')
+OLDER = '0.9.0'
+#: Only the older version has it.
+LEFTOVER = 'only_in_the_older_version.py'
+_BUNDLE = Path('src/pybind/mgr/dashboard/rocksdb_tuner_tab/released/_rocksdb_tuner_tab.js')
+_MODULE = Path('src/pybind/mgr/rocksdb_tuner')
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The packages of one version."""
+
+    version: str
+    folder: Path
+
+    def debs(self) -> list[Path]:
+        """The module's, and the dashboard's."""
+        return [self.folder / f'{name}_{self.version}_all.deb' for name in NAMES]
+
+    def rpms(self) -> list[Path]:
+        return [self.folder / f'{name}-{self.version}-1.noarch.rpm' for name in NAMES]
+
+
+def build(folder: Path) -> Packages:
+    """Packages of this checkout."""
+    subprocess.run(['make', '-s', 'deb', 'rpm'], cwd=CHECKOUT, check=True)
+    for path in (CHECKOUT / 'build/packages').iterdir():
+        shutil.copy(path, folder)
+    return Packages(VERSION, folder)
+
+
+def build_older(newer: Packages, folder: Path) -> Packages:
+    """Debian packages of a version that differs in its number and in one more file."""
+    tarball = next(newer.folder.glob('*.tar.gz'))
+    subprocess.run(['tar', '-xzf', str(tarball), '-C', str(folder)], check=True)
+    top = folder / f'ceph-rocksdb-tuner-{OLDER}'
+    (folder / tarball.name.removesuffix('.tar.gz')).rename(top)
+    version = top / _MODULE / 'version.py'
+    text = version.read_text()
+    version.write_text(text.replace(f"VERSION = '{VERSION}'", f"VERSION = '{OLDER}'"))
+    assert version.read_text() != text
+    (top / _MODULE / LEFTOVER).write_text('')
+    packed = folder / f'{top.name}.tar.gz'
+    subprocess.run(['tar', '-czf', str(packed), '-C', str(folder), top.name], check=True)
+    subprocess.run([str(CHECKOUT / 'packaging/build-package'), 'deb', str(packed)], check=True)
+    return Packages(OLDER, folder)
+
+
+def contents(package: Path, scratch: Path) -> dict[str, tuple[int, bytes]]:
+    """Mode and bytes of each file of a package, by its path, without what documents it."""
+    folder = scratch / package.name
+    folder.mkdir()
+    if package.suffix == '.deb':
+        subprocess.run(['dpkg-deb', '-x', str(package), str(folder)], check=True)
+    else:
+        archive = subprocess.run(['rpm2cpio', str(package)], check=True, capture_output=True).stdout
+        subprocess.run(['cpio', '-idm', '--quiet'], cwd=folder, input=archive, check=True)
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mode, path.read_bytes())
+        for path in folder.rglob('*')
+        if path.is_file()
+        and not path.is_relative_to(folder / 'usr/share/doc')
+        and not path.is_relative_to(folder / 'usr/share/licenses')
+    }

@@ -1,0 +1,252 @@
+"""The Debian and RPM packages: what is in them, and what they do to a real cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from built_packages import LEFTOVER, NAMES, OLDER, TOOLS, Packages, build, build_older, contents
+from harness import Cluster, ClusterSpec, Progress
+from harness.client import wait_until
+from harness.errors import CommandError
+from harness.host import PATH, Host
+from harness.packages import install
+from module_client import ModuleClient
+from rocksdb_tuner.version import MINIMUM_PYTHON, VERSION
+
+pytestmark = [pytest.mark.integration, pytest.mark.packaging]
+
+MODULE = 'rocksdb_tuner'
+#: A profile of the operator's own: stored data of the module.
+PROFILE = {
+    'name': 'mine',
+    'title': 'Mine',
+    'options': 'compression=kLZ4Compression,write_buffer_size=33554432',
+    'source': 'a test',
+}
+RESTART = 'try-restart ceph-mgr.target'
+#: For `lintian`, on packages that never were in Debian's archive.
+LINTIAN = ('lintian', '--fail-on', 'error,warning,info', '-EvIL', '+info')
+
+
+@pytest.fixture(scope='session')
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    install(Host(), TOOLS, Progress())
+    return build(tmp_path_factory.mktemp('packages'))
+
+
+@pytest.fixture(scope='session')
+def older(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    return build_older(packages, tmp_path_factory.mktemp('older'))
+
+
+def test_debian_packages_are_lintian_clean(packages: Packages) -> None:
+    done = subprocess.run(
+        [*LINTIAN, *map(str, packages.debs())],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert [line for line in done.stdout.splitlines() if re.match('[EWI]: ', line)] == []
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_rpm_and_debian_package_have_the_same_files(
+    packages: Packages, name: str, tmp_path: Path
+) -> None:
+    deb, rpm = (found[NAMES.index(name)] for found in (packages.debs(), packages.rpms()))
+    found = contents(deb, tmp_path)
+    assert found == contents(rpm, tmp_path)
+    assert found.keys() == {path for path in found if path.startswith('usr/share/ceph/mgr/')}
+    assert {mode for mode, _ in found.values()} == {0o100644}
+
+
+def test_rpms_restart_managers_when_installed_and_upgraded_as_those_of_ceph(
+    packages: Packages,
+) -> None:
+    for path in packages.rpms():
+        asked = ['rpm', '-qp', '--scripts', str(path)]
+        text = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+        assert text.count('if [ $1 -eq 1 ] ; then') == 2
+        assert text.count(f'systemctl {RESTART}') == 2
+        assert re.findall('^(post\\w*) scriptlet', text, re.MULTILINE) == [
+            'postinstall', 'postuninstall',
+        ]  # fmt: skip
+
+
+class Machine:
+    """A cluster without the module, and the packages on the machine or chroot that it runs on."""
+
+    def __init__(self, cluster: Cluster, scratch: Path) -> None:
+        self.cluster, self.host = cluster, cluster.host
+        self.folder = Path(cluster.release.mgr_modules)
+        self._asked = scratch / 'asked'
+        # Neither the machine nor a chroot has systemd: this notes what it would be asked.
+        asks = scratch / 'deb-systemd-invoke'
+        asks.write_text(f'#!/bin/sh\necho "$@" >> {self._asked}\n')
+        asks.chmod(0o755)
+        self._path = f'{scratch}:{PATH}'
+        # Where the packages put the module, as /usr/share/ceph/mgr is not what managers read here.
+        outside = cluster.host.outside(cluster.layout.mgr_modules)
+        (outside / MODULE).symlink_to(self.folder / MODULE)
+
+    def apt(self, *words: str) -> list[str]:
+        """Run apt-get; what systemd was asked for."""
+        self._asked.unlink(missing_ok=True)
+        given = {'DEBIAN_FRONTEND': 'noninteractive'}
+        options = ('Dpkg::Use-Pty=0', 'DPkg::Lock::Timeout=300', f'DPkg::Path={self._path}')
+        argv = ['apt-get', '-qy', *(w for o in options for w in ('-o', o)), *words]
+        self.host.run(argv, environment=given, timeout_s=300)
+        return self._asked.read_text().splitlines() if self._asked.exists() else []
+
+    def install(self, packages: Packages) -> None:
+        asked = self.apt('install', '--no-install-recommends', '--allow-downgrades', '--no-remove',
+                         *map(str, packages.debs()))  # fmt: skip
+        assert asked == [RESTART] * len(NAMES)
+        self.restart_managers()
+
+    def remove(self) -> None:
+        self.apt('purge', *NAMES)
+
+    def files(self) -> list[str]:
+        """Files of ours in the managers' folder."""
+        folder = self.host.outside(self.folder)
+        return [str(path) for path in folder.rglob('*rocksdb_tuner*')]
+
+    def restart_managers(self) -> None:
+        """As systemd restarts ceph-mgr.target: every manager of the host."""
+        names = [f'mgr.{mgr_id}' for mgr_id in self.cluster.record.spec.mgr_ids]
+        for name in names:
+            self.cluster.stop_daemon(name)
+        before = self.epoch()
+        for name in names:
+            self.cluster.start_daemon(name)
+        wait_until(
+            lambda: self.dump()['available'] and len(self.dump()['standbys']) == len(names) - 1
+            and self.epoch() > before,
+            120, 'all managers back',
+        )  # fmt: skip
+
+    def dump(self) -> Any:
+        return self.cluster.ceph_json('mgr', 'dump')
+
+    def epoch(self) -> int:
+        return int(self.dump()['epoch'])
+
+    def enable(self) -> None:
+        self.cluster.ceph('mgr', 'module', 'enable', MODULE)
+        self.wait_for_version(None)
+
+    def wait_for_version(self, version: str | None) -> None:
+        def answers() -> bool:
+            try:
+                found = ModuleClient(self.cluster).status()['version']
+            except CommandError:
+                return False
+            return version is None or found == version
+
+        wait_until(answers, 120, f'the module answers as version {version}')
+
+    def refusal(self) -> str:
+        """Why the module is not enabled."""
+        with pytest.raises(CommandError) as refused:
+            self.cluster.ceph('mgr', 'module', 'enable', MODULE)
+        return str(refused.value)
+
+    def page(self) -> str:
+        """The dashboard as a browser gets it."""
+        url = self.cluster.env()['DASHBOARD_URL']
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return str(answer.read().decode())
+
+
+@pytest.fixture
+def machine(release: str, tmp_path: Path) -> Iterator[Machine]:
+    spec = ClusterSpec(release=release, osds=1, mgrs=2, module=None, dashboard=True)
+    with Cluster.up(spec, tempfile.mkdtemp(prefix='tuner-packages-'), Progress()) as cluster:
+        found = Machine(cluster, tmp_path)
+        try:
+            yield found
+        finally:
+            found.remove()
+
+
+def kept(machine: Machine) -> tuple[str, Sequence[str]]:
+    """What an operator set, and what the module stored of it."""
+    module = ModuleClient(machine.cluster)
+    profiles = [p['name'] for p in module.json('profile', 'ls', schema='profile-ls') if p['own']]
+    return module.status()['mode'], profiles
+
+
+def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Packages) -> None:
+    """Install, upgrade, downgrade, remove, install again: stored data stays, files do not."""
+    cluster = machine.cluster
+    cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5', '--force')
+    # Not enabled before every manager was restarted.
+    asked = machine.apt('install', '--no-install-recommends', *map(str, older.debs()))
+    assert asked == [RESTART] * len(NAMES)
+    assert 'all mgr daemons do not support module' in machine.refusal()
+    active, before = machine.dump()['active_name'], machine.epoch()
+    cluster.ceph('mgr', 'fail')
+    wait_until(
+        lambda: machine.dump()['available'] and machine.dump()['active_name'] != active
+        and len(machine.dump()['standbys']) == 1 and machine.epoch() > before,
+        120, 'the standby active, and the other one a standby',
+    )  # fmt: skip
+    assert 'all mgr daemons do not support module' in machine.refusal()
+    machine.restart_managers()
+    machine.enable()
+    machine.wait_for_version(OLDER)
+    assert 'rocksdb_tuner_tab/script' in machine.page()
+    assert any(name.endswith(LEFTOVER) for name in _listed(machine))
+
+    profile = json.dumps({**PROFILE, 'releases': [cluster.release.name]})
+    cluster.ceph('rocksdb-tuner', 'profile', 'add', '-i', '-', stdin=profile)
+    cluster.ceph('rocksdb-tuner', 'mode', 'observe')
+    state = ('observe', ['mine'])
+    assert kept(machine) == state
+
+    machine.install(packages)
+    machine.wait_for_version(VERSION)
+    assert kept(machine) == state
+    assert not any(name.endswith(LEFTOVER) for name in _listed(machine))
+
+    machine.install(older)
+    machine.wait_for_version(OLDER)
+    assert kept(machine) == state
+
+    cluster.ceph('mgr', 'module', 'disable', MODULE)
+    machine.remove()
+    assert machine.files() == []
+    machine.restart_managers()
+    assert 'rocksdb_tuner_tab/script' not in machine.page()
+    modules = {module['name'] for module in machine.dump()['available_modules']}
+    assert MODULE not in modules
+
+    machine.install(packages)
+    machine.enable()
+    machine.wait_for_version(VERSION)
+    assert kept(machine) == state
+
+    # Last, for it spoils the installed files: what a manager with an older Python reports.
+    cluster.ceph('mgr', 'module', 'disable', MODULE)
+    version = machine.host.outside(machine.folder / MODULE / 'version.py')
+    version.write_text(version.read_text().replace(f'{MINIMUM_PYTHON}', '(3, 99)'))
+    machine.restart_managers()
+    (listed,) = [m for m in machine.dump()['available_modules'] if m['name'] == MODULE]
+    assert listed['can_run'] is False
+    assert 'requires Python 3.99 or newer' in listed['error_string']
+    assert 'requires Python 3.99 or newer' in machine.refusal()
+
+
+def _listed(machine: Machine) -> list[str]:
+    """The files of the module."""
+    folder = machine.host.outside(machine.folder / MODULE)
+    return [str(path) for path in folder.rglob('*')]

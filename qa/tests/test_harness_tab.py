@@ -1,0 +1,79 @@
+"""The tab that comes with `qa/cluster up --dashboard`."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from harness import Progress, tab
+from harness.errors import CancelledError, CommandError
+from harness.host import Completed, Host
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Where a release has the tab, and where a checkout builds it; neither is there."""
+    found = (tmp_path / 'released' / tab.NAME, tmp_path / 'build' / tab.NAME)
+    monkeypatch.setattr(tab, '_PLACES', found)
+    for path in found:
+        path.parent.mkdir()
+    return found
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that would run, on a machine with npm."""
+    commands: list[list[str]] = []
+
+    def run(_host: Host, argv: list[str], **_: object) -> Completed:
+        commands.append(argv)
+        return Completed(tuple(argv), 0, '', '')
+
+    monkeypatch.setattr(Host, 'run', run)
+    monkeypatch.setattr(tab.shutil, 'which', lambda _: '/usr/bin/npm')
+    return commands
+
+
+def test_a_released_tab_comes_before_a_built_one(places: tuple[Path, Path]) -> None:
+    released, built = places
+    assert tab.bundle() is None
+    built.write_text('')
+    assert tab.bundle() == built
+    released.write_text('')
+    assert tab.bundle() == released
+
+
+def test_a_checkout_builds_it_and_a_release_does_not(
+    places: tuple[Path, Path], asked: list[list[str]]
+) -> None:
+    tab.build(Progress(quiet=True))
+    assert [command[-1] for command in asked] == ['tab']
+    places[0].write_text('')
+    tab.build(Progress(quiet=True))
+    assert len(asked) == 1
+
+
+@pytest.mark.usefixtures('places', 'asked')
+def test_without_a_registry_the_dashboard_comes_up_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(_host: Host, argv: list[str], **_: object) -> Completed:
+        raise CommandError(argv, 2, '', 'no registry')
+
+    monkeypatch.setattr(Host, 'run', fails)
+    said = io.StringIO()
+    tab.build_if_possible(Progress(said))
+    assert 'without the tab' in said.getvalue()
+    assert 'no registry' in said.getvalue()
+
+
+@pytest.mark.usefixtures('places', 'asked')
+def test_a_signal_meanwhile_ends_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def canceled(_host: Host, argv: list[str], **_: object) -> Completed:
+        raise CancelledError('given up')
+
+    monkeypatch.setattr(Host, 'run', canceled)
+    with pytest.raises(CancelledError):
+        tab.build_if_possible(Progress(quiet=True))

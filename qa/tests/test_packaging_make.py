@@ -1,0 +1,193 @@
+"""What `make` installs, removes and packs, in a copy of the checkout with a stand-in for npm."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from harness.layout import CHECKOUT
+from rocksdb_tuner.version import VERSION
+
+MGR = Path('usr/share/ceph/mgr')
+TAB = Path('src/pybind/mgr/dashboard/rocksdb_tuner_tab')
+#: As `make install` is to find it, however it was made.
+BUNDLE = Path('build/dashboard/_rocksdb_tuner_tab.js')
+RELEASED = TAB / 'released' / BUNDLE.name
+NEEDED = (
+    *('Makefile', 'README.md', 'LICENSE', 'CHANGELOG.md', 'packaging', 'monitoring'),
+    *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard'),
+)
+#: What an older version may have left.
+LEFT = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A commit with what is installed, and a bundle that is newer than its source."""
+    folder = tmp_path / 'a checkout'
+    folder.mkdir()
+    for name in NEEDED:
+        source = CHECKOUT / name
+        if source.is_dir():
+            unwanted = shutil.ignore_patterns('node_modules', '__pycache__', 'tests', 'released')
+            shutil.copytree(source, folder / name, ignore=unwanted)
+        else:
+            shutil.copy(source, folder / name)
+    # The real tests of the module and of the tab, of which there are many, stay where they are.
+    for package in ('src/pybind/mgr/rocksdb_tuner/tests', str(TAB / 'tests')):
+        (folder / package).mkdir(exist_ok=True)
+        (folder / package / 'test_it.py').write_text('')
+    git = ['git', '-c', 'user.name=x', '-c', 'user.email=x@example.com']
+    (folder / '.gitignore').write_text('build/\n')
+    for words in (['init', '-q'], ['add', '-A'], ['commit', '-qm', 'all']):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    (folder / BUNDLE).parent.mkdir(parents=True)
+    (folder / BUNDLE).write_text('the bundle')
+    (folder / 'build/axe.min.js').write_text('axe')
+    npm = tmp_path / 'bin/npm'
+    npm.parent.mkdir()
+    npm.write_text('#!/bin/sh\necho npm was called >&2\nexit 3\n')
+    npm.chmod(0o755)
+    return folder
+
+
+def make(folder: Path, *words: str) -> str:
+    """Run make without npm; what it says."""
+    environment = {**os.environ, 'PATH': f'{folder.parent}/bin:{os.environ["PATH"]}'}
+    done = subprocess.run(
+        ['make', '-s', *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob('*') if not path.is_dir()}
+
+
+def test_a_relative_destination_begins_where_make_was_called(checkout: Path) -> None:
+    before = files(checkout)
+    make(checkout, 'install', 'install-dashboard', 'install-monitoring', 'DESTDIR=out/there')
+    installed = files(checkout / 'out/there')
+    assert {name for name in files(checkout) if not name.startswith('out/')} == before
+    assert f'{MGR}/rocksdb_tuner/module.py' in installed
+    assert f'{MGR}/rocksdb_tuner/knowledge/options.json' in installed
+    assert f'{MGR}/dashboard/controllers/{BUNDLE.name}' in installed
+    assert not [name for name in installed if '/tests/' in name]
+    make(checkout, 'install', 'install-dashboard', 'install-monitoring', f'DESTDIR={checkout}/abs')
+    assert files(checkout / 'abs') == installed
+
+
+def test_what_an_older_version_left_goes_and_nothing_else(checkout: Path) -> None:
+    target = checkout / 'out' / MGR
+    make(checkout, 'install', 'install-dashboard', 'DESTDIR=out')
+    installed = files(target)
+    for name in LEFT:
+        (target / 'rocksdb_tuner' / name).parent.mkdir(exist_ok=True)
+        (target / 'rocksdb_tuner' / name).write_text('')
+    controllers = target / 'dashboard/controllers'
+    (controllers / '_rocksdb_tuner_gone.py').write_text('')
+    (controllers / '__pycache__').mkdir()
+    (controllers / '__pycache__/_rocksdb_tuner_gone.cpython-311.pyc').write_text('')
+    (controllers / 'osd.py').write_text("Ceph's own")
+    (target / 'balancer').mkdir()
+    (target / 'balancer/module.py').write_text("Ceph's own")
+    make(checkout, 'install', 'install-dashboard', 'DESTDIR=out')
+    assert files(target) == {*installed, 'dashboard/controllers/osd.py', 'balancer/module.py'}
+
+
+def test_a_link_to_a_checkout_is_replaced_and_the_checkout_kept(checkout: Path) -> None:
+    elsewhere = checkout / 'elsewhere'
+    elsewhere.mkdir()
+    (elsewhere / 'module.py').write_text('mine')
+    (checkout / 'out' / MGR).mkdir(parents=True)
+    (checkout / 'out' / MGR / 'rocksdb_tuner').symlink_to(elsewhere)
+    make(checkout, 'install', 'DESTDIR=out')
+    assert (elsewhere / 'module.py').read_text() == 'mine'
+    assert not (checkout / 'out' / MGR / 'rocksdb_tuner').is_symlink()
+
+
+def test_uninstall_leaves_what_is_not_ours(checkout: Path) -> None:
+    make(checkout, 'install', 'install-dashboard', 'install-monitoring', 'DESTDIR=out')
+    out = checkout / 'out'
+    cached = out / MGR / 'dashboard/controllers/__pycache__'
+    cached.mkdir()
+    (cached / '_rocksdb_tuner.cpython-311.pyc').write_text('')
+    kept = (out / MGR / 'dashboard/controllers/osd.py', out / 'etc/prometheus/ceph/alerts.yml')
+    for path in kept:
+        path.write_text("Ceph's own")
+    make(checkout, 'uninstall', 'DESTDIR=out')
+    assert files(out) == {str(path.relative_to(out)) for path in kept}
+    make(checkout, 'uninstall', 'DESTDIR=out')
+
+
+def test_a_release_has_the_bundle_and_comes_out_the_same_twice(checkout: Path) -> None:
+    """Whatever lies about in the checkout, and whoever packs it."""
+    make(checkout, 'dist')
+    tarball = checkout / f'build/packages/ceph-rocksdb-tuner-{VERSION}.tar.gz'
+    first = tarball.read_bytes()
+    (checkout / 'untracked.txt').write_text('not tracked')
+    (checkout / 'README.md').chmod(0o600)
+    os.utime(checkout / 'README.md')
+    make(checkout, 'dist')
+    assert tarball.read_bytes() == first
+    assert {path.name for path in tarball.parent.iterdir()} == {tarball.name}
+    with tarfile.open(tarball) as archive:
+        members = archive.getmembers()
+    top = f'ceph-rocksdb-tuner-{VERSION}'
+    names = {member.name for member in members}
+    assert {f'{top}/{RELEASED}', f'{top}/Makefile', f'{top}/packaging/debian/rules'} <= names
+    assert not [name for name in names if not name.startswith(top) or 'untracked' in name]
+    assert {(member.uid, member.gid) for member in members} == {(0, 0)}
+    assert len({member.mtime for member in members}) == 1
+
+
+def test_a_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) -> None:
+    """Its dates are all the same, and no bundle was built there."""
+    make(checkout, 'dist')
+    tarball = next((checkout / 'build/packages').glob('*.tar.gz'))
+    subprocess.run(['tar', '-xzf', str(tarball), '-C', str(tmp_path)], check=True)
+    unpacked = tmp_path / f'ceph-rocksdb-tuner-{VERSION}'
+    make(unpacked, 'install', 'install-dashboard', 'DESTDIR=out')
+    installed = unpacked / 'out' / MGR / 'dashboard/controllers' / BUNDLE.name
+    assert installed.read_text() == 'the bundle'
+    assert not (unpacked / 'build').exists()
+
+
+def test_every_library_of_the_bundle_is_in_the_copyright() -> None:
+    lock = json.loads((CHECKOUT / TAB / 'package-lock.json').read_text())
+    text = (CHECKOUT / 'packaging/debian/copyright').read_text()
+    bundled = {
+        path.removeprefix('node_modules/'): entry['license']
+        for path, entry in lock['packages'].items()
+        if path and not entry.get('dev')
+    }
+    assert [name for name in bundled if not re.search(rf'(?<![\w/@-]){name}(?![\w/-])', text)] == []
+    assert set(bundled.values()) == {'BSD-3-Clause', 'MIT'}
+    assert 'License: BSD-3-Clause\n Redistribution' in text
+    assert 'License: Expat\n Permission' in text
+
+
+def test_no_package_names_a_version_of_its_own() -> None:
+    """It is in version.py; what else has one is made of it."""
+    named = [
+        str(path)
+        for path in (CHECKOUT / 'packaging').rglob('*')
+        if path.is_file()
+        and re.search(rf'(?<![\d.]){re.escape(VERSION)}(?![\d.])', path.read_text())
+    ]
+    assert [name for name in named if not name.endswith(('build-package', '.md'))] == []
