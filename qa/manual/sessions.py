@@ -74,7 +74,7 @@ def _block(lines: Sequence[str], start: int, indent: int) -> tuple[int, list[str
     end = start
     while end < len(lines) and (not lines[end] or lines[end].startswith(' ' * (indent + 1))):
         end += 1
-    block = lines[start:end]
+    block = list(lines[start:end])
     while block and not block[0]:
         block.pop(0)
     while block and not block[-1]:
