@@ -41,6 +41,8 @@ if CEPH:
     html_context = {'is_release_eol': False}
 else:
     html_theme = 'sphinx_rtd_theme'
+    html_static_path = ['static']
+    html_css_files = ['manual.css']
 
 
 def setup(app: Any) -> None:
