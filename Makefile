@@ -25,7 +25,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check clean
 
 help:
@@ -48,6 +48,8 @@ help:
 	@echo 'make measurements  generate doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
 	@echo 'make mixin    generate the Grafana dashboard and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
+	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
+	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make tab      bundle the tab for the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   install the module into a package root'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab of the Ceph Dashboard'
@@ -76,7 +78,7 @@ check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3 || exit; \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,doc || exit; \
 	/usr/bin/python3 qa/coverage_bars.py || exit; \
 	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e chaos,fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
@@ -140,6 +142,9 @@ answers: $(TOX)
 
 mixin: $(TOX)
 	$(TOX) run -e mixin
+
+doc: $(TOX)
+	$(if $(CEPH_SOURCE),CEPH_SOURCE='$(abspath $(CEPH_SOURCE))') $(TOX) run -e doc
 
 # Nothing of it is asked for at run time; the bundle is made anew when its source changes. Each in a
 # folder of its own: two at once in one checkout would remove each other's.
