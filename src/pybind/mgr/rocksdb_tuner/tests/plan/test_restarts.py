@@ -32,7 +32,7 @@ ROOK = Place('node1', None, containerized=True, pod_namespace='rook-ceph')
 def test_the_command_fits_what_runs_the_osd(
     place: Optional[Place], manual: str, host: Optional[str], command: str
 ) -> None:
-    """``manual_command`` without an orchestrator, ``restart_command`` with it where there is one."""
+    """``restart_command`` is that of the orchestrator where one runs the OSD."""
     assert manual_command(3, place) == manual
     assert manual_host(place) == host
     assert restart_command(3, place) == command
