@@ -362,7 +362,8 @@ class MgrCluster:
 
     def _backend_now(self) -> Optional[str]:
         """The orchestrator's backend; None where none is available."""
-        return self._orchestrator_backend if self.unavailable_reason() is None else None
+        self.unavailable_reason()
+        return self._orchestrator_backend
 
     # -- Audit
 
@@ -398,15 +399,26 @@ class MgrCluster:
             log.debug('cannot show progress: %s', error)
 
     def _ask_orchestrator(self) -> Optional[str]:
+        self._orchestrator_backend = None
         try:
             status = self._mon_json({'prefix': 'orch status', 'format': 'json'})
         except CommandError as error:
             return error.message
-        self._orchestrator_backend = status.get('backend')
+        if not status.get('available'):
+            return str(status.get('reason') or 'the orchestrator backend is not available')
+        backend = self._orchestrator_backend = status.get('backend')
         self._orchestrator_paused = status.get('paused') is True
-        if status.get('available'):
-            return None
-        return str(status.get('reason') or 'the orchestrator backend is not available')
+        return self._why_no_restarts(str(backend))
+
+    def _why_no_restarts(self, backend: str) -> Optional[str]:
+        """None if the backend can restart daemons. Rook's is available, and cannot."""
+        try:
+            # As the dashboard asks: which methods of an orchestrator the backend has.
+            features = self._module.remote(backend, 'get_feature_set')
+            able = features['daemon_action']['available']
+        except Exception as error:  # noqa: BLE001 - the code of another module
+            return f'the orchestrator backend {backend} does not report what it can do: {error!r}'
+        return None if able else f'the orchestrator backend {backend} cannot restart daemons'
 
     def _mon_json(self, command: Mapping[str, Any]) -> Any:
         out = self._mon(command)

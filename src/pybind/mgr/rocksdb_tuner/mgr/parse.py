@@ -228,6 +228,8 @@ def _osd_info(
         created_version=_short_version(metadata.get('ceph_version_when_created') or '') or None,
         sharding=metadata.get('bluestore_db_sharding') or None,
         distribution=metadata.get('distro'),
+        containerized=bool(metadata.get('container_image')),
+        pod_namespace=metadata.get('pod_namespace') or None,
         failure_domain=failure_domain,
         uuid=osd.get('uuid'),
     )

@@ -12,6 +12,7 @@ from typing import Optional
 
 from ...mgr.records import OsdInfo
 from ...plan.actions import RestartOsd
+from ...plan.restarts import manual_command, manual_host
 from ..absence import Away, absent, why_away
 from ..gates import placement_groups
 from ..phases import Outcome
@@ -45,7 +46,7 @@ def restart_due(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obser
     if info is not None and not info.up and forward:
         # It went down by itself, and the new entry may keep it from starting.
         if seen.alive:
-            return Step(waiting(state, _starting_text(rules, n, seen.down_s)))
+            return Step(waiting(state, _starting_text(rules, n, seen, seen.down_s)))
         if min(seen.down_s, seen.lifeless_s) >= _boot_limit_s(rules, state, seen):
             return Step(
                 start_recovery(rules, state, osd, seen, _did_not_start(rules, state, seen, n))
@@ -53,7 +54,7 @@ def restart_due(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obser
         return Step(waiting(state, f'osd.{n} is down'))
     # After this long it hangs, or is marked down while it runs: a restart is due in any case.
     if seen.alive and seen.down_s < rules.limits.boot_most_s:
-        return Step(waiting(state, _starting_text(rules, n, seen.down_s)))
+        return Step(waiting(state, _starting_text(rules, n, seen, seen.down_s)))
     return _ask_if_open(rules, state, osd, seen)
 
 
@@ -149,7 +150,7 @@ def _starting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
         return Step(state)
     if seen.alive:
         if state.ending is None or not forward or down_s < rules.limits.boot_most_s:
-            return Step(waiting(state, _starting_text(rules, n, down_s)))
+            return Step(waiting(state, _starting_text(rules, n, seen, down_s)))
         # The rollout is aborted, and has waited long enough.
         return Step(start_recovery(rules, state, osd, seen, state.ending))
     if not forward:
@@ -249,13 +250,14 @@ def _boot_limit_s(rules: Rules, state: RolloutState, seen: Observation) -> float
     return max(least_s, min(_BOOT_FACTOR * state.longest_boot_s, rules.limits.boot_most_s))
 
 
-def _starting_text(rules: Rules, osd_id: int, down_s: float) -> str:
+def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) -> str:
     if down_s < rules.limits.boot_most_s:
         return f'osd.{osd_id} is not up yet, but its process is running: waiting for it'
+    info = seen.osd(osd_id)
     return (
         f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, though its '
         'process runs: see its log; if it hangs, '
-        f'"systemctl restart ceph-osd@{osd_id}"'
+        f'"{manual_command(osd_id, info.place if info else None)}"'
     )
 
 
@@ -268,9 +270,11 @@ def manual_restart(
 ) -> str:
     """Ask the operator for a manual restart."""
     verb = 'start' if info is not None and not info.up else 'restart'
-    host = f' on {info.host}' if info is not None and info.host else ''
+    place = info.place if info is not None else None
+    host = manual_host(place)
+    where = f' on {host}' if host else ''
     return (
-        f'{verb} osd.{osd_id} next: "systemctl {verb} ceph-osd@{osd_id}"{host}; '
+        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, place, verb)}"{where}; '
         f'the {operation} continues after that ({reason})'
     )
 
