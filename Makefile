@@ -25,16 +25,16 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install install-dashboard install-monitoring uninstall \
-  dist deb rpm packages-check clean
+  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install \
+  install-dashboard install-monitoring uninstall dist deb rpm packages-check clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration and short fault tests on real Pacific'
 	@echo '              clusters, and smoke tests on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | dashboard | smoke |'
-	@echo '     advice | oracle   one part of the tests'
+	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | experiment |'
+	@echo '     dashboard | smoke | advice | oracle   one part of the tests'
 	@echo 'make fuzz     hostile input for ROCKSDB_TUNER_FUZZ_SECONDS (600)'
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each release'
@@ -48,6 +48,8 @@ help:
 	@echo 'make measurements  generate doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
 	@echo 'make mixin    generate the Grafana dashboard and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
+	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
+	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make tab      bundle the tab for the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   install the module into a package root'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab of the Ceph Dashboard'
@@ -76,7 +78,7 @@ check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3 || exit; \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,doc || exit; \
 	/usr/bin/python3 qa/coverage_bars.py || exit; \
 	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e chaos,fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
@@ -84,12 +86,12 @@ check: $(TOX)
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,campaign,restarts,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,campaign,restarts,experiment,experiment-reef,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
 
-lint mypy chaos integration faults-short dashboard smoke campaign restarts advice oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
 
 # Goes on where it was interrupted; what was run is kept under build/mutation
@@ -140,6 +142,9 @@ answers: $(TOX)
 
 mixin: $(TOX)
 	$(TOX) run -e mixin
+
+doc: $(TOX)
+	$(if $(CEPH_SOURCE),CEPH_SOURCE='$(abspath $(CEPH_SOURCE))') $(TOX) run -e doc
 
 # Nothing of it is asked for at run time; the bundle is made anew when its source changes. Each in a
 # folder of its own: two at once in one checkout would remove each other's.

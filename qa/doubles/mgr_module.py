@@ -40,9 +40,11 @@ class Option(Dict[str, Any]):
 
 class CLICommand:
     COMMANDS: Dict[str, Callable[..., Any]] = {}
+    PERMISSIONS: Dict[str, str] = {}
 
     def __init__(self, prefix: str, perm: str = 'rw', poll: bool = False) -> None:
         self.prefix = prefix
+        self.PERMISSIONS[prefix] = perm
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         self.COMMANDS[self.prefix] = func

@@ -12,6 +12,8 @@ from typing import Any
 import mixin
 import pytest
 
+from manual.pages import REFERENCES, pages
+from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import GroupFacts
 from rocksdb_tuner.metrics.series import PREFIX, metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
@@ -19,6 +21,8 @@ from rocksdb_tuner.tests.present import samples
 
 DASHBOARD = 'dashboards_out/rocksdb-tuner.json'
 ALERTS = 'prometheus_alerts.yml'
+#: What Prometheus replaces by the id of a finding.
+FINDING = '{{ $labels.finding }}'
 
 
 def labels_by_metric() -> dict[str, set[str]]:
@@ -53,30 +57,39 @@ def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
         assert set(re.findall(r'(\w+)(?:=~|!~|!=|=)"', matchers)) <= known[metric] | added
 
 
-def headings() -> set[str]:
-    """Of the manual."""
-    pages = (mixin.FOLDER.parents[2] / 'doc/mgr').rglob('*.rst')
-    text = '\n'.join(page.read_text(encoding='utf-8') for page in pages)
-    return set(re.findall(r'^(.+)\n(?:=+|-+)$', text, re.MULTILINE))
-
-
 def test_each_alert_names_a_section_of_the_manual() -> None:
     """A heading that is renamed there would break this silently."""
-    named = re.findall(
-        r'Manual of the RocksDB Tuner, section \\?"([^"\\]+)', mixin.results()[ALERTS]
-    )
-    assert len(named) == mixin.results()[ALERTS].count('alert: ')
-    assert set(named) <= headings()
+    alerts = mixin.results()[ALERTS]
+    named = re.findall(r'Manual of the RocksDB Tuner, section \\?"([^"\\]+)', alerts)
+    assert len(named) == alerts.count('alert: ')
+    known = {heading for page in pages() for heading in headings(page)}
+    assert set(named) - {FINDING} <= known
+    # A link to nothing on the network
+    assert 'http' not in alerts
 
 
 def test_alerts_link_to_a_manual_that_an_operator_serves() -> None:
-    """And to nothing on the network otherwise."""
-    assert 'http' not in mixin.results()[ALERTS]
-    served = mixin.alerts('https://manual.example.com/rocksdb_tuner')
-    anchors = {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings()}
-    linked = re.findall(r'https://manual\.example\.com/rocksdb_tuner#([\w-]+)', served)
-    assert linked
-    assert set(linked) <= anchors
+    served = mixin.alerts('https://manual.example.com')
+    linked = set(re.findall(r'https://manual\.example\.com/([\w-]+)/#([^"]+)"', served))
+    assert served.count('https://manual.example.com/') == served.count('alert: ')
+    for page, anchor in linked:
+        if anchor == FINDING:
+            assert set(conditions()) <= anchors(page)
+        else:
+            assert anchor in anchors(page)
+
+
+def anchors(page: str) -> set[str]:
+    """Of the headings of a page of the manual, as Sphinx writes them."""
+    return {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings(page)}
+
+
+def headings(page: str) -> list[str]:
+    text = pages()[page]
+    for name, reference in REFERENCES.items():
+        if f'.. include:: {name}\n' in text:
+            text += reference()
+    return re.findall(r'^(.+)\n(?:=+|-+)$', text, re.MULTILINE)
 
 
 @pytest.fixture(scope='module')

@@ -6,18 +6,20 @@
   local by = 'by (%s)' % c.clusterLabel,
   local onCluster = '{{ with $labels.%s }} on cluster {{ . }}{{ end }}' % c.clusterLabel,
 
-  local documentation(section) =
+  local anchor(section) =
+    if std.startsWith(section, '{') then section else std.asciiLower(std.strReplace(section, ' ', '-')),
+  local documentation(page, section) =
     if c.documentation == ''
     then 'Manual of the RocksDB Tuner, section "%s"' % section
-    else '%s#%s' % [c.documentation, std.asciiLower(std.strReplace(section, ' ', '-'))],
+    else '%s/%s/#%s' % [c.documentation, page, anchor(section)],
 
-  local alert(name, expr, for_, severity, summary, description, section) = {
+  local alert(name, expr, for_, severity, summary, description, page, section) = {
     alert: name,
     expr: expr,
     [if for_ != null then 'for']: for_,
     labels: { severity: severity, type: 'ceph_default' },
     annotations: {
-      documentation: documentation(section),
+      documentation: documentation(page, section),
       summary: summary + onCluster,
       description: description,
     },
@@ -35,6 +37,7 @@
             'warning',
             'No manager exports RocksDB Tuner metrics',
             'Prometheus cannot scrape the RocksDB Tuner. Check that the module is enabled ("ceph mgr module ls"), that its metrics are enabled ("ceph config get mgr mgr/rocksdb_tuner/metrics") and that Prometheus can reach the managers ("ceph mgr services").',
+            'prometheus',
             'Metrics',
           ),
           alert(
@@ -44,6 +47,7 @@
             'warning',
             'The RocksDB Tuner is not sampling OSDs',
             'The RocksDB Tuner was last updated {{ $value | humanizeDuration }} ago. It is blocked by a monitor or has failed: check "ceph -s" and the log of the active manager.',
+            'prometheus',
             'Metrics',
           ),
           alert(
@@ -53,6 +57,7 @@
             'warning',
             'The RocksDB Tuner is not installed on a manager host',
             '{{ $value }} manager(s) do not have the module and cannot run it after a failover. "ceph rocksdb-tuner status" lists their hosts: install the module there and restart the manager.',
+            'installing',
             'Enabling',
           ),
           alert(
@@ -62,7 +67,8 @@
             'critical',
             'RocksDB Tuner finding {{ $labels.finding }} on {{ $value }} OSD(s)',
             'Data is at risk, or OSDs may not start. "ceph rocksdb-tuner findings" shows the evidence and the remedy.',
-            'Monitoring OSDs',
+            'findings',
+            '{{ $labels.finding }}',
           ),
           alert(
             'CephRocksDBTunerFindingWarning',
@@ -71,7 +77,8 @@
             'warning',
             'RocksDB Tuner finding {{ $labels.finding }} on {{ $value }} OSD(s)',
             '"ceph rocksdb-tuner findings" shows the evidence and the remedy.',
-            'Monitoring OSDs',
+            'findings',
+            '{{ $labels.finding }}',
           ),
           alert(
             'CephRocksDBTunerDBDeviceFullSoon',
@@ -84,7 +91,8 @@
             'critical',
             'The DB device of {{ $labels.ceph_daemon }} will be full soon',
             'At the growth rate of the last day, the DB device of {{ $labels.ceph_daemon }} is full in {{ $value | humanizeDuration }}, and RocksDB then spills over to the slow device. "ceph rocksdb-tuner osd {{ reReplaceAll "osd." "" $labels.ceph_daemon }}" shows the forecast.',
-            'Monitoring OSDs',
+            'monitoring-osds',
+            'One OSD',
           ),
           alert(
             'CephRocksDBTunerRolloutFailed',
@@ -93,7 +101,8 @@
             'critical',
             'A RocksDB Tuner rollout failed',
             '"ceph rocksdb-tuner rollout status" shows the reason and the state of each OSD. "ceph rocksdb-tuner rollback" restores the previous configuration.',
-            'Applying changes',
+            'applying',
+            'Controlling operations',
           ),
           alert(
             'CephRocksDBTunerRolloutWaiting',
@@ -102,7 +111,8 @@
             'warning',
             'A RocksDB Tuner rollout is waiting',
             'The rollout is waiting for the operator or for the cluster to become healthy; "ceph rocksdb-tuner rollout status" shows the reason.',
-            'Applying changes',
+            'applying',
+            'Controlling operations',
           ),
           alert(
             'CephRocksDBTunerRolloutStuck',
@@ -121,7 +131,8 @@
             'warning',
             'A RocksDB Tuner rollout is stuck',
             'The rollout has made no progress for {{ $value | humanizeDuration }}. Check that the mode is not "off", which pauses rollouts ("ceph rocksdb-tuner mode"). "ceph rocksdb-tuner rollout status" shows the state of each OSD.',
-            'Applying changes',
+            'applying',
+            'Controlling operations',
           ),
         ],
       },

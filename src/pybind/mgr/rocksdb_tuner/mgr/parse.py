@@ -84,6 +84,11 @@ def parse_managers(
     )
 
 
+def enabled_modules(mgr_map: Mapping[str, Any]) -> frozenset[str]:
+    """Modules that an operator enabled, from what `get('mgr_map')` returns."""
+    return frozenset(mgr_map.get('modules') or ())
+
+
 def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
     """Running versions from the output of `versions`, whose last part is a summary."""
     return tuple(

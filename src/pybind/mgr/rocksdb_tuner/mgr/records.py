@@ -217,6 +217,16 @@ class ManagerInfo:
 
 
 @dataclass(frozen=True)
+class ManagerHost:
+    """The active mgr itself, and what is installed on its host."""
+
+    python: tuple[int, int]
+    dashboard_enabled: bool
+    #: The controllers and the script of this module's dashboard tab.
+    tab_installed: bool
+
+
+@dataclass(frozen=True)
 class PgSummary:
     """Counts of placement groups, from the mgr's own digest (no scan of PGs)."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -14,7 +14,7 @@ from rocksdb_tuner.settings import SETTINGS, Setting, SettingError, read_mode, r
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.steps import Steps
 
-MANUAL = (Path(__file__).parents[5] / 'doc/mgr/rocksdb_tuner.rst').read_text()
+MANUAL = (Path(__file__).parents[5] / 'doc/mgr/rocksdb_tuner/options.rst').read_text()
 BOUNDED = [setting for setting in SETTINGS if setting.maximum is not None]
 
 
@@ -27,33 +27,10 @@ def defaults() -> dict[str, Any]:
     return {setting.name: setting.default for setting in SETTINGS}
 
 
-def field_of(name: str, field: str) -> Optional[str]:
-    """What the manual says of an option."""
-    entry = MANUAL.split(f'.. confval:: {name}\n')[1].split('\n\n')[0]
-    found = re.search(rf'^   :{field}: (.*)$', entry, re.MULTILINE)
-    return None if found is None else found[1].strip('`')
-
-
-@pytest.mark.parametrize('setting', SETTINGS, ids=lambda s: s.name)
-def test_the_manual_has_the_type_default_and_bounds_of_each_option(setting: Setting[Any]) -> None:
-    """What an operator reads of an option is what the manager was told of it."""
-    assert field_of(setting.name, 'type') == setting.type
-    default = field_of(setting.name, 'default')
-    if setting.type in {'str', 'bool'}:
-        assert default == (str(setting.default).lower() or 'empty')
-    else:
-        assert default is not None
-        assert float(default) == setting.default
-    bounds = [field_of(setting.name, bound) for bound in ('min', 'max')]
-    known = [None if bound is None else float(bound) for bound in bounds]
-    assert known == [setting.minimum, setting.maximum]
-    choices = field_of(setting.name, 'allowed values')
-    assert (choices or '').replace('`', '') == ', '.join(setting.choices)
-
-
-def test_the_manual_has_no_option_that_is_not_there() -> None:
-    """An option that was removed must leave the manual too."""
-    assert set(re.findall(r'^\.\. confval:: (\w+)$', MANUAL, re.MULTILINE)) == set(defaults())
+def test_the_manual_describes_each_option_once() -> None:
+    """An option that was added or removed must be, too; its fields come from the declaration."""
+    described = re.findall(r'^\.\. confval:: (\w+)$', MANUAL, re.MULTILINE)
+    assert sorted(described) == sorted(defaults())
 
 
 def test_every_option_that_is_declared_is_given_to_ceph() -> None:

@@ -59,6 +59,7 @@ class Past:
     campaign_under_way: bool = False
     #: Time since it ended, while managers were active; None: unknown.
     ended_ago_s: Optional[float] = None
+    experiment_under_way: bool = False
     #: Problems of the stored state, as sentences.
     broken: tuple[str, ...] = ()
     #: Why the module options rule out any change.
@@ -112,6 +113,8 @@ def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
         return past.impossible
     if past.no_orchestrator is not None:
         return f'no orchestrator to restart OSDs: {past.no_orchestrator}'
+    if past.experiment_under_way:
+        return 'an experiment is under way'
     if past.campaign_under_way:
         return 'a compaction campaign is under way'
     if last is None:

@@ -183,9 +183,14 @@ class Driver(RolloutTicks):
     def _start(self, state: RolloutState) -> RolloutState:
         self._conclude_previous(state.rollout_id)
         self._observer.reset()
+        # A restart requested by an earlier operation may still be outstanding.
         if self._state is not None:
-            # A restart requested by an earlier rollout may still be outstanding.
             state = replace(state, asked=self._state.asked)
+        beside = self.outstanding_beside()
+        if state.asked is None and beside is not None:
+            asked, observer = beside
+            state = replace(state, asked=asked)
+            self._observer.take_over_request(observer)
         if self._acknowledged is not None:
             self._save_acknowledged(None)
         self._save_requested(state)

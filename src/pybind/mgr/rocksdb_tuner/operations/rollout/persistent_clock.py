@@ -67,8 +67,12 @@ class PersistentClock:
             # Its end was not recorded: count from now.
             self.ended_now(last.rollout_id)
         since_s = self.since_end_s
-        matters = self._restarts.restarts or (since_s is not None and since_s < _LONG_AGO_S)
-        if matters and self.now_s - self._kept_s >= STORE_PERIOD_S:
+        if self._restarts.restarts or (since_s is not None and since_s < _LONG_AGO_S):
+            self.keep_periodically()
+
+    def keep_periodically(self) -> None:
+        """Store the time periodically, whatever it is needed for."""
+        if self.now_s - self._kept_s >= STORE_PERIOD_S:
             try:
                 self._save()
             except CommandError as error:

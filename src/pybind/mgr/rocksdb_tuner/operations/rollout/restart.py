@@ -72,8 +72,12 @@ def _ask_if_open(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obse
     if away is not None and impossible and seen.absent_s >= rules.limits.boot_s:
         return _left_behind(state, osd, away)
     if seen.orchestrator_reason is not None:
-        return Step(waiting(state, manual_restart(n, info, seen.orchestrator_reason)))
-    noted = state if error is None else waiting(state, manual_restart(n, info, error))
+        return Step(
+            waiting(state, manual_restart(n, info, seen.orchestrator_reason, rules.operation))
+        )
+    noted = (
+        state if error is None else waiting(state, manual_restart(n, info, error, rules.operation))
+    )
     if state.errors and seen.waited_s < rules.limits.retry_s:
         return Step(noted)
     outstanding = _outstanding(state, n)
@@ -177,7 +181,8 @@ def _ask_again(
     rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, error: str
 ) -> Step:
     """Request another restart, or a manual one once the attempts are exhausted."""
-    manual = manual_restart(osd.osd_id, seen.osd(osd.osd_id), seen.orchestrator_reason or error)
+    reason = seen.orchestrator_reason or error
+    manual = manual_restart(osd.osd_id, seen.osd(osd.osd_id), reason, rules.operation)
     if seen.orchestrator_reason is not None or osd.restarts_asked >= rules.limits.tries:
         away = absent(seen, osd.osd_id)
         return Step(waiting(state, manual)) if away is None else _left_behind(state, osd, away)
@@ -260,15 +265,17 @@ def _with_boot(state: RolloutState, seen: Observation) -> RolloutState:
     return replace(state, longest_boot_s=max(state.longest_boot_s, seen.was_down_s))
 
 
-def manual_restart(osd_id: int, info: Optional[OsdInfo], reason: str) -> str:
+def manual_restart(
+    osd_id: int, info: Optional[OsdInfo], reason: str, operation: str = 'rollout'
+) -> str:
     """Ask the operator for a manual restart."""
     verb = 'start' if info is not None and not info.up else 'restart'
     place = info.place if info is not None else None
     host = manual_host(place)
+    where = f' on {host}' if host else ''
     return (
-        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, place, verb)}"'
-        f'{f" on {host}" * bool(host)}; '
-        f'the rollout continues after that ({reason})'
+        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, place, verb)}"{where}; '
+        f'the {operation} continues after that ({reason})'
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
     ClusterReader,
-    CommandError,
     ConfigStore,
     Orchestrator,
     OsdCommands,
@@ -18,11 +17,12 @@ from ...mgr.protocols import (
 )
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
-from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from ...plan.actions import Action, RestartOsd
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
 from . import alarm, machine, operator_actions
+from .execution import execute
 from .history import record_of
 from .machine import Machine
 from .observation import Observation
@@ -30,11 +30,20 @@ from .observer import Cluster, Observer, Tick
 from .past import Past
 from .persistent_clock import PersistentClock
 from .recording import NOTHING_FOUND, Recording
-from .records import Direction, RolloutState
+from .records import AskedRestart, Direction, RolloutState
 from .rules import Limits, Step, suppressed_in_mode_off
 from .storage import RolloutStorage
 
 log = logging.getLogger(__name__)
+
+
+class Parts(NamedTuple):
+    """Of a rollout under way."""
+
+    cluster: Cluster
+    time: PersistentClock
+    machine: Machine
+    observer: Observer
 
 
 class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
@@ -66,6 +75,10 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._time = PersistentClock(self._storage)
         self._recording = Recording(self._storage)
         self._on_change = on_change
+        #: The restart that an operation of another kind asked for last, and who counts its time.
+        self.outstanding_beside: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: (
+            None
+        )
         self._machine = Machine(same_meaning, limits or Limits())
         #: The rollout whose end an operator acknowledged.
         self._acknowledged: Optional[str] = None
@@ -74,6 +87,29 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._schedule_reason: Optional[str] = None
         self._no_reports_reason: Optional[str] = None
         self._reports_unknown: Optional[str] = None
+        self._may_act = False
+        self._watched_s = 0.0
+
+    @property
+    def parts(self) -> Parts:
+        """Parts shared with operations that change OSDs by rollouts of their own."""
+        return Parts(self._cluster, self._time, self._machine, self._observer)
+
+    def now(self, *, forward: bool) -> Tick:
+        """Inputs of this tick; a rollback does not wait for OSD reports."""
+        return Tick(
+            may_act=self._may_act and self._changes_allowed(),
+            schedule_reason=self._schedule_reason,
+            no_reports_reason=self._no_reports_reason
+            or (self._reports_unknown if forward else None),
+            watched_s=self._watched_s,
+            steady_s=self._time.now_s,
+        )
+
+    @property
+    def outstanding(self) -> Optional[AskedRestart]:
+        """The last requested restart, as long as it may still happen."""
+        return None if self._state is None else self._state.asked
 
     def set_limits(self, limits: Limits) -> None:
         """Set the time limits for restarts and the like."""
@@ -105,16 +141,11 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._schedule_reason = outside_window or self._time.limit_reason(restarts_per_day, now_s)
         self._time.keep(self._state)
         self._no_reports_reason, self._reports_unknown = no_reports_reason, reports_unknown
-        watched_s = self._watched.update(None, steady_s)
+        self._may_act, self._watched_s = may_act, self._watched.update(None, steady_s)
         if self._problems:
             self._problems = self._storage.problems()
         if self._state is not None:
-            self._advance(
-                now_s,
-                lambda state: self._observe(state, may_act=may_act, watched_s=watched_s),
-                self._wait_key,
-                steady_s,
-            )
+            self._advance(now_s, self._observe, self._wait_key, steady_s)
 
     def _wait_key(self, state: RolloutState) -> object:
         """Where it waits; another value each time where it does not, or where that was chosen."""
@@ -146,16 +177,8 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
 
     # -- one step
 
-    def _observe(self, state: RolloutState, *, may_act: bool, watched_s: float) -> Observation:
-        forward = state.direction is Direction.FORWARD
-        tick = Tick(
-            may_act=may_act and self._changes_allowed(),
-            schedule_reason=self._schedule_reason,
-            no_reports_reason=self._no_reports_reason
-            or (self._reports_unknown if forward else None),
-            watched_s=watched_s,
-            steady_s=self._time.now_s,
-        )
+    def _observe(self, state: RolloutState) -> Observation:
+        tick = self.now(forward=state.direction is Direction.FORWARD)
         found = self._guard.value('judging', lambda: self._recording.found(state), NOTHING_FOUND)
         return self._observer.observe(state, self._machine, found, tick)
 
@@ -186,18 +209,9 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         return False
 
     def _execute(self, action: Action, option: str) -> Optional[str]:
-        """Why the cluster refused it; None if it did not."""
+        """The error of the cluster; None if it accepted the action."""
         log.info('rollout: %s (%s)', action, option)
-        try:
-            if isinstance(action, SetEntry):
-                self._cluster.config.set(action.who, option, action.value)
-            elif isinstance(action, RemoveEntry):
-                self._cluster.config.remove(action.who, option)
-            else:
-                self._cluster.orchestrator.restart_osd(action.osd_id)
-        except CommandError as error:
-            return error.message
-        return None
+        return execute(self._cluster, action, option)
 
     # -- keeping
 

@@ -585,7 +585,7 @@ def _any_new_process_is_another_osd(patch: Patch) -> None:
 
 
 def _left_with_its_entry(patch: Patch) -> None:
-    patch.everywhere(identity.leaving, identity.left_behind)
+    patch.everywhere(identity.start_leaving, identity.left_behind)
 
 
 def _entry_of_before_not_put_back(patch: Patch) -> None:

@@ -1,30 +1,21 @@
-#!/usr/bin/python3
-"""Writes the manual's reference of RocksDB's options from the module's own knowledge.
+"""The manual's reference of RocksDB's options, from the module's own knowledge.
 
-doc/mgr/rocksdb_tuner_options.rst is what this prints; a test holds the two together.
+What is known of an assessed option is shown in full. Others are in one table: their effect on
+BlueStore is neither published nor measured, so there is nothing to advise about them. Sources are
+listed once, at the end.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
+from rocksdb_tuner.options.catalogue import Member, OptionInfo, catalogue
+from rocksdb_tuner.options.problems import Rule, rules
+from rocksdb_tuner.options.related_options import RelatedOption, related_options
+from rocksdb_tuner.options.releases import known_releases
 
-from rst_text import escaped, heading, paragraph, wrapped  # noqa: E402
+from .rst_text import escaped, heading, paragraph, wrapped
 
-from rocksdb_tuner.options.catalogue import (  # noqa: E402 - after the path to it
-    Member,
-    OptionInfo,
-    catalogue,
-)
-from rocksdb_tuner.options.problems import Rule, rules  # noqa: E402
-from rocksdb_tuner.options.related_options import RelatedOption, related_options  # noqa: E402
-from rocksdb_tuner.options.releases import known_releases  # noqa: E402
-
-PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner_options.rst'
 _SCOPES = {
     'ceph': "Ceph's own keys",
     'db': 'Options of the whole database',
@@ -35,34 +26,50 @@ _TAKES_EFFECT = {
     'restart': 'at the next start of the OSD',
     'mkfs': 'only when an OSD is made',
 }
-_INTRODUCTION = """\
-What ``ceph rocksdb-tuner explain`` says, as a page: every option that may stand
-in ``bluestore_rocksdb_options``, by where it applies. A default is the value that
-is in effect in a daemon that does not set the option, which for some is not what
-RocksDB's headers say. *Assessed* options are those whose effect on BlueStore is
-published or measured; the module sets no others.
+_TABLE = """\
+.. list-table::
+   :header-rows: 1
+   :widths: 26 14 18 42
 
-No option of the string changes in a running OSD: Ceph offers no way to, even where
-RocksDB could. Each takes effect at the next start of an OSD.
+   * - Option
+     - Type
+     - Default
+     - Meaning
 """
 
 
-def page() -> str:
-    """The whole page."""
+class _Sources:
+    """Numbers each source once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def mark(self, source: str) -> str:
+        return f'[{self._numbers.setdefault(source, len(self._numbers) + 1)}]_'
+
+    def notes(self) -> str:
+        notes = (f'.. [{number}] {escaped(text)}' for text, number in self._numbers.items())
+        return '\n'.join(wrapped(note, '   ') for note in notes) + '\n'
+
+
+def reference() -> str:
+    sources = _Sources()
     options = catalogue().options.values()
-    parts = [
-        '.. This page is written by qa/option_reference.py: do not edit it.\n',
-        '.. _mgr-rocksdb-tuner-options:\n',
-        heading('RocksDB options', '=', over=True) + '\n' + _INTRODUCTION,
-        heading('Versions', '=') + '\n' + _versions(),
-        heading('Rules of check', '=') + '\n' + '\n'.join(map(_rule, rules().values())),
-    ]
+    parts = [_section('RocksDB versions', _versions())]
     for scope, title in _SCOPES.items():
-        chosen = [info for info in options if info.scope == scope]
-        parts.append(heading(title, '=') + '\n' + '\n'.join(map(_option, chosen)))
-    known = map(_related_option, related_options().values())
-    parts.append(heading("Ceph's options beside the string", '=') + '\n' + '\n'.join(known))
+        assessed = [info for info in options if info.scope == scope and info.assessed]
+        parts.append(_section(title, '\n'.join(_option(info, sources) for info in assessed)))
+    known = (_related_option(info, sources) for info in related_options().values())
+    parts.append(_section("Ceph's options beside the string", '\n'.join(known)))
+    parts.append(_section('Rules of check', '\n'.join(_rule(r, sources) for r in rules().values())))
+    others = [_row(info, sources) for info in options if not info.assessed]
+    parts.append(_section('Other options', _TABLE + '\n'.join(others) + '\n'))
+    parts.append(_section('Sources', sources.notes()))
     return '\n'.join(parts)
+
+
+def _section(title: str, text: str) -> str:
+    return f'{heading(title, "-")}\n{text}'
 
 
 def _versions() -> str:
@@ -78,18 +85,40 @@ def _versions() -> str:
     return '\n'.join(wrapped(line, '  ') for line in lines) + '\n'
 
 
-def _rule(rule: Rule) -> str:
-    return f'``{rule.name}`` ({rule.severity})\n{paragraph(rule.meaning)}\n{_source(rule.source)}'
+def _rule(rule: Rule, sources: _Sources) -> str:
+    text = f'{escaped(rule.meaning)} {sources.mark(rule.source)}'
+    return f'``{rule.name}`` ({rule.severity})\n{wrapped("   " + text, "   ")}\n'
 
 
-def _option(info: OptionInfo) -> str:
+def _option(info: OptionInfo, sources: _Sources) -> str:
     lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
     for name, text in _fields(info):
         lines.append(wrapped(f'   :{name}: {escaped(text)}', '      '))
+    lines.append(f'   :Source: {sources.mark(info.source)}')
     return '\n'.join(lines) + '\n'
 
 
-def _related_option(info: RelatedOption) -> str:
+def _row(info: OptionInfo, sources: _Sources) -> str:
+    meaning = info.meaning
+    if info.danger:
+        meaning += f' {info.danger.level.capitalize()}: {info.danger.why}'
+    cells = (
+        f'``{info.name}``',
+        f'{info.value_type.value}, {info.unit}' if info.unit else info.value_type.value,
+        escaped(_default(info)),
+        f'{escaped(meaning)} {sources.mark(info.source)}',
+    )
+    rows = (f'{"* -" if n == 0 else "  -"} {cell}' for n, cell in enumerate(cells))
+    return '\n'.join(wrapped(f'   {row}', '       ') for row in rows)
+
+
+def _default(info: OptionInfo) -> str:
+    if info.members:
+        return '; '.join(map(_member, info.members))
+    return _by_version({v: facts.default for v, facts in info.versions.items()})
+
+
+def _related_option(info: RelatedOption, sources: _Sources) -> str:
     told = [
         ('Type', info.value_type + (f', {info.unit}' if info.unit else '')),
         ('Default', _by_release(info.defaults)),
@@ -97,10 +126,10 @@ def _related_option(info: RelatedOption) -> str:
         *([('Danger', f'{info.danger.level}: {info.danger.why}')] if info.danger else []),
         ('Change it', info.change_when),
         ('Leave it', info.leave_when),
-        ('Source', info.source),
     ]
     lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
     lines.extend(wrapped(f'   :{name}: {escaped(text)}', '      ') for name, text in told)
+    lines.append(f'   :Source: {sources.mark(info.source)}')
     return '\n'.join(lines) + '\n'
 
 
@@ -117,7 +146,7 @@ def _by_release(values: Mapping[str, str | None]) -> str:
 def _fields(info: OptionInfo) -> Iterator[tuple[str, str]]:
     yield 'Type', info.value_type.value + (f', {info.unit}' if info.unit else '')
     if not info.members:
-        yield 'Default', _by_version({v: facts.default for v, facts in info.versions.items()})
+        yield 'Default', _default(info)
     if info.choices:
         yield (
             'Values',
@@ -142,9 +171,7 @@ def _fields(info: OptionInfo) -> Iterator[tuple[str, str]]:
         yield 'Deprecated', info.deprecated
     yield 'Change it', info.change_when
     yield 'Leave it', info.leave_when
-    yield 'Assessed', 'yes' if info.assessed else 'no'
     yield 'Mutable in RocksDB', 'yes' if info.mutable_in_rocksdb else 'no'
-    yield 'Source', info.source
 
 
 def _member(member: Member) -> str:
@@ -166,11 +193,3 @@ def _shown(value: str | None) -> str:
     if value is None:
         return 'not known'
     return value or 'empty'
-
-
-def _source(text: str) -> str:
-    return wrapped(f'   Source: {escaped(text)}', '   ') + '\n'
-
-
-if __name__ == '__main__':
-    PAGE.write_text(page(), encoding='utf-8')

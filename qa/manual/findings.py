@@ -1,29 +1,15 @@
-#!/usr/bin/python3
-"""Writes the manual's reference of findings from what the module declares of them.
-
-doc/mgr/rocksdb_tuner_findings.rst is what this prints; a test holds the two together.
-"""
+"""The manual's reference of findings, from what the module declares of them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
+from rocksdb_tuner.advise.conditions.declaration import Condition, HealthPolicy, Threshold
+from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span
 
-from rst_text import escaped, heading, paragraph, wrapped  # noqa: E402 - after the path to it
+from .rst_text import escaped, heading, wrapped
 
-from rocksdb_tuner.advise.conditions.declaration import (  # noqa: E402
-    Condition,
-    HealthPolicy,
-    Threshold,
-)
-from rocksdb_tuner.advise.conditions.registry import conditions  # noqa: E402
-from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span  # noqa: E402
-
-PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner_findings.rst'
 #: By the modules of `advise/conditions` that declare them.
 _SECTIONS = {
     'Options': ('starting', 'entries', 'published', 'checked', 'memory', 'settings'),
@@ -31,15 +17,6 @@ _SECTIONS = {
     'Load': ('kv_sync', 'metadata_work', 'compaction', 'caches', 'starts', 'alerts'),
     'Builds': ('build',),
 }
-_INTRODUCTION = """\
-All findings that ``ceph rocksdb-tuner findings`` may list. The severity is the worst
-that a finding has: a milder case has a lower one. Thresholds with an option can be
-changed with ``ceph config set mgr mgr/rocksdb_tuner/<option> <value>``. Names in
-angle brackets are filled in by ``ceph rocksdb-tuner finding show <id>``.
-
-A finding of severity error or warning with a health check raises that check while
-it lasts. Where Ceph raises a health check of its own, the module raises none.
-"""
 #: Where a name in angle brackets would not say what follows.
 _FILL = {
     'osd': '<id>',
@@ -51,13 +28,8 @@ _FILL = {
 }
 
 
-def page() -> str:
-    """The whole page."""
-    parts = [
-        '.. This page is written by qa/finding_reference.py: do not edit it.\n',
-        '.. _mgr-rocksdb-tuner-findings:\n',
-        heading('RocksDB findings', '=', over=True) + '\n' + _INTRODUCTION,
-    ]
+def reference() -> str:
+    parts = []
     for title, modules in _SECTIONS.items():
         chosen = [known for known in conditions().values() if _module(known) in modules]
         parts.append(heading(title, '=') + '\n' + '\n'.join(map(_condition, chosen)))
@@ -69,8 +41,9 @@ def _module(known: Condition) -> str:
 
 
 def _condition(known: Condition) -> str:
-    lines = [f'.. describe:: {known.condition_id}', '', paragraph(f'{known.title}.'), '']
-    lines.extend(wrapped(f'   :{name}: {text}', '      ') for name, text in _fields(known))
+    # The heading is the id alone, so that a link to a finding needs nothing but its id.
+    lines = [heading(known.condition_id, '-'), wrapped(escaped(f'{known.title}.'), ''), '']
+    lines.extend(wrapped(f':{name}: {text}', '   ') for name, text in _fields(known))
     return '\n'.join(lines) + '\n'
 
 
@@ -104,7 +77,8 @@ class _Open(dict[str, str]):
 def _threshold(threshold: Threshold) -> str:
     text = f'{_value(threshold.value, threshold.unit)}: {escaped(threshold.meaning)}'
     if threshold.option is not None:
-        text += f' (option :confval:`{threshold.option.name}`)'
+        name = threshold.option.name
+        text += f' (option :confval:`{name} <mgr/rocksdb_tuner/{name}>`)'
     return f'{text}. Source: {escaped(threshold.source)}'
 
 
@@ -128,7 +102,3 @@ def _health(policy: HealthPolicy) -> str:
 
 def _after(seconds: float) -> str:
     return f'after {format_span(seconds)}' if seconds else 'at once'
-
-
-if __name__ == '__main__':
-    PAGE.write_text(page(), encoding='utf-8')

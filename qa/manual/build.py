@@ -1,0 +1,62 @@
+"""Builds the manual and the documents for developers: python3 qa/manual/build.py     (make doc)
+
+The pages are laid out below build/doc/source as in Ceph's tree, with the references beside them,
+and built as Ceph builds its own: any warning is an error, and every page is a directory.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+if __name__ == '__main__':
+    sys.path[:0] = [str(CHECKOUT / folder) for folder in ('qa', 'qa/doubles', 'src/pybind/mgr')]
+
+from harness.host import Host  # noqa: E402 - after the path to it
+from harness.packages import install  # noqa: E402
+from harness.progress import Progress  # noqa: E402
+from manual.pages import DOC, MANUAL, write_references  # noqa: E402
+
+OUT = CHECKOUT / 'build/doc'
+#: What Ceph's own index pages list.
+_INDEX = """\
+=============
+RocksDB Tuner
+=============
+
+.. toctree::
+   :maxdepth: 2
+
+   mgr/rocksdb_tuner/index
+   dev/rocksdb_tuner/architecture
+   dev/rocksdb_tuner/operations
+   dev/rocksdb_tuner/measurements
+"""
+
+
+def lay_out(source: Path) -> None:
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(DOC, source)
+    write_references(source / MANUAL)
+    (source / 'index.rst').write_text(_INDEX, encoding='utf-8')
+
+
+def main() -> int:
+    if shutil.which('dot') is None:
+        install(Host(), ['graphviz'], Progress())
+    source, html = OUT / 'source', OUT / 'html'
+    lay_out(source)
+    shutil.rmtree(html, ignore_errors=True)
+    sphinx = [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'dirhtml']
+    places = ['-c', str(CHECKOUT / 'qa/manual'), '-d', str(OUT / 'doctrees')]
+    done = subprocess.run([*sphinx, '-a', *places, str(source), str(html)], check=False)
+    if done.returncode == 0:
+        print(f'{html}/mgr/rocksdb_tuner/index.html')
+    return done.returncode
+
+
+if __name__ == '__main__':
+    sys.exit(main())

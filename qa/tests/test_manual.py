@@ -1,0 +1,134 @@
+"""The manual: short, complete, and about commands and options that there are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from manual.commands import reference
+from manual.module_options import UnknownOptionError, expanded
+from manual.pages import DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
+from manual.sessions import TOOL, Session, missing, sessions, unlike
+from rocksdb_tuner.commands import COMMANDS
+from rocksdb_tuner.commands.command import INPUT
+from rocksdb_tuner.mgr.releases import CLICommand
+
+#: With which a page says what an operator wants to do there.
+PURPOSE = ('Use ', 'Follow ')
+
+
+def all_sessions() -> list[Session]:
+    return [session for name, text in pages().items() for session in sessions(name, text)]
+
+
+def prefix_of(session: Session) -> str:
+    """The command that the words of a session begin with."""
+    return max((p for p in CLICommand.COMMANDS if is_it(session, p)), key=len, default='')
+
+
+def is_it(session: Session, prefix: str) -> bool:
+    return session.words[: len(prefix.split()) + 1] == ('ceph', *prefix.split())
+
+
+def test_it_is_short() -> None:
+    assert sum(map(words, pages().values())) <= WORDS_MAX
+
+
+def test_every_page_is_listed() -> None:
+    found = {path.stem for path in (DOC / MANUAL).glob('*.rst')}
+    assert found == set(pages())
+
+
+@pytest.mark.parametrize('page', pages())
+def test_each_page_begins_with_what_an_operator_wants_to_do_there(page: str) -> None:
+    first = re.split(r'^=+\n.+\n=+\n', pages()[page], maxsplit=1, flags=re.MULTILINE)[1].lstrip()
+    assert first.startswith(PURPOSE)
+
+
+def test_every_reference_is_on_one_page() -> None:
+    text = '\n'.join(pages().values())
+    assert sorted(re.findall(r'^\.\. include:: (.+)$', text, re.MULTILINE)) == sorted(REFERENCES)
+
+
+def test_every_command_in_it_is_one_of_the_module_with_its_arguments() -> None:
+    found = [session for session in all_sessions() if session.is_of_the_module]
+    assert found
+    for session in found:
+        prefix = prefix_of(session)
+        assert prefix, session
+        command = COMMANDS['_'.join(prefix.split()[1:])]
+        for name in re.findall(r'--([a-z-]+)', session.command):
+            assert name.replace('-', '_') in command.parameters, session
+        assert (INPUT in command.parameters) == (' -i ' in session.command), session
+
+
+def test_every_command_is_in_the_reference_once_with_its_permission() -> None:
+    text = reference()
+    headings = re.findall(r'^(.+)\n-+$', text, re.MULTILINE)
+    lines = re.findall(r'^:Also: (.*)$', text, re.MULTILINE)
+    names = [*headings, *(name.strip('`') for line in lines for name in line.split(', '))]
+    assert sorted(names) == sorted(prefix.partition(' ')[2] for prefix in CLICommand.COMMANDS)
+    assert text.count(':Permission:') == len(headings)
+    assert ':Permission: ``r``' in text.split('\nstatus\n------')[1].split('\n---')[0]
+    assert ':Permission: ``w``' in text.split('\nrollback\n--------')[1].split('\n---')[0]
+
+
+def test_an_option_is_described_by_its_declaration() -> None:
+    page = expanded('.. mgr_module:: rocksdb_tuner\n.. confval:: soak_max\n\n   More.\n')
+    assert page.startswith('.. confval:: soak_max\n\n   maximum time to wait')
+    assert ':type: ``secs``\n   :default: ``3600``\n   :allowed range: ``[0, 2678400]``' in page
+    assert page.endswith('\n\n   More.\n')
+    assert ':default: <empty string>' in expanded('.. confval:: maintenance_days\n')
+    assert ':default: ``false``' in expanded('.. confval:: metrics\n')
+
+
+def test_an_option_that_is_not_there_fails_the_build() -> None:
+    with pytest.raises(UnknownOptionError, match='"nonsense"'):
+        expanded('.. confval:: nonsense\n')
+
+
+def test_a_session_is_a_command_with_the_literal_block_behind_it() -> None:
+    text = """\
+.. prompt:: bash #
+
+   ceph rocksdb-tuner status
+
+::
+
+   Mode:  recommend
+
+   GROUP  OSDS
+
+Prose.
+
+   .. prompt:: bash $
+
+      ls
+      pwd
+
+   ::
+
+      not of one command
+"""
+    assert list(sessions('page', text)) == [
+        Session('page', 'ceph rocksdb-tuner status', ('Mode:  recommend', '', 'GROUP  OSDS')),
+        Session('page', 'ls'),
+        Session('page', 'pwd'),
+    ]
+    assert TOOL == ('ceph', 'rocksdb-tuner')
+
+
+def test_labels_and_columns_that_are_gone_are_named() -> None:
+    shown = ('Mode:      recommend', 'Old label: 3', '', 'ID  WR/S', ' 0   271')
+    printed = 'Mode:  off\n \nID  WR/S  BUSY\n 1  99  7%\n'
+    assert missing(shown, printed) == ['Old label', 'ID WR/S']
+    assert missing(shown[:1], printed) == []
+
+
+def test_lines_are_compared_in_order_without_figures() -> None:
+    printed = 'flush 96 MiB\nlevel 1: 1.5 GiB\nwrites stop\n'
+    assert unlike(('flush 8 MiB', 'level 2: 16 GiB', 'writes stop'), printed) == []
+    assert unlike(('flush 8 MiB', 'writes stop'), printed) == ['writes stop']
+    assert unlike(('flush 8 MiB', '...', 'writes stop'), printed) == []
+    assert unlike(('...', 'writes slow down'), printed) == ['writes slow down']

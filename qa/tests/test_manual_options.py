@@ -1,0 +1,43 @@
+"""The manual's reference of RocksDB's options is what the module knows, each source once."""
+
+from __future__ import annotations
+
+import re
+
+from manual.rocksdb_options import reference
+from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.problems import rules
+from rocksdb_tuner.options.related_options import related_options
+
+
+def test_every_option_and_every_rule_is_there() -> None:
+    page = reference()
+    for info in catalogue().options.values():
+        shown = f'.. describe:: {info.name}\n' if info.assessed else f'   * - ``{info.name}``\n'
+        assert page.count(shown) == 1
+    for name in related_options():
+        assert f'.. describe:: {name}\n' in page
+    for name in rules():
+        assert f'``{name}`` (' in page
+
+
+def test_assessed_options_are_first() -> None:
+    page = reference()
+    others = page.index('\nOther options\n')
+    assert page.rindex('.. describe::') < others < page.index('   * - ``')
+
+
+def test_each_source_is_listed_once_and_referred_to_by_its_number() -> None:
+    page = reference()
+    listed = re.findall(r'^\.\. \[(\d+)\] (.*(?:\n   .*)*)', page, re.MULTILINE)
+    assert [int(number) for number, _ in listed] == list(range(1, len(listed) + 1))
+    assert len({text for _, text in listed}) == len(listed)
+    assert set(re.findall(r'\[(\d+)\]_', page)) == {number for number, _ in listed}
+
+
+def test_what_is_no_markup_is_escaped() -> None:
+    for line in reference().splitlines():
+        if line.startswith('   ') and not line.startswith(('   :', '   * -', '.. ')):
+            text = re.sub(r'\[\d+\]_|``\w+``', '', line)
+            assert '*' not in text.replace('\\*', ''), line
+            assert '_' not in text.replace('\\_', ''), line
