@@ -454,6 +454,16 @@ export interface Derived {
   choices: Choice[];
 }
 
+/** Why an arm ended before the experiment. */
+export interface DroppedArm {
+  /** The reason, as a phrase. */
+  reason: string;
+  /** Signals that got worse by more than their tolerance. */
+  signals: string[];
+  /** Number of measured blocks until then; null: unknown. */
+  block: number | null;
+}
+
 /** A level with its dynamic target size. */
 export interface DynamicLevel {
   /** Number of the level, from 1. */
@@ -493,6 +503,204 @@ export interface Evidence {
   window_s: number | null;
   /** Interpretation, as a sentence. */
   statement: string;
+}
+
+/** The experiment under way, or an ended one. */
+export interface Experiment {
+  /** Id of the experiment, as in history. */
+  id: string;
+  /** Current phase. */
+  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted';
+  /** Client that requested it. */
+  actor: string;
+  /** The compared option strings. */
+  arms: ExperimentArm[];
+  /** Config mask of the group. */
+  who: string;
+  /** The judged signal that arms are expected to improve. */
+  signal: string;
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
+  /** Maximum duration in seconds. */
+  max_duration_s: number;
+  /** Option string that the group runs. */
+  options_from: string;
+  /** OSDs that stay unchanged for comparison. */
+  controls: number[];
+  /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
+  detectable_percent: number | null;
+  /** Smallest worsening that ends an arm within three blocks; null: unknown. */
+  unsafe_percent: number | null;
+  /** Planned duration in seconds, without waiting for gates; null: no plan. */
+  duration_s: number | null;
+  /** Length of a block in seconds. */
+  block_s: number | null;
+  /** Planned restarts of OSDs, including the last; null: no plan. */
+  restarts: number | null;
+  /** Periods in order; the first is the baseline. */
+  periods: ExperimentPeriod[];
+  /** Whether the winner is applied to the group at the end. */
+  adopt: boolean;
+  /** Current period; 0 is the baseline. */
+  period: number;
+  /** Number of measured blocks. */
+  blocks: number;
+  /** Effect of each arm on the signal after each block, oldest first. */
+  trace: TracedBlock[];
+  /** Best arm; null: none, or not yet. */
+  winner: string | null;
+  /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data does not tell; null: not yet. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** State or result, as a sentence. */
+  summary: string;
+  /** Second best arm; null: none. */
+  runner_up: string | null;
+  /** The winner against the runner-up; null without either. */
+  lead: ExperimentEffect | null;
+  /** Upper bound of all differences; null: not bounded. */
+  within_percent: number | null;
+  /** Signals of the winner that may have got worse. */
+  unproven: string[];
+  /** Why it is paused or waiting; null if it is not. */
+  paused_reason: string | null;
+  /** Client that requested the pause. */
+  paused_by: string | null;
+  /** Outcome; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What went wrong; null if nothing did. */
+  failure: string | null;
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** Time of the last change. ISO 8601, UTC. */
+  updated: string | null;
+  /** End time; null while it is under way. ISO 8601, UTC. */
+  ended: string | null;
+}
+
+/** An option string on some OSDs. */
+export interface ExperimentArm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  /** Option string of the arm. */
+  options: string;
+  /** OSDs of the arm in the current period, or in the first one before it begins. */
+  osds: number[];
+  /** Verdict so far; null: none yet. */
+  verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
+  /** Effect on each signal, the goal of the experiment first. */
+  effect: ExperimentEffect[];
+  /** null if it was not dropped. */
+  dropped: DroppedArm | null;
+}
+
+/** Effect of an arm on one signal, against unchanged OSDs. */
+export interface ExperimentEffect {
+  /** Name of the signal, as in knowledge/judged_signals.json. */
+  signal: string;
+  /** Effect; "unclear": too little data so far. */
+  effect: 'better' | 'same' | 'worse' | 'unclear';
+  /** Most likely change; negative is better. null: unknown. */
+  estimate_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+}
+
+/** A time in which no OSD changes its options. */
+export interface ExperimentPeriod {
+  /** Empty in the first period, the baseline. */
+  arms: PeriodArm[];
+  /** Number of measured blocks. */
+  blocks: number;
+  /** Blocks before them for restarts and warm-up. */
+  settle_blocks: number;
+}
+
+/** Preview of `experiment start`. */
+export interface ExperimentPlan {
+  /** Always null: nothing was started. */
+  id: string | null;
+  /** Always "planned". */
+  phase: 'planned';
+  /** Option strings to compare; without any effects. */
+  arms: ExperimentArm[];
+  /** Config mask of the group. */
+  who: string;
+  /** The judged signal that arms are expected to improve. */
+  signal: string;
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
+  /** Maximum duration in seconds. */
+  max_duration_s: number;
+  /** Option string that the group runs. */
+  options_from: string;
+  /** OSDs that stay unchanged for comparison. */
+  controls: number[];
+  /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
+  detectable_percent: number | null;
+  /** Smallest worsening that ends an arm within three blocks; null: unknown. */
+  unsafe_percent: number | null;
+  /** Planned duration in seconds, without waiting for gates; null: no plan. */
+  duration_s: number | null;
+  /** Length of a block in seconds. */
+  block_s: number | null;
+  /** Planned restarts of OSDs, including the last; null: no plan. */
+  restarts: number | null;
+  /** Periods in order; the first is the baseline. */
+  periods: ExperimentPeriod[];
+  /** Always null. */
+  winner: string | null;
+  /** Always null. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** The plan or the refusal, as a sentence. */
+  summary: string;
+  /** Always null. */
+  started: string | null;
+  /** Always null. */
+  ended: string | null;
+  /** null if the experiment is possible. */
+  refusal: ExperimentRefusal | null;
+  /** What can happen, in sentences. */
+  risk: string[];
+  /** What the experiment does not tell, in sentences. */
+  unknown: string[];
+  /** Conditions that must hold before each restart. */
+  gates: string[];
+}
+
+/** Why no experiment is possible, and what it would take. */
+export interface ExperimentRefusal {
+  /** The reason, as a phrase. */
+  reason: string;
+  /** Size of the group that it would take; null: unknown, or none suffices. */
+  osds: number | null;
+  /** Duration that it would take with these OSDs; null: unknown, or none suffices. */
+  duration_s: number | null;
+}
+
+/** One experiment in a list; null fields are not kept for older ones. */
+export interface ExperimentSummary {
+  /** Id of the experiment, as in history. */
+  id: string;
+  /** Config mask of the group. */
+  who: string;
+  /** Client that requested it. */
+  actor: string;
+  /** Names of the arms. */
+  arms: string[];
+  /** Phase. */
+  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted' | null;
+  /** Outcome; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** Best arm; null: none, or not yet. */
+  winner: string | null;
+  /** Result; null: not yet. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** End time. ISO 8601, UTC. */
+  ended: string | null;
 }
 
 /** The CRUSH bucket in which a placement group has at most one copy. */
@@ -1379,6 +1587,13 @@ export interface Overview {
   recommend: Recommendation[];
 }
 
+/** OSDs of one arm in one period. */
+export interface PeriodArm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  osds: number[];
+}
+
 /** Preview of `apply`. */
 export interface Plan {
   /** Id of the recommendation. */
@@ -1997,6 +2212,29 @@ export interface Totals {
   flush_write_bytes: number | null;
   /** Over all column families, since the OSD started. */
   wal_bytes: number | null;
+}
+
+/** The goal of the experiment in one arm, as known after one block. */
+export interface TracedArm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  /** Most likely change; null: unknown. */
+  estimate_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+}
+
+/** All arms after one block. */
+export interface TracedBlock {
+  /** Number of measured blocks so far. */
+  block: number;
+  /** Period of the block; 0 is the baseline. */
+  period: number;
+  /** End of the block. ISO 8601, UTC. */
+  time: string | null;
+  arms: TracedArm[];
 }
 
 /** Accuracy of the predictions for all ended changes. */

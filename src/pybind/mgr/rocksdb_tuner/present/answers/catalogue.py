@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional
 from . import (
     advice,
     candidates,
+    experiment,
     explain,
     findings,
     growth,
@@ -38,6 +39,21 @@ class Answer(NamedTuple):
 ANSWERS: Mapping[str, Answer] = {
     'candidates': Answer('ceph rocksdb-tuner candidates', tuple[candidates.Decision, ...]),
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
+    'experiment': Answer(
+        'ceph rocksdb-tuner experiment status, and the answer to experiment start, pause, resume, '
+        'abort and show',
+        Optional[experiment.Experiment],
+        'The experiment under way or the last one; null before the first.',
+    ),
+    'experiment-ls': Answer(
+        'ceph rocksdb-tuner experiment ls',
+        tuple[experiment.ExperimentSummary, ...],
+        'Newest first.',
+    ),
+    'experiment-plan': Answer(
+        'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
+        experiment.ExperimentPlan,
+    ),
     'explain': Answer('ceph rocksdb-tuner explain <option>', explain.Option),
     'explain-ls': Answer(
         'ceph rocksdb-tuner explain', tuple[explain.KnownOption, ...], 'One row per option.'
