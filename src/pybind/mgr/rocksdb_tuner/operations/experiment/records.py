@@ -108,6 +108,8 @@ class ExperimentOsd:
     nonce: Optional[int] = None
     #: Why the experiment continues without it; None: it takes part.
     lost: Optional[str] = None
+    #: Somebody else changed its own entry, which stays.
+    left_alone: bool = False
 
 
 @dataclass(frozen=True)
