@@ -112,6 +112,7 @@ class Tuner(Components):
         if reads:
             run('hearing', lambda: self.permission.check_reports(now_s))
         run('rollout', lambda: self._drive_rollout(settings, now_s))
+        run('experiment', lambda: self._drive_experiment(now_s))
         run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
@@ -153,6 +154,10 @@ class Tuner(Components):
     def _drive_rollout(self, settings: Settings, now_s: float) -> None:
         allowed, unheard = self._allowed(settings, now_s)
         if self.operations.drive_rollout(settings, now_s, allowed, unheard):
+            self.cluster_state.options.entries_changed()
+
+    def _drive_experiment(self, now_s: float) -> None:
+        if self.operations.drive_experiment(now_s):
             self.cluster_state.options.entries_changed()
 
     def _drive_campaign(self, settings: Settings, now_s: float) -> None:

@@ -198,8 +198,8 @@ def rollout(
 
 
 def operation_list(snapshot: Snapshot, output_format: str) -> str:
-    """Current and past rollouts and compaction campaigns."""
-    last = LastOperations(snapshot.rollout, snapshot.campaign)
+    """Current and past operations."""
+    last = LastOperations(snapshot.rollout, snapshot.campaign, experiment=snapshot.experiment)
     return _render(
         operation_list_of,
         change_tables.operations,

@@ -118,6 +118,15 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             return
         self._save(replace(state, request=replace(state.request, actor=actor)))
 
+    def acknowledge(self, now_s: float) -> bool:
+        """Acknowledge an experiment that failed; False: there is none. Raises OperationRefused."""
+        self.load()
+        state = self._state
+        if state is None or state.acknowledged or alarm.why_failed(state) is None:
+            return False
+        self._keep(replace(state, acknowledged=True, updated_s=now_s))
+        return True
+
     def tick(self, now_s: float) -> None:
         """Look, decide, save, act; returns at once where there is no experiment.
 

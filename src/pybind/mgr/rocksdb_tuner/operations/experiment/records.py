@@ -209,6 +209,8 @@ class ExperimentState:
     outcome: Optional[Outcome] = None
     #: What did not go as planned.
     failure: Optional[str] = None
+    #: An operator has acknowledged how it ended.
+    acknowledged: bool = False
     #: Its end is in the history.
     recorded: bool = False
 
