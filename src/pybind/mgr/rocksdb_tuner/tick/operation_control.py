@@ -77,15 +77,11 @@ class OperationControl:
             switched_on=current.changes_enabled,
             guard=steps,
         )
-        #: Receives every experiment that found a better option string, at least once. It may raise
-        #: CommandError, and is then called again.
-        self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self.experiment = ExperimentDriver(
             self.driver,
             cluster,
             store,
             on_end=lambda state: self.driver.add_record(experiment_record(state)),
-            on_winner=lambda state: self.on_winner(state),
             switched_on=current.changes_enabled,
             guard=steps,
         )

@@ -19,9 +19,7 @@ class Operation:
 
     id: Annotated[str, 'Id of the operation, as in history.']
     kind: Annotated[OperationKind, 'Kind of operation.']
-    recommendation: Annotated[
-        str, 'Id of the recommendation that it applies; of an experiment, its own id.'
-    ]
+    recommendation: Annotated[str, 'Id of the recommendation; of an experiment, its own id.']
     who: Annotated[str, 'Config mask.']
     actor: Annotated[str, 'Client that requested it.']
     under_way: Annotated[bool, 'Whether it is still under way.']
