@@ -169,7 +169,9 @@ class Course:
     def _obey(self, reason: str) -> None:
         world, cluster, leg = self.world, self.cluster, self.world.now.leg
         back = leg is not None and leg.direction is Direction.BACK
-        due = {o.osd_id for o in leg.osds if o.step is OsdStep.RESTART_DUE} if leg and back else set()
+        due = (
+            {o.osd_id for o in leg.osds if o.step is OsdStep.RESTART_DUE} if leg and back else set()
+        )
         for n in cluster.down - self._dead:
             if n in due and f'start osd.{n} next' not in reason:
                 continue
