@@ -21,7 +21,7 @@ from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
 from rocksdb_tuner.operations.experiment.records import ExperimentEnding, LegKind
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout import foreign, restart, rules
+from rocksdb_tuner.operations.rollout import conflicts, restart, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.observer import Observer
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
@@ -148,7 +148,7 @@ def over_at_once(patch: Patch) -> None:
 
 
 def back_over_anything(patch: Patch) -> None:
-    changed = foreign.conflicting_entries
+    changed = conflicts.conflicting_entries
 
     def blind(state: Any, seen: Any) -> Any:
         return () if state.direction is Direction.BACK else changed(state, seen)
@@ -158,7 +158,7 @@ def back_over_anything(patch: Patch) -> None:
 
 
 def nobody_changes_anything(patch: Patch) -> None:
-    patch.everywhere(foreign.conflicting_entries, lambda *_: ())
+    patch.everywhere(conflicts.conflicting_entries, lambda *_: ())
     patch.everywhere(watching.left_alone, lambda state, _: state)
 
 
