@@ -34,7 +34,11 @@ class Commanded:
     def __init__(self, world: World) -> None:
         self.world = world
         self.context = Context(
-            lambda: world.tuner, CustomProfiles(world.store), OPTIONS.__getitem__, lambda _: None
+            lambda: world.tuner,
+            CustomProfiles(world.store),
+            OPTIONS.__getitem__,
+            lambda _: None,
+            lambda: None,
         )
 
     def ask(self, name: str, *arguments: Any, **named: Any) -> tuple[int, Any]:
