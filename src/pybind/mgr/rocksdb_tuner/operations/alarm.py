@@ -17,7 +17,9 @@ def gate_stays_closed(waited_s: float, gate_alarm_after_s: float) -> bool:
     return 0 < gate_alarm_after_s <= waited_s
 
 
-def with_remedy(reason: str, kind: str, may_abort: bool = True) -> str:
+def with_remedy(
+    reason: str, kind: str, may_abort: bool = True, command: str = 'rollout abort'
+) -> str:
     """A reason to wait that does not go away, and what to do about it."""
-    give_up = f'"ceph rocksdb-tuner rollout abort" ends the {kind}' if may_abort else None
+    give_up = f'"ceph rocksdb-tuner {command}" ends the {kind}' if may_abort else None
     return '; '.join(part for part in (reason, way_out(reason), give_up) if part is not None)

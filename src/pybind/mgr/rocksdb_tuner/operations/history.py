@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
 from ..judge.records import Judgement, Predicted
+from ..judge.winner import Answer
 from ..plan.records import OPTION
+from ..store.codec import ADDED_LATER
 from .phases import Outcome
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """What an experiment found."""
+
+    #: (name, option string) of each arm.
+    arms: tuple[tuple[str, str], ...]
+    #: The judged signal that arms were expected to improve.
+    objective: str
+    #: Smaller differences, as a share, counted as none.
+    min_effect: float
+    #: None: it ended before it could be concluded.
+    answer: Optional[Answer]
+    winner: Optional[str]
+    #: The winner against the old option string, in percent; None: not bounded, or no winner.
+    gain_percent: Optional[float]
+    gain_low_percent: Optional[float]
+    gain_high_percent: Optional[float]
+    #: (name, reason) of each arm that ended early.
+    dropped: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -15,7 +38,8 @@ class HistoryRecord:
     """One change: by whom, from what to what, and what came of it.
 
     There is one record per rollout; it is written when the rollout starts and again when it ends
-    or is rolled back.
+    or is rolled back. Compactions and experiments have one once they ended: they leave options as
+    they were.
     """
 
     rollout_id: str
@@ -38,3 +62,5 @@ class HistoryRecord:
     judgement: Optional[Judgement] = None
     #: Which of the two options was changed.
     option: str = OPTION
+    #: None: this was no experiment.
+    experiment: Optional[ExperimentResult] = field(default=None, metadata=ADDED_LATER)

@@ -51,7 +51,7 @@ def compaction_advice(
     None where there was none, or they were compacted since. ``shown_steps`` remembers the order
     in which they would be compacted.
     """
-    changes = [r for r in history if not is_campaign(r) and _is_for(r, group)]
+    changes = [r for r in history if _is_change(r) and _is_for(r, group)]
     changes.sort(key=_number)
     if not changes or changes[-1].outcome is not Outcome.DONE:
         return None
@@ -122,6 +122,11 @@ def campaign_request(recommendation: Recommendation, actor: str, parallel: int) 
         prediction=prediction_text(recommendation.prediction),
         predicted=predicted_effect(recommendation.prediction),
     )
+
+
+def _is_change(record: HistoryRecord) -> bool:
+    """Whether it changed options for good."""
+    return not is_campaign(record) and record.experiment is None
 
 
 def is_campaign(record: HistoryRecord) -> bool:

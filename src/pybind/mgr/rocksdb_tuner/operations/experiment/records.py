@@ -209,6 +209,8 @@ class ExperimentState:
     outcome: Optional[Outcome] = None
     #: What did not go as planned.
     failure: Optional[str] = None
+    #: Its end is in the history.
+    recorded: bool = False
 
     @property
     def operation_id(self) -> str:

@@ -183,9 +183,14 @@ class Driver(RolloutTicks):
     def _begin(self, state: RolloutState) -> RolloutState:
         self._conclude_the_last(state.rollout_id)
         self._looking.begin()
+        # It may also be that of an operation before this one that is still to come.
         if self._state is not None:
-            # It may also be that of a rollout before this one that is still to come.
             state = replace(state, asked=self._state.asked)
+        beside = self.outstanding_beside()
+        if state.asked is None and beside is not None:
+            asked, looking = beside
+            state = replace(state, asked=asked)
+            self._looking.take_over_request(looking)
         if self._acknowledged is not None:
             self._save_acknowledged(None)
         self._keep(state)

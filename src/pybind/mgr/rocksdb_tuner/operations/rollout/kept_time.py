@@ -67,8 +67,12 @@ class KeptTime:
             # Nobody saw it end: just now, as far as can be proven.
             self.ended_now(last.rollout_id)
         since_s = self.since_end_s
-        matters = self._restarts.restarts or (since_s is not None and since_s < _LONG_AGO_S)
-        if matters and self.now_s - self._kept_s >= KEEP_TIME_S:
+        if self._restarts.restarts or (since_s is not None and since_s < _LONG_AGO_S):
+            self.keep_now_and_then()
+
+    def keep_now_and_then(self) -> None:
+        """The same for what is under way."""
+        if self.now_s - self._kept_s >= KEEP_TIME_S:
             try:
                 self._save()
             except CommandError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
     ClusterReader,
@@ -75,6 +75,17 @@ class Tick(NamedTuple):
     steady_s: float
 
 
+class Beside(NamedTuple):
+    """What is watched where no batch is."""
+
+    #: Changes when the OSDs that are watched do, or when watching begins anew.
+    watched: object = None
+    #: Whether a process is gone that was watched.
+    lost: Callable[[ClusterMap], bool] = lambda _: False
+    #: None: all that the machine needs.
+    needs: Optional[Needs] = None
+
+
 class _Down(NamedTuple):
     """How long the OSD in flight is down, or was before it came up."""
 
@@ -122,19 +133,30 @@ class Looking:
         """Count on: what was asked for last may be carried out also after the end."""
         self._since_asked.look(asked, steady_s)
 
+    def take_over_request(self, other: Looking) -> None:
+        """Count on where ``other`` has counted, of the same manager and another operation."""
+        self._since_asked, self._request = other._since_asked, other._request
+        self._scheduled, self._asked = other._scheduled, other._asked
+
     def observe(
-        self, state: RolloutState, machine: Machine, found: Found, now: Tick
+        self,
+        state: RolloutState,
+        machine: Machine,
+        found: Found,
+        now: Tick,
+        beside: Beside = Beside(),  # noqa: B008 - immutable
     ) -> Observation:
         steady_s = now.steady_s
         waited_s = self._waiting.look(wait_key(state), steady_s)
         cluster = self._cluster.reader.cluster_map()
         away = absent_of(cluster, state.request.order)
         absent_s = self._absent.look((state.rollout_id, away), steady_s)
-        needs = machine.needs(state, waited_s, frozenset(away))
+        needs = beside.needs or machine.needs(state, waited_s, frozenset(away))
         watched, flying = watched_batch(state), in_flight(state)
-        if watched is not None and lost_process(state, watched, cluster) is not None:
+        lost = watched is not None and lost_process(state, watched, cluster) is not None
+        if lost or beside.lost(cluster):
             needs = replace(needs, upgrade=True)
-        batch = None if watched is None or flying is not None else watched.number
+        batch = beside.watched if watched is None or flying is not None else watched.number
         soaking_s = self._soaking.look((state.rollout_id, batch), steady_s)
         is_down = flying is not None and _is_down(cluster, flying.osd_id)
         key = state.rollout_id, None if flying is None else flying.osd_id, is_down

@@ -126,13 +126,14 @@ def encode_evidence(evidence: Evidence) -> str:
             osds=osds,
             block_s=evidence.block_s,
             signals=Measured._fields,
-            before=tuple(_row(block, osds) for block in evidence.before),
-            after=tuple(_row(block, osds) for block in evidence.after),
+            before=tuple(row_of(block, osds) for block in evidence.before),
+            after=tuple(row_of(block, osds) for block in evidence.after),
         )
     )
 
 
-def _row(block: Block, osds: Sequence[int]) -> tuple[Optional[float], ...]:
+def row_of(block: Block, osds: Sequence[int]) -> tuple[Optional[float], ...]:
+    """The signals of the first OSD, those of the second, and so on."""
     # More digits than this say nothing of a mean.
     return tuple(
         None if value is None else float(f'{value:.5g}')
@@ -157,12 +158,12 @@ def decode_evidence(text: str) -> Evidence:
         changed=osds[: stored.changed],
         controls=osds[stored.changed :],
         block_s=stored.block_s,
-        before=_blocks('before', stored.before, osds, signals),
-        after=_blocks('after', stored.after, osds, signals),
+        before=blocks_of('before', stored.before, osds, signals),
+        after=blocks_of('after', stored.after, osds, signals),
     )
 
 
-def _blocks(
+def blocks_of(
     name: str,
     rows: Sequence[tuple[Optional[float], ...]],
     osds: Sequence[int],

@@ -69,8 +69,8 @@ def _ask_if_open(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obse
     if away is not None and nobody_can and seen.absent_s >= rules.limits.boot_s:
         return _left_behind(state, osd, away)
     if seen.orchestrator_reason is not None:
-        return Step(waiting(state, by_hand(n, info, seen.orchestrator_reason)))
-    told = state if trouble is None else waiting(state, by_hand(n, info, trouble))
+        return Step(waiting(state, by_hand(n, info, seen.orchestrator_reason, rules.operation)))
+    told = state if trouble is None else waiting(state, by_hand(n, info, trouble, rules.operation))
     if state.errors and seen.waited_s < rules.limits.retry_s:
         return Step(told)
     outstanding = _outstanding(state, n)
@@ -174,7 +174,8 @@ def _ask_again(
     rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, trouble: str
 ) -> Step:
     """One more restart, or, where that was asked for often enough, the operator's hand."""
-    hand = by_hand(osd.osd_id, seen.osd(osd.osd_id), seen.orchestrator_reason or trouble)
+    reason = seen.orchestrator_reason or trouble
+    hand = by_hand(osd.osd_id, seen.osd(osd.osd_id), reason, rules.operation)
     if seen.orchestrator_reason is not None or osd.restarts_asked >= rules.limits.tries:
         away = absent(seen, osd.osd_id)
         return Step(waiting(state, hand)) if away is None else _left_behind(state, osd, away)
@@ -257,13 +258,13 @@ def _with_boot(state: RolloutState, seen: Observation) -> RolloutState:
     return replace(state, longest_boot_s=max(state.longest_boot_s, seen.was_down_s))
 
 
-def by_hand(osd_id: int, info: Optional[OsdInfo], reason: str) -> str:
+def by_hand(osd_id: int, info: Optional[OsdInfo], reason: str, operation: str = 'rollout') -> str:
     """What the operator is asked to do where no orchestrator does it."""
     verb = 'start' if info is not None and not info.up else 'restart'
     host = f' on {info.host}' if info is not None and info.host else ''
     return (
         f'{verb} osd.{osd_id} next: "systemctl {verb} ceph-osd@{osd_id}"{host}; '
-        f'the rollout continues after that ({reason})'
+        f'the {operation} continues after that ({reason})'
     )
 
 

@@ -54,6 +54,8 @@ class Rules:
 
     same_meaning: Callable[[str, str], bool]
     limits: Limits = field(default_factory=Limits)
+    #: What continues after an OSD was restarted by hand.
+    operation: str = 'rollout'
 
 
 def why_held(state: RolloutState, seen: Observation) -> Optional[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
     ClusterReader,
-    CommandError,
     ConfigStore,
     Orchestrator,
     OsdCommands,
@@ -18,11 +17,12 @@ from ...mgr.protocols import (
 )
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
-from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from ...plan.actions import Action, RestartOsd
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
 from . import acts, alarm, machine
+from .carrying_out import carry_out
 from .history import record_of
 from .kept_time import KeptTime
 from .looking import Cluster, Looking, Tick
@@ -30,11 +30,20 @@ from .machine import Machine
 from .observation import Observation
 from .past import Past
 from .recording import NOTHING_FOUND, Recording
-from .records import Direction, RolloutState
+from .records import AskedRestart, Direction, RolloutState
 from .rules import Limits, Step, stays_in_mode_off
 from .storage import RolloutStorage
 
 log = logging.getLogger(__name__)
+
+
+class Parts(NamedTuple):
+    """Of a rollout under way."""
+
+    cluster: Cluster
+    time: KeptTime
+    machine: Machine
+    looking: Looking
 
 
 class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
@@ -66,6 +75,8 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._time = KeptTime(self._storage)
         self._recording = Recording(self._storage)
         self._on_change = on_change
+        #: The restart that an operation of another kind asked for last, and who counts its time.
+        self.outstanding_beside: Callable[[], Optional[tuple[AskedRestart, Looking]]] = lambda: None
         self._machine = Machine(same_meaning, limits or Limits())
         #: The rollout whose end an operator has taken note of.
         self._acknowledged: Optional[str] = None
@@ -74,6 +85,28 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._not_now: Optional[str] = None
         self._deaf: Optional[str] = None
         self._unheard: Optional[str] = None
+        self._may_act = False
+        self._watched_s = 0.0
+
+    @property
+    def parts(self) -> Parts:
+        """What operations that change OSDs by rollouts of their own use, too."""
+        return Parts(self._cluster, self._time, self._machine, self._looking)
+
+    def now(self, *, forward: bool) -> Tick:
+        """What this tick goes by; what goes back does not wait for reports to be heard of."""
+        return Tick(
+            may_act=self._may_act and self._switched_on(),
+            not_now=self._not_now,
+            deaf=self._deaf or (self._unheard if forward else None),
+            watched_s=self._watched_s,
+            steady_s=self._time.now_s,
+        )
+
+    @property
+    def outstanding(self) -> Optional[AskedRestart]:
+        """The restart that was asked for last, as long as it may still happen."""
+        return None if self._state is None else self._state.asked
 
     def wait_at_most(self, limits: Limits) -> None:
         """From now on, wait for restarts and the like no longer than this."""
@@ -107,16 +140,11 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._not_now = outside_window or self._time.used_up(restarts_per_day, now_s)
         self._time.keep(self._state)
         self._deaf, self._unheard = deaf, unheard
-        watched_s = self._watching.look(None, steady_s)
+        self._may_act, self._watched_s = may_act, self._watching.look(None, steady_s)
         if self._problems:
             self._problems = self._storage.problems()
         if self._state is not None:
-            self._go_on(
-                now_s,
-                lambda state: self._observe(state, may_act=may_act, watched_s=watched_s),
-                self._stuck_at,
-                steady_s,
-            )
+            self._go_on(now_s, self._observe, self._stuck_at, steady_s)
 
     def _stuck_at(self, state: RolloutState) -> object:
         """Where it waits; another value each time where it does not, or where that was chosen."""
@@ -143,15 +171,8 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
 
     # -- one step
 
-    def _observe(self, state: RolloutState, *, may_act: bool, watched_s: float) -> Observation:
-        forward = state.direction is Direction.FORWARD
-        tick = Tick(
-            may_act=may_act and self._switched_on(),
-            not_now=self._not_now,
-            deaf=self._deaf or (self._unheard if forward else None),
-            watched_s=watched_s,
-            steady_s=self._time.now_s,
-        )
+    def _observe(self, state: RolloutState) -> Observation:
+        tick = self.now(forward=state.direction is Direction.FORWARD)
         found = self._guard.value('judging', lambda: self._recording.found(state), NOTHING_FOUND)
         return self._looking.observe(state, self._machine, found, tick)
 
@@ -174,26 +195,13 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
             self._looking.ask(state, action.osd_id)
-        error = self._carry_out(action, state.request.option)
+        log.info('rollout: %s (%s)', action, state.request.option)
+        error = carry_out(self._cluster, action, state.request.option)
         if error is None:
             return True
         log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
         self._save(acts.action_failed(state, action, error, now_s))
         return False
-
-    def _carry_out(self, action: Action, option: str) -> Optional[str]:
-        """Why the cluster refused it; None if it did not."""
-        log.info('rollout: %s (%s)', action, option)
-        try:
-            if isinstance(action, SetEntry):
-                self._cluster.config.set(action.who, option, action.value)
-            elif isinstance(action, RemoveEntry):
-                self._cluster.config.remove(action.who, option)
-            else:
-                self._cluster.orchestrator.restart_osd(action.osd_id)
-        except CommandError as error:
-            return error.message
-        return None
 
     # -- keeping
 

@@ -36,7 +36,11 @@ def compared(record: HistoryRecord) -> Optional[Comparison]:
 
 
 def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
-    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    ended = [
+        record
+        for record in records
+        if record.outcome is not Outcome.WAITING and record.experiment is None
+    ]
     found = [comparison for comparison in map(compared, ended) if comparison is not None]
     results = [comparison.result for comparison in found]
     return TrackRecord(
