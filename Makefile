@@ -15,14 +15,15 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install install-dashboard install-monitoring clean
+  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
 	@echo '              in short under faults, and on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | dashboard | smoke |'
+	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | experiment |'
+	@echo '     dashboard | smoke |'
 	@echo '     advice | oracle   one of them'
 	@echo 'make fuzz     hostile input of every kind, ROCKSDB_TUNER_FUZZ_SECONDS (600) long'
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
@@ -69,12 +70,12 @@ check: $(TOX)
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,campaign,restarts,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,campaign,restarts,experiment,experiment-reef,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
 
-lint mypy chaos integration faults-short dashboard smoke campaign restarts advice oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
 
 # Goes on where it was interrupted; what was run is kept under build/mutation

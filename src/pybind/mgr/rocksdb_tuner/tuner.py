@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Callable, Optional, TypeVar
 
 from .collection.records import Collection
+from .observe.load_history import WorkHistory
 from .observe.trend import Trends
 from .operations.allowed import Allowed
 from .requests import BusyError
@@ -47,6 +48,11 @@ class Tuner(Components):
     def trends(self) -> Trends:
         """Time series for charts; safe to read from any thread."""
         return self.sampler.trends
+
+    @property
+    def work(self) -> WorkHistory:
+        """Work of OSDs over the last hours; safe to read from any thread."""
+        return self.sampler.work
 
     def collection(self, of: Optional[Published] = None) -> Collection:
         """All inputs of a snapshot, assembled in the calling thread; the newest by default.
@@ -112,6 +118,7 @@ class Tuner(Components):
         if reads:
             run('hearing', lambda: self.permission.check_reports(now_s))
         run('rollout', lambda: self._drive_rollout(settings, now_s))
+        run('experiment', lambda: self._drive_experiment(now_s))
         run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
@@ -135,6 +142,8 @@ class Tuner(Components):
         if settings.mode is Mode.AUTO_APPLY and may_begin:
             advised = self.snapshot.recommendations
             run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
+        if may_begin:
+            run('adoption', lambda: self._adopt(now_s))
         run('audit log', self.actors.take_answers)
         self.publication.show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
@@ -155,6 +164,10 @@ class Tuner(Components):
         if self.operations.drive_rollout(settings, now_s, allowed, unheard):
             self.cluster_state.options.entries_changed()
 
+    def _drive_experiment(self, now_s: float) -> None:
+        if self.operations.drive_experiment(now_s):
+            self.cluster_state.options.entries_changed()
+
     def _drive_campaign(self, settings: Settings, now_s: float) -> None:
         allowed, unheard = self._allowed(settings, now_s)
         allowed = allowed._replace(deaf=allowed.deaf or unheard)
@@ -162,6 +175,15 @@ class Tuner(Components):
         if done_id is not None:
             # The advice predates the end of the campaign: nobody shall apply it again.
             self.publication.replace(self.snapshot.without_recommendation(done_id))
+
+    def _adopt(self, now_s: float) -> None:
+        operations = self.operations
+        self.winners.adopt(
+            operations.experiment.state,
+            operations.driver.state,
+            self.snapshot.recommendations,
+            now_s,
+        )
 
     def _rest(self, settings: Settings, now_s: float) -> None:
         """Stop reading: mode off."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Optional
@@ -83,6 +84,31 @@ def best_arms(
             'candidates" shows why; name profiles with --arms',
         )
     return tuple(found)
+
+
+def rivals(weighed: Optional[Weighing]) -> tuple[str, ...]:
+    """The two best candidates if both promise relief and the model cannot tell which is better.
+
+    Empty otherwise, or if an experiment has measured one of them.
+    """
+    best = _best_first(weighed)[:2]
+    if weighed is None or len(best) < 2:
+        return ()
+    ratios = [w.of(weighed.resource) for w in best]
+    measured = any(w.measured_in is not None for w in best)
+    if measured or any(ratio is None or ratio.value >= 1 for ratio in ratios):
+        return ()
+    one, other = ratios
+    assert one is not None
+    assert other is not None
+    apart = one.high < other.low or other.high < one.low
+    return () if apart else tuple(w.candidate.name for w in best)
+
+
+def plan_command(who: str, names: Sequence[str]) -> str:
+    """The command that plans an experiment with these arms."""
+    arms = shlex.quote(','.join(names))
+    return f'ceph rocksdb-tuner experiment plan --who {who} --arms {arms}'
 
 
 def _weighed(case: Case) -> Optional[Weighing]:

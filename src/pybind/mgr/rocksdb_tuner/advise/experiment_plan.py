@@ -19,13 +19,13 @@ from ..plan.commands import TYPICAL_RESTART_S
 from ..plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
 from ..plan.experiment_osds import Candidate
 from ..plan.steps import ShownSteps
-from ..units import format_duration, format_percent
+from ..units import format_bytes, format_duration, format_percent
 from .assessment import Assessment
 from .case import Case
 from .cohort import group_cohort
 from .experiment_arms import TriedArm, best_arms, named_arms, objective_for
 from .profiles import Profile
-from .records import GroupFacts, OsdFacts
+from .records import GroupFacts, MeasuredArm, OsdFacts
 from .weighing import Bars, Weighing
 from .whatif.fill import fill_s
 
@@ -65,6 +65,8 @@ class Grounds:
     share: float
     least_block_s: float
     bars: Bars
+    #: Results of earlier experiments.
+    measured: tuple[MeasuredArm, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ class PlannedExperiment:
     plan: Union[ExperimentPlan, Refusal]
     #: Length of the history that the noise comes from.
     history_s: float
+    #: Release, workload and hardware of the group, by name; None: unknown.
+    release: str
+    workload: Optional[str]
+    hardware: Optional[str]
     #: Signals that no noise is known of, so that harm to them may not be detected early.
     unmeasured: tuple[str, ...]
 
@@ -149,8 +155,20 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         block_s=block_s,
         plan=_planned(_candidates(case, kept, noises.get(objective)), terms, noises, fill),
         history_s=len(blocks) * block_s,
+        release=case.release.name,
+        workload=None if case.writer is None else case.writer.workload_class.value,
+        hardware=_hardware(case),
         unmeasured=tuple(signal.name for signal in needed if signal.name not in noises),
     )
+
+
+def _hardware(case: Case) -> Optional[str]:
+    """Storage of the group in words."""
+    if case.storage is None:
+        return None
+    sizes = {osd.info.db_device_bytes for osd in case.osds if osd.info.dedicated_db}
+    known = sorted(size for size in sizes if size is not None)
+    return case.storage.value + (f', DB device of {format_bytes(known[0])}' if known else '')
 
 
 def _refuse_bounds(question: Question) -> None:
@@ -187,7 +205,7 @@ def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Optional[Weighing]
     if isinstance(cohort, str):
         raise BadQuestionError(errno.EINVAL, f'no experiment on {group.who}: {cohort}')
     weighed = next((a.weighing for a in grounds.assessments if a.who == group.who), None)
-    return Case(cohort, grounds.bars), weighed
+    return Case(cohort, grounds.bars, grounds.measured), weighed
 
 
 def _objective(signal: Optional[str], case: Case, weighed: Optional[Weighing]) -> str:

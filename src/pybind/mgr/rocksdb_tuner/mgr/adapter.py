@@ -209,6 +209,11 @@ class MgrCluster:
                 )
         return self._managers
 
+    def fsid(self) -> Optional[str]:
+        with understood('the monitor map'):
+            found = self._module.get('mon_map').get('fsid')
+            return None if found is None else str(found)
+
     def slow_ops(self) -> Mapping[int, int]:
         with understood('the slow requests of OSDs'):
             return parse_slow_ops(self._module.get_daemon_health_metrics())

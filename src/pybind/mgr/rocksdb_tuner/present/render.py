@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Callable, Optional, TypeVar, Union
 
+from ..advise.experiment_plan import PlannedExperiment
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.whatif.compare import Comparison
@@ -23,6 +24,7 @@ from ..judge.soak import contradiction
 from ..observe.growth import GrowthPoints
 from ..observe.trend import Trend
 from ..operations.compaction.records import CampaignState
+from ..operations.experiment.records import ExperimentState
 from ..operations.rollout.records import RolloutState
 from ..options.catalogue import OptionInfo
 from ..options.related_options import RelatedOption
@@ -31,6 +33,8 @@ from ..snapshot import Mode, Snapshot
 from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.candidates import decisions_of
+from .answers.experiment import experiment_of, experiments_of
+from .answers.experiment_plan import experiment_plan_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
 from .answers.findings import findings_of, found_of
 from .answers.growth import growth_of
@@ -53,6 +57,7 @@ from .operations import LastOperations, operations
 from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
+from .tables import experiment as experiment_tables
 from .tables import options as option_tables
 from .tables import osds as osd_tables
 from .tables import profiles as profile_tables
@@ -69,6 +74,9 @@ __all__ = [
     'check_format',
     'comparison',
     'derivation',
+    'experiment',
+    'experiment_list',
+    'experiment_plan',
     'explain',
     'failing_checks',
     'finding',
@@ -198,8 +206,8 @@ def rollout(
 
 
 def operation_list(snapshot: Snapshot, output_format: str) -> str:
-    """Current and past rollouts and compaction campaigns."""
-    last = LastOperations(snapshot.rollout, snapshot.campaign)
+    """Current and past operations."""
+    last = LastOperations(snapshot.rollout, snapshot.campaign, experiment=snapshot.experiment)
     return _render(
         operation_list_of,
         change_tables.operations,
@@ -211,6 +219,21 @@ def operation_list(snapshot: Snapshot, output_format: str) -> str:
 def operation(last: LastOperations, output_format: str) -> str:
     """The current or last operation: also the answer to commands that control it."""
     return _render(operation_in_view_of, change_tables.operation, last, output_format)
+
+
+def experiment_plan(planned: PlannedExperiment, output_format: str) -> str:
+    """The answer to a dry run."""
+    return _render(experiment_plan_of, experiment_tables.experiment_plan, planned, output_format)
+
+
+def experiment(state: Optional[ExperimentState], output_format: str) -> str:
+    """An experiment: also the answer to commands that control it."""
+    return _render(experiment_of, experiment_tables.experiment, state, output_format)
+
+
+def experiment_list(snapshot: Snapshot, output_format: str) -> str:
+    """Current and past experiments."""
+    return _render(experiments_of, experiment_tables.experiment_list, snapshot, output_format)
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:

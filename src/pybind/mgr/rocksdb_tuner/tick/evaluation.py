@@ -134,7 +134,7 @@ class Evaluation:
                 entries=cluster_state.options.entries,
                 no_advice=self._unknown_manager,
                 orchestrated=cluster_state.orchestrated,
-                rollout_under_way=operations.rollout_under_way,
+                rollout_under_way=operations.changing,
                 health_codes=cluster_state.health_codes,
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,

@@ -58,7 +58,7 @@ class Published:
         inputs, snapshot = self.inputs, self.snapshot
         if inputs is None:
             return None
-        taken_s, rollout = snapshot.taken_s, snapshot.rollout
+        taken_s, rollout, experiment = snapshot.taken_s, snapshot.rollout, snapshot.experiment
         assert taken_s is not None
         return collect(
             inputs.cluster_map,
@@ -74,7 +74,8 @@ class Published:
                 interval_s=inputs.interval_s,
                 tick_ms=snapshot.sampling.tick_ms,
                 orchestrated=inputs.orchestrated,
-                rollout_under_way=rollout is not None and not rollout.ended,
+                rollout_under_way=(rollout is not None and not rollout.ended)
+                or (experiment is not None and not experiment.ended),
                 limits=inputs.limits,
                 notices=(*snapshot.notices, *(f.sentence for f in snapshot.failing)),
                 pending_since_s=inputs.pending_since_s,

@@ -108,6 +108,8 @@ export interface Candidate {
   effects: ResourceEffect[];
   /** Why it was not chosen, as a sentence; null for the chosen candidate, running options and infeasible candidates. */
   short: string | null;
+  /** Experiment on this cluster that measured it against the running options; null: none. */
+  measured_in: string | null;
 }
 
 /** A change with its actor and outcome. */
@@ -146,6 +148,8 @@ export interface Change {
   measured_effects: SignalEffect[];
   /** Comparison of prediction and measurement; null if one is missing. */
   comparison: Comparison | null;
+  /** Result of an experiment, which leaves all options as they were; null: a change. */
+  experiment: ExperimentOutcome | null;
 }
 
 /** Check of an option string, for the release with the worst result. */
@@ -362,6 +366,8 @@ export interface Decision {
   max_loss_percent: number;
   /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
   unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
+  /** Command that plans an experiment on the two best candidates, if the model cannot tell which is better; else null. */
+  experiment: string | null;
   /** Candidates that were compared. */
   candidates: Candidate[];
 }
@@ -460,8 +466,10 @@ export interface DroppedArm {
   reason: string;
   /** Signals that got worse by more than their tolerance. */
   signals: string[];
-  /** Number of measured blocks until then; null: unknown. */
-  block: number | null;
+  /** Period in which it ended. */
+  period: number;
+  /** Number of measured blocks of that period until then. */
+  block: number;
 }
 
 /** A level with its dynamic target size. */
@@ -585,6 +593,8 @@ export interface ExperimentArm {
   options: string;
   /** OSDs of the arm in the current period, or in the first one before it begins. */
   osds: number[];
+  /** Prediction of the model and published figures; null: none. */
+  predicted: PredictedGain | null;
   /** Verdict so far; null: none yet. */
   verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
   /** Effect on each signal, the goal of the experiment first. */
@@ -605,6 +615,19 @@ export interface ExperimentEffect {
   low_percent: number | null;
   /** Upper end of the interval; null: unbounded. */
   high_percent: number | null;
+}
+
+/** Result of an experiment. */
+export interface ExperimentOutcome {
+  /** The judged signal that arms were expected to improve. */
+  signal: string;
+  /** Smaller differences counted as none. */
+  min_effect_percent: number;
+  /** Result; null: it ended before. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** Best arm; null: none. */
+  winner: string | null;
+  arms: TriedOptions[];
 }
 
 /** A time in which no OSD changes its options. */
@@ -667,6 +690,8 @@ export interface ExperimentPlan {
   unknown: string[];
   /** Conditions that must hold before each restart. */
   gates: string[];
+  /** Command that starts it. */
+  command: string;
 }
 
 /** Why no experiment is possible, and what it would take. */
@@ -1173,13 +1198,13 @@ export interface Objects {
   fitted: Estimate | null;
 }
 
-/** A rollout or a compaction campaign; null fields are not kept for older operations. */
+/** One operation of any kind; null fields are not kept for older operations. */
 export interface Operation {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
-  kind: 'rollout' | 'compaction';
-  /** Id of the recommendation that it applies. */
+  kind: 'rollout' | 'compaction' | 'experiment';
+  /** Id of the recommendation that it applies; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;
@@ -1210,8 +1235,8 @@ export interface OperationInView {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
-  kind: 'rollout' | 'compaction';
-  /** Id of the recommendation that it applies. */
+  kind: 'rollout' | 'compaction' | 'experiment';
+  /** Id of the recommendation that it applies; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;
@@ -1651,6 +1676,16 @@ export interface PredictedEffect {
   high_percent: number | null;
 }
 
+/** Predicted effect of an arm on the goal of the experiment. */
+export interface PredictedGain {
+  /** The metric that would change. */
+  metric: string;
+  /** Lower end of the 80% interval; negative is better. */
+  low_percent: number;
+  /** Upper end of the 80% interval. */
+  high_percent: number;
+}
+
 /** Predicted effect of a change on one signal. */
 export interface Prediction {
   /** The metric that would change. */
@@ -1705,7 +1740,7 @@ export interface ProfileInFull {
   superseded: string | null;
   /** Publication of the profile. */
   source: string;
-  /** Whether it is a custom profile, which is never recommended. */
+  /** Whether it is a custom profile; only an experiment can make one recommended. */
   own: boolean;
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
@@ -1718,6 +1753,8 @@ export interface ProfileInFull {
   cautions: string[];
   /** RocksDB version from which it is superseded. */
   superseded_from_rocksdb: string | null;
+  /** The experiment that found it; null: not from an experiment. */
+  provenance: Provenance | null;
 }
 
 /** A profile, in brief. */
@@ -1736,10 +1773,36 @@ export interface ProfileSummary {
   superseded: string | null;
   /** Publication of the profile. */
   source: string;
-  /** Whether it is a custom profile, which is never recommended. */
+  /** Whether it is a custom profile; only an experiment can make one recommended. */
   own: boolean;
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
+}
+
+/** The experiment that found a custom profile. */
+export interface Provenance {
+  /** Id of the experiment. */
+  experiment: string;
+  /** FSID of the cluster; null: unknown. */
+  cluster: string | null;
+  /** Start of the experiment. ISO 8601, UTC. */
+  started: string | null;
+  /** Config mask of the group. */
+  who: string;
+  /** Release of the group; null: unknown. */
+  release: string | null;
+  /** Workload of the group; null: unknown. */
+  workload: string | null;
+  /** Storage of the group; null: unknown. */
+  hardware: string | null;
+  /** The judged signal that was compared. */
+  signal: string;
+  /** Its change; null: unknown. */
+  change_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
 }
 
 /** A published measurement. */
@@ -2226,12 +2289,12 @@ export interface TracedArm {
   high_percent: number | null;
 }
 
-/** All arms after one block. */
+/** All remaining arms after one block. */
 export interface TracedBlock {
-  /** Number of measured blocks so far. */
-  block: number;
-  /** Period of the block; 0 is the baseline. */
+  /** Period of the block. */
   period: number;
+  /** Number of measured blocks of that period. */
+  block: number;
   /** End of the block. ISO 8601, UTC. */
   time: string | null;
   arms: TracedArm[];
@@ -2241,7 +2304,7 @@ export interface TracedBlock {
 export interface TrackRecord {
   /** Number of ended changes. */
   changes: number;
-  /** Changes with a prediction and a comparable measurement. */
+  /** Changes, and arms of experiments, with a prediction and a comparable measurement. */
   compared: number;
   /** Changes whose measured and predicted intervals overlap. */
   right: number;
@@ -2285,6 +2348,22 @@ export interface Trend {
   db_write_amp: (number | null)[];
   /** Bytes used on the DB device. */
   db_used_bytes: (number | null)[];
+}
+
+/** One arm of an experiment. */
+export interface TriedOptions {
+  /** Name of the arm: the profile that it tried. */
+  name: string;
+  /** Option string of the arm. */
+  options: string;
+  /** Change of the signal against unchanged OSDs; null: unknown. */
+  change_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+  /** Why it ended early; null if it did not. */
+  dropped: string | null;
 }
 
 /** OSDs that run the same profile from the same source. */

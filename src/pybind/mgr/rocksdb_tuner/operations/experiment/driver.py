@@ -58,16 +58,10 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         announcements: Announcements,
         store: Store,
         on_end: Callable[[ExperimentState], None] = lambda _: None,
-        on_winner: Callable[[ExperimentState], None] = lambda _: None,
         switched_on: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        """``on_end`` keeps an experiment that ended for good, and ``on_winner`` hears of it after
-        that if it found a better option string. Both are called until neither raises CommandError,
-        also by a manager that takes over: what they do, they may do twice.
-
-        ``rollouts`` must tick first.
-        """
+        """``on_end`` keeps an experiment that ended for good; ``rollouts`` must tick first."""
         super().__init__(switched_on, guard)
         self._rollouts = rollouts
         self._cluster = rollouts.parts.cluster
@@ -75,7 +69,11 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self._storage = ExperimentStorage(store)
         self._measuring = Measuring(self._storage)
         self._announcer = ExperimentAnnouncer(announcements)
-        self._on_end, self._on_winner = on_end, on_winner
+        self._on_end = on_end
+        #: Hears of an experiment that found a better option string, once history has it. Both are
+        #: called until neither raises CommandError, also by a manager that takes over: what they
+        #: do, they may do twice.
+        self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self._problem: Optional[str] = None
         rollouts.outstanding_beside = self._outstanding
 
@@ -117,6 +115,15 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if state is None or state.experiment_id != experiment_id or state.ended:
             return
         self._save(replace(state, request=replace(state.request, actor=actor)))
+
+    def acknowledge(self, now_s: float) -> bool:
+        """Acknowledge an experiment that failed; False: there is none. Raises OperationRefused."""
+        self.load()
+        state = self._state
+        if state is None or state.acknowledged or alarm.why_failed(state) is None:
+            return False
+        self._keep(replace(state, acknowledged=True, updated_s=now_s))
+        return True
 
     def tick(self, now_s: float) -> None:
         """Look, decide, save, act; returns at once where there is no experiment.
@@ -194,13 +201,17 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         assert state.leg is not None
         if isinstance(action, RestartOsd):
             self._looking.ask(state.leg, action.osd_id)
-        log.info('experiment %s: %s', state.experiment_id, action)
-        error = carry_out(self._cluster, action, OPTION)
+        error = self._carry_out(action)
         if error is None:
             return True
         log.warning('experiment %s: %s failed: %s', state.experiment_id, action, error)
         self._save(acts.action_failed(state, action, error, now_s))
         return False
+
+    def _carry_out(self, action: Action) -> Optional[str]:
+        """Why the cluster refused it; None if it did not."""
+        log.info('experiment: %s', action)
+        return carry_out(self._cluster, action, OPTION)
 
     # -- steering
 
@@ -240,7 +251,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self._on_end(state)
         conclusion = state.conclusion
         if conclusion is not None and conclusion.winner is not None:
-            self._on_winner(state)
+            self.on_winner(state)
         self._save(replace(state, recorded=True))
 
     def _why_waiting(

@@ -59,6 +59,7 @@ class Past:
     campaign_under_way: bool = False
     #: How long ago it ended, as far as managers saw time pass; None: that is unknown.
     ended_ago_s: Optional[float] = None
+    experiment_under_way: bool = False
     #: What is wrong with the stored state, in sentences.
     broken: tuple[str, ...] = ()
     #: Why nothing can be applied as the module options are.
@@ -112,6 +113,8 @@ def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
         return past.impossible
     if past.no_orchestrator is not None:
         return f'nothing restarts OSDs: {past.no_orchestrator}'
+    if past.experiment_under_way:
+        return 'an experiment is under way'
     if past.campaign_under_way:
         return 'a compaction campaign is under way'
     if last is None:

@@ -195,13 +195,17 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
             self._looking.ask(state, action.osd_id)
-        log.info('rollout: %s (%s)', action, state.request.option)
-        error = carry_out(self._cluster, action, state.request.option)
+        error = self._carry_out(action, state.request.option)
         if error is None:
             return True
         log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
         self._save(acts.action_failed(state, action, error, now_s))
         return False
+
+    def _carry_out(self, action: Action, option: str) -> Optional[str]:
+        """Why the cluster refused it; None if it did not."""
+        log.info('rollout: %s (%s)', action, option)
+        return carry_out(self._cluster, action, option)
 
     # -- keeping
 

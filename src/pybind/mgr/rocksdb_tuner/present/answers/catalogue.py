@@ -9,6 +9,7 @@ from . import (
     advice,
     candidates,
     experiment,
+    experiment_plan,
     explain,
     findings,
     growth,
@@ -52,7 +53,7 @@ ANSWERS: Mapping[str, Answer] = {
     ),
     'experiment-plan': Answer(
         'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
-        experiment.ExperimentPlan,
+        experiment_plan.ExperimentPlan,
     ),
     'explain': Answer('ceph rocksdb-tuner explain <option>', explain.Option),
     'explain-ls': Answer(

@@ -1,42 +1,36 @@
-"""Experiments: the plan, the one under way, and past ones."""
+"""The experiment under way, and ended ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Annotated, Optional
 
-from ...judge.records import Effect
+from ...judge.arms import Contrast
+from ...judge.records import Effect, SignalVerdict
 from ...judge.winner import Answer
+from ...operations.experiment.records import DroppedArm as FoundDrop
+from ...operations.experiment.records import ExperimentArm as FoundArm
+from ...operations.experiment.records import ExperimentState, TracePoint
+from ...operations.history import ExperimentResult, HistoryRecord
 from ...operations.phases import Outcome
-from .notes import Among, Amount, Count, InPlace, OsdId, Time
+from ...plan.experiment_design import ExperimentPlan as FoundPlan
+from ...snapshot import Snapshot
+from ...units import format_time
+from ..experiments import (
+    ArmVerdict,
+    ExperimentPhase,
+    arm_verdict,
+    measured_blocks,
+    percent_of,
+    phase_of,
+    result_of,
+    summary_of,
+)
+from .notes import Amount, Count, InPlace, OsdId, Time
 
 _WHO = 'Config mask of the group.'
 _NAME = 'Name of the arm: the profile that it tries.'
-
-
-class ExperimentPhase(str, Enum):
-    """Where an experiment stands."""
-
-    PLANNED = 'planned'
-    BASELINE = 'baseline'
-    CHANGING = 'changing'
-    MEASURING = 'measuring'
-    RESTORING = 'restoring'
-    #: For the operator or a gate; `paused_reason` says which.
-    WAITING = 'waiting'
-    DONE = 'done'
-    FAILED = 'failed'
-    ABORTED = 'aborted'
-
-
-class ArmVerdict(str, Enum):
-    BETTER = 'better'
-    SAME = 'same'
-    WORSE = 'worse'
-    UNCLEAR = 'unclear'
-    #: An OSD of the arm crashed or did not start.
-    FAILED = 'failed'
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,17 @@ class DroppedArm:
 
     reason: Annotated[str, 'The reason, as a phrase.']
     signals: Annotated[tuple[str, ...], 'Signals that got worse by more than their tolerance.']
-    block: Annotated[Optional[Count], 'Number of measured blocks until then; null: unknown.']
+    period: Annotated[Count, 'Period in which it ended.']
+    block: Annotated[Count, 'Number of measured blocks of that period until then.']
+
+
+@dataclass(frozen=True)
+class PredictedGain:
+    """Predicted effect of an arm on the goal of the experiment."""
+
+    metric: Annotated[str, 'The metric that would change.']
+    low_percent: Annotated[float, 'Lower end of the 80% interval; negative is better.']
+    high_percent: Annotated[float, 'Upper end of the 80% interval.']
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,9 @@ class ExperimentArm:
     osds: Annotated[
         tuple[OsdId, ...],
         'OSDs of the arm in the current period, or in the first one before it begins.',
+    ]
+    predicted: Annotated[
+        Optional[PredictedGain], 'Prediction of the model and published figures; null: none.'
     ]
     verdict: Annotated[Optional[ArmVerdict], 'Verdict so far; null: none yet.']
     effect: Annotated[
@@ -107,10 +114,10 @@ class TracedArm:
 
 @dataclass(frozen=True)
 class TracedBlock:
-    """All arms after one block."""
+    """All remaining arms after one block."""
 
-    block: Annotated[Count, 'Number of measured blocks so far.']
-    period: Annotated[Count, 'Period of the block; 0 is the baseline.']
+    period: Annotated[Count, 'Period of the block.']
+    block: Annotated[Count, 'Number of measured blocks of that period.']
     time: Annotated[Optional[Time], 'End of the block. ISO 8601, UTC.']
     arms: tuple[TracedArm, ...]
 
@@ -142,39 +149,6 @@ class ExperimentDesign:
         Optional[Count], 'Planned restarts of OSDs, including the last; null: no plan.'
     ]
     periods: Annotated[tuple[ExperimentPeriod, ...], 'Periods in order; the first is the baseline.']
-
-
-@dataclass(frozen=True)
-class ExperimentRefusal:
-    """Why no experiment is possible, and what it would take."""
-
-    reason: Annotated[str, 'The reason, as a phrase.']
-    osds: Annotated[
-        Optional[Count], 'Size of the group that it would take; null: unknown, or none suffices.'
-    ]
-    duration_s: Annotated[
-        Optional[Amount],
-        'Duration that it would take with these OSDs; null: unknown, or none suffices.',
-    ]
-
-
-@dataclass(frozen=True)
-class ExperimentPlan:
-    """Preview of `experiment start`."""
-
-    id: Annotated[Optional[str], 'Always null: nothing was started.']
-    phase: Annotated[ExperimentPhase, Among((ExperimentPhase.PLANNED,)), 'Always "planned".']
-    arms: Annotated[tuple[ExperimentArm, ...], 'Option strings to compare; without any effects.']
-    design: Annotated[ExperimentDesign, InPlace()]
-    winner: Annotated[Optional[str], 'Always null.']
-    conclusion: Annotated[Optional[Answer], 'Always null.']
-    summary: Annotated[str, 'The plan or the refusal, as a sentence.']
-    started: Annotated[Optional[Time], 'Always null.']
-    ended: Annotated[Optional[Time], 'Always null.']
-    refusal: Annotated[Optional[ExperimentRefusal], 'null if the experiment is possible.']
-    risk: Annotated[tuple[str, ...], 'What can happen, in sentences.']
-    unknown: Annotated[tuple[str, ...], 'What the experiment does not tell, in sentences.']
-    gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
 
 
 @dataclass(frozen=True)
@@ -230,3 +204,159 @@ class ExperimentSummary:
     conclusion: Annotated[Optional[Answer], 'Result; null: not yet.']
     started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
     ended: Annotated[Optional[Time], 'End time. ISO 8601, UTC.']
+
+
+def experiment_of(state: Optional[ExperimentState]) -> Optional[Experiment]:
+    """None before the first experiment."""
+    if state is None:
+        return None
+    request, found = state.request, state.conclusion
+    return Experiment(
+        id=state.experiment_id,
+        phase=phase_of(state),
+        actor=request.actor,
+        arms=tuple(_arm(state, arm) for arm in request.arms),
+        design=ExperimentDesign(
+            who=request.who,
+            signal=request.objective,
+            min_effect_percent=request.min_effect * 100,
+            max_duration_s=request.max_duration_s,
+            options_from=request.from_options,
+            controls=request.plan.controls,
+            detectable_percent=request.plan.detectable * 100,
+            unsafe_percent=request.plan.unsafe_detectable * 100,
+            duration_s=request.plan.duration_s,
+            block_s=request.plan.block_s,
+            restarts=request.plan.shape.changed * (request.plan.shape.periods + 1),
+            periods=periods_of(request.plan),
+        ),
+        adopt=request.adopt,
+        period=state.period,
+        blocks=measured_blocks(state),
+        trace=tuple(map(_traced, state.trace)),
+        winner=None if found is None else found.winner,
+        conclusion=None if found is None else found.answer,
+        summary=summary_of(state),
+        runner_up=None if found is None else found.runner_up,
+        lead=None if found is None or found.lead is None else _lead(state, found.lead),
+        within_percent=None if found is None or found.within is None else found.within * 100,
+        unproven=() if found is None else found.unproven,
+        paused_reason=state.paused_reason,
+        paused_by=state.paused_by,
+        outcome=state.outcome,
+        failure=state.failure,
+        started=format_time(state.started_s),
+        updated=format_time(state.updated_s),
+        ended=format_time(state.ended_s),
+    )
+
+
+def periods_of(plan: FoundPlan) -> tuple[ExperimentPeriod, ...]:
+    return tuple(
+        ExperimentPeriod(
+            tuple(PeriodArm(name, osds) for name, osds in period.arms),
+            period.blocks,
+            period.settle_blocks,
+        )
+        for period in plan.periods
+    )
+
+
+def _arm(state: ExperimentState, arm: FoundArm) -> ExperimentArm:
+    result = result_of(state, arm.name)
+    dropped = next((drop for drop in state.dropped if drop.name == arm.name), None)
+    return ExperimentArm(
+        name=arm.name,
+        options=arm.options,
+        osds=_osds(state, arm.name),
+        predicted=None
+        if arm.predicted is None
+        else PredictedGain(
+            arm.predicted.metric, arm.predicted.low_percent, arm.predicted.high_percent
+        ),
+        verdict=arm_verdict(state, arm.name),
+        effect=_effects(() if result is None else result.signals, state.request.objective),
+        dropped=None if dropped is None else _drop(dropped),
+    )
+
+
+def _osds(state: ExperimentState, name: str) -> tuple[int, ...]:
+    """OSDs that run the arm, or are to run it first."""
+    if state.period == 0 and not state.ended:
+        return next((osds for arm, osds in state.request.plan.periods[1].arms if arm == name), ())
+    return tuple(osd.osd_id for osd in state.osds if osd.arm == name)
+
+
+def _effects(signals: Iterable[SignalVerdict], objective: str) -> tuple[ExperimentEffect, ...]:
+    return tuple(
+        ExperimentEffect(
+            one.name, one.effect, one.change_percent, one.low_percent, one.high_percent
+        )
+        for one in sorted(signals, key=lambda signal: signal.name != objective)
+    )
+
+
+def _drop(found: FoundDrop) -> DroppedArm:
+    names = tuple(signal.name for signal in found.signals)
+    return DroppedArm(found.reason, names, found.period, found.block)
+
+
+def _traced(point: TracePoint) -> TracedBlock:
+    return TracedBlock(
+        point.period,
+        point.block,
+        format_time(point.time_s),
+        tuple(
+            TracedArm(arm.name, arm.estimate_percent, arm.low_percent, arm.high_percent)
+            for arm in point.arms
+        ),
+    )
+
+
+def _lead(state: ExperimentState, lead: Contrast) -> ExperimentEffect:
+    effect = Effect.BETTER if lead.below else Effect.UNCLEAR
+    return ExperimentEffect(state.request.objective, effect, *percent_of(lead))
+
+
+def experiments_of(snapshot: Snapshot) -> tuple[ExperimentSummary, ...]:
+    """Newest first."""
+    state = snapshot.experiment
+    current = () if state is None else (_summary(state),)
+    known = {one.id for one in current}
+    past = (
+        _of_record(record, record.experiment)
+        for record in reversed(snapshot.history)
+        if record.experiment is not None and record.rollout_id not in known
+    )
+    return (*current, *past)
+
+
+def _summary(state: ExperimentState) -> ExperimentSummary:
+    found = state.conclusion
+    return ExperimentSummary(
+        id=state.experiment_id,
+        who=state.request.who,
+        actor=state.request.actor,
+        arms=tuple(arm.name for arm in state.request.arms),
+        phase=phase_of(state),
+        outcome=state.outcome,
+        winner=None if found is None else found.winner,
+        conclusion=None if found is None else found.answer,
+        started=format_time(state.started_s),
+        ended=format_time(state.ended_s),
+    )
+
+
+def _of_record(record: HistoryRecord, found: ExperimentResult) -> ExperimentSummary:
+    return ExperimentSummary(
+        id=record.rollout_id,
+        who=record.who,
+        actor=record.actor,
+        arms=tuple(name for name, _ in found.arms),
+        phase=None,
+        outcome=record.outcome,
+        winner=found.winner,
+        conclusion=found.answer,
+        started=format_time(record.time_s),
+        ended=None,
+    )

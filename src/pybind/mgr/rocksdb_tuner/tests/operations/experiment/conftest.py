@@ -96,8 +96,8 @@ class ExperimentRun(Run):
             self.cluster,
             self.store,
             on_end=lambda state: created.add_record(record_of(state)),
-            on_winner=self.winners.append,
         )
+        self.experiment.on_winner = self.winners.append
         return created
 
     def fail_over(self) -> None:
