@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, FailureDomain, Judgment, Rollout, SignalEffect, Status } from './answers';
+import type { Change, ExperimentEffect, FailureDomain, Judgment, Rollout, SignalEffect, Status } from './answers';
 import { duration, ids, moment, plural, signedPercent, who } from './format';
 import { commands, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
@@ -156,8 +156,10 @@ function judgement(title: string, found: Judgment | null): TemplateResult | type
     ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;
 }
 
-function effects(
-  found: readonly SignalEffect[],
+type Effect = SignalEffect | ExperimentEffect;
+
+export function effects(
+  found: readonly Effect[],
   change = 'Change vs. controls',
 ): TemplateResult | typeof nothing {
   if (!found.length) return nothing;
@@ -173,7 +175,7 @@ function effects(
         (s) => html`<tr>
           <th scope="row">${s.signal}</th>
           <td>${s.effect}</td>
-          <td>${signedPercent(s.change_percent)}</td>
+          <td>${signedPercent('change_percent' in s ? s.change_percent : s.estimate_percent)}</td>
           <td>${interval(s.low_percent, s.high_percent)}</td>
         </tr>`,
       )}
