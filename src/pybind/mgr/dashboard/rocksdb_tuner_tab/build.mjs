@@ -1,11 +1,13 @@
-/** Bundles the tab: node build.mjs --outfile=FILE */
+/** Bundles the tab, or another entry point: node build.mjs [--entry=FILE] --outfile=FILE */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 
 import { build, transform } from 'esbuild';
 
-const { outfile } = parseArgs({ options: { outfile: { type: 'string' } } }).values;
+const { entry, outfile } = parseArgs({
+  options: { entry: { type: 'string', default: 'src/main.ts' }, outfile: { type: 'string' } },
+}).values;
 
 /** As text, so that esbuild itself would leave it as it is. */
 const style = {
@@ -18,7 +20,7 @@ const style = {
 };
 
 const { outputFiles } = await build({
-  entryPoints: ['src/main.ts'],
+  entryPoints: [entry],
   bundle: true,
   minify: true,
   format: 'iife',
