@@ -53,11 +53,6 @@ def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, 
     patch.everywhere(by_turns, lambda state: change(state, by_turns(state)))
 
 
-def control_instead(state: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
-    names = list(turns.items())
-    return dict([*names[:-1], (state.request.plan.controls[0], names[-1][1])])
-
-
 def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
     return dict(zip(turns, reversed(turns.values())))
 

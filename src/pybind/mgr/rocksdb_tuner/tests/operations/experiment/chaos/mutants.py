@@ -75,9 +75,10 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        'a control is changed in place of an OSD',
+        'all OSDs get the first arm',
         Rule.ONLY_PLANNED,
-        lambda patch: faults.turns(patch, faults.control_instead),
+        lambda patch: faults.turns(patch, lambda s, t: dict.fromkeys(t, s.request.arms[0].name)),
+        needs=_several,
     ),
     Mutant(
         'arms are swapped',
