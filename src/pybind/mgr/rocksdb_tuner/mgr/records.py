@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Mapping, NamedTuple, Optional
 
 
@@ -194,6 +195,14 @@ class ClusterMap:
     pools: tuple[PoolInfo, ...]
     #: Empty if unknown.
     crush: CrushMap = CrushMap()
+
+    @cached_property
+    def by_id(self) -> Mapping[int, OsdInfo]:
+        return {osd.osd_id: osd for osd in self.osds}
+
+    @cached_property
+    def down_and_out(self) -> frozenset[int]:
+        return frozenset(osd.osd_id for osd in self.osds if not osd.up and not osd.in_cluster)
 
 
 @dataclass(frozen=True)
