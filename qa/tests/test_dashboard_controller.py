@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, Optional
 
 import cherrypy
+import made_experiments as made
 import pytest
 from dashboard import mgr
 from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
@@ -72,9 +73,7 @@ READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.p
 
 
 #: Those that need to be told something, and what the module does not have yet.
-NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'} | (
-    {'candidates', 'experiments', 'experiment_status'} - set(COMMANDS)
-)
+NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
 
 
 @pytest.mark.parametrize('name', sorted(set(READS) - NOT_ALONE))
@@ -99,6 +98,25 @@ def test_decisions_are_answered_as_the_module_has_them(
     monkeypatch.setattr(mgr, 'answer', remote)
     assert api.candidates() == decisions
     assert asked == [('candidates', {})]
+
+
+@pytest.mark.parametrize(
+    ('name', 'answers'),
+    [
+        ('experiment-plan', [made.plan(), made.refused(), made.refused(None, None)]),
+        (
+            'experiment',
+            [made.baseline(), made.measuring(), made.waiting(), made.won(), made.aborted(), None],
+        ),
+        ('experiment-ls', [made.experiment_answers(made.won())['/experiment']]),
+    ],
+)
+def test_the_tab_is_tested_with_experiments_that_the_module_may_answer(
+    name: str, answers: list[Any]
+) -> None:
+    schema = json.loads((SCHEMAS / f'{name}.schema.json').read_text())
+    for answer in answers:
+        Draft202012Validator(schema).validate(answer)
 
 
 def test_a_check_is_answered_with_the_judgement(api: Any) -> None:

@@ -21,8 +21,8 @@ export class RocksDbTunerArms extends LitElement {
 
   experiment: Experiment | null = null;
   private width = 0;
-  private readonly sizes = new ResizeObserver(() => {
-    this.width = Math.max(100, Math.floor(this.clientWidth));
+  private readonly sizes = new ResizeObserver(([entry]) => {
+    this.width = Math.max(100, Math.floor(entry?.contentRect.width ?? 0));
   });
 
   protected override createRenderRoot(): HTMLElement {

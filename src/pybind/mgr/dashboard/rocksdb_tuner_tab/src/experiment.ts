@@ -8,10 +8,10 @@ import type { Experiment, ExperimentSummary, Recommendation } from './answers';
 import type { Api } from './api';
 import type { Question } from './dialog';
 import { bounded, duration, ids, moment, plural, signalName, signedPercent, who } from './format';
-import { commands, facts, label, TABLE } from './parts';
+import { commands, CONCLUSION, facts, label, TABLE } from './parts';
 import { effects, OUTCOME } from './rollout';
 
-export type ExperimentControl = 'pause' | 'resume' | 'abort';
+export type ExperimentControl = 'pause' | 'resume' | 'abort' | 'ack';
 
 export interface ExperimentHost {
   mayChange: boolean;
@@ -25,14 +25,6 @@ export interface ExperimentHost {
 export function inProgress(experiment: Experiment): boolean {
   return experiment.ended === null;
 }
-
-const CONCLUSION: Record<string, [string, 'good' | 'warning' | 'danger' | '']> = {
-  winner: ['Winner found', 'good'],
-  'no-difference': ['No difference', ''],
-  'no-gain': ['No gain', ''],
-  unclear: ['Inconclusive', 'warning'],
-  failed: ['Failed', 'danger'],
-};
 
 export function experimentView(e: Experiment, host: ExperimentHost): TemplateResult {
   const going = inProgress(e);
@@ -62,7 +54,11 @@ export function experimentView(e: Experiment, host: ExperimentHost): TemplateRes
       ? html`<progress max=${total || 1} value=${e.blocks} aria-label="Measured blocks"></progress>
           <p class="rt-note">Block ${e.blocks} of ${total}, ${duration(e.block_s)} each.</p>
           ${controls(e, host, waiting)}`
-      : nothing}
+      : e.phase === 'failed' && host.mayChange
+        ? html`<div class="rt-row">
+            <button class="btn btn-light" @click=${() => host.control('ack', e)}>Acknowledge …</button>
+          </div>`
+        : nothing}
     <rocksdb-tuner-arms class="rt-decision" .experiment=${e}></rocksdb-tuner-arms>
     <details class="rt-item">
       <summary>
@@ -106,7 +102,7 @@ function verdict(e: Experiment, host: ExperimentHost): TemplateResult {
     <td>${bounded(change, true)}</td>
   </tr>`;
   return html`<div class=${`rt-headline${kind ? ` rt-${kind}` : ''}`} role="status">
-      <strong>${title}${e.winner ? `: ${e.winner}` : ''}</strong>
+      <strong>Result: ${title}${e.winner ? `: ${e.winner}` : ''}</strong>
     </div>
     <p>${e.summary}</p>
     ${goal
@@ -148,14 +144,15 @@ export function questionOf(what: ExperimentControl, experiment: Experiment, api:
       `${off}. They get their previous options back, restarted one at a time.`,
       'There will be no result.',
     ],
+    ack: ['Clears its health check. Changes nothing else.'],
   };
-  const action = { pause: 'Pause', resume: 'Resume', abort: 'Abort' }[what];
+  const action = { pause: 'Pause', resume: 'Resume', abort: 'Abort', ack: 'Acknowledge' }[what];
   return {
     title: `${action} the experiment`,
     lines: lines[what],
-    command: `ceph rocksdb-tuner experiment ${what}`,
+    command: `ceph rocksdb-tuner ${what === 'ack' ? 'operation' : 'experiment'} ${what}`,
     action,
-    run: async () => void (await api.change('POST', `/experiment/${what}`)),
+    run: async () => void (await api.change('POST', what === 'ack' ? '/rollout/ack' : `/experiment/${what}`)),
   };
 }
 
@@ -168,9 +165,15 @@ function adopts(r: Recommendation, e: Experiment): boolean {
 export function earlier(
   found: readonly ExperimentSummary[],
   read: ReadonlyMap<string, Experiment>,
-  host: ExperimentHost,
   open: (id: string) => void,
 ): TemplateResult {
+  const host: ExperimentHost = {
+    mayChange: false,
+    busy: false,
+    recommendations: [],
+    control: () => undefined,
+    apply: () => undefined,
+  };
   return html`${repeat(
     found,
     (e) => e.id,

@@ -91,7 +91,7 @@ export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return UNKNOWN;
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
+  if (seconds < 172800) return `${Math.round(seconds / 360) / 10} h`;
   return `${Math.round(seconds / 86400)} days`;
 }
 

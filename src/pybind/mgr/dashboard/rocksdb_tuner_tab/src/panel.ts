@@ -556,7 +556,6 @@ export class RocksDbTunerPanel extends LitElement {
   private experiments(data: Overview): TemplateResult | typeof nothing {
     const { experiments: found, status } = data;
     if (!found) return nothing;
-    const host = this.experimentHost(data);
     const last = found.last && !inProgress(found.last) ? found.last : null;
     return html`<h3>Experiments</h3>
       <rocksdb-tuner-planner
@@ -568,12 +567,11 @@ export class RocksDbTunerPanel extends LitElement {
       ></rocksdb-tuner-planner>
       ${last
         ? html`<h4>Last experiment</h4>
-            ${experimentView(last, host)}`
+            ${experimentView(last, this.experimentHost(data))}`
         : nothing}
       ${earlier(
         found.all.filter((e) => e.id !== found.last?.id),
         this.ended,
-        host,
         (id) => void this.readEnded(id),
       )}`;
   }

@@ -181,7 +181,7 @@ export class RocksDbTunerPlanner extends LitElement {
         <input type="checkbox" @change=${(event: Event) => {
           adopt = (event.currentTarget as HTMLInputElement).checked;
         }} />
-        Then apply the winner to the whole group, as a rollout
+        Then apply the winner to the whole group, as a rollout (--adopt)
       </label>`,
       command: plan.command,
       action: 'Start',
