@@ -25,34 +25,34 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install install-dashboard install-monitoring uninstall \
-  dist deb rpm packages-check clean
+  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install \
+  install-dashboard install-monitoring uninstall dist deb rpm packages-check clean
 
 help:
-	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
+	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
-	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
-	@echo '              in short under faults, and on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | dashboard | smoke |'
-	@echo '     advice | oracle   one of them'
-	@echo 'make fuzz     hostile input of every kind, ROCKSDB_TUNER_FUZZ_SECONDS (600) long'
+	@echo 'make check    all tests: lint, mypy, unit, integration and short fault tests on real Pacific'
+	@echo '              clusters, and smoke tests on Reef and Tentacle (root)'
+	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | experiment |'
+	@echo '     dashboard | smoke | advice | oracle   one part of the tests'
+	@echo 'make fuzz     hostile input for ROCKSDB_TUNER_FUZZ_SECONDS (600)'
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
-	@echo '              option strings on the binaries of each'
-	@echo 'make check-faults     rollouts on real clusters under every fault, with clients that verify, also'
-	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts of it'
-	@echo 'make mutation  score the tests: how many faults made in the source, one at a time, they notice;'
-	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
-	@echo 'make bench    measure the cost of a tick, of a decision, of answers of the model and of the dashboard,'
-	@echo '              and of a check and of storing'
-	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'
-	@echo 'make measurements  write doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
-	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
-	@echo 'make answers  write the JSON Schemas and the types of the tab anew from the answers of the module'
+	@echo '              option strings on the binaries of each release'
+	@echo 'make check-faults     rollouts on real clusters under every fault, with verifying clients, also'
+	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts'
+	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
+	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
+	@echo 'make bench    measure the cost of ticks, decisions, model answers, the dashboard, checks'
+	@echo '              and storage'
+	@echo 'make bench-choice  compare limit, recommendation and prediction with real OSDs (root, an hour)'
+	@echo 'make measurements  generate doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
+	@echo 'make mixin    generate the Grafana dashboard and the alert rules from their source'
+	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
-	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
-	@echo 'make install DESTDIR=...   lay the module out for a package'
-	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
+	@echo 'make tab      bundle the tab for the Ceph Dashboard (node and npm)'
+	@echo 'make install DESTDIR=...   install the module into a package root'
+	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab of the Ceph Dashboard'
 	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
 	@echo 'make uninstall DESTDIR=...   remove all that the three have installed'
 	@echo 'make dist     a release tarball with the built tab, in build/packages'
@@ -65,14 +65,14 @@ demo:
 $(TOX):
 	qa/bootstrap $(VENV)
 
-# What is wrong most often is said first: lint, types and the tests of the module, on both cores.
+# The most frequent failures come first: lint, types and the tests of the module, on both cores.
 # Tests on clusters mostly wait, for OSDs that start and samples that come: two clusters at a time
 # keep two cores busy, and leave some of them to the tests of the harness, to chaos, to hostile input
 # and to a sample of mutants.
-# The chroots of the other releases are made beside the first tests, which need none. A test that
-# comes too early waits for its chroot, or makes it where that has failed, and says why.
-# What is drawn at random is drawn alike here each time: a gate must not fail for what nobody changed.
-# "make chaos", "make fuzz", "make oracle" and "make mutation-sample" draw anew.
+# The chroots of the other releases are built during the first tests, which do not need them. A test
+# that starts too early waits for its chroot, or builds it if that failed, and reports why.
+# Random seeds are fixed here, so that a gate does not fail for unrelated changes. "make chaos",
+# "make fuzz", "make oracle" and "make mutation-sample" use new seeds.
 check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
 check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
@@ -86,12 +86,12 @@ check: $(TOX)
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,campaign,restarts,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,campaign,restarts,experiment,experiment-reef,advice,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
 
-lint mypy chaos integration faults-short dashboard smoke campaign restarts advice oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke campaign restarts experiment advice oracle: $(TOX)
 	$(TOX) run -e $@
 
 # Goes on where it was interrupted; what was run is kept under build/mutation

@@ -30,11 +30,20 @@ class Bar:
 
 #: The pure modules: drivers, storage and texts around them have no bar of their own.
 ROLLOUT_MACHINE = (
-    *('machine', 'back', 'batches', 'collapse', 'failing', 'foreign', 'forward', 'identity'),
+    *('machine', 'rollback', 'batches', 'collapse', 'recovery', 'conflicts', 'forward', 'identity'),
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
-    *('acts', 'alarm', 'recorder'),
+    *('operator_actions', 'alarm', 'recorder'),
 )
-COMPACTION_MACHINE = ('machine', 'acts', 'alarm', 'records', 'rules', 'states', 'view', 'watching')
+COMPACTION_MACHINE = (
+    'machine',
+    'operator_actions',
+    'alarm',
+    'records',
+    'rules',
+    'states',
+    'view',
+    'watching',
+)
 BARS = (
     Bar('options', 100, ('options/*',)),
     Bar('judge', 100, ('judge/*',)),

@@ -84,6 +84,8 @@ class MgrModule:
         self.health_checks: Dict[str, Any] = {}
         self.logged: List[Tuple[str, int, str]] = []
         self.other_modules = {'progress'}
+        #: Of the orchestrator's backend.
+        self.features: Any = {'daemon_action': {'available': True}}
         self.remote_calls: List[Tuple[str, str, Tuple[Any, ...], Dict[str, Any]]] = []
         self.uri = ''
         self.mon_answers: List[Tuple[int, str, str]] = []
@@ -136,9 +138,12 @@ class MgrModule:
         self.logged.append((channel, priority, message))
 
     def remote(self, module_name: str, method_name: str, *args: Any, **kwargs: Any) -> Any:
+        if method_name == 'get_feature_set':
+            return self.features
         if module_name not in self.other_modules:
             raise ImportError(f'Module not found: {module_name}')
         self.remote_calls.append((module_name, method_name, args, kwargs))
+        return None
 
     def set_health_checks(self, checks: Dict[str, Any]) -> None:
         self.health_checks = dict(checks)

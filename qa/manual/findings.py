@@ -23,6 +23,7 @@ _FILL = {
     'kv_who': '<who>',
     'meta_who': '<who>',
     'before': '',
+    'restart': '<restart osd.id>',
     'proposal': 'Depends on the OSD: see "ceph rocksdb-tuner finding show level-does-not-fit".',
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return Completed(tuple(argv), 0, '', '')
 
     monkeypatch.setattr(Host, 'run', run)
-    monkeypatch.setattr(tab.shutil, 'which', lambda _: '/usr/bin/npm')
+    monkeypatch.setattr(shutil, 'which', lambda _: '/usr/bin/npm')
     return commands
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from harness import Progress
+from harness.host import Host
 from harness.layout import CHECKOUT
+from harness.packages import install
 from rocksdb_tuner.version import VERSION
 
 #: What builds and examines packages, and the tab in them.
@@ -27,6 +30,11 @@ class Packages:
     version: str
     folder: Path
 
+    @property
+    def tarball(self) -> Path:
+        """The release that they are built from."""
+        return self.folder / f'ceph-rocksdb-tuner-{self.version}.tar.gz'
+
     def debs(self) -> list[Path]:
         """The module's, and the dashboard's."""
         return [self.folder / f'{name}_{self.version}_all.deb' for name in NAMES]
@@ -35,17 +43,17 @@ class Packages:
         return [self.folder / f'{name}-{self.version}-1.noarch.rpm' for name in NAMES]
 
 
-def build(folder: Path) -> Packages:
+@cache
+def build() -> Packages:
     """Packages of this checkout."""
+    install(Host(), TOOLS, Progress())
     subprocess.run(['make', '-s', 'deb', 'rpm'], cwd=CHECKOUT, check=True)
-    for path in (CHECKOUT / 'build/packages').iterdir():
-        shutil.copy(path, folder)
-    return Packages(VERSION, folder)
+    return Packages(VERSION, CHECKOUT / 'build/packages')
 
 
 def build_older(newer: Packages, folder: Path) -> Packages:
     """Debian packages of a version that differs in its number and in one more file."""
-    tarball = next(newer.folder.glob('*.tar.gz'))
+    tarball = newer.tarball
     subprocess.run(['tar', '-xzf', str(tarball), '-C', str(folder)], check=True)
     top = folder / f'ceph-rocksdb-tuner-{OLDER}'
     (folder / tarball.name.removesuffix('.tar.gz')).rename(top)

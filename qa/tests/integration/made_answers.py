@@ -132,7 +132,7 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
             changed,
             campaign=replace(
                 compacting(len(snapshot.osds)),
-                paused_reason='writes of clients take 9.1 ms, 1.5 times the 2.4 ms of before',
+                paused_reason='writes of clients take 9.1 ms, 1.5 times the 2.4 ms before',
             ),
         ),
         'campaign-done': replace(

@@ -80,6 +80,19 @@ def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient, rel
     assert 'ssd' in tuner.plain('status')
 
 
+def test_doctor_names_what_is_missing_with_the_command_that_mends_it(tuner: ModuleClient) -> None:
+    checks = {check['id']: check for check in tuner.json('doctor', schema='doctor')}
+    failed = {name for name, check in checks.items() if check['ok'] is False}
+    # A fresh cluster serves no metrics and collects no statistics; the harness has no dashboard.
+    assert failed == {'statistics', 'dashboard', 'metrics'}
+    assert {name for name, check in checks.items() if check['ok'] is None} == set()
+    for name in failed:
+        assert checks[name]['optional'] is True
+        assert '"ceph ' in checks[name]['remedy']
+    assert 'mgr.x' in checks['manager-files']['summary']
+    assert 'mgr.y' in checks['manager-files']['summary']
+
+
 def test_a_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
     assert tuner.wait_for(
         lambda: (w := tuner.group_workload()) and w['class'] == 'idle', 60, 'idle recognized'

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from built_packages import LEFTOVER, NAMES, OLDER, TOOLS, Packages, build, build_older, contents
+from built_packages import LEFTOVER, NAMES, OLDER, Packages, build, build_older, contents
 from harness import Cluster, ClusterSpec, Progress
 from harness.client import wait_until
 from harness.errors import CommandError
-from harness.host import PATH, Host
-from harness.packages import install
+from harness.host import PATH
 from module_client import ModuleClient
 from rocksdb_tuner.version import MINIMUM_PYTHON, VERSION
 
@@ -38,9 +37,8 @@ LINTIAN = ('lintian', '--fail-on', 'error,warning,info', '-EvIL', '+info')
 
 
 @pytest.fixture(scope='session')
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
-    install(Host(), TOOLS, Progress())
-    return build(tmp_path_factory.mktemp('packages'))
+def packages() -> Packages:
+    return build()
 
 
 @pytest.fixture(scope='session')

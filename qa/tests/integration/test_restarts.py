@@ -135,7 +135,7 @@ def test_an_osd_that_starts_slower_than_restart_timeout_is_left_alone_and_comes_
     scene.apply()
     canary = scene.canary
     with scene.held_start(canary):
-        reason = f'osd.{canary} is not up yet: its process runs, and is left alone'
+        reason = f'osd.{canary} is not up yet, but its process is running: waiting for it'
         scene.wait_for_reason(reason)
         assert reason in told(scene)
         # As long as the orchestrator needed to start it, were it asked to

@@ -27,6 +27,6 @@ else:
 
         __all__ = ['Module', 'StandbyModule']
     else:
-        from .python_too_old import Module
+        from .python_too_old import Module  # type: ignore[assignment]
 
         __all__ = ['Module']

@@ -63,7 +63,11 @@ class Module(MgrModule):
         self._metrics_uri = ''
         #: The context of command handlers.
         self.context = Context(
-            lambda: self._tuner, CustomProfiles(store), self.get_module_option, self._set_mode
+            lambda: self._tuner,
+            CustomProfiles(store),
+            self.get_module_option,
+            self._set_mode,
+            lambda: self._metrics_uri or None,
         )
 
     # -- the loop

@@ -13,6 +13,7 @@ from .advise.assessment import Assessment
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .mgr.records import ManagerInfo
 from .operations.compaction.records import CampaignState
+from .operations.experiment.records import ExperimentState
 from .operations.history import HistoryRecord
 from .operations.rollout.automatic import Refusal
 from .operations.rollout.records import RolloutState
@@ -75,9 +76,12 @@ class Snapshot:
     campaign_waits: Optional[str] = None
     #: OSDs that the campaign is waiting for without operator action, and for how long.
     campaign_waits_for: Optional[str] = None
+    #: The current or last experiment, and the operator action that it requires to continue.
+    experiment: Optional[ExperimentState] = None
+    experiment_waits: Optional[str] = None
     #: Failing parts of the module, whose data is missing or stale.
     failing: tuple[StepFailure, ...] = ()
-    #: Time of the rollout, the campaign, the notices and the failing parts; all else is from
+    #: Time of the operations, the notices and the failing parts; all else is from
     #: `taken_s`. None: all is from `taken_s`.
     published_s: Optional[float] = None
 

@@ -110,8 +110,9 @@ class Tuner(Components):
         run, reads = self.steps.run, settings.mode is not Mode.OFF
         # First: must not wait for any later step, nor depend on its last result
         if reads:
-            run('hearing', lambda: self.permission.check_reports(now_s))
+            run('OSD reports', lambda: self.permission.check_reports(now_s))
         run('rollout', lambda: self._drive_rollout(settings, now_s))
+        run('experiment', lambda: self._drive_experiment(now_s))
         run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
@@ -146,21 +147,27 @@ class Tuner(Components):
     def _allowed(self, settings: Settings, now_s: float) -> tuple[Allowed, Optional[str]]:
         """Whether an operation may act and start OSDs, and why OSD reports are uncertain."""
         permission = self.permission
-        deaf, unheard = permission.no_reports(settings)
+        no_reports_reason, reports_unknown = permission.no_reports(settings)
         start_blocked = permission.start_blocked(settings, now_s)
-        return Allowed(permission.may_change(settings), start_blocked, deaf), unheard
+        return Allowed(
+            permission.may_change(settings), start_blocked, no_reports_reason
+        ), reports_unknown
 
     def _drive_rollout(self, settings: Settings, now_s: float) -> None:
-        allowed, unheard = self._allowed(settings, now_s)
-        if self.operations.drive_rollout(settings, now_s, allowed, unheard):
+        allowed, reports_unknown = self._allowed(settings, now_s)
+        if self.operations.drive_rollout(settings, now_s, allowed, reports_unknown):
+            self.cluster_state.options.entries_changed()
+
+    def _drive_experiment(self, now_s: float) -> None:
+        if self.operations.drive_experiment(now_s):
             self.cluster_state.options.entries_changed()
 
     def _drive_campaign(self, settings: Settings, now_s: float) -> None:
-        allowed, unheard = self._allowed(settings, now_s)
-        allowed = allowed._replace(deaf=allowed.deaf or unheard)
+        allowed, reports_unknown = self._allowed(settings, now_s)
+        allowed = allowed._replace(no_reports_reason=allowed.no_reports_reason or reports_unknown)
         done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
-            # The advice predates the end of the campaign: nobody shall apply it again.
+            # The advice predates the end of the campaign: it must not be applied again.
             self.publication.replace(self.snapshot.without_recommendation(done_id))
 
     def _rest(self, settings: Settings, now_s: float) -> None:

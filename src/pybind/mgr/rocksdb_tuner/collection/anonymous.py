@@ -91,6 +91,7 @@ class Replacement:
         self._handlers: Mapping[str, _Handler] = {
             'OsdInfo.host': self._host,
             'OsdInfo.device_class': self._class,
+            'OsdInfo.pod_namespace': lambda name: self._named('namespace', name),
             'PoolInfo.name': lambda name: self._new['pool', name],
             'PoolInfo.device_classes': lambda names: tuple(self._class(name) for name in names),
             'Collection.entries': self._entries,

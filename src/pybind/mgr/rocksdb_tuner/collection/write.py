@@ -134,6 +134,9 @@ def _metadata(osd: OsdInfo) -> dict[str, Any]:
         'ceph_release': osd.release,
         'osd_objectstore': osd.objectstore,
         'distro': osd.distribution,
+        # Which one does not matter, and its name may be nobody else's business.
+        'container_image': 'not recorded' if osd.containerized else None,
+        'pod_namespace': osd.pod_namespace,
         'bluefs_dedicated_db': _flag(osd.dedicated_db),
         'bluefs_dedicated_wal': _flag(osd.dedicated_wal),
         'bluefs_db_size': _number(osd.db_device_bytes),

@@ -3,7 +3,7 @@
 Importing a submodule registers its commands with Ceph and in `COMMANDS`.
 """
 
-from . import advice, operation, options, profiles, report, rollout, status, views
+from . import advice, doctor, operation, options, profiles, report, rollout, status, views
 from .command import COMMANDS, Command, guarded
 from .context import Context
 from .remote import answer_module
@@ -14,6 +14,7 @@ __all__ = [
     'Context',
     'advice',
     'answer_module',
+    'doctor',
     'guarded',
     'operation',
     'options',

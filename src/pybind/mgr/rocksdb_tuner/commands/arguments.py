@@ -1,4 +1,4 @@
-"""Validation of arguments from other modules, which nobody has checked yet. Pure."""
+"""Validation of unchecked arguments from other modules. Pure."""
 
 from __future__ import annotations
 

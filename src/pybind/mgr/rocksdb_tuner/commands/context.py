@@ -11,7 +11,7 @@ from typing import Callable, Optional
 
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import Recommendation
-from ..settings import ReadOption, Settings, read_mode, read_settings
+from ..settings import SERVED, ReadOption, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural
@@ -33,12 +33,17 @@ class Context:
         profiles: CustomProfiles,
         option: ReadOption,
         set_mode: Callable[[Mode], None],
+        metrics_url: Callable[[], Optional[str]],
     ) -> None:
-        """``option`` reads an option of the module; ``set_mode`` sets that one."""
+        """``option`` reads an option of the module; ``set_mode`` sets that one.
+
+        ``metrics_url``: where metrics are served, or None.
+        """
         self._tuner = tuner
         self._option = option
         self.profiles = profiles
         self.set_mode = set_mode
+        self.metrics_url = metrics_url
         self.reports = SharedText()
         #: The actor of each thread, unless it is the command line.
         self._caller = threading.local()
@@ -59,6 +64,9 @@ class Context:
 
     def mode(self) -> Mode:
         return read_mode(self._option)
+
+    def metrics_enabled(self) -> bool:
+        return SERVED.read(self._option)
 
     @property
     def actor(self) -> str:

@@ -27,4 +27,5 @@ def acknowledge(context: Context) -> None:
 def last_operations(context: Context) -> LastOperations:
     """The current state, which the snapshot has only after the next tick."""
     operations = context.tuner.operations
-    return LastOperations(*operations.changes, operations.campaign_waits_for)
+    waits_for, experiment = operations.campaign_waits_for, operations.experiment.state
+    return LastOperations(*operations.changes, waits_for, experiment)

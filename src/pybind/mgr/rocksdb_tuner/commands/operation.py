@@ -1,4 +1,4 @@
-"""Commands that list and control rollouts and compaction campaigns."""
+"""Commands that list and control operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .context import Context
 
 @reads('operation ls')
 def operation_ls(context: Context) -> Answer:
-    """List rollouts and compaction campaigns, newest first"""
+    """List rollouts, compactions and experiments, newest first"""
     return lambda form: render.operation_list(context.snapshot, form)
 
 
@@ -19,7 +19,7 @@ def operation_ls(context: Context) -> Answer:
 def operation_status(context: Context) -> Answer:
     """Show the current or last operation"""
     shown = context.snapshot
-    last = LastOperations(shown.rollout, shown.campaign, shown.campaign_waits_for)
+    last = LastOperations(shown.rollout, shown.campaign, shown.campaign_waits_for, shown.experiment)
     return lambda form: render.operation(last, form)
 
 
@@ -46,7 +46,7 @@ def operation_abort(context: Context) -> Answer:
 
 @changes('operation ack')
 def operation_ack(context: Context) -> Answer:
-    """Acknowledge a failed or rolled-back rollout: its health check clears"""
+    """Acknowledge a failed operation: its health check clears"""
     control.acknowledge(context)
     return _now(context)
 

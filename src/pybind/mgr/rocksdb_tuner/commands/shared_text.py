@@ -1,4 +1,4 @@
-"""A text that takes long to write: written once for all who ask for it at the same time."""
+"""A text that takes long to write: concurrent requests share it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Callable, Optional
 
 
 class SharedText:
-    """Whoever asks while a text is being written waits, and gets it too if it is the same one.
+    """A request for a text that is already being written waits for it and shares it.
 
-    So readers, however many, take one core at most from the threads that do the work. Nothing is
-    kept once nobody waits.
+    So any number of readers uses at most one core. Nothing is kept without waiting readers.
     """
 
     def __init__(self) -> None:

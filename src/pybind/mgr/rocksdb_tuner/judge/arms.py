@@ -22,6 +22,9 @@ from .sequential import critical
 from .signals import JudgedSignal, judged_signals, limits
 from .slow_blocks import slow_blocks
 
+#: A wider half of an interval, in logarithms, bounds nothing.
+_UNBOUNDED = 10.0
+
 
 @dataclass(frozen=True)
 class Period:
@@ -192,6 +195,8 @@ def _contrast(
     if times is None:
         return Contrast(estimate)
     half_width = times * math.sqrt(factor * found.variance)
+    if half_width > _UNBOUNDED:
+        return Contrast(estimate)
     return Contrast(estimate, estimate - half_width, estimate + half_width)
 
 

@@ -1,7 +1,7 @@
 """Read a knowledge file that is installed beside this one.
 
-JSON Schemas are not looked at here: jsonschema is not among the libraries that every release's mgr
-has, and the files are the project's own. The tests validate each file with its schema.
+JSON Schemas are not checked here: not every release's mgr has jsonschema, and the files are
+installed with the module. The tests validate each file with its schema.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MAX_CONNECTIONS = 64
 REQUEST_TIMEOUT_S = 10.0
 #: Prometheus sends less than 1000.
 MAX_REQUEST_BYTES = 16384
-#: At once: what is left is sent when the others were looked at.
+#: Maximum bytes sent at once; the rest follows after the other connections.
 _SENT_AT_ONCE_BYTES = 1 << 18
 _WAITING_CONNECTIONS = 128
 #: Where the process has no more file descriptors, the next connection waits for one.
@@ -47,7 +47,7 @@ class Address(NamedTuple):
 
 
 class MetricsEndpoint:
-    """Listens where it is told to, or nowhere; used from one thread.
+    """Listens at the configured address, or nowhere; used from one thread.
 
     ``text`` is called in the thread of the server, once for every scrape.
     """

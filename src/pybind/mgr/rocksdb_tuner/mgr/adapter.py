@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from mgr_module import CommandResult, MgrModule
 
+from .host import manager_host
 from .parse import (
     parse_audit_log,
     parse_cluster_map,
@@ -35,6 +37,7 @@ from .records import (
     ConfigEntry,
     CounterPoint,
     DaemonVersions,
+    ManagerHost,
     ManagerInfo,
     OrchestratedDaemon,
     PgSummary,
@@ -53,6 +56,8 @@ TELL_SLICE_S = 1.0
 MAP_MAX_AGE_S = 30.0
 #: The mgr map has the options of every module, about 100 KB, so it is cached.
 MANAGERS_MAX_AGE_S = 30.0
+#: The folder of all mgr modules on this host.
+MODULES = Path(__file__).absolute().parents[2]
 #: Cache time of the orchestrator's status.
 ORCHESTRATOR_MAX_AGE_S = 15.0
 #: The orchestrator's error for commands that a backend does not implement, in all releases.
@@ -148,6 +153,7 @@ class MgrCluster:
         self._map: Optional[ClusterMap] = None
         self._map_read_s = 0.0
         self._managers: tuple[ManagerInfo, ...] = ()
+        self._host: Optional[ManagerHost] = None
         self._managers_read_s: Optional[float] = None
         self._orchestrator_read_s: Optional[float] = None
         self._orchestrator_reason: Optional[str] = None
@@ -197,17 +203,26 @@ class MgrCluster:
             return parse_pool_counters(self._module.get('df'))
 
     def managers(self) -> tuple[ManagerInfo, ...]:
+        self._refresh_managers()
+        return self._managers
+
+    def manager_host(self) -> Optional[ManagerHost]:
+        self._refresh_managers()
+        return self._host
+
+    def _refresh_managers(self) -> None:
         now_s = time.monotonic()
         read_s = self._managers_read_s
         if read_s is None or now_s - read_s > MANAGERS_MAX_AGE_S:
             self._managers_read_s = now_s
             with understood('the mgr map'):
+                mgr_map = self._module.get('mgr_map')
                 self._managers = parse_managers(
-                    self._module.get('mgr_map'),
+                    mgr_map,
                     self._module.module_name,
                     lambda name: self._module.get_metadata('mgr', name) or {},
                 )
-        return self._managers
+                self._host = manager_host(mgr_map, MODULES)
 
     def slow_ops(self) -> Mapping[int, int]:
         with understood('the slow requests of OSDs'):
@@ -347,7 +362,8 @@ class MgrCluster:
 
     def _backend_now(self) -> Optional[str]:
         """The orchestrator's backend; None where none is available."""
-        return self._orchestrator_backend if self.unavailable_reason() is None else None
+        self.unavailable_reason()
+        return self._orchestrator_backend
 
     # -- Audit
 
@@ -383,15 +399,26 @@ class MgrCluster:
             log.debug('cannot show progress: %s', error)
 
     def _ask_orchestrator(self) -> Optional[str]:
+        self._orchestrator_backend = None
         try:
             status = self._mon_json({'prefix': 'orch status', 'format': 'json'})
         except CommandError as error:
             return error.message
-        self._orchestrator_backend = status.get('backend')
+        if not status.get('available'):
+            return str(status.get('reason') or 'the orchestrator backend is not available')
+        backend = self._orchestrator_backend = status.get('backend')
         self._orchestrator_paused = status.get('paused') is True
-        if status.get('available'):
-            return None
-        return str(status.get('reason') or 'the orchestrator backend is not available')
+        return self._why_no_restarts(str(backend))
+
+    def _why_no_restarts(self, backend: str) -> Optional[str]:
+        """None if the backend can restart daemons. Rook's is available, and cannot."""
+        try:
+            # As the dashboard asks: which methods of an orchestrator the backend has.
+            features = self._module.remote(backend, 'get_feature_set')
+            able = features['daemon_action']['available']
+        except Exception as error:  # noqa: BLE001 - the code of another module
+            return f'the orchestrator backend {backend} does not report what it can do: {error!r}'
+        return None if able else f'the orchestrator backend {backend} cannot restart daemons'
 
     def _mon_json(self, command: Mapping[str, Any]) -> Any:
         out = self._mon(command)

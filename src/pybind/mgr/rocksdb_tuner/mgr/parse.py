@@ -33,7 +33,7 @@ from .records import (
 def parse_cluster_map(
     osd_map: Mapping[str, Any], crush: Mapping[str, Any], metadata: Mapping[str, Mapping[str, str]]
 ) -> ClusterMap:
-    """ClusterMap from what `get('osd_map')`, `('osd_map_crush')`, `('osd_metadata')` return."""
+    """ClusterMap from `get('osd_map')`, `('osd_map_crush')` and `('osd_metadata')`."""
     classes = {device['id']: device.get('class') for device in crush.get('devices') or []}
     rules = crush.get('rules') or []
     rule_classes = {rule['rule_id']: tuple(_classes_taken(rule)) for rule in rules}
@@ -62,7 +62,7 @@ def parse_managers(
     module_name: str,
     metadata: Callable[[str], Mapping[str, str]],
 ) -> tuple[ManagerInfo, ...]:
-    """Managers from what `get('mgr_map')` returns; ``metadata`` gives that of one by its name.
+    """Managers from `get('mgr_map')`; ``metadata`` returns the metadata of a manager by name.
 
     Nothing is known of a manager without a name: between two active ones there is none.
     """
@@ -84,8 +84,13 @@ def parse_managers(
     )
 
 
+def enabled_modules(mgr_map: Mapping[str, Any]) -> frozenset[str]:
+    """Modules that an operator enabled, from what `get('mgr_map')` returns."""
+    return frozenset(mgr_map.get('modules') or ())
+
+
 def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
-    """What runs, from the output of `versions`, whose last part sums up the others."""
+    """Running versions from the output of `versions`, whose last part is a summary."""
     return tuple(
         DaemonVersions(kind, tuple(sorted({_short_version(text) for text in found})))
         for kind, found in sorted(versions.items())
@@ -104,7 +109,7 @@ _AUDITED = re.compile(r" entity='([^']{1,256})' cmd=(\[.*\]|\{.*\}): dispatch$",
 
 
 def parse_audit_log(entries: Any) -> tuple[AuditLine, ...]:
-    """The commands in the output of `log last NUM debug audit`; what cannot be read is left out."""
+    """The commands in the output of `log last NUM debug audit`; unreadable lines are skipped."""
     found = []
     for entry in entries if isinstance(entries, list) else []:
         matched = _AUDITED.search(str(entry.get('message')))
@@ -115,7 +120,7 @@ def parse_audit_log(entries: Any) -> tuple[AuditLine, ...]:
             time_s = datetime.strptime(entry['stamp'], '%Y-%m-%dT%H:%M:%S.%f%z').timestamp()
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
-        # A command and what it was given come as a list of one.
+        # A command and its arguments are a list with one item.
         first = command[0] if isinstance(command, list) and command else command
         if isinstance(first, dict) and matched[1].isprintable():
             found.append(AuditLine(time_s, matched[1], first))
@@ -123,7 +128,7 @@ def parse_audit_log(entries: Any) -> tuple[AuditLine, ...]:
 
 
 def parse_upgrade(output: str) -> Optional[str]:
-    """What is upgraded to, from the output of `orch upgrade status`; None: nothing.
+    """Upgrade target from the output of `orch upgrade status`; None: no upgrade.
 
     Tentacle answers with a sentence, in spite of any format, where nothing is upgraded.
     """
@@ -137,7 +142,7 @@ def parse_upgrade(output: str) -> Optional[str]:
 
 
 def parse_pg_status(status: Mapping[str, Any]) -> PgSummary:
-    """PgSummary from what `get('pg_status')` holds."""
+    """PgSummary from `get('pg_status')`."""
     states = tuple((str(s['state_name']), int(s['count'])) for s in status.get('pgs_by_state', []))
     return PgSummary(
         total=int(status.get('num_pgs', 0)),
@@ -148,7 +153,7 @@ def parse_pg_status(status: Mapping[str, Any]) -> PgSummary:
 
 
 def parse_pool_counters(df: Mapping[str, Any]) -> Mapping[int, PoolCounters]:
-    """Counters by pool from what `get('df')` holds; a pool without statistics is absent."""
+    """Counters by pool from `get('df')`; a pool without statistics is missing."""
     found = {}
     for pool in df.get('pools', []):
         stats = pool.get('stats', {})
@@ -163,19 +168,19 @@ def parse_pool_counters(df: Mapping[str, Any]) -> Mapping[int, PoolCounters]:
 
 
 def parse_slow_ops(metrics: Mapping[str, Iterable[Mapping[str, Any]]]) -> Mapping[int, int]:
-    """Slow requests by OSD, from what `get_daemon_health_metrics()` returns by daemon ("osd.3")."""
+    """Slow requests by OSD, from `get_daemon_health_metrics()`, which is by daemon ("osd.3")."""
     found: dict[int, int] = {}
-    for daemon, told in metrics.items():
+    for daemon, reported in metrics.items():
         kind, _, name = daemon.partition('.')
         if kind == 'osd' and name.isdecimal():
-            found |= {int(name): int(m['value']) for m in told if m['type'] == 'SLOW_OPS'}
+            found |= {int(name): int(m['value']) for m in reported if m['type'] == 'SLOW_OPS'}
     return found
 
 
 def parse_config_dump(
     dump: Iterable[Mapping[str, Any]], names: Sequence[str]
 ) -> tuple[ConfigEntry, ...]:
-    """The entries for ``names`` in what `config dump` prints."""
+    """The entries for ``names`` in the output of `config dump`."""
     return tuple(
         ConfigEntry(
             who=entry['section'] + (f'/{entry["mask"]}' if entry.get('mask') else ''),
@@ -188,7 +193,7 @@ def parse_config_dump(
 
 
 def parse_health_codes(health: Mapping[str, Any]) -> Mapping[str, str]:
-    """Code and severity ("HEALTH_WARN") of each check in what `health` prints."""
+    """Code and severity ("HEALTH_WARN") of each check in the output of `health`."""
     return {code: str(check['severity']) for code, check in health.get('checks', {}).items()}
 
 
@@ -215,7 +220,7 @@ def _osd_info(
         wal_device_bytes=natural(metadata.get('bluefs_wal_size')),
         main_device_bytes=natural(metadata.get('bluestore_bdev_size')),
         main_rotational=_flag(metadata.get('bluestore_bdev_rotational')),
-        # Without a device of its own the DB lies on that of the data.
+        # Without a dedicated DB device the DB is on the data device.
         db_rotational=_flag(
             metadata.get('bluefs_db_rotational', metadata.get('bluestore_bdev_rotational'))
         ),
@@ -223,6 +228,8 @@ def _osd_info(
         created_version=_short_version(metadata.get('ceph_version_when_created') or '') or None,
         sharding=metadata.get('bluestore_db_sharding') or None,
         distribution=metadata.get('distro'),
+        containerized=bool(metadata.get('container_image')),
+        pod_namespace=metadata.get('pod_namespace') or None,
         failure_domain=failure_domain,
         uuid=osd.get('uuid'),
     )
@@ -251,7 +258,7 @@ def _classes_taken(rule: Mapping[str, Any]) -> Iterable[str]:
 
 
 def parse_running_option(entry: Mapping[str, Any]) -> RunningOption:
-    """One entry of what `config show` prints."""
+    """One entry in the output of `config show`."""
     # "ignores" is one source or several, depending on how many were passed over.
     return RunningOption(
         value=entry['value'],
@@ -262,17 +269,17 @@ def parse_running_option(entry: Mapping[str, Any]) -> RunningOption:
 
 #: DaemonDescriptionStatus of the orchestrator's interface: running and starting, stopped and error.
 _RUNNING = {1: True, 2: True, 0: False, -1: False}
-#: How cephadm's events begin once a request was carried out, whether it succeeded or not; whatever
-#: was scheduled on the daemon is dropped with it (CephadmServe._check_all_daemons and
+#: Beginnings of cephadm events for executed actions, successful or not. An action scheduled for the
+#: daemon is dropped with it (CephadmServe._check_all_daemons and
 #: CephadmOrchestrator._daemon_action).
-_CARRIED_OUT = re.compile(r'(restart|start|stop|Reconfigured|Deployed) ')
+_EXECUTED = re.compile(r'(restart|start|stop|Reconfigured|Deployed) ')
 _EVENT = re.compile(r'(\S+) [^ ]+ \[(\w+)\] "(.*)"', re.DOTALL)
 
 
 def parse_orchestrated(osd_id: int, listed: Any, host: Any) -> Optional[OrchestratedDaemon]:
-    """One OSD of what `orch ps` prints; None where it is not listed.
+    """One OSD in the output of `orch ps`; None if it is not listed.
 
-    ``host`` is what cephadm stores of its host; None: nothing.
+    ``host`` is cephadm's stored record of its host; None without one.
     """
     name = f'osd.{osd_id}'
     daemon = next(
@@ -293,14 +300,14 @@ def parse_orchestrated(osd_id: int, listed: Any, host: Any) -> Optional[Orchestr
         running=_RUNNING.get(daemon.get('status')),
         started=daemon.get('started'),
         refreshed=daemon.get('last_refresh'),
-        carried_out=tuple(filter(None, map(_carried_out_at, daemon.get('events', ())))),
+        carried_out=tuple(filter(None, map(_executed_at, daemon.get('events', ())))),
         scheduled=scheduled,
         stored_started=stored_started,
     )
 
 
-def _carried_out_at(event: Any) -> Optional[str]:
-    """When something was carried out, by an event as text or as an object."""
+def _executed_at(event: Any) -> Optional[str]:
+    """Time of an executed action, from an event as text or as an object."""
     if isinstance(event, str):
         match = _EVENT.fullmatch(event)
         if match is None:
@@ -308,7 +315,7 @@ def _carried_out_at(event: Any) -> Optional[str]:
         created, level, message = match.groups()
     else:
         created, level, message = event['created'], event['level'], event['message']
-    done = level == 'INFO' and _CARRIED_OUT.match(message)
+    done = level == 'INFO' and _EXECUTED.match(message)
     return str(created) if done else None
 
 

@@ -14,6 +14,7 @@ from .records import (
     ConfigEntry,
     CounterPoint,
     DaemonVersions,
+    ManagerHost,
     ManagerInfo,
     OrchestratedDaemon,
     PgSummary,
@@ -56,6 +57,9 @@ class ClusterReader(Protocol):
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         """The active mgr and the standbys."""
+
+    def manager_host(self) -> Optional[ManagerHost]:
+        """The active mgr itself; None before the first map."""
 
     def slow_ops(self) -> Mapping[int, int]:
         """Current slow requests by OSD, without OSDs that did not report."""

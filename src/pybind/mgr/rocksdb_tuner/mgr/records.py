@@ -32,10 +32,12 @@ class FailureDomain(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Location of an OSD; None: unknown."""
+    """Location of an OSD, and of what runs it; None: unknown."""
 
     host: Optional[str]
     domain: Optional[FailureDomain]
+    containerized: bool = False
+    pod_namespace: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,10 @@ class OsdInfo:
     sharding: Optional[str] = None
     #: ID of the distribution in os-release: "debian", "centos".
     distribution: Optional[str] = None
+    #: Whether its metadata names a container image: it is run by cephadm or Rook.
+    containerized: bool = False
+    #: Kubernetes namespace of its pod: it is run by Rook.
+    pod_namespace: Optional[str] = None
     #: By the CRUSH rules of the pools that store data on it, else its host.
     failure_domain: Optional[FailureDomain] = None
     #: A recreated OSD can have the same id, but it has another uuid.
@@ -84,7 +90,7 @@ class OsdInfo:
 
     @property
     def place(self) -> Place:
-        return Place(self.host, self.failure_domain)
+        return Place(self.host, self.failure_domain, self.containerized, self.pod_namespace)
 
 
 @dataclass(frozen=True)
@@ -208,6 +214,16 @@ class ManagerInfo:
     active: bool
     #: Whether this module was installed at its start, and can run there.
     has_module: bool
+
+
+@dataclass(frozen=True)
+class ManagerHost:
+    """The active mgr itself, and what is installed on its host."""
+
+    python: tuple[int, int]
+    dashboard_enabled: bool
+    #: The controllers and the script of this module's dashboard tab.
+    tab_installed: bool
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What operations have in common, and a package per kind: `rollout` and `compaction`."""
+"""Code shared by all operations, and one package for each kind: `rollout` and `compaction`."""

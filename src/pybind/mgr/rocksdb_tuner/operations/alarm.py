@@ -1,23 +1,25 @@
-"""When an operation that waits becomes an alarm, and what an operator can do about it. Pure.
+"""When a waiting operation raises an alarm, and the remedy it names. Pure.
 
-A closed gate is no alarm at once: that is what gates are for. One that stays closed is: no
-operation waits for hours in silence.
+Gates are meant to close, so a closed gate is not an alarm at first. A gate that stays closed is:
+no operation waits for hours in silence.
 """
 
 from __future__ import annotations
 
-from .gates import way_out
+from .gates import remedy_for
 
-#: The recovery after a restart, a scrub that ok-to-stop minds, and load peaks are over sooner.
+#: Recovery after a restart, a scrub that blocks ok-to-stop, and load peaks end sooner than this.
 ACTION_AFTER_S = 600.0
 
 
 def gate_stays_closed(waited_s: float, gate_alarm_after_s: float) -> bool:
-    """``gate_alarm_after_s`` is how long a gate may stay closed, 0 for ever."""
+    """``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit."""
     return 0 < gate_alarm_after_s <= waited_s
 
 
-def with_remedy(reason: str, kind: str, may_abort: bool = True) -> str:
-    """A reason to wait that does not go away, and what to do about it."""
-    give_up = f'"ceph rocksdb-tuner rollout abort" ends the {kind}' if may_abort else None
-    return '; '.join(part for part in (reason, way_out(reason), give_up) if part is not None)
+def with_remedy(
+    reason: str, kind: str, may_abort: bool = True, command: str = 'rollout abort'
+) -> str:
+    """A persistent reason to wait, with its remedy."""
+    abort = f'"ceph rocksdb-tuner {command}" ends the {kind}' if may_abort else None
+    return '; '.join(part for part in (reason, remedy_for(reason), abort) if part is not None)

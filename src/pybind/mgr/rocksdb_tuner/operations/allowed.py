@@ -1,4 +1,4 @@
-"""Whether an operation may begin anything now, beside what the cluster itself says."""
+"""Whether an operation may start anything now, apart from the state of the cluster."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import NamedTuple, Optional
 
 
 class Allowed(NamedTuple):
-    #: False: the operator switched changes off.
+    #: False: changes are disabled by the mode.
     may_act: bool = True
-    #: Why not by the maintenance window, and why the manager does not know how the OSDs are.
+    #: Why the maintenance window forbids it; None inside the window.
     outside_window: Optional[str] = None
-    deaf: Optional[str] = None
+    #: Why this manager has no current OSD reports; None if it has.
+    no_reports_reason: Optional[str] = None

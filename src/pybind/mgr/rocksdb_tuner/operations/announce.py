@@ -1,6 +1,6 @@
-"""What an operation tells the cluster while it goes on: the cluster log, and `ceph -s`.
+"""Cluster log lines and `ceph -s` progress of an operation under way.
 
-Both are for people who look: nothing is decided from them, and nothing waits for them.
+Both are informational: no decision depends on them, and nothing waits for them.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ class Line(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The event of `ceph -s`: its message, and the share that is done (0..1)."""
+    """The progress event in `ceph -s`: its message, and the completed share (0..1)."""
 
     message: str
     share: float
 
 
 class Announcer(ABC, Generic[StateT]):
-    """Tells of every change of an operation once, as far as one manager saw it."""
+    """Announces every transition of an operation once per manager."""
 
     def __init__(self, to: Announcements) -> None:
         self._to = to
 
     def taken_over(self, state: Optional[StateT]) -> None:
-        """This manager goes on with what another began: its progress is shown again."""
+        """Show the progress of an operation that another manager started."""
         if state is not None and not state.ended:
             self._to.show_progress(_event_id(state), *self._progress(state))
 
     def changed(self, before: Optional[StateT], after: StateT) -> None:
-        """``before`` is the state that was stored last, of whatever operation of the kind."""
+        """``before`` is the previously stored state, possibly of an earlier operation."""
         for line in self._lines(before, after):
             self._to.log(line.text, line.warning)
         if not after.ended:
@@ -52,14 +52,14 @@ class Announcer(ABC, Generic[StateT]):
 
     @abstractmethod
     def _lines(self, before: Optional[StateT], after: StateT) -> Iterator[Line]:
-        """What became of it between two states, in the order in which it is told."""
+        """Log lines for the transition between two states, in order."""
 
     @abstractmethod
     def _progress(self, state: StateT) -> Progress: ...
 
     @abstractmethod
     def _failure(self, state: StateT) -> Optional[str]:
-        """What went wrong with an operation that ended; None where nothing did."""
+        """Why an ended operation failed; None if it did not."""
 
 
 def _event_id(state: StateT) -> str:

@@ -1,4 +1,4 @@
-"""What every operation sees of a cluster at one time, and what gates read."""
+"""The view of a cluster that every operation and every gate works on."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ..mgr.records import ClusterMap, DaemonVersions, OsdInfo, PgSummary
 
 @dataclass(frozen=True)
 class ClusterView:
-    """One look at the cluster. What was not asked for, or did not answer, is missing."""
+    """The cluster at one time. What was not queried, or did not answer, is missing."""
 
     cluster: ClusterMap
     pgs: PgSummary
     #: Codes of the current health checks.
     health: frozenset[str]
-    #: None: may stop now.
+    #: Why an OSD may not stop now; None if it may.
     ok_to_stop: Mapping[int, Optional[str]] = field(default_factory=dict)
-    #: What runs now, by kind of daemon; None: not asked for, or no answer.
+    #: Running versions by daemon type; None: not queried, or no answer.
     versions: Optional[tuple[DaemonVersions, ...]] = None
-    #: What the orchestrator upgrades to, or why that is unknown; None: it upgrades nothing.
+    #: Upgrade target of the orchestrator, or why it is unknown; None: no upgrade.
     upgrade: Optional[str] = None
-    #: False: the operator switched changes off.
+    #: False: changes are disabled by the mode.
     may_act: bool = True
-    #: Why no OSD may be begun now, though nothing is wrong: the operator's maintenance window, or
-    #: daily limit; None if one may.
-    not_now: Optional[str] = None
-    #: Why this manager does not know how the OSDs are; None while they report to it.
-    deaf: Optional[str] = None
-    #: An OSD came, went or got another process so short a time ago that the placement groups may
-    #: not have been reported since.
+    #: Why the maintenance window or the daily limit keeps another OSD from starting; None if
+    #: neither does.
+    schedule_reason: Optional[str] = None
+    #: Why this manager has no current OSD reports; None while OSDs report to it.
+    no_reports_reason: Optional[str] = None
+    #: An OSD joined, left or restarted so recently that placement groups may not have been
+    #: reported since.
     osds_moved: bool = False
 
     def osd(self, osd_id: int) -> Optional[OsdInfo]:

@@ -1,7 +1,7 @@
-"""What the drivers of all kinds of operation do alike: save, then act.
+"""The common driver of all kinds of operation: save, then act.
 
-A kind gives a pure machine, and says how it looks at the cluster, what its actions do, and where
-its state is stored.
+Each kind supplies a pure state machine, how it observes the cluster, what its actions do, and
+where its state is stored.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from .stopwatch import Stopwatch
 
 log = logging.getLogger(__name__)
 
-#: A tick ends after this many steps, whatever is still to do: other work waits for it.
+#: Maximum steps in one tick: other work waits for the tick to end.
 STEPS_PER_TICK = 10
 
 SeenT = TypeVar('SeenT')
 
 
 class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
-    """One operation of a kind at a time, over a cluster.
+    """Runs one operation of a kind at a time.
 
-    Everything but the properties waits for monitors and must be called from the module's serve
-    thread only. The properties never wait and may be read from any thread.
+    Methods block on monitors and must be called from the module's serve thread only. Properties
+    never block and may be read from any thread.
     """
 
     #: As in "a rollout is under way".
     KIND: ClassVar[str]
     NONE_RUNNING: ClassVar[str]
 
-    def __init__(self, switched_on: Callable[[], bool], guard: Optional[Guard]) -> None:
-        """``switched_on`` tells whether the mode allows changes at this very moment. ``guard`` runs
-        what an OSD in flight must not wait for: judging and announcing.
+    def __init__(self, changes_allowed: Callable[[], bool], guard: Optional[Guard]) -> None:
+        """``changes_allowed``: whether the mode allows changes at this moment. ``guard`` isolates
+        verdicts and announcements, which must not hold up an OSD in flight.
         """
-        self._switched_on = switched_on
+        self._changes_allowed = changes_allowed
         self._guard = guard or Unguarded()
         self._state: Optional[StateT] = None
         self._loaded = False
-        #: The last write of the state failed, or only its answer was lost.
+        #: The last write of the state failed, or its answer was lost.
         self._store_unsure = False
-        #: An end that history does not know yet.
+        #: The operation ended, but history has no record of that yet.
         self._unrecorded = False
-        #: Why it could not go on at the last tick.
-        self._trouble: Optional[str] = None
-        #: How long this manager has been looking.
-        self._watching = Stopwatch()
-        #: How long it waits without a step for what the operator did not choose.
-        self._stuck = Stopwatch()
-        self._stuck_s = 0.0
+        #: Why the last tick failed.
+        self._error: Optional[str] = None
+        #: How long this manager has been observing.
+        self._watched = Stopwatch()
+        #: How long it has waited without a step, for a reason the operator did not choose.
+        self._waiting_unchanged = Stopwatch()
+        self._waiting_unchanged_s = 0.0
 
     @property
     def state(self) -> Optional[StateT]:
@@ -66,65 +66,65 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         return self._state is not None and not self._state.ended
 
     def why_waiting(self, gate_alarm_after_s: float) -> Optional[str]:
-        """What the operator has to do for it; None where it needs nobody: see `alarm`."""
+        """What the operator has to do; None if no action is required. See `alarm`."""
         if self._state is None:
             return None
-        return self._why_waiting(self._state, self._stuck_s, gate_alarm_after_s)
+        return self._why_waiting(self._state, self._waiting_unchanged_s, gate_alarm_after_s)
 
     def load(self) -> None:
-        """Read what is stored, once. Never raises: what cannot be read is set aside."""
+        """Load the stored state, once. Never raises: unreadable data is quarantined."""
         if not self._loaded:
             self._loaded = True
             self._load()
 
     def pause(self, actor: str, now_s: float) -> StateT:
-        """Begin nothing more until `resume`; raises OperationRefused."""
-        return self._keep(self._paused(self._running(), actor, now_s))
+        """Start no further OSD until `resume`; raises OperationRefused."""
+        return self._save_requested(self._paused(self._running(), actor, now_s))
 
     def resume(self, now_s: float) -> StateT:
-        """Go on after `pause`, or try at once what failed before; raises OperationRefused."""
-        return self._keep(self._resumed(self._running(), now_s))
+        """Continue after `pause`, or retry at once after failures; raises OperationRefused."""
+        return self._save_requested(self._resumed(self._running(), now_s))
 
     def abort(self, actor: str, now_s: float) -> StateT:
-        """Begin nothing more, and end as soon as that is safe; raises OperationRefused."""
-        return self._keep(self._aborted(self._running(), actor, now_s))
+        """Start no further OSD and end as soon as that is safe; raises OperationRefused."""
+        return self._save_requested(self._aborted(self._running(), actor, now_s))
 
-    # -- what a kind gives
+    # -- supplied by each kind
 
     @abstractmethod
     def _load(self) -> None:
-        """Read what is stored."""
+        """Load the stored state."""
 
     @abstractmethod
     def _store(self, state: StateT) -> None:
-        """Raises CommandError: then this state is stored, or the one before."""
+        """Raises CommandError: then either this or the previous state is stored."""
 
     @abstractmethod
     def _decide(self, state: StateT, seen: SeenT, now_s: float) -> Step[StateT, ActionT]:
-        """Ask the machine."""
+        """Let the state machine decide."""
 
     @abstractmethod
-    def _stays_in_mode_off(self, state: StateT, action: ActionT, seen: SeenT) -> bool:
-        """Whether an action that was decided before mode off is not to be sent after it."""
+    def _is_suppressed(self, state: StateT, action: ActionT, seen: SeenT) -> bool:
+        """Whether an action decided before mode off must not be sent any more."""
 
     @abstractmethod
-    def _in_mode_off(self, action: ActionT) -> str:
-        """The action that was not sent, for the log."""
+    def _suppressed_text(self, action: ActionT) -> str:
+        """Log text for a suppressed action."""
 
     def _before_acting(self, action: ActionT, now_s: float) -> None:
-        """What else is stored before an action."""
+        """Store whatever else must be stored before an action."""
 
     @abstractmethod
     def _act(self, state: StateT, action: ActionT, now_s: float) -> bool:
-        """Do what was decided and is stored; whether there may be more to do at once."""
+        """Execute a stored decision. True: another step may follow at once."""
 
     @abstractmethod
     def _announce(self, before: Optional[StateT], state: StateT) -> None:
-        """Tell of a state once it is stored."""
+        """Announce a stored state."""
 
     @abstractmethod
     def _conclude(self, state: StateT) -> None:
-        """Keep an operation that ended for good; raises CommandError."""
+        """Archive an ended operation; raises CommandError."""
 
     @abstractmethod
     def _why_waiting(
@@ -143,25 +143,25 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     @abstractmethod
     def _aborted(self, state: StateT, actor: str, now_s: float) -> StateT: ...
 
-    # -- going on
+    # -- steps
 
-    def _go_on(
+    def _advance(
         self,
         now_s: float,
-        look: Callable[[StateT], SeenT],
-        stuck_at: Callable[[StateT], object],
+        observe: Callable[[StateT], SeenT],
+        wait_key: Callable[[StateT], object],
         steady_s: float,
     ) -> None:
-        """Look, decide, save, act, until nothing is left to do at once.
+        """Observe, decide, save and act until no step can follow at once.
 
-        ``stuck_at`` says where it waits, for `alarm`.
+        ``wait_key`` identifies what it waits for, for `alarm`.
         """
         try:
             for _ in range(STEPS_PER_TICK):
                 if self._last.ended:
                     break
-                seen = look(self._last)
-                # What an OSD answered meanwhile may have changed the state.
+                seen = observe(self._last)
+                # An OSD's answer may have changed the state meanwhile.
                 if not self._step(self._last, seen, now_s):
                     break
             if self._unrecorded:
@@ -169,12 +169,12 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
                 self._unrecorded = False
         except (CommandError, OperationRefused) as error:
             trouble = f'the {self.KIND} cannot continue now: {error.message}'
-            if trouble != self._trouble:
+            if trouble != self._error:
                 log.warning(trouble)
-            self._trouble = trouble
+            self._error = trouble
         else:
-            self._trouble = None
-        self._stuck_s = self._stuck.look(stuck_at(self._last), steady_s)
+            self._error = None
+        self._waiting_unchanged_s = self._waiting_unchanged.update(wait_key(self._last), steady_s)
 
     @property
     def _last(self) -> StateT:
@@ -182,22 +182,22 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         return self._state
 
     def _step(self, state: StateT, seen: SeenT, now_s: float) -> bool:
-        """Whether there may be more to do at once."""
+        """True: another step may follow at once."""
         step = self._decide(state, seen, now_s)
         if step.state != state or (step.actions and self._store_unsure):
             self._save(step.state)
         for action in step.actions:
             self._before_acting(action, now_s)
-            # Storing that took its time.
-            if self._stays_in_mode_off(step.state, action, seen) and not self._switched_on():
-                log.info(self._in_mode_off(action))
+            # The mode may have changed while the state was stored.
+            if self._is_suppressed(step.state, action, seen) and not self._changes_allowed():
+                log.info(self._suppressed_text(action))
                 self._save(state)
                 return False
             if not self._act(step.state, action, now_s):
                 return False
         return bool(step.actions) or step.state != state
 
-    # -- keeping
+    # -- storing
 
     def _running(self) -> StateT:
         self.load()
@@ -205,8 +205,8 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             raise OperationRefused(errno.ENOENT, self.NONE_RUNNING)
         return self._state
 
-    def _conclude_the_last(self, operation_id: str) -> None:
-        """What takes its place under the one key would be all that is known of it."""
+    def _conclude_previous(self, operation_id: str) -> None:
+        """Archive the previous operation: the new state overwrites it under the same key."""
         last = self._state
         if last is None or not self._unrecorded or last.operation_id == operation_id:
             return
@@ -219,8 +219,8 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             ) from error
         self._unrecorded = False
 
-    def _keep(self, state: StateT) -> StateT:
-        """Store what an operator asked for, who hears of it only once that is done."""
+    def _save_requested(self, state: StateT) -> StateT:
+        """Store an operator's request before it is confirmed to them."""
         try:
             return self._save(state)
         except CommandError as error:
@@ -237,7 +237,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         return state
 
     def _saved(self, before: Optional[StateT], state: StateT) -> None:
-        """What this manager remembers of a state once it is stored."""
+        """Called once a state is stored."""
 
 
 def cannot_be_stored(error: CommandError) -> OperationRefused:

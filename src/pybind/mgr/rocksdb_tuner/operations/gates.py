@@ -1,7 +1,6 @@
-"""The conditions under which an OSD may be restarted by this module.
+"""Gates: the conditions for restarting an OSD.
 
-Health codes and flags: the names of Ceph's own health checks and OSD map flags, as seen on
-16.2.15, 18.2.7 and 20.2.4.
+Names of Ceph's health checks and OSD map flags as of 16.2.15, 18.2.7 and 20.2.4.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Optional
 
 from .cluster_view import ClusterView
 
-#: Somebody holds the cluster still: what a restart would trigger could not heal, or would stay.
+#: Flags that keep the cluster from recovering after a restart.
 HOLDING_FLAGS = frozenset(
     {
         'full',
@@ -29,7 +28,7 @@ HOLDING_FLAGS = frozenset(
     }
 )
 
-#: Space, redundancy, quorum, or flags on single OSDs and CRUSH nodes.
+#: Health checks of space, redundancy, quorum, and flags on single OSDs and CRUSH nodes.
 HOLDING_HEALTH = frozenset(
     {
         'DAEMON_OLD_VERSION',
@@ -52,10 +51,10 @@ HOLDING_HEALTH = frozenset(
     }
 )
 
-#: What the operator chose, by the mode.
+#: Changes are disabled by the mode.
 NOT_ALLOWED = 'the mode of the module does not allow changes'
 
-#: A PG in one of these states is at work, in doubt or damaged, even if also active and clean.
+#: A PG in one of these states is busy, in doubt or damaged, even if also active and clean.
 _UNSETTLED = frozenset(
     {
         'backfill_toofull',
@@ -82,13 +81,13 @@ _UNSETTLED = frozenset(
 )
 
 
-#: While these are of different versions, an upgrade is under way, or was left half done.
+#: Different versions among these mean an upgrade that is under way or incomplete.
 _UPGRADED_TOGETHER = frozenset({'mon', 'mgr', 'osd'})
 
 
-#: The same in words, in the order in which they are asked.
+#: The gates in words, in the order in which they are checked.
 GATES = (
-    'the mode of the module allows changes, and nobody paused the rollout',
+    'the module mode allows changes and the rollout is not paused',
     'the time is within maintenance_days and maintenance_hours, if set',
     'restarts_per_day is not exhausted, if set',
     'OSDs report to this manager',
@@ -102,14 +101,14 @@ GATES = (
 )
 
 
-#: What an operator can do about a gate that stays closed, by how its reason begins.
+#: Remedies for a gate that stays closed, by the beginning of its reason.
 _REMEDIES = (
     (
         r'osd\.(\d+) is down',
         'start it, or, if it will not come back, mark it out: "ceph osd out \\1"',
     ),
-    (r'flags set on the cluster', '"ceph osd unset <flag>" once nobody needs it any more'),
-    (r'cluster health', '"ceph health detail" says what is wrong'),
+    (r'flags set on the cluster', '"ceph osd unset <flag>" once it is no longer needed'),
+    (r'cluster health', '"ceph health detail" shows the cause'),
     (
         r'(the states of the )?placement groups',
         '"ceph pg dump_stuck" and "ceph -s" show what blocks them',
@@ -117,31 +116,31 @@ _REMEDIES = (
     (r'Ceph is being upgraded', 'finish the upgrade: "ceph orch upgrade status"'),
     (
         r'(daemons run different versions|whether all daemons)',
-        'finish the upgrade: "ceph versions" shows what runs',
+        'finish the upgrade: "ceph versions" shows the running versions',
     ),
     (
         r'(osd\.(\d+) is not ok-to-stop|whether osd\.(\d+) may stop)',
-        '"ceph osd ok-to-stop" says which placement groups it would hurt',
+        '"ceph osd ok-to-stop" shows the affected placement groups',
     ),
     (r'the (version|address) of osd', '"ceph osd metadata" shows what OSDs reported'),
     (r'an OSD joined, left or restarted', 'OSDs flap: "ceph log last cluster" shows which'),
 )
 
 
-def way_out(reason: str) -> Optional[str]:
-    """What opens a closed gate; None: nothing is known."""
-    for begin, remedy in _REMEDIES:
-        match = re.match(begin, reason)
+def remedy_for(reason: str) -> Optional[str]:
+    """The remedy for a closed gate; None if there is none."""
+    for beginning, remedy in _REMEDIES:
+        match = re.match(beginning, reason)
         if match is not None:
             return match.expand(remedy)
     return None
 
 
 def closed_gate(seen: ClusterView, osd_id: int) -> Optional[str]:
-    """Why this OSD, which is up, may not be restarted now; None if it may."""
+    """Why an OSD that is up may not be restarted now; None if it may."""
     return (
         _mode(seen)
-        or seen.deaf
+        or seen.no_reports_reason
         or _osds(seen, osd_id)
         or _moved(seen)
         or _held_cluster(seen)
@@ -152,18 +151,18 @@ def closed_gate(seen: ClusterView, osd_id: int) -> Optional[str]:
 
 
 def _moved(seen: ClusterView) -> Optional[str]:
-    # An OSD that comes in makes PGs peer and remap at once; their states reach the manager with
-    # the next report, and until then they look as clean as before (seen on 16.2.15).
+    # A joining OSD makes PGs peer and remap at once. The manager sees that with the next report;
+    # until then PGs still appear clean (seen on 16.2.15).
     if not seen.osds_moved:
         return None
     return 'an OSD joined, left or restarted just now: waiting for placement groups to be reported'
 
 
 def placement_groups(seen: ClusterView) -> Optional[str]:
-    """Why the placement groups are not all active+clean and at rest; None if they are."""
+    """Why not all placement groups are active+clean and idle; None if they are."""
     if seen.pgs.total == 0 and seen.cluster.pools:
         return 'the states of the placement groups are not known yet'
-    # Without counts: the text would change, and be stored, at every look.
+    # Without counts: the text would change, and be stored, at every step.
     unsettled = sorted(
         state
         for state, _ in seen.pgs.by_state
@@ -210,7 +209,7 @@ def _upgrade(seen: ClusterView) -> Optional[str]:
 
 
 def upgrading(seen: ClusterView) -> Optional[str]:
-    """What tells that Ceph is being upgraded; None: nothing does."""
+    """Evidence that Ceph is being upgraded; None if there is none."""
     if seen.upgrade is not None:
         return f'Ceph is being upgraded: {seen.upgrade}'
     if seen.versions is None:

@@ -1,4 +1,4 @@
-"""What an operation must not wait for, nor fail with: judging and announcing."""
+"""Isolates an operation from failures in verdicts and announcements."""
 
 from __future__ import annotations
 

@@ -1,40 +1,65 @@
-"""What is kept of every change for good."""
+"""The permanent record of each change."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
 from ..judge.records import Judgement, Predicted
+from ..judge.winner import Answer
 from ..plan.records import OPTION
+from ..store.codec import ADDED_LATER
 from .phases import Outcome
 
 
 @dataclass(frozen=True)
-class HistoryRecord:
-    """One change: by whom, from what to what, and what came of it.
+class ExperimentResult:
+    """What an experiment found."""
 
-    There is one record per rollout; it is written when the rollout starts and again when it ends
-    or is rolled back.
+    #: (name, option string) of each arm.
+    arms: tuple[tuple[str, str], ...]
+    #: The judged signal that arms were expected to improve.
+    objective: str
+    #: Smaller differences, as a share, counted as none.
+    min_effect: float
+    #: None: it ended before it could be concluded.
+    answer: Optional[Answer]
+    winner: Optional[str]
+    #: The winner against the old option string, in percent; None: not bounded, or no winner.
+    gain_percent: Optional[float]
+    gain_low_percent: Optional[float]
+    gain_high_percent: Optional[float]
+    #: (name, reason) of each arm that ended early.
+    dropped: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class HistoryRecord:
+    """One change: actor, old and new options, and outcome.
+
+    One record per rollout, written when it starts, and again when it ends or is rolled back.
+    Compactions and experiments have one once they ended: they leave options as they were.
     """
 
     rollout_id: str
-    #: Seconds since the epoch at which it was started.
+    #: Start time, in seconds since the epoch.
     time_s: float
     recommendation_id: str
     who: str
-    #: What the first OSD ran before, and what it was to run: string and annex together.
+    #: Running and target options of the first OSD, option string and annex combined.
     options_from: str
     options_to: str
     actor: str
     outcome: Outcome
-    #: What happened, where it did not go as planned.
+    #: Why it did not go as planned.
     reason: Optional[str]
     prediction: Optional[str]
-    #: In words; None: nothing was measured.
+    #: As text; None: nothing was measured.
     measured: Optional[str]
-    #: The same two in numbers; None also in what an older version of the module stored.
+    #: Both as numbers; None also in records of older module versions.
     predicted: Optional[Predicted] = None
     judgement: Optional[Judgement] = None
-    #: Which of the two options was changed.
+    #: The changed option.
     option: str = OPTION
+    #: None: this was no experiment.
+    experiment: Optional[ExperimentResult] = field(default=None, metadata=ADDED_LATER)

@@ -1,4 +1,4 @@
-"""An operation, of whatever kind, as operators steer it."""
+"""Operator control of an operation of any kind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Operation(Protocol):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with what is stored of it, and with its last tick, in sentences."""
+        """Problems of its stored state and of its last tick, as sentences."""
 
     def name_actor(self, operation_id: str, actor: str, /) -> None:
-        """Who asked for it, now that it is known; raises CommandError."""
+        """Record who requested it, once known; raises CommandError."""
 
     def pause(self, actor: str, now_s: float) -> object:
-        """Raises OperationRefused, as the two below."""
+        """Raises OperationRefused, as do the two below."""
 
     def resume(self, now_s: float) -> object: ...
 

@@ -1,4 +1,4 @@
-"""The words in which every operation says where it stands and how it ended."""
+"""Phases and outcomes of every operation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Phase(str, Enum):
-    """Where an operation stands, in the words of `rollout status`."""
+    """Phase of an operation, as in `rollout status`."""
 
     PLANNED = 'planned'
     PREFLIGHT = 'preflight'
@@ -18,17 +18,17 @@ class Phase(str, Enum):
     DONE = 'done'
     ROLLING_BACK = 'rolling-back'
     ROLLED_BACK = 'rolled-back'
-    #: For the operator or a gate; `paused_reason` of its state says which.
+    #: For the operator or a gate; see `paused_reason` of the state.
     WAITING = 'waiting'
     FAILED = 'failed'
 
 
-#: Phases that nothing follows but a rollback.
+#: Phases that only a rollback can follow.
 FINAL_PHASES = frozenset({Phase.DONE, Phase.ROLLED_BACK, Phase.FAILED})
 
 
 class Outcome(str, Enum):
-    """How a change ended, in the words of `history`."""
+    """Outcome of a change, as in `history`."""
 
     DONE = 'done'
     ROLLED_BACK = 'rolled-back'

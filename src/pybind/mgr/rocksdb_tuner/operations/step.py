@@ -1,4 +1,4 @@
-"""What every machine decides at once: the next state, and what is to be done."""
+"""One decision of a state machine: the next state and at most one action."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Generic, Optional, Protocol, TypeVar
 
 
 class OperationState(Protocol):
-    """One operation at one time: immutable, everything that is stored."""
+    """Immutable state of one operation: everything that is stored."""
 
     @property
     def operation_id(self) -> str: ...

@@ -1,4 +1,4 @@
-"""How long something has been so, as seen by one manager."""
+"""How long a condition has lasted, as seen by one manager."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import math
 from dataclasses import dataclass
 from typing import Optional
 
-#: A longer pause between two looks says nothing of the time between: the manager waited for a
-#: quorum, or a clock was set.
+#: Longest interval between two updates that counts: beyond it, the manager waited for a quorum, or
+#: a clock was set.
 GAP_MAX_S = 30.0
 
 
 class SteadyClock:
-    """Seconds that managers saw pass, one after the other: nobody sets it.
+    """Seconds that passed while a manager was active; nobody can set it.
 
-    What passed while no manager looked, as between two of them, cannot be proven: it is left out.
+    Time without an active manager, as during a failover, is not counted.
     """
 
     def __init__(self, passed_s: float = 0.0) -> None:
-        """``passed_s`` is what an earlier manager stored."""
+        """``passed_s`` is the value stored by an earlier manager."""
         self.now_s = passed_s
-        self._looked_s: Optional[float] = None
+        self._updated_s: Optional[float] = None
 
-    def look(self, monotonic_s: float) -> float:
-        """``monotonic_s`` is of this manager's own clock that only goes forward."""
-        if self._looked_s is not None:
-            self.now_s += max(monotonic_s - self._looked_s, 0.0)
-        self._looked_s = monotonic_s
+    def update(self, monotonic_s: float) -> float:
+        """``monotonic_s`` is this manager's monotonic clock."""
+        if self._updated_s is not None:
+            self.now_s += max(monotonic_s - self._updated_s, 0.0)
+        self._updated_s = monotonic_s
         return self.now_s
 
 
 @dataclass(frozen=True)
 class ClockState:
-    """What is stored of a `SteadyClock`."""
+    """Stored form of a `SteadyClock`."""
 
     passed_s: float
     #: The last rollout that ended, and when by this clock.
@@ -40,35 +40,35 @@ class ClockState:
 
 
 class Stopwatch:
-    """Counts the time during which a key stays the same, without trusting the clock."""
+    """Measures how long a key stays the same, without trusting the wall clock."""
 
     def __init__(self) -> None:
         self._key: object = None
         self._elapsed_s = 0.0
-        self._looked_s: Optional[float] = None
+        self._updated_s: Optional[float] = None
 
-    def look(self, key: object, now_s: float) -> float:
-        """Seconds for which every look saw ``key``; 0.0 at the first."""
-        if self._looked_s is None or key != self._key:
+    def update(self, key: object, now_s: float) -> float:
+        """Seconds since ``key`` last changed; 0.0 at the first update."""
+        if self._updated_s is None or key != self._key:
             self._elapsed_s = 0.0
         else:
-            self._elapsed_s += min(max(now_s - self._looked_s, 0.0), GAP_MAX_S)
+            self._elapsed_s += min(max(now_s - self._updated_s, 0.0), GAP_MAX_S)
         self._key = key
-        self._looked_s = now_s
+        self._updated_s = now_s
         return self._elapsed_s
 
 
 class LastChange:
-    """How long ago something changed, as one manager sees it."""
+    """Time since a value last changed, as seen by one manager."""
 
     def __init__(self) -> None:
         self._seen: object = None
         self._changed = False
         self._since = Stopwatch()
 
-    def look(self, seen: object, now_s: float) -> float:
-        """Seconds since ``seen`` was another than at the look before; infinite if it never was."""
+    def update(self, seen: object, now_s: float) -> float:
+        """Seconds since ``seen`` last changed; infinite if it never did."""
         self._changed = self._changed or self._seen not in (None, seen)
         self._seen = seen
-        since_s = self._since.look(seen, now_s)
+        since_s = self._since.update(seen, now_s)
         return since_s if self._changed else math.inf

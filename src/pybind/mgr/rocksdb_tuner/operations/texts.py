@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-#: Texts in the state are cut to this many characters: they come from other programs.
+#: Longest text in a state: texts come from other programs.
 TEXT_MAX = 600
 
-LOOKS_FIRST = 'this manager has just become active and samples first'
+OBSERVES_FIRST = 'this manager has just become active and samples first'
 
 
 def paused_text(actor: str) -> str:

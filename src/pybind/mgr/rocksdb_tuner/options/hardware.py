@@ -51,7 +51,7 @@ class Hardware:
                 'assumed, without options of their own.'
             )
         if self.wal_device_bytes is None and self.db_device_bytes is None:
-            found.append('No WAL or DB device is known: nothing is said of what fits on one.')
+            found.append('No WAL or DB device is known: whether the options fit is not checked.')
         return tuple(found)
 
 

@@ -49,8 +49,8 @@ class Wal:
 def limit_bytes(max_total_wal_bytes: int, all_full_bytes: int, column_families: int) -> int:
     """The size at which RocksDB flushes the column families that hold the oldest WAL file.
 
-    DBImpl::GetMaxTotalWalSize() and PreprocessWrite() in db/db_impl/db_impl_write.cc: looked at
-    only where there is more than one column family; with one, the memtables are the limit.
+    DBImpl::GetMaxTotalWalSize() and PreprocessWrite() in db/db_impl/db_impl_write.cc: applied
+    only with more than one column family; with one, the memtables are the limit.
     ``all_full_bytes``: all memtables of all column families full.
     """
     if column_families == 1:

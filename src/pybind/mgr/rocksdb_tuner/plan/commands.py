@@ -9,11 +9,13 @@ from typing import Optional
 from ..judge.records import SoakPlan
 from ..judge.signals import limits
 from ..judge.soak import least_soak_s
+from ..mgr.records import Place
 from .actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .batches import PlannedBatch, planned_batches
 from .entries import own
 from .records import OPTION, ChangeRequest
 from .request import end_value, shared_entries
+from .restarts import manual_command, manual_host
 
 #: From the stop of an OSD to clean PGs: 8 to 15 s to come up and 8 to 23 s to recover, measured on
 #: 16.2.15 with small OSDs under client load, plus 10 s until the mgr learns of it. Large OSDs take
@@ -52,23 +54,23 @@ def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Act
 def commands(
     actions: tuple[Action, ...],
     orchestrated: bool = True,
-    hosts: Optional[Mapping[int, Optional[str]]] = None,
+    places: Optional[Mapping[int, Place]] = None,
     option: str = OPTION,
 ) -> tuple[str, ...]:
     """The commands for ``actions`` on entries of ``option``, with a check after each restart.
 
-    ``orchestrated``: whether an orchestrator restarts daemons; otherwise the restart is a command
-    for the OSD's host, as named in ``hosts`` (OSD id to host).
+    ``orchestrated``: whether an orchestrator restarts daemons; otherwise the restart is a manual
+    command, which depends on what runs the OSD: ``places`` by OSD id.
     """
     lines: list[str] = []
     for action in actions:
         if isinstance(action, RestartOsd):
-            host = (hosts or {}).get(action.osd_id)
+            place = (places or {}).get(action.osd_id)
+            host = manual_host(place)
             lines += [
                 f'ceph orch daemon restart osd.{action.osd_id}'
                 if orchestrated
-                else f'systemctl restart ceph-osd@{action.osd_id}'
-                + (f'  # on {host}' * bool(host)),
+                else manual_command(action.osd_id, place) + f'  # on {host}' * bool(host),
                 f'ceph config show osd.{action.osd_id} {option}',
             ]
         else:

@@ -97,7 +97,6 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
     order = canary_first(places, write_iops)
     if change.kind is None:
         return Steps(order, controls=(), request=None, commands=(), undo_commands=())
-    hosts = {osd_id: place.host for osd_id, place in places.items()}
     batches = in_batches(order, places)
     request = ChangeRequest(
         recommendation_id=change.recommendation_id,
@@ -122,9 +121,9 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         order=order,
         controls=request.controls,
         request=request,
-        commands=commands(forward_actions(request), change.orchestrated, hosts, request.option),
+        commands=commands(forward_actions(request), change.orchestrated, places, request.option),
         undo_commands=commands(
-            undo_actions(request, before), change.orchestrated, hosts, request.option
+            undo_actions(request, before), change.orchestrated, places, request.option
         ),
     )
 

@@ -7,9 +7,10 @@ from typing import Optional, Union
 
 from ..advise.conditions.registry import conditions
 from ..advise.records import Finding, Severity
+from ..operations.experiment.alarm import why_failed as why_experiment_failed
 from ..operations.phases import Phase
 from ..operations.rollout.alarm import why_failed
-from ..operations.rollout.identity import who_was_left
+from ..operations.rollout.identity import describe_left_behind
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Snapshot
 from ..steps import StepFailure
@@ -23,6 +24,8 @@ OPTIONS_CONFLICT = 'ROCKSDB_TUNER_OPTIONS_CONFLICT'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
 ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
 COMPACTION_WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
+EXPERIMENT_FAILED = 'ROCKSDB_TUNER_EXPERIMENT_FAILED'
+EXPERIMENT_WAITING = 'ROCKSDB_TUNER_EXPERIMENT_WAITING'
 _ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" acknowledges it'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
 STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
@@ -56,6 +59,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
     if rollout is not None:
         checks |= _rollout_checks(rollout, snapshot)
     checks |= _campaign_checks(snapshot)
+    checks |= _experiment_checks(snapshot)
     by_condition: dict[str, list[Finding]] = {}
     for finding in snapshot.alarms:
         by_condition.setdefault(finding.finding_id, []).append(finding)
@@ -100,7 +104,7 @@ def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
         return {ROLLOUT_FAILED: _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])}
     if snapshot.rollout_waits is None:
         return {}
-    left = who_was_left(rollout)
+    left = describe_left_behind(rollout)
     detail = [snapshot.rollout_waits] + ([] if left is None else [f'not restored: {left}'])
     return {ROLLOUT_WAITING: _check(f'{name} requires operator action', detail)}
 
@@ -112,6 +116,21 @@ def _campaign_checks(snapshot: Snapshot) -> HealthChecks:
     name = f'rocksdb_tuner compaction campaign {campaign.campaign_id} of {campaign.request.who}'
     check = _check(f'{name} requires operator action', [snapshot.campaign_waits])
     return {COMPACTION_WAITING: check}
+
+
+def _experiment_checks(snapshot: Snapshot) -> HealthChecks:
+    experiment = snapshot.experiment
+    if experiment is None:
+        return {}
+    name = f'rocksdb_tuner experiment {experiment.experiment_id} on {experiment.request.who}'
+    failed = why_experiment_failed(experiment)
+    if failed is not None and not experiment.acknowledged:
+        detail = [failed, '"ceph rocksdb-tuner operation ack" acknowledges it']
+        return {EXPERIMENT_FAILED: _check(f'{name} failed', detail)}
+    if snapshot.experiment_waits is None:
+        return {}
+    check = _check(f'{name} requires operator action', [snapshot.experiment_waits])
+    return {EXPERIMENT_WAITING: check}
 
 
 def _detail(finding: Finding) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Rollouts and compaction campaigns as operations, current and past. Pure."""
+"""Rollouts, compaction campaigns and experiments as operations, current and past. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Optional, Union
 
 from ..operations.compaction.offer import is_campaign
 from ..operations.compaction.records import CampaignState
+from ..operations.experiment.records import ExperimentOsd, ExperimentState
 from ..operations.history import HistoryRecord
 from ..operations.phases import Outcome, Phase
 from ..operations.rollout.records import RolloutState
@@ -19,6 +20,7 @@ __all__ = [
     'Operation',
     'OperationKind',
     'OsdInOperation',
+    'State',
     'operation_of',
     'operations',
 ]
@@ -27,12 +29,16 @@ __all__ = [
 class OperationKind(str, Enum):
     ROLLOUT = 'rollout'
     COMPACTION = 'compaction'
+    EXPERIMENT = 'experiment'
+
+
+State = Union[RolloutState, CampaignState, ExperimentState]
 
 
 @dataclass(frozen=True)
 class OsdInOperation:
     osd_id: int
-    #: In the words of a rollout or of a compaction campaign.
+    #: In the words of a rollout or of a compaction campaign; of an experiment, the arm.
     step: str
     #: Why it was left as it is; None: it was not.
     reason: Optional[str]
@@ -40,7 +46,7 @@ class OsdInOperation:
 
 @dataclass(frozen=True)
 class Operation:
-    """What both kinds have. None: not kept in the history."""
+    """What all kinds have. None: not kept in the history."""
 
     operation_id: str
     kind: OperationKind
@@ -67,50 +73,51 @@ class LastOperations:
     campaign: Optional[CampaignState]
     #: What the campaign is waiting for, unless it is paused.
     campaign_waits_for: Optional[str] = None
+    experiment: Optional[ExperimentState] = None
 
     @property
-    def in_view(self) -> Union[RolloutState, CampaignState, None]:
+    def all(self) -> tuple[State, ...]:
+        found = (self.rollout, self.experiment, self.campaign)
+        return tuple(state for state in found if state is not None)
+
+    @property
+    def in_view(self) -> Optional[State]:
         """The operation in progress, or else the last one."""
-        rollout, campaign = self.rollout, self.campaign
-        if rollout is None or campaign is None:
-            return rollout or campaign
-        if rollout.ended is campaign.ended:
+        under_way = [state for state in self.all if not state.ended]
+        if under_way:
             # What is rolled back while a campaign ends is what an operator asks about.
-            later = campaign.started_s > rollout.started_s
-            return campaign if rollout.ended and later else rollout
-        return campaign if rollout.ended else rollout
+            return under_way[0]
+        return max(self.all, key=lambda state: state.started_s, default=None)
 
 
 def operations(last: LastOperations, history: Sequence[HistoryRecord]) -> tuple[Operation, ...]:
     """Operations in progress, then past ones, newest first."""
-    current = {
-        made.operation_id: made
-        for state in (last.rollout, last.campaign)
-        if state is not None
-        for made in [operation_of(state)]
-    }
+    current = {made.operation_id: made for state in last.all for made in [operation_of(state)]}
     known = {record.rollout_id: _of_record(record) for record in history}
     found = {**known, **current}
     newest_first = sorted(found.values(), key=lambda one: one.started_s, reverse=True)
     return tuple(sorted(newest_first, key=lambda one: not one.under_way))
 
 
-def operation_of(state: Union[RolloutState, CampaignState]) -> Operation:
+def operation_of(state: State) -> Operation:
     if isinstance(state, RolloutState):
-        operation_id, kind = state.rollout_id, OperationKind.ROLLOUT
+        kind, recommendation_id = OperationKind.ROLLOUT, state.request.recommendation_id
         osds = tuple(OsdInOperation(o.osd_id, o.step.value, o.left_reason) for o in state.osds)
         finished = osds_finished(state)
-    else:
-        operation_id, kind = state.campaign_id, OperationKind.COMPACTION
+    elif isinstance(state, CampaignState):
+        kind, recommendation_id = OperationKind.COMPACTION, state.request.recommendation_id
         osds = tuple(OsdInOperation(o.osd_id, o.step.value, o.reason) for o in state.osds)
         finished = state.finished
-    request = state.request
+    else:
+        kind, recommendation_id = OperationKind.EXPERIMENT, state.experiment_id
+        osds = tuple(_of_experiment(state, osd) for osd in state.osds)
+        finished = len(osds) if state.ended else 0
     return Operation(
-        operation_id=operation_id,
+        operation_id=state.operation_id,
         kind=kind,
-        recommendation_id=request.recommendation_id,
-        who=request.who,
-        actor=request.actor,
+        recommendation_id=recommendation_id,
+        who=state.request.who,
+        actor=state.request.actor,
         under_way=not state.ended,
         phase=state.phase,
         paused_reason=state.paused_reason,
@@ -123,10 +130,18 @@ def operation_of(state: Union[RolloutState, CampaignState]) -> Operation:
     )
 
 
+def _of_experiment(state: ExperimentState, osd: ExperimentOsd) -> OsdInOperation:
+    leg = () if state.leg is None else state.leg.osds
+    step = next((one.step.value for one in leg if one.osd_id == osd.osd_id), None)
+    control = osd.osd_id in state.request.plan.controls
+    found = osd.arm or ('control' if control else 'old')
+    return OsdInOperation(osd.osd_id, step or found, osd.lost)
+
+
 def _of_record(record: HistoryRecord) -> Operation:
     return Operation(
         operation_id=record.rollout_id,
-        kind=OperationKind.COMPACTION if is_campaign(record) else OperationKind.ROLLOUT,
+        kind=_kind_of(record),
         recommendation_id=record.recommendation_id,
         who=record.who,
         actor=record.actor,
@@ -141,3 +156,9 @@ def _of_record(record: HistoryRecord) -> Operation:
         started_s=record.time_s,
         updated_s=None,
     )
+
+
+def _kind_of(record: HistoryRecord) -> OperationKind:
+    if record.experiment is not None:
+        return OperationKind.EXPERIMENT
+    return OperationKind.COMPACTION if is_campaign(record) else OperationKind.ROLLOUT

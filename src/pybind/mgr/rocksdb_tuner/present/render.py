@@ -18,6 +18,7 @@ from ..advise.whatif.compare import Comparison
 from ..advise.whatif.derive import Derivation
 from ..advise.whatif.tree import TreeAnswer
 from ..deep.reader import OsdDeepStats
+from ..doctor import Check
 from ..judge.records import SoakPlan
 from ..judge.soak import contradiction
 from ..observe.growth import GrowthPoints
@@ -31,6 +32,7 @@ from ..snapshot import Mode, Snapshot
 from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.candidates import decisions_of
+from .answers.doctor import checks_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
 from .answers.findings import findings_of, found_of
 from .answers.growth import growth_of
@@ -53,6 +55,7 @@ from .operations import LastOperations, operations
 from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
+from .tables import doctor as doctor_tables
 from .tables import options as option_tables
 from .tables import osds as osd_tables
 from .tables import profiles as profile_tables
@@ -69,6 +72,7 @@ __all__ = [
     'check_format',
     'comparison',
     'derivation',
+    'doctor',
     'explain',
     'failing_checks',
     'finding',
@@ -198,8 +202,8 @@ def rollout(
 
 
 def operation_list(snapshot: Snapshot, output_format: str) -> str:
-    """Current and past rollouts and compaction campaigns."""
-    last = LastOperations(snapshot.rollout, snapshot.campaign)
+    """Current and past operations."""
+    last = LastOperations(snapshot.rollout, snapshot.campaign, experiment=snapshot.experiment)
     return _render(
         operation_list_of,
         change_tables.operations,
@@ -251,6 +255,10 @@ def model(answer: TreeAnswer, output_format: str) -> str:
 
 def derivation(derived: Derivation, output_format: str) -> str:
     return _render(derived_of, tree_tables.derivation, derived, output_format)
+
+
+def doctor(checks: Sequence[Check], output_format: str) -> str:
+    return _render(checks_of, doctor_tables.doctor, checks, output_format)
 
 
 def osd_map(snapshot: Snapshot) -> str:

@@ -31,6 +31,7 @@ from rocksdb_tuner.mgr.records import (
     CounterPoint,
     DaemonVersions,
     FailureDomain,
+    ManagerHost,
     ManagerInfo,
     OrchestratedDaemon,
     OsdInfo,
@@ -97,7 +98,7 @@ class FakeOsd:
     #: How often a process came up.
     boots: int = 0
     stop_at_s: Optional[float] = None
-    #: When the orchestrator restarts it, as it was asked to.
+    #: When the orchestrator restarts it as requested.
     asked_at_s: Optional[float] = None
     #: It does so now.
     being_restarted: bool = False
@@ -176,6 +177,7 @@ class FakeCluster:
         # -- times
         self.stop_s = 2.0
         self.boot_s = 5.0
+        self.host = ManagerHost((3, 11), dashboard_enabled=False, tab_installed=False)
         self.known_managers: tuple[ManagerInfo, ...] = (
             ManagerInfo('x', 'node0', active=True, has_module=True),
         )
@@ -355,6 +357,9 @@ class FakeCluster:
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         return self.known_managers
+
+    def manager_host(self) -> Optional[ManagerHost]:
+        return self.host
 
     def slow_ops(self) -> Mapping[int, int]:
         return {n: self.slow_requests.get(n, 0) for n, osd in self.osds.items() if osd.up}

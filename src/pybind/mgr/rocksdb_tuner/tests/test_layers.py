@@ -24,9 +24,11 @@ LAYERS = (
     'advise',
     'steps',
     'operations',
-    'operations.rollout operations.compaction operations.experiment',
+    'operations.rollout operations.compaction',
+    # It changes OSDs by rollouts.
+    'operations.experiment',
     'snapshot',
-    'evaluate settings',
+    'evaluate settings doctor',
     'present',
     'metrics collection',
     'requests sampler',
@@ -35,7 +37,8 @@ LAYERS = (
     'commands',
     'module python_too_old',
 )
-KINDS_OF_OPERATION = ('rollout', 'compaction', 'experiment')
+#: Independent of each other.
+KINDS_OF_OPERATION = ('rollout', 'compaction')
 #: Takes the time, the randomness and the cluster as arguments.
 PURE = frozenset({'options', 'lsm', 'workload', 'judge', 'plan', 'advise'})
 IMPURE = frozenset(

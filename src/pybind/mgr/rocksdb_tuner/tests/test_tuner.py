@@ -427,7 +427,7 @@ def test_auto_apply_says_what_it_waits_for(world: World) -> None:
     world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(600.0))
     world.run(100)
     (refusal,) = world.tuner.snapshot.auto_apply_refusals
-    assert refusal.reason.startswith('it has stood for')
+    assert refusal.reason.startswith('it has been recommended for')
     world.settings = replace(world.settings, mode=Mode.RECOMMEND)
     world.run(10)
     assert world.tuner.snapshot.auto_apply_refusals == ()
@@ -448,7 +448,10 @@ def test_auto_apply_does_not_do_again_what_was_undone_by_hand_also_after_a_failo
     world.run(1200)
     assert world.cluster.store == {(ALL, OPTION): default}
     assert len(world.tuner.snapshot.history) == 1
-    assert 'the same was tried in r1 (done)' in world.tuner.snapshot.auto_apply_refusals[0].reason
+    assert (
+        'the same change was tried in r1 (done)'
+        in world.tuner.snapshot.auto_apply_refusals[0].reason
+    )
 
 
 @pytest.mark.parametrize('after_s', range(0, 120, 7))

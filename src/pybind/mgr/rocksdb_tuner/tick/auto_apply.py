@@ -28,7 +28,7 @@ class AutoApply:
     ) -> None:
         self._operations, self._orchestrator = operations, orchestrator
         self._monotonic = monotonic
-        self._standing = automatic.Standing()
+        self._standing = automatic.StandingTimes()
         #: Why recommendations are skipped; empty in other modes.
         self.refusals: tuple[automatic.Refusal, ...] = ()
 
@@ -46,15 +46,21 @@ class AutoApply:
     def _decide(
         self, settings: Settings, recommendations: Sequence[Recommendation]
     ) -> automatic.Decision:
-        driver, campaign = self._operations.driver, self._operations.campaign
+        operations = self._operations
+        driver, campaign, experiment = (
+            operations.driver,
+            operations.campaign,
+            operations.experiment,
+        )
         past = automatic.Past(
             driver.history,
             driver.state,
             driver.acknowledged,
             self._orchestrator.unavailable_reason(),
             campaign.under_way,
+            experiment_under_way=experiment.under_way,
             ended_ago_s=driver.since_end_s,
-            broken=(*driver.broken, *campaign.problems),
+            broken=(*driver.broken, *campaign.problems, *experiment.problems),
             impossible=contradiction(settings.soak),
         )
         steady_s = self._monotonic()

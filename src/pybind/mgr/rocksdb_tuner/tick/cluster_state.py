@@ -6,7 +6,7 @@ from typing import Optional, Protocol
 
 from ..advise.facts import WATCHED_IF_SET
 from ..mgr.protocols import ClusterReader, ConfigStore, Orchestrator
-from ..mgr.records import ManagerInfo
+from ..mgr.records import ManagerHost, ManagerInfo
 from ..observe.option_watch import OptionWatch
 from ..plan.records import ANNEX, OPTION
 from ..steps import Steps
@@ -25,10 +25,16 @@ class ClusterState:
     def __init__(self, cluster: StateReader, steps: Steps) -> None:
         self._cluster, self._steps = cluster, steps
         self.options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
-        self.orchestrated = True
+        #: Why no orchestrator can restart OSDs; None: one can, or unknown so far.
+        self.orchestrator_reason: Optional[str] = None
         self.managers: tuple[ManagerInfo, ...] = ()
+        self.host: Optional[ManagerHost] = None
         self.health_codes: frozenset[str] = frozenset()
         self._health_read_s: Optional[float] = None
+
+    @property
+    def orchestrated(self) -> bool:
+        return self.orchestrator_reason is None
 
     def refresh(self, now_s: float) -> None:
         """Refresh each part separately; a part that fails keeps its old state."""
@@ -39,10 +45,11 @@ class ClusterState:
         run('health of the cluster', lambda: self._refresh_health(now_s))
 
     def _refresh_orchestrator(self) -> None:
-        self.orchestrated = self._cluster.unavailable_reason() is None
+        self.orchestrator_reason = self._cluster.unavailable_reason()
 
     def _refresh_managers(self) -> None:
         self.managers = self._cluster.managers()
+        self.host = self._cluster.manager_host()
 
     def _refresh_health(self, now_s: float) -> None:
         read_s = self._health_read_s

@@ -135,6 +135,7 @@ class Components:
             {
                 'knowledge': loader.load_all,
                 'stored rollout': self.operations.driver.load,
+                'stored experiment': self.operations.experiment.load,
                 'stored campaign': self.operations.campaign.load,
                 'stored notes': self.deep_stats.load,
                 'announcements': self.operations.announce_taken_over,

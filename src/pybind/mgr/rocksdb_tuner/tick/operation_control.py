@@ -1,4 +1,4 @@
-"""Starts, drives and controls rollouts and compaction campaigns.
+"""Starts, drives and controls rollouts, compaction campaigns and experiments.
 
 Only one operation runs at a time. Call everything here in the serve thread.
 """
@@ -24,6 +24,9 @@ from ..operations.compaction.offer import CAMPAIGN, campaign_request
 from ..operations.compaction.records import CampaignState
 from ..operations.compaction.view import Measured
 from ..operations.errors import OperationRefused
+from ..operations.experiment.driver import ExperimentDriver
+from ..operations.experiment.history import record_of as experiment_record
+from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
 from ..operations.operation import Operation
 from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver
@@ -40,7 +43,7 @@ class TargetCluster(CampaignCluster, CounterReader, ConfigStore, Orchestrator, P
 
 
 class OperationControl:
-    """The last rollout and the last campaign; refuses commands with OperationRefused."""
+    """The last operation of each kind; refuses commands with OperationRefused."""
 
     def __init__(
         self,
@@ -64,18 +67,26 @@ class OperationControl:
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
             on_change=self._announcer.changed,
-            switched_on=current.changes_enabled,
+            changes_allowed=current.changes_enabled,
             guard=steps,
         )
         self.campaign = CampaignDriver(
             cluster,
             store,
             on_end=lambda state: self.driver.add_record(campaign_record(state)),
-            switched_on=current.changes_enabled,
+            changes_allowed=current.changes_enabled,
+            guard=steps,
+        )
+        self.experiment = ExperimentDriver(
+            self.driver,
+            cluster,
+            store,
+            on_end=lambda state: self.driver.add_record(experiment_record(state)),
+            changes_allowed=current.changes_enabled,
             guard=steps,
         )
         #: Commands go to the first that is under way, or else to the first.
-        self._operations: tuple[Operation, ...] = (self.driver, self.campaign)
+        self._operations: tuple[Operation, ...] = (self.driver, self.experiment, self.campaign)
 
     def announce_taken_over(self) -> None:
         """Announce that this mgr continues the rollout of a previous one."""
@@ -84,6 +95,11 @@ class OperationControl:
     @property
     def rollout_under_way(self) -> bool:
         return self.driver.under_way
+
+    @property
+    def changing(self) -> bool:
+        """Whether OSDs of a group may run different options on purpose."""
+        return self.driver.under_way or self.experiment.under_way
 
     @property
     def under_way(self) -> bool:
@@ -120,23 +136,26 @@ class OperationControl:
             campaign=self.campaign.state,
             campaign_waits=self.campaign.why_waiting(alarm_after_s),
             campaign_waits_for=self.campaign.waits_for,
+            experiment=self.experiment.state,
+            experiment_waits=self.experiment.why_waiting(alarm_after_s),
             history=self.driver.history,
             notices=self.problems,
         )
 
     def record(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
-        """Record samples as evidence for the verdict on a rollout."""
+        """Record samples as evidence for the verdict on a rollout, or of an experiment."""
 
         def slow_events(osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
             return read_slow_events(self._cluster, osd_ids)
 
         self.driver.observed(newest, now_s, slow_events)
+        self.experiment.observed(newest, now_s, slow_events)
 
     def drive_rollout(
-        self, settings: Settings, now_s: float, allowed: Allowed, unheard: Optional[str]
+        self, settings: Settings, now_s: float, allowed: Allowed, reports_unknown: Optional[str]
     ) -> bool:
         """Continue the rollout; True if it ended in this tick."""
-        self.driver.wait_at_most(
+        self.driver.set_limits(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
         under_way = self.rollout_under_way
@@ -145,11 +164,17 @@ class OperationControl:
             may_act=allowed.may_act,
             outside_window=allowed.outside_window,
             restarts_per_day=settings.restarts_per_day,
-            deaf=allowed.deaf,
-            unheard=unheard,
+            no_reports_reason=allowed.no_reports_reason,
+            reports_unknown=reports_unknown,
             monotonic_s=self._monotonic(),
         )
         return under_way and not self.rollout_under_way
+
+    def drive_experiment(self, now_s: float) -> bool:
+        """Continue the experiment, after `drive_rollout`; True if it ended in this tick."""
+        under_way = self.experiment.under_way
+        self.experiment.tick(now_s)
+        return under_way and not self.experiment.under_way
 
     def drive_campaign(
         self, now_s: float, allowed: Allowed, signals: Mapping[int, Signals]
@@ -178,16 +203,23 @@ class OperationControl:
         request = campaign_request(recommendation, actor, parallel)
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
 
+    def start_experiment(self, request: ExperimentRequest) -> ExperimentState:
+        self._refuse_beside_others(self.experiment)
+        experiment_id = EXPERIMENT + self.driver.next_number()
+        return self.experiment.start(experiment_id, request, self._clock())
+
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         """Roll back, and abort a campaign under way.
 
-        An OSD that is compacting finishes on its own.
+        An OSD that is compacting finishes on its own. An experiment restores its OSDs first.
         """
         now_s = self._clock()
 
         def end_others() -> None:
-            for operation in self._others_under_way(self.driver):
-                operation.abort(actor, now_s)
+            if self.experiment.under_way:
+                self._refuse_beside_others(self.driver)
+            if self.campaign.under_way:
+                self.campaign.abort(actor, now_s)
 
         return self.driver.rollback(rollout_id, actor, now_s, before=end_others)
 
@@ -201,8 +233,10 @@ class OperationControl:
     def abort(self, actor: str) -> None:
         self._current_operation().abort(actor, self._clock())
 
-    def acknowledge(self) -> RolloutState:
-        return self.driver.acknowledge()
+    def acknowledge(self) -> None:
+        """Acknowledge a failed experiment, or else the end of the last rollout."""
+        if not self.experiment.acknowledge(self._clock()):
+            self.driver.acknowledge()
 
     def _current_operation(self) -> Operation:
         """The operation that commands apply to."""
@@ -214,8 +248,13 @@ class OperationControl:
     def _refuse_beside_others(self, own: Operation) -> None:
         for other in self._others_under_way(own):
             raise OperationRefused(
-                errno.EBUSY, f'a {other.KIND} is under way: wait for it, or abort it'
+                errno.EBUSY,
+                f'{_article(other.KIND)} {other.KIND} is under way: wait for it, or abort it',
             )
+
+
+def _article(noun: str) -> str:
+    return 'an' if noun[0] in 'aeiou' else 'a'
 
 
 def measurements(signals: Mapping[int, Signals]) -> Measured:

@@ -6,8 +6,8 @@ import time
 from typing import Optional, Protocol
 
 from ..mgr.protocols import ClusterReader, CounterReader
-from ..operations.rollout.hearing import Hearing
 from ..operations.rollout.maintenance import outside
+from ..operations.rollout.report_watch import ReportWatch
 from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode
@@ -37,11 +37,11 @@ class Permission:
         """``known_release``: the module was tested with the mgr API of this release."""
         self._cluster, self._steps, self._current = cluster, steps, current
         self._sampler, self._known_release = sampler, known_release
-        self._hearing = Hearing()
+        self._reports = ReportWatch()
 
     def check_reports(self, now_s: float) -> None:
         """Check for a new report from any OSD."""
-        self._hearing.look(self._cluster, self._cluster.cluster_map(), now_s)
+        self._reports.update(self._cluster, self._cluster.cluster_map(), now_s)
 
     def may_change(self, settings: Settings) -> bool:
         """Whether changes are allowed: never through an untested mgr API."""
@@ -63,11 +63,11 @@ class Permission:
         """Why this mgr has no OSD reports, and why that is unknown; each may be None."""
         if settings.mode is Mode.OFF:
             return 'nothing is read in mode off', None
-        if self._steps.fails('hearing'):
+        if self._steps.fails('OSD reports'):
             return None, 'whether OSDs report to this manager is unknown'
-        if self._hearing.silent_s >= max(NO_REPORTS_S, 3 * self._sampler.interval_s):
+        if self._reports.silent_s >= max(NO_REPORTS_S, 3 * self._sampler.interval_s):
             return 'no OSD reports to this manager', None
-        if not self._hearing.heard:
+        if not self._reports.heard:
             return None, 'whether OSDs report to this manager is not known yet'
         return None, None
 

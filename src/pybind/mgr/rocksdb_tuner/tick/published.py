@@ -11,7 +11,7 @@ from typing import Mapping, Optional
 
 from ..collection.collect import collect
 from ..collection.records import Collection, ModuleState
-from ..mgr.records import ClusterMap
+from ..mgr.records import ClusterMap, ManagerHost
 from ..observe.growth import GrowthPoints
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
@@ -30,7 +30,10 @@ class SnapshotInputs:
     kept: Kept
     options: KnownOptions
     health_codes: frozenset[str]
-    orchestrated: bool
+    #: Why no orchestrator can restart OSDs; None: one can.
+    orchestrator_reason: Optional[str]
+    #: The active mgr; None: unknown so far.
+    host: Optional[ManagerHost]
     #: Time of the last sample.
     observed_s: Optional[float]
     interval_s: float
@@ -58,7 +61,7 @@ class Published:
         inputs, snapshot = self.inputs, self.snapshot
         if inputs is None:
             return None
-        taken_s, rollout = snapshot.taken_s, snapshot.rollout
+        taken_s, rollout, experiment = snapshot.taken_s, snapshot.rollout, snapshot.experiment
         assert taken_s is not None
         return collect(
             inputs.cluster_map,
@@ -73,8 +76,9 @@ class Published:
                 managers=snapshot.managers,
                 interval_s=inputs.interval_s,
                 tick_ms=snapshot.sampling.tick_ms,
-                orchestrated=inputs.orchestrated,
-                rollout_under_way=rollout is not None and not rollout.ended,
+                orchestrated=inputs.orchestrator_reason is None,
+                rollout_under_way=(rollout is not None and not rollout.ended)
+                or (experiment is not None and not experiment.ended),
                 limits=inputs.limits,
                 notices=(*snapshot.notices, *(f.sentence for f in snapshot.failing)),
                 pending_since_s=inputs.pending_since_s,

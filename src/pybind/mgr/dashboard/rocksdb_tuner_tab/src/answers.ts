@@ -454,6 +454,20 @@ export interface Derived {
   choices: Choice[];
 }
 
+/** One check of the module and its surroundings. */
+export interface DoctorCheck {
+  /** Stable id of the check. */
+  id: string;
+  /** Whether it passed; null: unknown so far. */
+  ok: boolean | null;
+  /** What was found. */
+  summary: string;
+  /** What to do, with commands; null: nothing. */
+  remedy: string | null;
+  /** Whether the module works without it. */
+  optional: boolean;
+}
+
 /** A level with its dynamic target size. */
 export interface DynamicLevel {
   /** Number of the level, from 1. */
@@ -967,13 +981,13 @@ export interface Objects {
   fitted: Estimate | null;
 }
 
-/** A rollout or a compaction campaign; null fields are not kept for older operations. */
+/** One operation of any kind; null fields are not kept for older operations. */
 export interface Operation {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
-  kind: 'rollout' | 'compaction';
-  /** Id of the recommendation that it applies. */
+  kind: 'rollout' | 'compaction' | 'experiment';
+  /** Id of the recommendation; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;
@@ -1004,8 +1018,8 @@ export interface OperationInView {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
-  kind: 'rollout' | 'compaction';
-  /** Id of the recommendation that it applies. */
+  kind: 'rollout' | 'compaction' | 'experiment';
+  /** Id of the recommendation; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;

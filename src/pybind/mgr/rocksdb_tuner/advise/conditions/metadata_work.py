@@ -267,7 +267,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'busy': Threshold(
             0.5,
             'share of time',
-            'a kv_sync thread with less to do holds nobody up',
+            'a less busy kv_sync thread delays no writes',
             source='chosen: half of kv-sync-bound',
         ),
         'least_osds': Threshold(

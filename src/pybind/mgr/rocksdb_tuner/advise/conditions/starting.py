@@ -13,6 +13,7 @@ from ...plan.precedence import (
     is_for_a_class,
 )
 from ...plan.records import ANNEX, OPTION
+from ...plan.restarts import restart_command
 from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
@@ -235,13 +236,10 @@ def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> I
             option=ModuleOption('restart_overdue_after', 60, 2678400),
         ),
     },
-    remedy=(
-        'Restart one OSD at a time, each after "ceph osd ok-to-stop <id>". With an orchestrator: '
-        '{command}'
-    ),
+    remedy=('Restart one OSD at a time, each after "ceph osd ok-to-stop <id>": {command}'),
     commands=(
         'ceph osd ok-to-stop {osd}',
-        'ceph orch daemon restart osd.{osd}',
+        '{restart}',
     ),
     do_not='Do not restart several OSDs at once.',
     source='Ceph documentation: bluestore_rocksdb_options takes effect at start',
@@ -262,7 +260,8 @@ def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
     for osds, severity in ((overdue, Severity.WARNING), (recent, Severity.INFO)):
         if not osds:
             continue
-        ids = tuple(sorted(osd.info.osd_id for osd in osds))
+        places = {osd.info.osd_id: osd.info.place for osd in osds}
+        ids = tuple(sorted(places))
         strings = {o.options.next_start or '' for o in osds if o.options}
         seen_s = max(cluster.pending_s.get(osd_id, 0.0) for osd_id in ids)
         yield condition.finding(
@@ -273,4 +272,5 @@ def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
                 FindingEvidence('pending', seen_s, 's', None),
             ),
             severity=severity,
+            restart=restart_command(ids[0], places[ids[0]]),
         )

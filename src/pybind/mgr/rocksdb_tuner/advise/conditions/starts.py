@@ -24,7 +24,7 @@ from .subjects import Figure, Reaches
         'away_s': Threshold(
             180,
             's',
-            'a healthy OSD that nobody keeps stopped restarts in less time',
+            'a healthy OSD that is not kept stopped restarts in less time',
             source=(
                 'chosen: many times what a healthy OSD takes, and well below the 600 s of '
                 'mon_osd_down_out_interval, after which its data are moved'

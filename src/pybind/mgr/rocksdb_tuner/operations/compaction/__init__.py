@@ -1,4 +1,4 @@
-"""Compacting OSDs one after the other, so that what is old gets options that only new files have.
+"""Compaction campaigns: compact OSDs one by one so that options take effect in existing files.
 
-`machine` decides (pure), `driver` does what it decided, `offer` says when it is worth it.
+`machine` decides (pure), `driver` executes, `offer` recommends a campaign where it pays off.
 """

@@ -1,7 +1,7 @@
 """When a compaction campaign requires operator action. Pure.
 
-Slow writes of clients are an alarm, which only an operator can accept, and so is an OSD that went
-down in the middle of its compaction, which nobody else starts.
+Slow client writes, which only an operator can accept, and an OSD that went down during its
+compaction, which only an operator starts again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .rules import SLOW_WRITES
 def why_waiting(
     state: CampaignState, waited_s: float, gate_alarm_after_s: float = 0.0
 ) -> Optional[str]:
-    """What the operator has to do for a campaign that waits; None where it needs nobody.
+    """What the operator has to do for a waiting campaign; None if no action is required.
 
-    ``waited_s`` is how long this manager has seen it wait without a step, for what the operator did
-    not choose; ``gate_alarm_after_s`` how long a gate may stay closed, 0 for ever.
+    ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
+    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
     """
     reason = state.paused_reason
     if state.ended or reason is None or state.paused_by is not None:

@@ -1,4 +1,4 @@
-"""What a campaign tells the cluster while it goes on."""
+"""Cluster log lines and progress of a campaign."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CampaignAnnouncer(Announcer[CampaignState]):
     def taken_over(self, state: Optional[CampaignState]) -> None:
         super().taken_over(state)
         if state is not None and state.ended:
-            # The manager before may have ended before it could end the event.
+            # The previous manager may have ended before it could complete the event.
             self._end(state)
 
     def _lines(self, before: Optional[CampaignState], after: CampaignState) -> Iterator[Line]:
@@ -37,12 +37,12 @@ def transitions(before: Optional[CampaignState], after: CampaignState) -> Iterat
         return
     for old, new in zip(before.osds, after.osds):
         if new.step is not old.step:
-            yield Line(f'{name}: osd.{new.osd_id} {_told(new)}', new.step is CompactionStep.SKIPPED)
+            yield Line(f'{name}: osd.{new.osd_id} {_text(new)}', new.step is CompactionStep.SKIPPED)
     if after.ended and not before.ended:
         yield Line(f'{name}: {in_words(after)}', after.outcome is Outcome.FAILED)
     elif after.paused_reason != before.paused_reason:
         reason = after.paused_reason
-        yield Line(f'{name}: ' + ('goes on' if reason is None else f'waits: {reason}'))
+        yield Line(f'{name}: ' + ('continues' if reason is None else f'waiting: {reason}'))
 
 
 def progress(state: CampaignState) -> Progress:
@@ -52,27 +52,27 @@ def progress(state: CampaignState) -> Progress:
 
 
 def in_words(state: CampaignState) -> str:
-    """One sentence: how it ended, or how far it is, and what it gave back."""
+    """One sentence: how it ended, or its progress, and the space it freed."""
     finished = sum(osd.step is CompactionStep.DONE for osd in state.osds)
-    told = f'{finished} of {len(state.osds)} OSD(s) compacted'
+    text = f'{finished} of {len(state.osds)} OSD(s) compacted'
     used = state.used_bytes
     if used is not None:
-        told += f', {_change(*used)}'
-    return f'{told}; {state.failure}' if state.failure else told
+        text += f', {_change(*used)}'
+    return f'{text}; {state.failure}' if state.failure else text
 
 
 def change_percent(before_bytes: int, after_bytes: int) -> Optional[float]:
-    """None where there was nothing before."""
+    """None if there was nothing before."""
     return None if before_bytes <= 0 else (after_bytes / before_bytes - 1) * 100
 
 
-def _told(osd: OsdCompaction) -> str:
+def _text(osd: OsdCompaction) -> str:
     if osd.step is CompactionStep.COMPACTING:
         return 'is asked to compact'
     if osd.step is CompactionStep.SETTLING:
         return 'has compacted'
     if osd.step is CompactionStep.SKIPPED:
-        return f'is left as it is: {osd.reason}'
+        return f'is skipped: {osd.reason}'
     if osd.used_before_bytes is None or osd.used_after_bytes is None:
         return 'is done'
     return f'is done: {_change(osd.used_before_bytes, osd.used_after_bytes)}'

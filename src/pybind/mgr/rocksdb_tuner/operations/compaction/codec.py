@@ -1,7 +1,7 @@
-"""How a campaign is stored, and what contradicts itself. Nothing that is read is trusted.
+"""Stored form of a campaign, and its consistency checks. Stored data is never trusted.
 
-The first format was a head and chunks of 64 OSDs, which were written anew once all of them were
-finished: the head had what became of the others.
+The first format was a head and chunks of 64 OSDs. A chunk was rewritten once all its OSDs were
+finished; until then the head held their progress.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ...store.text import unpack
 from ..phases import Phase
 from .records import FINISHED, CampaignState, OsdCompaction
 
-#: Whoever changes what is stored keeps a fixture of the version before.
+#: A change of the format keeps a fixture of the previous version.
 VERSION = 4
 FIRST_VERSION = 3
 
-#: A step changes one OSD, or a few. What was planned never changes.
+#: A step changes one OSD, or a few. The plan never changes.
 LAYOUT: Layout[CampaignState] = Layout(
     kind=CampaignState,
     version=VERSION,
@@ -35,7 +35,7 @@ _Document = dict[str, Any]
 
 
 def checked(state: CampaignState) -> CampaignState:
-    """The same state; raises StoredStateError for one that contradicts itself."""
+    """The same state; raises StoredStateError if it is inconsistent."""
     for wrong in _wrong(state):
         raise StoredStateError(wrong)
     return state
@@ -48,7 +48,7 @@ def _wrong(state: CampaignState) -> Iterator[str]:
     if [osd_id for osd_id, _ in state.request.osds] != ids:
         yield '"osds" are not those of "request.osds"'
     if state.stage is Phase.WAITING:
-        yield '"stage" is "waiting", which is no stage to go on with'
+        yield '"stage" is "waiting", which is not a valid stage'
     if state.ended != (state.outcome is not None):
         yield '"outcome" and "stage" contradict each other'
     if state.request.parallel < 1:
@@ -56,15 +56,14 @@ def _wrong(state: CampaignState) -> Iterator[str]:
 
 
 def is_of_first_format(head: str) -> bool:
-    """Raises StoredStateError for a version that is not known."""
+    """Raises StoredStateError for an unknown version."""
     return bool(unpack(head, FIRST_VERSION, VERSION)['version'] == FIRST_VERSION)
 
 
 def of_first_format(head: str, chunk: Callable[[str, int], Optional[str]]) -> CampaignState:
-    """The state that a head of the first format stands for; raises StoredStateError.
+    """The state stored in the first format; raises StoredStateError.
 
-    ``chunk`` gives the text of one chunk, by the campaign's id and its number; None if there is
-    none.
+    ``chunk`` returns the text of a chunk by campaign id and number, None if missing.
     """
     document = unpack(head, FIRST_VERSION, FIRST_VERSION)
     try:
@@ -79,7 +78,7 @@ def of_first_format(head: str, chunk: Callable[[str, int], Optional[str]]) -> Ca
 
 
 def _osds(document: _Document, chunk: Callable[[str, int], Optional[str]]) -> Iterator[_Document]:
-    begun = {entry['osd_id']: entry for entry in document['osds']}
+    started = {entry['osd_id']: entry for entry in document['osds']}
     for number in range(document['chunks']):
         text = chunk(document['campaign_id'], number)
         if text is None:
@@ -88,16 +87,16 @@ def _osds(document: _Document, chunk: Callable[[str, int], Optional[str]]) -> It
         for entry in unpack(text, FIRST_VERSION, FIRST_VERSION)['osds']:
             if finished and entry['step'] not in _FINISHED:
                 raise StoredStateError(f'part {number} of its OSDs is not finished')
-            # A chunk that was written ahead of a head that never came is read as before it.
-            pending = {'osd_id': entry['osd_id'], **_NOT_BEGUN, **_place(entry)}
-            yield _osd(entry if finished else begun.pop(entry['osd_id'], pending))
-    if begun:
-        raise StoredStateError(f'osd.{min(begun)} was begun, but is not among its OSDs')
+            # A chunk written ahead of its head, which was lost, is read as pending.
+            pending = {'osd_id': entry['osd_id'], **_PENDING, **_place(entry)}
+            yield _osd(entry if finished else started.pop(entry['osd_id'], pending))
+    if started:
+        raise StoredStateError(f'osd.{min(started)} was started, but is not part of the campaign')
 
 
 _FINISHED = frozenset(step.value for step in FINISHED)
-_NOT_BEGUN = {'step': 'pending', 'begun_before': 0, 'asked': 0}
-#: What is not known took no room.
+_PENDING = {'step': 'pending', 'begun_before': 0, 'asked': 0}
+#: Unknown values were omitted.
 _OPTIONAL = ('nonce', 'used_before_bytes', 'used_after_bytes', 'latency_ms', 'reason')
 
 

@@ -1,4 +1,4 @@
-"""Carries out what the machine of a campaign decides: with `asking`, all of it that does I/O."""
+"""Executes the decisions of the campaign's state machine. Only this and `osd_commands` do I/O."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..driver import OperationDriver
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
-from ..looking import daemon_versions, ok_to_stop, orchestrated_upgrade
+from ..queries import daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..stopwatch import Stopwatch
-from . import acts, alarm, machine
+from . import alarm, machine, operator_actions
 from .announce import CampaignAnnouncer
-from .asking import Asking
+from .osd_commands import OsdCommandQueue
 from .records import FINISHED, CampaignRequest, CampaignState, planned
 from .rules import Compact, Limits, Step
 from .storage import CURRENT, CampaignStorage
@@ -36,11 +36,11 @@ from .view import Measured, View
 
 
 class CampaignCluster(ClusterReader, OsdCommands, OsdQuestions, Upgrades, Announcements, Protocol):
-    """What a campaign needs of a cluster."""
+    """Cluster interfaces of a campaign."""
 
 
 class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
-    """One campaign at a time."""
+    """Runs one campaign at a time."""
 
     KIND = 'compaction campaign'
     NONE_RUNNING = 'no compaction campaign is under way'
@@ -51,19 +51,19 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         store: Store,
         on_end: Callable[[CampaignState], None] = lambda _: None,
         limits: Optional[Limits] = None,
-        switched_on: Callable[[], bool] = lambda: True,
+        changes_allowed: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        """``on_end`` keeps a campaign that ended for good; it may raise CommandError."""
-        super().__init__(switched_on, guard)
+        """``on_end`` records an ended campaign; it may raise CommandError."""
+        super().__init__(changes_allowed, guard)
         self._cluster = cluster
         self._storage = CampaignStorage(store)
         self._announcer = CampaignAnnouncer(cluster)
         self._on_end = on_end
         self._limits = limits or Limits()
         self._problem: Optional[str] = None
-        self._asking = Asking(cluster)
-        #: The time of this tick by the clock that nobody sets.
+        self._commands = OsdCommandQueue(cluster)
+        #: Monotonic time of this tick.
         self._steady_s = 0.0
         self._in_step: dict[int, Stopwatch] = {}
         self._away: dict[int, Stopwatch] = {}
@@ -71,26 +71,26 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        return tuple(text for text in (self._problem, self._trouble) if text is not None)
+        return tuple(text for text in (self._problem, self._error) if text is not None)
 
     @property
     def waits_for(self) -> Optional[str]:
-        """What its OSDs do that it waits for; None where it waits for no OSD."""
+        """What it waits for in its OSDs; None if it waits for no OSD."""
         return self._waits_for
 
     def start(self, campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
-        """Begin a campaign; raises OperationRefused."""
+        """Start a campaign; raises OperationRefused."""
         self.load()
         if self.under_way:
             raise OperationRefused(errno.EBUSY, f'{self._named()} is under way')
-        self._conclude_the_last(campaign_id)
+        self._conclude_previous(campaign_id)
         state = planned(campaign_id, request, now_s)
-        self._asking = Asking(self._cluster)
+        self._commands = OsdCommandQueue(self._cluster)
         self._in_step, self._away = {}, {}
-        return self._keep(state)
+        return self._save_requested(state)
 
     def name_actor(self, campaign_id: str, actor: str) -> None:
-        """Who asked for a campaign, now that it is known; raises CommandError."""
+        """Record who requested a campaign, once known; raises CommandError."""
         state = self._state
         if state is None or state.campaign_id != campaign_id or state.ended:
             return
@@ -98,15 +98,15 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._save(named)
 
     def _paused(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return acts.paused(state, actor, now_s)
+        return operator_actions.paused(state, actor, now_s)
 
     def _resumed(self, state: CampaignState, now_s: float) -> CampaignState:
         if state.paused_reason is None:
             raise OperationRefused(errno.EINVAL, f'{self._named()} is not paused; it is running')
-        return acts.resumed(state, now_s)
+        return operator_actions.resumed(state, now_s)
 
     def _aborted(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return acts.aborted(state, actor, now_s)
+        return operator_actions.aborted(state, actor, now_s)
 
     def tick(
         self,
@@ -115,24 +115,23 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         allowed: Allowed,
         monotonic_s: float,
     ) -> None:
-        """Look, decide, save, act; returns at once where there is no campaign.
+        """Observe, decide, save and act; returns at once if there is no campaign.
 
-        ``now_s`` is the time of day, for display; waiting is measured by ``monotonic_s``, a clock
-        that nobody sets.
+        ``now_s`` is the wall clock, for display; waiting is measured by ``monotonic_s``.
         """
         self.load()
         self._steady_s = monotonic_s
-        watched_s = self._watching.look(None, self._steady_s)
+        watched_s = self._watched.update(None, self._steady_s)
         if self._state is None:
             return
-        self._go_on(
+        self._advance(
             now_s,
             lambda state: self._view(state, now_s, measured, watched_s, allowed),
-            lambda state: _stuck_at(state, allowed),
+            lambda state: _wait_key(state, allowed),
             monotonic_s,
         )
-        if self._trouble is not None:
-            # What was seen before is not counted on.
+        if self._error is not None:
+            # Earlier observations may be stale.
             self._waits_for = None
 
     def _decide(self, state: CampaignState, seen: View, now_s: float) -> Step:
@@ -140,22 +139,22 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._waits_for = step.waits_for
         return step
 
-    def _stays_in_mode_off(self, *_: object) -> bool:
+    def _is_suppressed(self, *_: object) -> bool:
         return True
 
-    def _in_mode_off(self, action: Compact) -> str:
-        return f'{self._named()}: osd.{action.osd_id} is not asked in mode off'
+    def _suppressed_text(self, action: Compact) -> str:
+        return f'{self._named()}: osd.{action.osd_id} is not compacted in mode off'
 
     def _act(self, state: CampaignState, action: Compact, now_s: float) -> bool:  # noqa: ARG002
         osd_id = action.osd_id
-        self._asking.forget(osd_id)
+        self._commands.forget(osd_id)
         nonce = next(
             (o.nonce for o in self._cluster.cluster_map().osds if o.osd_id == osd_id), None
         )
-        self._asking.compact(osd_id, nonce)
+        self._commands.compact(osd_id, nonce)
         return True
 
-    # -- looking
+    # -- observing
 
     def _view(
         self,
@@ -170,8 +169,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         wanted = machine.probed(state, cluster)
         for osd_id in wanted:
             refused = partial(self._compact_refused, osd_id, now_s)
-            self._asking.look_at(osd_id, nonces.get(osd_id), self._steady_s, refused)
-        probes = self._asking.probes(nonces)
+            self._commands.poll(osd_id, nonces.get(osd_id), self._steady_s, refused)
+        probes = self._commands.probes(nonces)
         gated = machine.gated(state, cluster, probes)
         seen = ClusterView(
             cluster=cluster,
@@ -181,8 +180,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             versions=daemon_versions(self._cluster) if gated else None,
             upgrade=orchestrated_upgrade(self._cluster) if gated else None,
             may_act=allowed.may_act,
-            not_now=allowed.outside_window,
-            deaf=allowed.deaf,
+            schedule_reason=allowed.outside_window,
+            no_reports_reason=allowed.no_reports_reason,
         )
         return View(
             cluster=seen,
@@ -192,7 +191,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             latency_ms=measured.latency_ms,
             watched_s=watched_s,
             in_step_s={
-                osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).look(
+                osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).update(
                     (osd.step, osd.nonce, osd.asked), self._steady_s
                 )
                 for osd in state.in_flight
@@ -204,12 +203,12 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         away = {osd.osd_id for osd in cluster.osds if not osd.up and not osd.in_cluster}
         waited_for = {o.osd_id for o in state.osds if o.step not in FINISHED} if away else set()
         self._away = {n: self._away.get(n, Stopwatch()) for n in away & waited_for}
-        return {n: since.look(None, self._steady_s) for n, since in self._away.items()}
+        return {n: since.update(None, self._steady_s) for n, since in self._away.items()}
 
     def _compact_refused(self, osd_id: int, now_s: float, error: str) -> None:
-        self._save(acts.ask_failed(self._last, osd_id, error, now_s))
+        self._save(operator_actions.ask_failed(self._last, osd_id, error, now_s))
 
-    # -- keeping
+    # -- storing
 
     def _load(self) -> None:
         try:
@@ -217,7 +216,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         except StoredStateError as error:
             self._problem = (
                 f'the stored "{CURRENT}" could not be read and was quarantined: {error}; a '
-                'compaction that runs goes on in its OSD'
+                'running compaction continues in its OSD'
             )
         if self._state is None:
             return
@@ -243,8 +242,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         return f'{self.KIND} {self._last.campaign_id}'
 
 
-def _stuck_at(state: CampaignState, allowed: Allowed) -> object:
-    """Where it waits; another value each time where it does not, or where that was chosen."""
+def _wait_key(state: CampaignState, allowed: Allowed) -> object:
+    """What it waits for; a new value each time if it does not wait, or by choice."""
     chosen = {NOT_ALLOWED, allowed.outside_window}
     if state.ended or state.paused_by is not None or state.paused_reason in {None, *chosen}:
         return object()

@@ -1,4 +1,4 @@
-"""What is kept of a campaign for good, beside the changes of options. Pure."""
+"""The history record of a campaign. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ..phases import Outcome
 from .announce import change_percent, in_words
 from .records import CampaignState
 
-#: The signal of `knowledge/judged_signals.json` in which its prediction shows.
+#: The signal of its prediction in `knowledge/judged_signals.json`.
 SPACE = 'db_used_bytes_after_compaction'
-#: Less than this is what flushes and files that wait for removal make of themselves.
+#: Smaller changes come from flushes and from files that await removal.
 SAME_PERCENT = 5.0
 
 
 def record_of(state: CampaignState) -> HistoryRecord:
-    """The history record of a campaign that ended."""
+    """The history record of an ended campaign."""
     request = state.request
     return HistoryRecord(
         rollout_id=state.campaign_id,

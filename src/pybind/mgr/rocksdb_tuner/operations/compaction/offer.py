@@ -1,4 +1,4 @@
-"""When compacting OSDs is worth it: after a change that only new files of RocksDB have. Pure."""
+"""When to recommend a campaign: after a change that applies only to new RocksDB files. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..history import HistoryRecord
 from ..phases import Outcome
 from .records import CampaignRequest
 
-#: Options that say how a file is written. RocksDB reads old files as they are, and rewrites them
-#: only as compaction comes by them: data that nobody touches keeps what it had.
+#: Options that apply when a file is written. RocksDB reads existing files as they are and rewrites
+#: them only in a compaction: data that nobody overwrites keeps its old format.
 ONLY_NEW_FILES = frozenset(
     {
         'block_based_table_factory',
@@ -30,14 +30,14 @@ ONLY_NEW_FILES = frozenset(
         'num_levels',
     }
 )
-#: The published metric that a campaign measures.
+#: The published metric a campaign measures.
 DB_USED = 'BlueFS db_used_bytes'
 SOURCE = (
     'RocksDB wiki, Compression and Manual Compaction: a changed compression applies to files that '
     'are written from then on; existing ones are rewritten by compaction, at the lowest level '
     'only where newer ones overlap them (CompactRangeOptions::bottommost_level_compaction)'
 )
-#: What ids of campaigns begin with in the history, where those of rollouts begin with "r".
+#: Prefix of campaign ids in the history; rollout ids begin with "r".
 CAMPAIGN = 'c'
 
 
@@ -46,12 +46,12 @@ def compaction_advice(
     history: Sequence[HistoryRecord],
     shown_steps: Optional[ShownSteps] = None,
 ) -> Optional[Recommendation]:
-    """Compact those OSDs of ``group`` that run what the last such change gave them.
+    """Recommend compacting the OSDs of ``group`` that run the result of the last such change.
 
-    None where there was none, or they were compacted since. ``shown_steps`` remembers the order
-    in which they would be compacted.
+    None if there was none, or they were compacted since. ``shown_steps`` keeps the displayed order
+    stable.
     """
-    changes = [r for r in history if not is_campaign(r) and _is_for(r, group)]
+    changes = [r for r in history if _is_change(r) and _is_for(r, group)]
     changes.sort(key=_number)
     if not changes or changes[-1].outcome is not Outcome.DONE:
         return None
@@ -93,14 +93,14 @@ def compaction_advice(
         options_to=change.options_to,
         reasons=(
             Reason(
-                f'{change.rollout_id} changed {" and ".join(options)}, which only files have that '
-                'were written since: a compaction rewrites those from before, as far as newer data '
-                'overlap them.',
+                f'{change.rollout_id} changed {" and ".join(options)}, which applies only to files '
+                'written since then: a compaction rewrites older files where newer data overlap '
+                'them.',
                 SOURCE,
             ),
         ),
         predictions=_predictions(osds[0], change),
-        # It cannot be taken back, and it costs the clients time while it runs.
+        # It cannot be undone, and it slows clients down while it runs.
         risk=Risk.MEDIUM,
         change=None,
         commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in steps.order),
@@ -110,7 +110,7 @@ def compaction_advice(
 
 
 def campaign_request(recommendation: Recommendation, actor: str, parallel: int) -> CampaignRequest:
-    """The campaign of ``recommendation``: what is carried out is what it shows."""
+    """The campaign of ``recommendation``, exactly as displayed."""
     where = dict(recommendation.places)
     return CampaignRequest(
         recommendation_id=recommendation.recommendation_id,
@@ -122,6 +122,11 @@ def campaign_request(recommendation: Recommendation, actor: str, parallel: int) 
         prediction=prediction_text(recommendation.prediction),
         predicted=predicted_effect(recommendation.prediction),
     )
+
+
+def _is_change(record: HistoryRecord) -> bool:
+    """Whether it changed options for good."""
+    return not is_campaign(record) and record.experiment is None
 
 
 def is_campaign(record: HistoryRecord) -> bool:
@@ -149,7 +154,7 @@ def _runs(osd: OsdFacts, options: str) -> bool:
 
 
 def _predictions(osd: OsdFacts, change: HistoryRecord) -> tuple[Prediction, ...]:
-    """What was published of a set's space against the same without compression."""
+    """The published space of a profile compared with the same options without compression."""
     release = release_of_osd(osd.info)
     profile = recognize(change.options_to, release)
     figures = () if profile is None else profile.evidence
@@ -166,7 +171,7 @@ def _predictions(osd: OsdFacts, change: HistoryRecord) -> tuple[Prediction, ...]
                     metric=DB_USED,
                     signal='db_used_bytes',
                     estimate_percent=figure.change_percent,
-                    # What does not compress gains nothing.
+                    # Incompressible data gains nothing.
                     low_percent=min(0.0, figure.change_percent),
                     high_percent=max(0.0, figure.change_percent),
                     basis=f'{figure.setup}, against {figure.baseline}',

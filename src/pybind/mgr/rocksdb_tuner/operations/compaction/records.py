@@ -1,4 +1,4 @@
-"""A compaction campaign at one time: immutable, everything that is stored."""
+"""Immutable state of a compaction campaign: everything that is stored."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from ..phases import FINAL_PHASES, Outcome, Phase
 
 
 class CompactionStep(str, Enum):
-    """How far one OSD is. Saved before the step's action is carried out."""
+    """Progress of one OSD. Stored before the step's action is executed."""
 
     PENDING = 'pending'
-    #: It was asked to compact, or is about to be; the compaction may run.
+    #: It was asked to compact, or is about to be; a compaction may be running.
     COMPACTING = 'compacting'
-    #: The compaction is over; files that it made superfluous are still being removed.
+    #: The compaction is done; obsolete files are still being removed.
     SETTLING = 'settling'
     DONE = 'done'
-    #: It was left as it is; `reason` says why.
+    #: Not compacted; see `reason`.
     SKIPPED = 'skipped'
 
 
-#: Steps in which something may run on the OSD.
+#: Steps in which a compaction may be running on the OSD.
 IN_FLIGHT = frozenset({CompactionStep.COMPACTING, CompactionStep.SETTLING})
-#: Steps that nothing follows.
+#: Final steps.
 FINISHED = frozenset({CompactionStep.DONE, CompactionStep.SKIPPED})
 
 
 @dataclass(frozen=True)
 class OsdCompaction:
-    """One OSD. Sizes are None while they are not known."""
+    """One OSD. Sizes are None while unknown."""
 
     osd_id: int
     host: Optional[str]
-    #: By the plan, of which it gives the order; None: not known.
+    #: As planned; determines the order. None: unknown.
     domain: Optional[FailureDomain]
     step: CompactionStep = CompactionStep.PENDING
-    #: The process that was asked, and how many compactions it had begun before.
+    #: The process that was asked, and how many compactions it had started before.
     nonce: Optional[int] = None
     begun_before: int = 0
     asked: int = 0
@@ -54,7 +54,7 @@ class OsdCompaction:
         return Place(self.host, self.domain)
 
     @property
-    def given_back_bytes(self) -> Optional[int]:
+    def freed_bytes(self) -> Optional[int]:
         if self.used_before_bytes is None or self.used_after_bytes is None:
             return None
         return self.used_before_bytes - self.used_after_bytes
@@ -63,14 +63,14 @@ class OsdCompaction:
 @dataclass(frozen=True)
 class CampaignRequest:
     recommendation_id: str
-    #: Whom the change was for that made it worth it.
+    #: Config mask of the change that made the compaction worthwhile.
     who: str
     #: The option string that the OSDs run.
     options: str
-    #: In the order in which they are compacted, one failure domain after the other.
+    #: In the order of compaction, one failure domain after the other.
     osds: tuple[tuple[int, Place], ...]
     actor: str
-    #: Of one failure domain at once.
+    #: OSDs of one failure domain at once.
     parallel: int = 1
     prediction: Optional[str] = None
     predicted: Optional[Predicted] = None
@@ -78,20 +78,20 @@ class CampaignRequest:
 
 @dataclass(frozen=True)
 class CampaignState:
-    """One campaign at one time. Times are seconds since the epoch, for display only."""
+    """State of one campaign. Times are seconds since the epoch, for display only."""
 
     campaign_id: str
     request: CampaignRequest
     osds: tuple[OsdCompaction, ...]
     started_s: float
     updated_s: float
-    #: The phase to go on with; never WAITING.
+    #: The phase to continue with; never WAITING.
     stage: Phase = Phase.PREFLIGHT
     paused_reason: Optional[str] = None
     paused_by: Optional[str] = None
-    #: Client write latency before anything was compacted; None: not measured, or nobody wrote.
+    #: Client write latency before the first compaction; None: not measured, or no writes.
     baseline_ms: Optional[float] = None
-    #: Nothing more is begun; why.
+    #: Why no further OSD is started.
     ending: Optional[str] = None
     errors: int = 0
     last_error: Optional[str] = None
@@ -116,17 +116,17 @@ class CampaignState:
 
     @property
     def finished(self) -> int:
-        """How many OSDs it is through with."""
+        """Number of OSDs that are done or skipped."""
         return sum(osd.step in FINISHED for osd in self.osds)
 
     @property
     def measured(self) -> tuple[OsdCompaction, ...]:
-        """The OSDs whose size is known before and after."""
-        return tuple(osd for osd in self.osds if osd.given_back_bytes is not None)
+        """The OSDs with a known size before and after."""
+        return tuple(osd for osd in self.osds if osd.freed_bytes is not None)
 
     @property
     def used_bytes(self) -> Optional[tuple[int, int]]:
-        """The sizes of those together, before and after; None while there are none."""
+        """Total sizes of the measured OSDs before and after; None if there are none."""
         if not self.measured:
             return None
         before = sum(osd.used_before_bytes or 0 for osd in self.measured)

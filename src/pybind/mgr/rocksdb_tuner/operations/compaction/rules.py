@@ -1,4 +1,4 @@
-"""What every part of the machine goes by: time limits, and whether an OSD may compact."""
+"""Rules shared by all parts of the state machine: time limits, and whether an OSD may compact."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Optional
 
 from ...mgr.records import ClusterMap
 from .. import step
+from ..absence import Away, absent, why_away
 from ..gates import NOT_ALLOWED
-from ..leaving import Away, absent, why_away
 from ..texts import paused_text
 from .records import CampaignState, OsdCompaction
 from .view import Probe, View
 
-#: How the reason begins while clients' writes are slower than before.
-SLOW_WRITES = 'writes of clients take more than'
+#: Beginning of the reason while client writes are slower than the baseline.
+SLOW_WRITES = 'client writes take more than'
 
 
 @dataclass(frozen=True)
 class Limits:
-    """In seconds as seen by one manager, where nothing else is said."""
+    """Seconds as seen by one manager, unless noted otherwise."""
 
-    #: A manager that became active looks this long before it does anything.
-    look_first_s: float = 10.0
-    #: So long the clients are watched before anything is compacted.
+    #: How long a newly active manager observes before it acts.
+    observe_first_s: float = 10.0
+    #: How long client latency is measured before the first compaction.
     baseline_s: float = 60.0
-    #: A compaction that was asked for may be counted this late.
+    #: A requested compaction shows in the counters within this time.
     begin_s: float = 15.0
-    #: Files that a compaction made superfluous are removed, and reported, within this time.
+    #: Obsolete files are removed, and the space is reported, within this time.
     settle_s: float = 30.0
-    #: No further OSD is begun while clients' writes take longer than before by this factor.
+    #: No further OSD is started while client writes are slower than the baseline by this factor.
     slower: float = 1.5
-    #: An OSD that stays down and out for so long is left behind.
+    #: An OSD that stays down and out for this long is left behind.
     away_s: float = 300.0
-    #: An OSD that did not begin when asked so often is left.
+    #: An OSD that did not start compacting after this many requests is skipped.
     tries: int = 2
 
 
@@ -47,12 +47,12 @@ class Compact:
 
 @dataclass(frozen=True)
 class Step(step.Step[CampaignState, Compact]):
-    #: What goes on that nothing holds up: shown, and not stored, since it names a time.
+    #: Work in progress that is not held up: displayed but not stored, since it names a time.
     waits_for: Optional[str] = None
 
     @property
     def compact(self) -> Optional[int]:
-        """The OSD to be asked to compact now."""
+        """The OSD to compact now."""
         return self.actions[0].osd_id if self.actions else None
 
 
@@ -62,28 +62,28 @@ def why_held(state: CampaignState, view: View) -> Optional[str]:
     return None if view.cluster.may_act else NOT_ALLOWED
 
 
-def is_new(osd: OsdCompaction, probe: Optional[Probe]) -> bool:
-    """Whether the OSD's process is another than that which was asked."""
+def is_new_process(osd: OsdCompaction, probe: Optional[Probe]) -> bool:
+    """Whether the OSD has restarted since it was asked."""
     return probe is not None and probe.nonce != osd.nonce
 
 
 def probe_of(osd_id: int, view: View) -> Optional[Probe]:
-    """What the process of now says of its compactions."""
+    """The answer of the current process."""
     probe, info = view.probes.get(osd_id), view.cluster.osd(osd_id)
     return probe if probe is not None and info is not None and probe.nonce == info.nonce else None
 
 
-def why_lost(osd_id: int, view: View, limits: Limits) -> Optional[str]:
-    """Why nobody waits for an OSD any more; None: it is there, or may come back."""
+def why_given_up(osd_id: int, view: View, limits: Limits) -> Optional[str]:
+    """Why the campaign stops waiting for an OSD; None: it is present, or may return."""
     if absent(view.cluster, osd_id) is Away.GONE:
         return 'it is no longer in the OSD map'
-    return f'it {Away.DOWN_AND_OUT.value}' if _stays_away(osd_id, view, limits) else None
+    return f'it {Away.DOWN_AND_OUT.value}' if _stays_absent(osd_id, view, limits) else None
 
 
-def _stays_away(osd_id: int, view: View, limits: Limits) -> bool:
-    """Whether an OSD was replaced by others for so long that nobody waits for it any more.
+def _stays_absent(osd_id: int, view: View, limits: Limits) -> bool:
+    """Whether an OSD was down and out for too long to wait for.
 
-    Whatever it was asked ended with its process.
+    Its compaction ended with its process.
     """
     return view.away_s.get(osd_id, 0.0) >= limits.away_s
 
@@ -95,11 +95,11 @@ def why_down(osd_id: int, view: View) -> Optional[str]:
     away = absent(view.cluster, osd_id)
     if away is None:
         return f'osd.{osd_id} is down'
-    return f'{why_away(osd_id, away)}: it is left behind if that stays so'
+    return f'{why_away(osd_id, away)}: it will be left behind unless it returns'
 
 
 def together(osds: Collection[OsdCompaction], cluster: ClusterMap) -> bool:
-    """Whether OSDs are of one failure domain now: some may have been moved since the plan."""
+    """Whether OSDs are in one failure domain now: some may have moved since they were planned."""
     wanted = {osd.osd_id for osd in osds}
     domains = {o.osd_id: o.failure_domain for o in cluster.osds if o.osd_id in wanted}
     known = len(domains) == len(wanted) and None not in domains.values()

@@ -1,4 +1,4 @@
-"""Small changes of the state of a campaign, and its end."""
+"""Transitions of the state of a campaign."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..phases import Outcome, Phase
 from ..texts import clip, paused_text
 from .records import CampaignState, CompactionStep, OsdCompaction
 
-#: Why an OSD was left is kept of each, and cut to this many characters.
+#: Longest reason, of which there is one for each skipped OSD.
 REASON_MAX = 120
 
 
@@ -33,12 +33,12 @@ def with_pause(state: CampaignState) -> CampaignState:
 def concluded(state: CampaignState) -> CampaignState:
     skipped = [osd for osd in state.osds if osd.step is CompactionStep.SKIPPED]
     done = [osd for osd in state.osds if osd.step is CompactionStep.DONE]
-    told = '; '.join(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])
+    text = '; '.join(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])
     if len(skipped) > 5:
-        told += f'; and {len(skipped) - 5} more'
+        text += f'; and {len(skipped) - 5} more'
     if state.ending is not None:
         stage, outcome = Phase.FAILED, Outcome.ABORTED
-        told = f'{state.ending}; {told}' if told else state.ending
+        text = f'{state.ending}; {text}' if text else state.ending
     elif done:
         stage, outcome = Phase.DONE, Outcome.DONE
     else:
@@ -47,7 +47,7 @@ def concluded(state: CampaignState) -> CampaignState:
         state,
         stage=stage,
         outcome=outcome,
-        failure=clip(told) or None,
+        failure=clip(text) or None,
         ending=None,
         paused_by=None,
     )

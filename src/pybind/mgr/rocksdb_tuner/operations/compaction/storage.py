@@ -1,4 +1,4 @@
-"""What survives a failover of the manager of a campaign."""
+"""Storage of campaigns, so that they survive a manager failover."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .records import CampaignState
 
 log = logging.getLogger(__name__)
 
-#: The head of the campaign; what it names lies under `PARTS`.
+#: The head of the campaign; its parts are under `PARTS`.
 CURRENT = 'campaign/current'
 PARTS = 'campaign/parts/'
-#: Where the first format had its OSDs, by the campaign's id and the number of the chunk.
+#: Chunks of OSDs in the first format, by campaign id and chunk number.
 _FIRST_CHUNKS = 'campaign/osds/'
 
 
@@ -31,7 +31,7 @@ class CampaignStorage:
     def load(self) -> Optional[CampaignState]:
         """The last campaign, None before the first.
 
-        Raises StoredStateError for one that cannot be read, which is set aside.
+        Raises StoredStateError if it cannot be read; it is then quarantined.
         """
         head = self._store.get(CURRENT)
         if head is None:
@@ -48,19 +48,19 @@ class CampaignStorage:
             raise
 
     def save(self, state: CampaignState) -> None:
-        """Raises CommandError: then this state is stored, or the one before."""
+        """Raises CommandError: then either this or the previous state is stored."""
         self._spread.save(state)
         if self._of_first_format:
             self._forget_first_format()
 
     def _forget_first_format(self) -> None:
         if self._store.get(BROKEN + CURRENT) is not None:
-            # They may be of what was set aside, and are for an expert to look at, too.
+            # They may belong to the quarantined campaign.
             return
         try:
             for key in self._store.keys(_FIRST_CHUNKS):
                 self._store.set(key, None)
         except CommandError as error:
-            log.warning('a campaign of the first format is left over: %s', error.message)
+            log.warning('a campaign in the first format cannot be removed: %s', error.message)
         else:
             self._of_first_format = False

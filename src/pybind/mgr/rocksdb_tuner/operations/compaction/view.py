@@ -1,4 +1,4 @@
-"""What the machine of a campaign sees of a cluster at one time."""
+"""The view of a cluster that the campaign's state machine works on."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from typing import NamedTuple, Optional
 
 from ..cluster_view import ClusterView
 
-#: The counters that tell of compactions have no priority in any release, so they are asked for.
-#: On Pacific an OSD answers what it is asked one after the other: while it compacts, this question
-#: waits, and its answer says that the compaction is over. From Reef on it answers at once, and
-#: says whether one runs.
+#: No release reports the compaction counters to the manager, so they are queried. A Pacific OSD
+#: handles commands one by one: while it compacts, the query waits, and an answer means that the
+#: compaction is over. From Reef on it answers at once and reports whether one is running.
 PROBE_COMMAND = 'perf dump'
 PROBE_ARGUMENTS = {'logger': 'rocksdb'}
 COMPACT_COMMAND = 'compact'
 
 
 class Probe(NamedTuple):
-    """What an OSD said of its compactions, after it was last asked to compact."""
+    """The compaction counters of an OSD, after it was last asked to compact."""
 
-    #: The process that the OSD map showed when it was asked.
+    #: The process in the OSD map at the time of the query.
     nonce: Optional[int]
     #: Compactions by command since its process started.
-    begun: int
+    started: int
     running: bool
 
 
-#: What reading a text of any other kind raises.
-_NO_ANSWER = (
+#: Raised by a malformed answer.
+_MALFORMED = (
     ValueError,
     KeyError,
     TypeError,
@@ -40,24 +39,24 @@ _NO_ANSWER = (
 
 
 def parse_probe(text: str, nonce: Optional[int]) -> Probe:
-    """Raises ValueError for what is no answer to `PROBE_COMMAND`."""
+    """Raises ValueError if ``text`` is not an answer to `PROBE_COMMAND`."""
     try:
         counters = json.loads(text)['rocksdb']
         return Probe(
             nonce,
             int(counters['compact']),
-            # Pacific has no count of those that run: it does not answer then.
+            # Pacific does not count running compactions: it does not answer during one.
             int(counters.get('compact_running', 0)) > 0
             or int(counters.get('compact_queue_len', 0)) > 0,
         )
-    except _NO_ANSWER as error:
+    except _MALFORMED as error:
         raise ValueError(
             f'the counters of its RocksDB are not as expected ({type(error).__name__}: {error})'
         ) from None
 
 
 class Measured(NamedTuple):
-    """What the module measured; see `View`."""
+    """Measurements; see `View`."""
 
     used_bytes: Mapping[int, int]
     total_bytes: Mapping[int, int]
@@ -66,18 +65,18 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """One look. What is not known is missing."""
+    """The cluster at one time. Unknown values are missing."""
 
     #: Maps, health, gates; `waited_s` and the verdict's parts are not used.
     cluster: ClusterView
     probes: Mapping[int, Probe] = field(default_factory=dict)
-    #: Of the DB, in bytes: used, and the size of a device of its own.
+    #: Used bytes of the DB, and the size of a dedicated DB device.
     used_bytes: Mapping[int, int] = field(default_factory=dict)
     total_bytes: Mapping[int, int] = field(default_factory=dict)
-    #: Mean time of a client's write on all OSDs; None where nobody writes.
+    #: Mean client write latency over all OSDs; None without writes.
     latency_ms: Optional[float] = None
-    #: How long this manager has been looking, and how long it has seen each OSD in its step.
+    #: How long this manager has been observing, and how long it has seen each OSD in its step.
     watched_s: float = 0.0
     in_step_s: Mapping[int, float] = field(default_factory=dict)
-    #: How long it has seen each OSD down and out that is not finished.
+    #: How long it has seen each unfinished OSD down and out.
     away_s: Mapping[int, float] = field(default_factory=dict)

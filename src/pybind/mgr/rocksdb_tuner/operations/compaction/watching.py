@@ -1,4 +1,4 @@
-"""One OSD on which a compaction may run, at each look."""
+"""One step of an OSD on which a compaction may be running."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..gates import closed_gate
 from .records import CampaignState, CompactionStep, OsdCompaction
 from .rules import (
     Limits,
-    is_new,
+    is_new_process,
     probe_of,
     together,
     why_down,
+    why_given_up,
     why_held,
-    why_lost,
 )
 from .states import skipped
 from .view import Probe, View
@@ -24,23 +24,23 @@ from .view import Probe, View
 @dataclass(frozen=True)
 class Watched:
     osd: OsdCompaction
-    #: Why it goes no further.
+    #: Why it is held up.
     waits: Optional[str] = None
     ask_again: bool = False
-    #: What it does meanwhile.
+    #: Its current work, for display.
     runs: Optional[str] = None
 
 
 def watch(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Watched:
-    """One OSD on which something may run."""
+    """The next step of an OSD in flight."""
     n = osd.osd_id
     osd = replace(osd, latency_ms=_higher(osd.latency_ms, view.latency_ms))
     if osd.step is CompactionStep.SETTLING:
         if view.in_step_s.get(n, 0.0) < limits.settle_s:
-            return Watched(osd, runs=f'osd.{n} has compacted, and removes files')
+            return Watched(osd, runs=f'osd.{n} has compacted and is removing old files')
         used = view.used_bytes.get(n)
         return Watched(replace(osd, step=CompactionStep.DONE, used_after_bytes=used))
-    lost = why_lost(n, view, limits)
+    lost = why_given_up(n, view, limits)
     if lost is not None:
         return Watched(skipped(osd, lost))
     down = why_down(n, view)
@@ -49,33 +49,33 @@ def watch(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) 
     probe = probe_of(n, view)
     if probe is None or probe.running:
         return Watched(osd, runs=_running(n, probe, view))
-    if is_new(osd, probe):
-        # Another process: what the one before it did ended with it, and its count began anew.
+    if is_new_process(osd, probe):
+        # A new process: the previous compaction ended with the old one, and counters restarted.
         return Watched(replace(osd, nonce=probe.nonce, begun_before=0))
-    if probe.begun > osd.begun_before:
+    if probe.started > osd.begun_before:
         return Watched(replace(osd, step=CompactionStep.SETTLING))
     if view.in_step_s.get(n, 0.0) < limits.begin_s:
         return Watched(osd, runs=f'osd.{n} was asked to compact')
-    return _not_begun(state, osd, view, limits)
+    return _not_started(state, osd, view, limits)
 
 
 def _running(osd_id: int, probe: Optional[Probe], view: View) -> str:
-    """An OSD of Pacific answers nothing until it is done, and one that hangs never does."""
+    """A Pacific OSD answers only when it is done; one that hangs never answers."""
     seen_s = view.in_step_s.get(osd_id, 0.0)
-    # It may have begun under another manager.
+    # It may have started under another manager.
     least = 'at least ' if seen_s >= view.watched_s else ''
-    told = f'osd.{osd_id} has been compacting for {least}{format_duration(seen_s)}'
-    return told if probe is not None else f'{told} and has not answered'
+    text = f'osd.{osd_id} has been compacting for {least}{format_duration(seen_s)}'
+    return text if probe is not None else f'{text} and has not answered'
 
 
-def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Watched:
-    """It was asked, and does not compact."""
+def _not_started(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Watched:
+    """It was asked to compact and does not."""
     if osd.asked >= limits.tries:
-        reason = f'it was asked {osd.asked} times to compact and did not'
-        told = f'{reason} ({state.last_error})' if state.last_error else reason
-        return Watched(skipped(osd, told))
+        reason = f'it did not start compacting after {osd.asked} requests'
+        text = f'{reason} ({state.last_error})' if state.last_error else reason
+        return Watched(skipped(osd, text))
     if state.ending is not None:
-        return Watched(skipped(osd, 'it had not started by the end'))
+        return Watched(skipped(osd, 'it had not started when the campaign ended'))
     closed = (
         why_held(state, view)
         or closed_gate(view.cluster, osd.osd_id)
@@ -87,12 +87,12 @@ def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
 
 
 def _apart(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Optional[str]:
-    """Why it would compact beside an OSD of another failure domain: one of them was moved."""
+    """Why it would compact together with an OSD of another failure domain: one was moved."""
     earlier = True
     for other in state.in_flight:
         if other.osd_id == osd.osd_id:
             earlier = False
-        # Of two that do not compact the first is asked, and the second waits for it.
+        # If neither of two compacts, the first is asked, and the second waits.
         elif (earlier or not _idle(other, view, limits)) and not together(
             (osd, other), view.cluster.cluster
         ):
@@ -101,16 +101,16 @@ def _apart(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
 
 
 def _idle(osd: OsdCompaction, view: View, limits: Limits) -> bool:
-    """Whether an OSD was asked, and is known not to compact."""
+    """Whether an OSD was asked and is known not to be compacting."""
     if osd.step is not CompactionStep.COMPACTING:
         return False
     probe = probe_of(osd.osd_id, view)
     if probe is None or probe.running:
         return False
-    if is_new(osd, probe):
+    if is_new_process(osd, probe):
         return True
     late = view.in_step_s.get(osd.osd_id, 0.0) >= limits.begin_s
-    return late and probe.begun <= osd.begun_before
+    return late and probe.started <= osd.begun_before
 
 
 def _higher(one: Optional[float], other: Optional[float]) -> Optional[float]:

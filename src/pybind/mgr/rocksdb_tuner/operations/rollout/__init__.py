@@ -1,4 +1,4 @@
-"""Carrying out one recommendation on a live cluster, and taking it back.
+"""Rollouts: apply one recommendation to a live cluster, and roll it back.
 
-`machine` decides (pure), `driver` does what it decided, `storage` keeps it over a mgr failover.
+`machine` decides (pure), `driver` executes, `storage` preserves the state over a mgr failover.
 """

@@ -1,4 +1,4 @@
-"""Whether a request can be carried out at all: asked before anything is recorded or changed."""
+"""Admission of a request, checked before anything is recorded or changed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def planned(
     soak: SoakPlan,
     other_entries: Optional[Mapping[str, str]] = None,
 ) -> RolloutState:
-    """A new rollout with all that was there before; raises OperationRefused.
+    """A new rollout with the recorded previous state; raises OperationRefused.
 
-    ``entries`` are all entries of the option by `who`, ``running`` what each OSD of the request
-    reports, by OSD id (missing where it did not answer), ``other_entries`` the entries of the
-    option that the request leaves alone (None: nobody is to watch those).
+    ``entries`` are all entries of the option by `who`; ``running`` are the values that the OSDs of
+    the request report, missing where one did not answer; ``other_entries`` are the entries of the
+    option that the request does not change (None: they are not monitored).
     """
     _refuse_malformed(request, same_meaning)
     impossible = contradiction(soak)
@@ -45,7 +45,7 @@ def planned(
     for osd_id in request.order:
         if osd_id not in running:
             raise OperationRefused(
-                errno.EAGAIN, f'what osd.{osd_id} runs cannot be read now; try again'
+                errno.EAGAIN, f'the running options of osd.{osd_id} cannot be read now; try again'
             )
         if release[osd_id] is None:
             raise OperationRefused(
@@ -123,7 +123,7 @@ def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str],
         )
     if set(request.controls) - set(request.order[1:]):
         raise OperationRefused(
-            errno.EINVAL, 'the request compares the first OSD with itself or with one outside'
+            errno.EINVAL, 'the request compares the first OSD with itself or with an OSD outside it'
         )
     for osd_id, value in targets.items():
         if final.get(own(osd_id)) not in {None, value}:
@@ -133,11 +133,11 @@ def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str],
 
 
 def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
-    """Without its annex an OSD runs what the other option gives it, which need not be a default."""
+    """Without its annex an OSD runs the other option alone, which need not be the default."""
     strings = request.strings
     if request.restart or strings is None or not same_meaning(*strings):
         raise OperationRefused(
-            errno.EINVAL, f'{ANNEX} is removed only where it changes nothing of what OSDs run'
+            errno.EINVAL, f'{ANNEX} is removed only where that does not change what OSDs run'
         )
 
 
@@ -165,7 +165,7 @@ def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> N
         if section in owned and (mask or who not in final):
             raise OperationRefused(
                 errno.EINVAL,
-                f'{section} has an entry of its own, which this would lose: "ceph config rm '
+                f'{section} has its own entry, which this change would remove: "ceph config rm '
                 f'{who} {request.option}" first if it is not wanted',
             )
 
@@ -180,24 +180,24 @@ def _refuse_shadowed(
     if masked:
         raise OperationRefused(
             errno.EINVAL,
-            f'no OSD starts with what the entry for {masked[0]} says, as with any mask: name '
-            '"osd" or single OSDs',
+            f'the entry for {masked[0]} has a mask, which OSDs ignore at startup: name "osd" or '
+            'single OSDs',
         )
     targets = dict(request.targets)
     for osd in osds:
         starts = starts_with(after, osd.osd_id)
         if starts is None and request.kind is ChangeKind.SET_PROFILE:
             raise OperationRefused(
-                errno.EINVAL, f'no entry would decide for osd.{osd.osd_id} at the end'
+                errno.EINVAL, f'no entry would apply to osd.{osd.osd_id} at the end'
             )
         for decided in (starts, decided_by(after, osd)):
             if decided is not None and not same_meaning(decided[1], targets[osd.osd_id]):
                 who = decided[0]
                 raise OperationRefused(
                     errno.EINVAL,
-                    f'at the end the entry of {who} would come before, for osd.{osd.osd_id}, with '
-                    f'another value: "ceph config rm {who} {request.option}" first if it is not '
-                    'wanted',
+                    f'at the end the entry of {who} would take precedence for osd.{osd.osd_id}, '
+                    f'with another value: "ceph config rm {who} {request.option}" first if it is '
+                    'not wanted',
                 )
 
 
@@ -208,10 +208,10 @@ def _refuse_outsiders(
     after: Mapping[str, str],
     same_meaning: Callable[[str, str], bool],
 ) -> None:
-    """No OSD may get another value at its next restart without being watched."""
+    """No OSD outside the request may get another value at its next restart."""
     changed = []
     for osd in cluster.osds:
-        # One that is down and out comes back only by somebody's hand, if ever.
+        # An OSD that is down and out returns only if an operator brings it back.
         if osd.osd_id in request.order or not (osd.up or osd.in_cluster):
             continue
         old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)
@@ -240,7 +240,7 @@ def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> dict[str, s
 
 
 def _names(osd_ids: Sequence[int]) -> str:
-    """As many names as a line takes."""
+    """At most eight names."""
     more = f' and {len(osd_ids) - 8} more' if len(osd_ids) > 8 else ''
     return ', '.join(map(own, osd_ids[:8])) + more
 

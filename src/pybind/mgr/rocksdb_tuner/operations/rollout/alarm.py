@@ -1,4 +1,4 @@
-"""When a rollout needs the operator: failed, rolled back by its verdict, or waiting for a hand."""
+"""When a rollout requires operator action: failed, rolled back by its verdict, or waiting."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .states import UNCHANGED, in_flight
 
 
 def why_failed(state: RolloutState) -> Optional[str]:
-    """What went wrong with a rollout that ended; None where it ended as somebody wanted."""
+    """Why an ended rollout failed; None if it ended as intended."""
     if state.stage is Phase.FAILED:
         changed = any(osd.step not in UNCHANGED for osd in state.osds)
-        # Whoever aborts it knows; what stays changed on some OSDs is not to be forgotten.
+        # Who aborts it knows; OSDs that stay changed must not be forgotten.
         if state.outcome is not Outcome.ABORTED or changed:
             return state.failure or 'no reason was recorded'
     if state.stage is Phase.ROLLED_BACK and state.verdict is Verdict.WORSE:
@@ -27,16 +27,16 @@ def why_failed(state: RolloutState) -> Optional[str]:
 def why_waiting(
     state: RolloutState, waited_s: float, gate_alarm_after_s: float = 0.0
 ) -> Optional[str]:
-    """What the operator has to do for a rollout that waits; None where it needs nobody.
+    """What the operator has to do for a waiting rollout; None if no action is required.
 
-    ``waited_s`` is how long this manager has seen it wait without a step, for what the operator did
-    not choose; ``gate_alarm_after_s`` how long that may be so, 0 for ever.
+    ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
+    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
     """
-    # What was paused needs nobody, but for an OSD that is put back in spite of that.
+    # A pause requires no action, except where an OSD is being restored in spite of it.
     paused = state.paused_by is not None and state.direction is not Direction.RECOVER
     if state.ended or state.paused_reason is None or paused:
         return None
-    # An OSD in the middle of its change does not wait as long for a gate as one before it.
+    # An OSD in the middle of its change may not wait as long for a gate as one before it.
     in_the_middle = in_flight(state) is not None and waited_s >= ACTION_AFTER_S
     if undecided(state) or state.errors > 0 or in_the_middle:
         return state.paused_reason

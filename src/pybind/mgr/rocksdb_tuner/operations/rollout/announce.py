@@ -1,4 +1,4 @@
-"""What a rollout tells the cluster while it goes on."""
+"""Cluster log lines and progress of a rollout."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..texts import clip
 from .alarm import why_failed
 from .records import Direction, OsdStep, RolloutState
 from .soak import undecided
-from .states import UNCHANGED, the_ending
+from .states import UNCHANGED, recovery_ending
 
 _FINISHED = frozenset(
     {
         OsdStep.VERIFIED,
         OsdStep.COLLAPSING,
-        OsdStep.SHIELDING,
+        OsdStep.REPINNING,
         OsdStep.COLLAPSED,
         OsdStep.LEFT_BEHIND,
     }
 )
 _FINISHED_BACK = UNCHANGED
 _STEPS = {
-    OsdStep.SETTING: 'gets its new options',
-    OsdStep.RESTARTING: 'is restarted',
+    OsdStep.SETTING: 'is getting its new options',
+    OsdStep.RESTARTING: 'is restarting',
     OsdStep.VERIFIED: 'runs its new options',
-    OsdStep.RESTORING: 'gets its old options back',
-    OsdStep.RESTORED: 'is as it was before',
+    OsdStep.RESTORING: 'is getting its previous options back',
+    OsdStep.RESTORED: 'is restored',
     OsdStep.LEFT_BEHIND: 'is left behind',
 }
 
@@ -47,11 +47,11 @@ class RolloutAnnouncer(Announcer[RolloutState]):
 
 
 def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator[Line]:
-    """What became of a rollout between two states, in the order in which it is told."""
+    """Log lines for the transition between two states, in order."""
     request = after.request
     if before is None or before.rollout_id != after.rollout_id:
         yield Line(
-            f'{request.recommendation_id} ({request.kind.value}) for {request.who} is carried out '
+            f'{request.recommendation_id} ({request.kind.value}) for {request.who} is applied '
             f'for {request.actor} on {len(after.osds)} OSD(s), osd.{request.order[0]} first'
         )
         return
@@ -63,30 +63,30 @@ def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator
         yield Line(f'{before.stage.value} -> {after.stage.value}')
     for old, new in zip(before.osds, after.osds):
         if new.step is not old.step and new.step in _STEPS:
-            told = '' if new.left_reason is None else f': {new.left_reason}'
-            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}{told}', warning=bool(told))
+            reason = '' if new.left_reason is None else f': {new.left_reason}'
+            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}{reason}', warning=bool(reason))
     if after.ended and not before.ended:
         yield _end(after)
     elif after.paused_reason != before.paused_reason:
         yield Line(
-            'goes on' if after.paused_reason is None else f'waits: {after.paused_reason}',
+            'continues' if after.paused_reason is None else f'waiting: {after.paused_reason}',
             warning=undecided(after),
         )
 
 
 def _turn(state: RolloutState) -> Line:
     if state.direction is Direction.RECOVER:
-        return Line(f'an OSD is restored: {the_ending(state).reason}', warning=True)
-    return Line(f'everything is rolled back: {state.failure}', warning=True)
+        return Line(f'restoring an OSD: {recovery_ending(state).reason}', warning=True)
+    return Line(f'rolling back all OSDs: {state.failure}', warning=True)
 
 
 def _end(state: RolloutState) -> Line:
     outcome = '' if state.outcome is None else state.outcome.value
     failure = why_failed(state)
-    told = failure or state.failure
-    if told is None and state.judgement is not None:
-        told = state.judgement.cause
-    return Line(f'{outcome}: {told}' if told else outcome, warning=failure is not None)
+    reason = failure or state.failure
+    if reason is None and state.judgement is not None:
+        reason = state.judgement.cause
+    return Line(f'{outcome}: {reason}' if reason else outcome, warning=failure is not None)
 
 
 def _message(state: RolloutState) -> str:
@@ -96,7 +96,7 @@ def _message(state: RolloutState) -> str:
 
 
 def _share(state: RolloutState) -> float:
-    """0..1; the whole only once it ended."""
+    """0..1; complete only once it ended."""
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
         return 0.0
     return min(0.99, _finished(state) / len(state.osds))

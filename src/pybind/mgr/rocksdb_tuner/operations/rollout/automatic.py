@@ -1,4 +1,4 @@
-"""When auto-apply may take a recommendation: never anything that `apply` would not do. Pure."""
+"""When auto-apply may apply a recommendation: never anything `apply` would refuse. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .alarm import why_failed
 from .records import RolloutState
 
 
-class Standing:
-    """Since when each recommendation has stood without interruption.
+class StandingTimes:
+    """Since when each recommendation has been shown without interruption.
 
-    By a clock that nobody sets: a day ahead for some seconds is no day.
+    By a monotonic clock: a wall clock that is set a day ahead does not count as a day.
     """
 
     def __init__(self) -> None:
@@ -37,43 +37,44 @@ class Standing:
 class Policy:
     """Module options."""
 
-    #: How long a recommendation must have stood.
+    #: How long a recommendation must have been shown.
     after_s: float = 86400.0
-    #: How long nothing is begun after a change has ended, whoever asked for that one.
+    #: How long after any change nothing is started.
     cooldown_s: float = 86400.0
-    #: Of the workload that is the reason, 0..1.
+    #: Minimum confidence in the workload class, 0..1.
     least_confidence: float = 0.9
 
 
 @dataclass(frozen=True)
 class Past:
-    """What was changed before, by whomever."""
+    """Previous changes, by any actor."""
 
     history: tuple[HistoryRecord, ...] = ()
-    #: The rollout under way or the last one, and whether somebody took note of its end.
+    #: The rollout under way or the last one, and whether its end was acknowledged.
     last: Optional[RolloutState] = None
     acknowledged: bool = False
-    #: Why no orchestrator restarts OSDs; None where one does.
+    #: Why no orchestrator can restart OSDs; None if one can.
     no_orchestrator: Optional[str] = None
-    #: OSDs are being compacted.
+    #: A compaction campaign is under way.
     campaign_under_way: bool = False
-    #: How long ago it ended, as far as managers saw time pass; None: that is unknown.
+    #: Time since it ended, while managers were active; None: unknown.
     ended_ago_s: Optional[float] = None
-    #: What is wrong with the stored state, in sentences.
+    experiment_under_way: bool = False
+    #: Problems of the stored state, as sentences.
     broken: tuple[str, ...] = ()
-    #: Why nothing can be applied as the module options are.
+    #: Why the module options rule out any change.
     impossible: Optional[str] = None
 
 
 class Refusal(NamedTuple):
-    """Why a recommendation is not carried out now without being asked."""
+    """Why a recommendation is not applied automatically now."""
 
     recommendation_id: str
     reason: str
 
 
 class Decision(NamedTuple):
-    """At most one recommendation to carry out now, and why each other is not."""
+    """At most one recommendation to apply now, and why each other one is not."""
 
     chosen: Optional[Recommendation]
     refusals: tuple[Refusal, ...]
@@ -81,12 +82,12 @@ class Decision(NamedTuple):
 
 def decide(
     recommendations: Sequence[Recommendation],
-    standing: Standing,
+    standing: StandingTimes,
     past: Past,
     now_s: float,
     policy: Policy,
 ) -> Decision:
-    """The one to begin with now, the first that nothing speaks against.
+    """The first recommendation that may be applied now.
 
     ``now_s`` is by the clock of ``standing``.
     """
@@ -106,12 +107,14 @@ def decide(
 def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
     last = past.last
     if past.broken:
-        # What was tried, and how it ended, may be in what is lost.
+        # The lost data may hold what was tried before, and how it ended.
         return f'auto-apply starts nothing while stored state is broken: {past.broken[0]}'
     if past.impossible is not None:
         return past.impossible
     if past.no_orchestrator is not None:
-        return f'nothing restarts OSDs: {past.no_orchestrator}'
+        return f'no orchestrator to restart OSDs: {past.no_orchestrator}'
+    if past.experiment_under_way:
+        return 'an experiment is under way'
     if past.campaign_under_way:
         return 'a compaction campaign is under way'
     if last is None:
@@ -127,14 +130,14 @@ def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
     if left_s > 0:
         return (
             f'rollout {last.rollout_id} ended less than {format_duration(policy.cooldown_s)} ago; '
-            f'{format_duration(left_s)} are left'
+            f'{format_duration(left_s)} left'
         )
     return None
 
 
 def _why_not(
     recommendation: Recommendation,
-    standing: Standing,
+    standing: StandingTimes,
     history: Iterable[HistoryRecord],
     now_s: float,
     policy: Policy,
@@ -152,25 +155,26 @@ def _why_not(
     tried = next((r for r in history if _is_same(r, recommendation)), None)
     if tried is not None:
         return (
-            f'the same was tried in {tried.rollout_id} ({tried.outcome.value}): applying it '
+            f'the same change was tried in {tried.rollout_id} ({tried.outcome.value}): applying it '
             'again requires operator action'
         )
     since_s = standing.since_s(recommendation.recommendation_id)
-    stood_s = 0.0 if since_s is None else now_s - since_s
-    if since_s is None or stood_s < policy.after_s:
-        return f'it has stood for {format_duration(stood_s)} of {format_duration(policy.after_s)}'
+    shown_s = 0.0 if since_s is None else now_s - since_s
+    if since_s is None or shown_s < policy.after_s:
+        needed = format_duration(policy.after_s)
+        return f'it has been recommended for {format_duration(shown_s)} of {needed}'
     return None
 
 
 def _is_same(record: HistoryRecord, recommendation: Recommendation) -> bool:
-    """Whether a change made these OSDs run these options, under this name or another.
+    """Whether a change gave these OSDs these options, under this id or another.
 
-    A group that is the whole cluster today is called otherwise once an OSD of another class joins.
+    A group that spans the cluster is renamed once an OSD of another class joins.
     """
     if record.recommendation_id == recommendation.recommendation_id:
         return True
     if not recommendation.restart_required:
-        # OSDs run these options already: that an earlier release was changed to them is why.
+        # OSDs run these options already, because of that earlier change.
         return False
     wider = {record.who, recommendation.who} & {'osd', 'global'}
     return (record.who == recommendation.who or bool(wider)) and same_meaning(

@@ -1,4 +1,4 @@
-"""How far each batch of a rollout is: pure."""
+"""Progress of each batch of a rollout. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .records import Direction, OsdStep, RolloutState
 
 
 def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
-    """The batch that is changed, while the others wait for what is found of it."""
+    """The changed batch that is soaking; None if there is none."""
     number = len(state.verdicts)
     if state.direction is not Direction.FORWARD or number >= count(state.request):
         return None
@@ -24,31 +24,31 @@ def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
 
 
 def batch_of(state: RolloutState, number: int) -> PlannedBatch:
-    """A batch of the plan, without the OSDs that were left behind."""
+    """A planned batch without the OSDs that were left behind."""
     batch = planned_batch(state.request, state.soak, number)
     left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
     osds, compared, controls = (
         tuple(n for n in ids if n not in left)
         for ids in (batch.osds, batch.compared, batch.controls)
     )
-    # Those that were to be compared may be gone: then all that are left are.
+    # If no compared OSD is left, all remaining ones are compared.
     return replace(batch, osds=osds, compared=compared or osds, controls=controls)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch as far as it is."""
+    """One batch and its progress."""
 
     osds: tuple[int, ...]
     domain: Optional[FailureDomain]
     phase: Phase
-    #: None: not watched, or not yet.
+    #: None: no soak, or no verdict yet.
     verdict: Optional[Verdict]
     controls: tuple[int, ...]
 
 
 def batches(state: RolloutState) -> tuple[Batch, ...]:
-    """All batches of a rollout, in the order in which they are changed."""
+    """All batches of a rollout, in order."""
     watched = watched_batch(state)
     steps = {osd.osd_id: osd.step for osd in state.osds}
     return tuple(
@@ -73,7 +73,7 @@ _PHASES = {
     OsdStep.RESTORED: Phase.ROLLED_BACK,
     OsdStep.RESTORING: Phase.ROLLING_BACK,
     OsdStep.COLLAPSING: Phase.COLLAPSING,
-    OsdStep.SHIELDING: Phase.COLLAPSING,
+    OsdStep.REPINNING: Phase.COLLAPSING,
 }
 
 
@@ -88,7 +88,7 @@ def _phase(state: RolloutState, batch: PlannedBatch, steps: dict[int, OsdStep]) 
     found = {_PHASES.get(steps.get(osd_id, OsdStep.PENDING), under_way) for osd_id in batch.osds}
     if len(found) == 1:
         return found.pop()
-    # Of one that was only begun, those that were left alone say nothing of the others.
+    # In a batch that was only started, untouched OSDs do not determine the phase.
     found.discard(Phase.PLANNED)
     if found == {Phase.ROLLED_BACK} and state.ended:
         return Phase.ROLLED_BACK

@@ -1,4 +1,4 @@
-"""Rollouts as stored texts, and back: how their records are spread, and what contradicts itself."""
+"""Stored form of rollouts: layout of their records, and consistency checks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..phases import Phase
 from . import format_1
 from .records import Direction, OsdProgress, RolloutState
 
-#: Of what a rollout stores. Whoever changes it keeps a fixture of the one before.
+#: Version of the stored form. A change keeps a fixture of the previous version.
 VERSION = 5
 
-#: An act changes one OSD and little else. What was planned never changes.
+#: A step changes one OSD and little else. The plan never changes.
 LAYOUT: Layout[RolloutState] = Layout(
     kind=RolloutState,
     version=VERSION,
@@ -28,7 +28,7 @@ LAYOUT: Layout[RolloutState] = Layout(
 
 
 def encode_state(state: RolloutState) -> str:
-    """All of it as one text, of any length."""
+    """The whole state as one text, of any length."""
     return whole_text(LAYOUT, state)
 
 
@@ -38,7 +38,7 @@ def decode_state(text: str) -> RolloutState:
 
 
 def checked(state: RolloutState) -> RolloutState:
-    """The same state; raises StoredStateError for one that contradicts itself."""
+    """The same state; raises StoredStateError if it is inconsistent."""
     for wrong in (*_wrong_request(state), *_wrong_progress(state)):
         raise StoredStateError(wrong)
     return state
@@ -68,7 +68,7 @@ def _wrong_progress(state: RolloutState) -> Iterator[str]:
     if tuple(osd.osd_id for osd in state.osds) != ids:
         yield '"osds" are not those of "request.order"'
     if state.stage is Phase.WAITING:
-        yield '"stage" is "waiting", which is no stage to go on with'
+        yield '"stage" is "waiting", which is not a valid stage'
     if state.direction is Direction.RECOVER and not state.ended and state.ending is None:
         yield '"ending" is missing for "direction" "recover"'
     entries = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}

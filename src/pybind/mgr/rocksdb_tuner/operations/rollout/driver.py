@@ -1,6 +1,6 @@
-"""What operators ask of a rollout: to begin it, steer it, and roll it back.
+"""Operator requests to rollouts: start, control and roll back.
 
-How it goes on by itself is in `ticks`. Only these two do I/O.
+`ticks` drives a rollout. Only these two do I/O.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from ..driver import cannot_be_stored
 from ..errors import OperationRefused
 from ..history import HistoryRecord
 from ..phases import Phase
-from . import acts
+from . import operator_actions
 from .admission import planned
-from .back import rolled_back
-from .foreign import entries_in_the_way
+from .conflicts import entries_blocking_rollback
 from .history import record_of
 from .records import Direction, RolloutState
+from .rollback import rolled_back
 from .ticks import RolloutTicks
 
 log = logging.getLogger(__name__)
 
 _LOST = (
-    'the stored state of the last rollout is lost, of which history tells: have a look at the '
-    'entries in the config store; it is settled by the next "ceph rocksdb-tuner apply"'
+    'the stored state of the last rollout in the history is lost: check the entries in the '
+    'config store; the next "ceph rocksdb-tuner apply" clears this'
 )
 
 
 class Driver(RolloutTicks):
-    """One rollout at a time, as operators ask for it."""
+    """Runs one rollout at a time."""
 
     @property
     def history(self) -> tuple[HistoryRecord, ...]:
@@ -48,31 +48,31 @@ class Driver(RolloutTicks):
 
     @property
     def since_end_s(self) -> Optional[float]:
-        """How long ago the last rollout ended, as far as managers saw time pass; None: none did."""
+        """Time since the last rollout ended, while managers were active; None: none ended."""
         return self._time.since_end_s
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """What is wrong with the stored state, in sentences."""
+        """Problems of the stored state, as sentences."""
         lost = self._state is None and bool(self._past.rollout_ids)
         return (*self._problems, *((_LOST,) if lost else ()))
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What an operator must know of the stored state and of the last tick, in sentences."""
-        return self._problems + ((self._trouble,) if self._trouble else ())
+        """Problems of the stored state and of the last tick, as sentences."""
+        return self._problems + ((self._error,) if self._error else ())
 
     @property
     def acknowledged(self) -> bool:
-        """Whether an operator has taken note of how the last rollout ended."""
+        """Whether an operator acknowledged the end of the last rollout."""
         return self._state is not None and self._acknowledged == self._state.rollout_id
 
     def start(
         self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
     ) -> RolloutState:
-        """Begin to carry out a request; raises OperationRefused.
+        """Start a rollout; raises OperationRefused.
 
-        ``soak`` None: every OSD follows at once, and nothing is judged.
+        ``soak`` None: OSDs follow at once, without verdicts.
         """
         self.load()
         self._refuse_while_running()
@@ -88,7 +88,7 @@ class Driver(RolloutTicks):
             now_s=now_s,
             soak=soak or SoakPlan(),
         )
-        return self._begin(state)
+        return self._start(state)
 
     def rollback(
         self,
@@ -97,10 +97,10 @@ class Driver(RolloutTicks):
         now_s: float,
         before: Callable[[], None] = lambda: None,
     ) -> RolloutState:
-        """Restore what was there before a rollout (None: the last one); raises OperationRefused.
+        """Roll back a rollout (None: the last one); raises OperationRefused.
 
-        ``rollout_id`` may also be the id of the recommendation that it carried out. ``before`` is
-        called once nothing refuses it any more; it may raise OperationRefused.
+        ``rollout_id`` may also be the id of its recommendation. ``before`` is called once all other
+        checks have passed; it may raise OperationRefused.
         """
         self.load()
         state = self._rollout(rollout_id)
@@ -109,7 +109,7 @@ class Driver(RolloutTicks):
         if state.direction is Direction.BACK and not state.ended:
             raise OperationRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
         option = state.request.option
-        changed = entries_in_the_way(state, as_mapping(self._cluster.entries_now(), option))
+        changed = entries_blocking_rollback(state, as_mapping(self._cluster.entries_now(), option))
         if changed:
             raise OperationRefused(
                 errno.EBUSY,
@@ -117,10 +117,10 @@ class Driver(RolloutTicks):
                 f'a rollback of {state.rollout_id} would undo: set it as wanted by hand',
             )
         before()
-        return self._begin(rolled_back(state, actor, now_s))
+        return self._start(rolled_back(state, actor, now_s))
 
     def name_actor(self, rollout_id: str, actor: str) -> None:
-        """Who asked for a rollout, now that it is known; raises CommandError."""
+        """Record who requested a rollout, once known; raises CommandError."""
         state = self._state
         if state is None or state.rollout_id != rollout_id:
             return
@@ -129,16 +129,16 @@ class Driver(RolloutTicks):
         self._past.keep(record_of(named), named)
 
     def next_number(self) -> str:
-        """A running number for a change that is no rollout, which no other had before."""
+        """A new number for a change that is not a rollout."""
         self.load()
         return self._storage.next_id()[1:]
 
     def add_record(self, record: HistoryRecord) -> None:
-        """Keep a change that was no rollout; raises CommandError."""
+        """Record a change that was not a rollout; raises CommandError."""
         self._past.keep(record)
 
     def acknowledge(self) -> RolloutState:
-        """Take note of how the last rollout ended; raises OperationRefused."""
+        """Acknowledge the end of the last rollout; raises OperationRefused."""
         self.load()
         if self._state is None:
             raise OperationRefused(errno.ENOENT, 'there was no rollout yet')
@@ -159,45 +159,50 @@ class Driver(RolloutTicks):
         self._acknowledged = rollout_id
 
     def _paused(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
-        if state.direction is Direction.RECOVER and not acts.something_follows(state):
+        if state.direction is Direction.RECOVER and not operator_actions.something_follows(state):
             raise OperationRefused(
                 errno.EBUSY,
                 'an OSD is being restored; that cannot be interrupted',
             )
-        return acts.paused(state, actor, now_s)
+        return operator_actions.paused(state, actor, now_s)
 
     def _resumed(self, state: RolloutState, now_s: float) -> RolloutState:
-        if not acts.waits_for_operator(state):
+        if not operator_actions.waits_for_operator(state):
             waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
             raise OperationRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
-        return acts.resumed(state, now_s)
+        return operator_actions.resumed(state, now_s)
 
     def _aborted(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
         entries: Optional[Mapping[str, str]] = None
         with suppress(CommandError):
             entries = as_mapping(self._cluster.entries(), state.request.option)
-        return acts.aborted(state, actor, now_s, entries)
+        return operator_actions.aborted(state, actor, now_s, entries)
 
-    # -- keeping
+    # -- storing
 
-    def _begin(self, state: RolloutState) -> RolloutState:
-        self._conclude_the_last(state.rollout_id)
-        self._looking.begin()
+    def _start(self, state: RolloutState) -> RolloutState:
+        self._conclude_previous(state.rollout_id)
+        self._observer.reset()
+        # A restart requested by an earlier operation may still be outstanding.
         if self._state is not None:
-            # It may also be that of a rollout before this one that is still to come.
             state = replace(state, asked=self._state.asked)
+        beside = self.outstanding_beside()
+        if state.asked is None and beside is not None:
+            asked, observer = beside
+            state = replace(state, asked=asked)
+            self._observer.take_over_request(observer)
         if self._acknowledged is not None:
             self._save_acknowledged(None)
-        self._keep(state)
+        self._save_requested(state)
         try:
             self._past.keep(record_of(state), state)
         except CommandError as error:
-            # It is written again when the rollout ends.
+            # The record is written again when the rollout ends.
             log.warning('history of %s cannot be stored: %s', state.rollout_id, error.message)
         return state
 
     def _rollout(self, name: Optional[str]) -> RolloutState:
-        """The rollout to take back."""
+        """The rollout to roll back."""
         current = self._state
         if current is None and not self._past.rollout_ids:
             wanted = '' if name is None else f'there is no rollout "{name}" to roll back: '

@@ -1,7 +1,7 @@
-"""Documents of the first format as those of today: what a rollout stored before `store/` came.
+"""Converts documents of the first format to the current one. Pure.
 
-All of a rollout was one document of version 3, or 4 where it changes the annex, and its history
-record was of version 3. Pure.
+In the first format a rollout was one document of version 3, or 4 if it changes the annex, and its
+history record had version 3.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any, Callable, Optional
 from ...judge.records import NoBenefit, Verdict
 from ...store.errors import StoredStateError
 
-#: The oldest version of what a rollout stores that is read.
+#: The oldest readable version.
 OLDEST = 3
 
 _Document = dict[str, Any]
 
 
 def state(document: _Document) -> _Document:
-    """A `RolloutState` as `store.codec` reads it; raises StoredStateError."""
+    """A `RolloutState` document for `store.codec`; raises StoredStateError."""
     return _named(document, _state)
 
 
 def record(document: _Document) -> _Document:
-    """A `HistoryRecord` as `store.codec` reads it; raises StoredStateError."""
+    """A `HistoryRecord` document for `store.codec`; raises StoredStateError."""
     return _named(document, _record)
 
 
 def _named(document: _Document, convert: Callable[[_Document], _Document]) -> _Document:
-    """Types are checked when the result is read: here only its shape has to be right."""
+    """Checks the shape only: types are checked when the result is decoded."""
     try:
         return convert(document)
     except KeyError as error:
@@ -195,7 +195,7 @@ def _judgement(judgement: Any) -> Optional[_Document]:
 
 
 def _verdict(word: Any, *, better: bool) -> Any:
-    """ "pass" was said of both that are harmless, beside whether it is the better one."""
+    """Verdict of a word: "pass" covered both better and no worse, told apart by a flag."""
     words = {'pass': Verdict.BETTER if better else Verdict.NO_WORSE, 'fail': Verdict.WORSE}
     verdict = words.get(word)
     return word if verdict is None else verdict.value

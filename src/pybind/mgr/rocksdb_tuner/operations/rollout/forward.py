@@ -1,4 +1,4 @@
-"""The way forward: one OSD after the other gets its entry and a restart."""
+"""Forward direction: set the entry of one OSD after the other and restart it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ...plan.actions import SetEntry
 from ...plan.batches import planned_batch
 from ...plan.entries import own
 from ...plan.request import overruled, target
-from ..leaving import Away, absent, absent_of, why_away
+from ..absence import Away, absent, absent_of, why_away
 from ..phases import Outcome, Phase
 from .batches import watched_batch
 from .collapse import collapse, collapse_osd
-from .failing import failing
-from .identity import leaving, left_behind, stranger
+from .identity import identity_mismatch, left_behind, start_leaving
 from .observation import Observation
 from .records import Ending, OsdProgress, OsdStep, RolloutState
+from .recovery import start_recovery
 from .restart import (
     due,
-    lost_again,
+    process_lost,
     restart_due,
     restarting,
     until_settled,
-    why_outstanding,
+    why_restart_outstanding,
 )
 from .rules import Rules, Step, why_closed, why_held, write
 from .soak import soak
@@ -53,14 +53,14 @@ def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         return Step(replace(state, stage=Phase.PREFLIGHT))
     if state.stage is Phase.COLLAPSING:
         return collapse(rules, state, seen)
-    return _go_on(rules, state, seen)
+    return _advance(rules, state, seen)
 
 
-def _go_on(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    """Watch what was changed, then change the next OSD; or what follows once there is none."""
+def _advance(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    """Soak the changed batch, then change the next OSD, or collapse once there is none."""
     for verified in state.osds:
         if verified.step is OsdStep.VERIFIED and absent(seen, verified.osd_id) is Away.GONE:
-            return Step(leaving(state, verified, why_away(verified.osd_id, Away.GONE)))
+            return Step(start_leaving(state, verified, why_away(verified.osd_id, Away.GONE)))
     watched = watched_batch(state)
     if watched is not None:
         return soak(state, watched, seen)
@@ -70,14 +70,14 @@ def _go_on(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     osd = next(osd for osd in state.osds if osd.osd_id == n)
     away = absent(seen, n)
     if away is not None:
-        return _leave(rules, state, osd, away, seen)
-    return _begin(state, osd, seen)
+        return _leave_behind(rules, state, osd, away, seen)
+    return _start_osd(state, osd, seen)
 
 
 def following(state: RolloutState, away: frozenset[int]) -> Optional[int]:
-    """The OSD that is changed next; None: all were.
+    """The next OSD to change; None if none is left.
 
-    Those that are ``away`` may come back while the others of their batch are changed.
+    OSDs that are ``away`` may return while the others of their batch are changed.
     """
     pending = [osd.osd_id for osd in state.osds if osd.step is OsdStep.PENDING]
     if not pending:
@@ -87,10 +87,10 @@ def following(state: RolloutState, away: frozenset[int]) -> Optional[int]:
     return next((n for n in here if n not in away), here[0])
 
 
-def _leave(
+def _leave_behind(
     rules: Rules, state: RolloutState, osd: OsdProgress, away: Away, seen: Observation
 ) -> Step:
-    """Leave an OSD behind that nothing was changed of."""
+    """Leave behind an OSD that has not been changed."""
     n = osd.osd_id
     held = why_held(state, seen)
     if held is not None:
@@ -98,81 +98,81 @@ def _leave(
     reason = why_away(n, away)
     long_s = rules.limits.confirm_s if away is Away.GONE else rules.limits.boot_s
     if seen.absent_s < long_s:
-        return Step(waiting(state, f'{reason}: it is left behind if that stays so'))
+        return Step(waiting(state, f'{reason}: it will be left behind unless it returns'))
     if n == state.request.order[0]:
-        told = f'{reason}, the canary: nothing was changed; apply again to begin with another OSD'
-        return Step(ended(state, Ending(Outcome.FAILED, told)))
+        text = f'{reason}, the canary: nothing was changed; apply again to start with another OSD'
+        return Step(ended(state, Ending(Outcome.FAILED, text)))
     return Step(left_behind(state, osd, reason))
 
 
-def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    """Change the next OSD's entry, if everything allows its restart."""
+def _start_osd(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    """Change the next OSD's entry if all gates are open."""
     n = osd.osd_id
-    # An OSD that was begun is finished, and what goes back waits neither for the window nor for
-    # the next day.
-    closed = why_closed(state, n, seen) or seen.not_now or why_outstanding(state)
+    # The window and the daily limit hold only new OSDs, neither an OSD in flight nor a rollback.
+    closed = why_closed(state, n, seen) or seen.schedule_reason or why_restart_outstanding(state)
     if closed is not None:
         return Step(waiting(state, closed))
     first = n == state.request.order[0]
     if first and seen.before_s < planned_batch(state.request, state.soak, 0).baseline_s:
-        # What the canary will be compared with.
+        # Measure the baseline for the canary first.
         return Step(replace(state, baseline_s=seen.before_s))
     info = _present(seen, n)
-    another = stranger(state, n, seen)
+    another = identity_mismatch(state, n, seen)
     if another is not None:
         if others_changed(state):
             return Step(left_behind(state, osd, another))
         return Step(ended(state, Ending(Outcome.FAILED, another)))
     recorded = next(b for b in state.before.osds if b.osd_id == n)
     if info.release != recorded.release:
-        reason = f'osd.{n} now runs {info.release}: this was planned for {recorded.release}'
+        reason = f'osd.{n} now runs {info.release}: the plan was made for {recorded.release}'
         return _not_as_planned(state, reason)
     running = seen.running.get(n)
     if running is None:
-        return Step(waiting(state, f'what osd.{n} runs cannot be read'))
+        return Step(waiting(state, f'the running options of osd.{n} cannot be read'))
     if running.beats_config_store:
         return _not_as_planned(state, overruled(state.request, n, running))
     stage = Phase.CANARY if n == state.request.order[0] else Phase.PROMOTING
-    begun = replace(osd, step=OsdStep.SETTING, nonce_before=info.nonce)
+    setting = replace(osd, step=OsdStep.SETTING, nonce_before=info.nonce)
     return Step(
-        with_osd(replace(state, stage=stage), begun), (SetEntry(own(n), target(state.request, n)),)
+        with_osd(replace(state, stage=stage), setting),
+        (SetEntry(own(n), target(state.request, n)),),
     )
 
 
 def _not_as_planned(state: RolloutState, reason: str) -> Step:
-    """Somebody made the plan wrong: it ends, or waits where part of it is carried out."""
+    """The plan no longer fits: end, or wait if OSDs are already changed."""
     if others_changed(state):
         return Step(waiting(state, f'{reason}; or roll back: "{_ROLLBACK}"'))
     return Step(ended(state, Ending(Outcome.FAILED, reason)))
 
 
-def _no_more_there(
+def _if_gone(
     rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
 ) -> Optional[Step]:
-    """What follows where the OSD in flight is gone, or another one by now; None: it is there."""
-    another = stranger(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
+    """The step if the OSD in flight is gone or was replaced; None if it is present."""
+    another = identity_mismatch(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
     if another is not None:
-        # Made again in the middle of its change, it may have started with the entry of its id.
+        # Recreated in the middle of its change, it may have started with the new entry.
         reason = f'{another}; it may run the new string until its next restart'
-        return Step(leaving(state, osd, reason))
+        return Step(start_leaving(state, osd, reason))
     if absent(seen, osd.osd_id) is Away.GONE:
         if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
-            # Whatever the mode says: what was begun is brought to its end.
-            return Step(failing(rules, state, osd, seen, state.ending))
+            # Whatever the mode: an OSD in flight is finished.
+            return Step(start_recovery(rules, state, osd, seen, state.ending))
         if osd.step in _IN_THE_MIDDLE:
-            return Step(leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
+            return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
     return None
 
 
 def _drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    lost = _no_more_there(rules, state, osd, seen)
+    lost = _if_gone(rules, state, osd, seen)
     if lost is not None:
         return lost
     if osd.step is OsdStep.SETTING:
         return _setting(rules, state, osd, seen)
     if osd.step is OsdStep.RESTART_DUE:
         if state.ending is not None:
-            return Step(failing(rules, state, osd, seen, state.ending))
+            return Step(start_recovery(rules, state, osd, seen, state.ending))
         return restart_due(rules, state, osd, seen)
     if osd.step is OsdStep.RESTARTING:
         return restarting(rules, state, osd, seen)
@@ -185,17 +185,17 @@ def _drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observatio
 
 def _setting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     if state.ending is not None:
-        return Step(failing(rules, state, osd, seen, state.ending))
+        return Step(start_recovery(rules, state, osd, seen, state.ending))
     who, value = own(osd.osd_id), target(state.request, osd.osd_id)
     if seen.entries.get(who) == value:
-        # Any process with another nonce started when the entry was in the store already.
+        # A process with a new nonce started after the entry was stored.
         return Step(with_osd(state, due(osd, seen)))
     return write(rules, state, seen, who, value)
 
 
 def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     n = osd.osd_id
-    lost = lost_again(rules, state, osd, seen)
+    lost = process_lost(rules, state, osd, seen)
     if lost is not None:
         return lost
     if seen.waited_s < rules.limits.report_s:
@@ -207,7 +207,7 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     if seen.waited_s < rules.limits.verify_s:
         return Step(state)
     if running is None:
-        reason = f'osd.{n} was restarted, but what it runs cannot be read'
+        reason = f'osd.{n} was restarted, but its running options cannot be read'
     elif running.beats_config_store:
         reason = overruled(state.request, n, running)
     else:
@@ -215,11 +215,11 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
             f'osd.{n} was restarted without effect: it runs '
             f'{shlex.quote(running.value)} (source {running.source})'
         )
-    return Step(failing(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
+    return Step(start_recovery(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
 
 
 def _settling(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    lost = lost_again(rules, state, osd, seen)
+    lost = process_lost(rules, state, osd, seen)
     if lost is not None:
         return lost
     if state.ending is None:
@@ -230,7 +230,7 @@ def _settling(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
 
 
 def _present(seen: Observation, osd_id: int) -> OsdInfo:
-    """The OSD, where a gate has already made sure that it is there."""
+    """The OSD; a gate has ensured that it exists."""
     info = seen.osd(osd_id)
     assert info is not None
     return info

@@ -1,4 +1,4 @@
-"""The record of a rollout that history keeps."""
+"""The history record of a rollout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .records import RolloutState
 
 
 def record_of(state: RolloutState) -> HistoryRecord:
-    """The history record of a rollout as it stands."""
+    """The history record of the present state."""
     request = state.request
     first = request.order[0]
     before = {osd.osd_id: osd.value for osd in state.before.osds}

@@ -1,7 +1,7 @@
-"""Whether an OSD is still the one that a rollout was planned for, and what is left behind. Pure.
+"""Whether an OSD is still the planned one, and leaving OSDs behind. Pure.
 
-An id says little: an OSD that is purged and made again, perhaps on another disk, has the same. What
-stays with an OSD is its uuid; what its options were chosen for is its device class.
+An id does not identify an OSD: a recreated OSD, perhaps on another disk, has the same id. An OSD is
+identified by its uuid; its options were chosen for its device class.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from .observation import Observation
 from .records import Ending, OsdBefore, OsdProgress, OsdStep, RolloutState
 from .states import others_changed, with_osd
 
-#: Digits of a uuid that are kept: all of them are random, and a rollout of 1,500 OSDs has no room
-#: for more.
+#: Stored digits of a uuid: all of them are random, and more would take space for each OSD.
 _UUID_DIGITS = 6
-#: Characters of a reason: there may be one for each OSD.
+#: Longest reason, of which there may be one for each OSD.
 _REASON_MAX = 200
 _NO_UUID = '0' * _UUID_DIGITS
 
 
 def uuid_head(uuid: Optional[str]) -> Optional[str]:
-    """The digits of a uuid that are kept; None of an OSD without one, as after `osd destroy`."""
+    """The stored digits of a uuid; None without a uuid, as after `osd destroy`."""
     head = (uuid or '').replace('-', '')[:_UUID_DIGITS].lower()
     if len(head) < _UUID_DIGITS or head == _NO_UUID or not set(head) <= set('0123456789abcdef'):
         return None
@@ -35,13 +34,13 @@ def uuid_head(uuid: Optional[str]) -> Optional[str]:
 
 
 def not_as_planned(before: OsdBefore, info: OsdInfo) -> Optional[str]:
-    """Why this is not the OSD that was planned for; None if it is, as far as that is known.
+    """Why this is not the planned OSD; None if it is, as far as known.
 
-    What a version of the module before did not record is not compared.
+    Values that an older module version did not record are not compared.
     """
     name = f'osd.{info.osd_id}'
     if before.uuid_head is not None and uuid_head(info.uuid) != before.uuid_head:
-        return f'{name} was removed and made again since: the plan was made for the one before'
+        return f'{name} was removed and recreated: the plan was made for the previous OSD'
     if before.device_class is not None and info.device_class != before.device_class:
         return (
             f'{name} now has device class {info.device_class or "none"}: the plan was made for '
@@ -54,25 +53,25 @@ def not_as_planned(before: OsdBefore, info: OsdInfo) -> Optional[str]:
     return None
 
 
-def stranger(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
-    """The same of an OSD of the rollout; None also where it is not in the map."""
+def identity_mismatch(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
+    """`not_as_planned` for an OSD of the rollout; None also if it is not in the map."""
     info = seen.osd(osd_id)
     before = next((b for b in state.before.osds if b.osd_id == osd_id), None)
     return None if info is None or before is None else not_as_planned(before, info)
 
 
-def leaving(state: RolloutState, osd: OsdProgress, reason: str) -> RolloutState:
-    """First its own entry goes back to what the id had, then it is left behind."""
+def start_leaving(state: RolloutState, osd: OsdProgress, reason: str) -> RolloutState:
+    """Restore the recorded entry of its id first, then leave the OSD behind."""
     return with_osd(
         state, replace(osd, step=OsdStep.RESTORING, left_reason=clip(reason, _REASON_MAX))
     )
 
 
 def left_behind(state: RolloutState, osd: OsdProgress, reason: str) -> RolloutState:
-    """The others go on without this OSD.
+    """Continue without this OSD.
 
-    A batch of which nothing is left is passed over: no verdict on it is waited for. Where this was
-    the canary and nothing else is changed, it all ends.
+    A batch without remaining OSDs is skipped without a verdict. If this was the canary and no other
+    OSD is changed, the rollout ends.
     """
     left = replace(
         osd,
@@ -82,7 +81,7 @@ def left_behind(state: RolloutState, osd: OsdProgress, reason: str) -> RolloutSt
     )
     state = with_osd(state, left)
     if state.ending is None and osd.osd_id == state.request.order[0] and not others_changed(state):
-        # Nothing tells how the others would fare.
+        # Without a canary the effect on the others is unknown.
         return replace(state, ending=Ending(Outcome.FAILED, clip(reason)))
     steps = {one.osd_id: one.step for one in state.osds}
     while len(state.verdicts) < count(state.request):
@@ -93,18 +92,18 @@ def left_behind(state: RolloutState, osd: OsdProgress, reason: str) -> RolloutSt
     return state
 
 
-def who_was_left(state: RolloutState) -> Optional[str]:
-    """Who was left behind and why; None where nobody was."""
+def describe_left_behind(state: RolloutState) -> Optional[str]:
+    """The OSDs left behind, with reasons; None if there are none."""
     left = [osd for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND]
     if not left:
         return None
-    told = '; '.join(osd.left_reason or f'osd.{osd.osd_id}' for osd in left[:3])
+    text = '; '.join(osd.left_reason or f'osd.{osd.osd_id}' for osd in left[:3])
     more = f' and {len(left) - 3} more' if len(left) > 3 else ''
-    return f'{told}{more}'
+    return f'{text}{more}'
 
 
-def gone_or_another(state: RolloutState, osd: OsdProgress, seen: Observation) -> Optional[str]:
-    """Why a changed OSD is none of the rollout's any more; None while it is."""
+def gone_or_replaced(state: RolloutState, osd: OsdProgress, seen: Observation) -> Optional[str]:
+    """Why a changed OSD is gone or a different one; None if it is neither."""
     if seen.osd(osd.osd_id) is None:
         return f'osd.{osd.osd_id} was removed from the cluster'
-    return stranger(state, osd.osd_id, seen)
+    return identity_mismatch(state, osd.osd_id, seen)

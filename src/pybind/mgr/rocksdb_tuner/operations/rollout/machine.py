@@ -1,12 +1,11 @@
-"""What to do next about a rollout: pure, no I/O, no clock.
+"""State machine of a rollout: pure, no I/O, no clock.
 
-``Machine.step`` looks at the stored state and at one observation of the cluster and answers with
-the next state and at most one action. The driver stores the state, then carries the action out:
-every action can therefore be repeated, and a manager that takes over in between finds either an
-action to repeat or one whose effect it can see.
+``Machine.step`` takes the stored state and one observation of the cluster and returns the next
+state and at most one action. The driver stores the state, then executes the action. So every action
+can be repeated: a manager that takes over in between either repeats the action or sees its effect.
 
-Here it is decided which part has the word: `forward` with `soak` and `collapse`, or `back`. All of
-them restart OSDs by `restart`. What comes from outside is in `acts`.
+This module dispatches to `forward` with `soak` and `collapse`, or to `rollback`. All of them
+restart OSDs through `restart`. State changes from outside are in `operator_actions`.
 """
 
 from __future__ import annotations
@@ -15,46 +14,46 @@ from dataclasses import dataclass, replace
 
 from ...plan.entries import own
 from ..phases import Outcome
-from ..texts import LOOKS_FIRST, clip
-from .back import back, recover
+from ..texts import OBSERVES_FIRST, clip
 from .batches import watched_batch
-from .foreign import changed_by_others, others_of_other_option, told_what_stays
+from .conflicts import conflicting_entries, conflicts_in_other_option, describe_leftovers
 from .forward import following, forward
 from .observation import Needs, Observation
 from .records import Direction, Ending, OsdStep, RolloutState
+from .rollback import back, recover
 from .rules import Rules, Step
 from .states import ended, in_flight, stamped, waiting
 
 
 @dataclass(frozen=True)
 class Machine(Rules):
-    """Decisions about a rollout."""
+    """Decides the steps of a rollout."""
 
     def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        """The next state and action. ``now_s`` (since the epoch) only stamps the state."""
+        """The next state and action. ``now_s`` (since the epoch) only timestamps the state."""
         if state.ended:
             return Step(state)
-        if seen.watched_s < self.limits.look_first_s:
-            result = Step(waiting(state, LOOKS_FIRST))
+        if seen.watched_s < self.limits.observe_first_s:
+            result = Step(waiting(state, OBSERVES_FIRST))
         else:
-            asked = None if seen.asked_over else state.asked
+            asked = None if seen.restart_settled else state.asked
             result = _checked(self, replace(state, paused_reason=None, asked=asked), seen)
-        after = told_what_stays(result.state, seen.entries)
+        after = describe_leftovers(result.state, seen.entries)
         return Step(stamped(state, after, now_s), result.actions)
 
     def needs(
         self, state: RolloutState, waited_s: float, away: frozenset[int] = frozenset()
     ) -> Needs:
-        """What the next observation must contain, so that nothing else is asked for.
+        """What the next observation must contain; nothing else is queried.
 
-        ``waited_s`` is that of the observation, ``away`` are the OSDs that are absent in it.
+        ``waited_s`` is the observation's, ``away`` are the OSDs that are absent in it.
         """
         osd = in_flight(state)
         described = () if state.asked is None else (state.asked.osd_id,)
         if osd is not None and osd.step in {OsdStep.RESTART_DUE, OsdStep.RESTARTING}:
             described = tuple({*described, osd.osd_id})
         if osd is not None and osd.step is OsdStep.RESTARTING:
-            # Until it is time to ask once more there is nothing to decide.
+            # Nothing to decide until the restart may be requested again.
             patient_s = min(self.limits.restart_s, self.limits.boot_s)
             if waited_s < patient_s:
                 return Needs(described=described)
@@ -82,23 +81,23 @@ def _needs(state: RolloutState, away: frozenset[int]) -> Needs:
 
 
 def wait_key(state: RolloutState) -> tuple[object, ...]:
-    """What the rollout is waiting for; time limits start anew when it changes."""
+    """What the rollout is waiting for; time limits restart when it changes."""
     osd = in_flight(state)
     return (
         state.rollout_id,
         state.direction,
         state.entries_done,
         state.errors,
-        state.suspicion,
+        state.pending_conflict,
         osd and (osd.osd_id, osd.step, osd.restarts_asked, osd.nonce_after),
     )
 
 
 def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    changed, beside = changed_by_others(state, seen), others_of_other_option(state, seen)
+    changed, beside = conflicting_entries(state, seen), conflicts_in_other_option(state, seen)
     if not changed and not beside:
-        return _dispatch(rules, replace(state, suspicion=None), seen)
-    told = (
+        return _dispatch(rules, replace(state, pending_conflict=None), seen)
+    texts = (
         f'{option} of {", ".join(whos)} was changed by somebody else'
         for option, whos in (
             (state.request.option, changed),
@@ -106,20 +105,20 @@ def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         )
         if whos
     )
-    suspicion = clip('; '.join(told))
-    if state.suspicion != suspicion:
-        return Step(replace(state, suspicion=suspicion))
+    pending_conflict = clip('; '.join(texts))
+    if state.pending_conflict != pending_conflict:
+        return Step(replace(state, pending_conflict=pending_conflict))
     if seen.waited_s < rules.limits.confirm_s:
         return Step(state)
     osd = in_flight(state)
     sections = {who.partition('/')[0] for who in changed}
     if state.direction is not Direction.FORWARD or osd is None or own(osd.osd_id) in sections:
-        reason = suspicion
-        if state.ending and suspicion not in state.ending.reason:
-            reason = f'{state.ending.reason}; {suspicion}'
+        reason = pending_conflict
+        if state.ending and pending_conflict not in state.ending.reason:
+            reason = f'{state.ending.reason}; {pending_conflict}'
         return Step(ended(state, Ending(Outcome.ABORTED, reason)))
-    # The OSD in flight is ours alone: it is brought to a safe state before the end.
-    ending = state.ending or Ending(Outcome.ABORTED, suspicion)
+    # The OSD in flight has no conflict: bring it to a safe state before the end.
+    ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
     return _dispatch(rules, replace(state, ending=ending), seen)
 
 

@@ -1,4 +1,4 @@
-"""The operator's maintenance window: when this module may begin with an OSD. Pure."""
+"""The operator's maintenance window: when OSDs may be changed. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HOURS = re.compile(r'([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)')
 
 @dataclass(frozen=True)
 class MaintenanceWindow:
-    """As the operator wrote it; an empty text sets no bound."""
+    """As configured; an empty text sets no bound."""
 
     #: "sat,sun" or "mon-fri": the days on which a window begins.
     days: str = ''
@@ -21,10 +21,10 @@ class MaintenanceWindow:
 
 
 def outside(window: MaintenanceWindow, weekday: int, minute: int) -> Optional[str]:
-    """Why nothing may begin now; None inside the window.
+    """Why nothing may start now; None inside the window.
 
     ``weekday`` counts from Monday, 0, ``minute`` from midnight, both in the manager's local time.
-    What cannot be read as a window is none: nothing begins before it is put right.
+    An invalid window blocks every start until it is corrected.
     """
     days = _days(window.days)
     if days is None:
@@ -46,12 +46,12 @@ def outside(window: MaintenanceWindow, weekday: int, minute: int) -> Optional[st
         inside = began_yesterday or (weekday in days and minute >= begin)
     if inside:
         return None
-    told = ' '.join(text for text in (window.days, window.hours) if text.strip())
-    return f"outside the maintenance window ({told}, the manager's local time)"
+    window_text = ' '.join(text for text in (window.days, window.hours) if text.strip())
+    return f"outside the maintenance window ({window_text}, the manager's local time)"
 
 
 def _days(text: str) -> Optional[frozenset[int]]:
-    """None for what names no days."""
+    """None for an invalid text."""
     found: set[int] = set()
     for part in text.lower().replace(' ', '').split(',') if text.strip() else ('mon-sun',):
         first, dash, last = part.partition('-')
@@ -64,7 +64,7 @@ def _days(text: str) -> Optional[frozenset[int]]:
 
 
 def _minutes(text: str) -> Optional[tuple[int, int]]:
-    """Begin and end in minutes from midnight; None for what is no span of hours."""
+    """Start and end in minutes from midnight; None for an invalid text."""
     if not text.strip():
         return 0, 24 * 60
     match = _HOURS.fullmatch(text.replace(' ', ''))

@@ -1,4 +1,4 @@
-"""What the machine sees of a cluster at one time, and what it asks to see."""
+"""Observation of a cluster for the state machine, and what it must contain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...mgr.records import (
 )
 from ..cluster_view import ClusterView
 
-#: What restarts within this time was restarted together, as when a host reboots.
+#: OSDs that restart within this time were restarted together, as when a host reboots.
 RESTARTED_TOGETHER_S = 120.0
 
 
@@ -26,54 +26,54 @@ class Needs:
     ok_to_stop: tuple[int, ...] = ()
     resolved: tuple[int, ...] = ()
     orchestrator: bool = False
-    #: What the orchestrator reports of these.
+    #: OSDs whose orchestrator reports are needed.
     described: tuple[int, ...] = ()
-    #: Whether Ceph is being upgraded; asked for with ``ok_to_stop`` anyhow.
+    #: Whether Ceph is being upgraded; always included with ``ok_to_stop``.
     upgrade: bool = False
 
 
 @dataclass(frozen=True)
 class Observation(ClusterView):
-    """One look at the cluster. What was not asked for, or did not answer, is missing."""
+    """The cluster at one time. What was not queried, or did not answer, is missing."""
 
     #: All entries of the option by `who`.
     entries: Mapping[str, str] = field(default_factory=dict)
-    #: The same of the option that the rollout does not change; None: not looked at.
+    #: The same for the option that the rollout does not change; None: not read.
     other_entries: Optional[Mapping[str, str]] = None
-    #: What OSDs report as running. Only true of a process that started after the last change of
-    #: its entries: Ceph shows the default once an entry is removed, whatever RocksDB was opened
-    #: with (measured on 16.2.15).
+    #: Running values reported by OSDs. Reliable only for a process that started after the last
+    #: change of its entries: once an entry is removed, Ceph shows the default, whatever RocksDB was
+    #: opened with (measured on 16.2.15).
     running: Mapping[int, RunningOption] = field(default_factory=dict)
-    #: What the monitor gives an OSD at its next start.
+    #: Values the monitor would give an OSD at its next start.
     resolved: Mapping[int, str] = field(default_factory=dict)
-    #: Why no orchestrator can restart an OSD; None: it can (or nobody asked).
+    #: Why no orchestrator can restart an OSD; None: one can, or this was not queried.
     orchestrator_reason: Optional[str] = None
-    #: What the orchestrator reports of OSDs.
+    #: The orchestrator's reports about OSDs.
     described: Mapping[int, OrchestratedDaemon] = field(default_factory=dict)
-    #: The restart that was asked for last was carried out, or never will be.
-    asked_over: bool = False
-    #: OSDs that came, went or got another process within `RESTARTED_TOGETHER_S`, while a batch was
-    #: watched. What happened to them before says nothing of why an OSD of that batch was lost.
+    #: The last requested restart was executed, or never will be.
+    restart_settled: bool = False
+    #: OSDs that joined, left or restarted within `RESTARTED_TOGETHER_S` while a batch was soaking.
+    #: Earlier changes do not explain the loss of an OSD of that batch.
     moved: frozenset[int] = frozenset()
-    #: How long this manager has been looking at the cluster.
+    #: How long this manager has been observing the cluster.
     watched_s: float = 0.0
     #: How long this manager has seen the rollout wait in `machine.wait_key`.
     waited_s: float = 0.0
-    #: How long this manager has seen the same OSDs of the rollout absent: see `leaving`.
+    #: How long this manager has seen the same OSDs of the rollout absent: see `absence`.
     absent_s: float = 0.0
-    #: How long this manager has seen the OSD in flight down without a break.
+    #: How long this manager has seen the OSD in flight down without interruption.
     down_s: float = 0.0
     #: How long this manager has seen it down without a sign of life.
     lifeless_s: float = math.inf
     #: How long it was down before it came up, as far as this manager saw; 0.0 while it is down.
     was_down_s: float = 0.0
-    #: Whether its process lives though it is down; None: not known.
+    #: Whether its process is running although it is down; None: unknown.
     alive: Optional[bool] = None
     #: How long canary and controls were measured before the change, and after it.
     before_s: float = 0.0
     after_s: float = 0.0
-    #: What follows from that; None: nothing yet.
+    #: The verdict so far; None: none yet.
     judgement: Optional[Judgement] = None
-    #: Whether this manager asked for the restart that is awaited. What another one asked for may
-    #: have ended with it: an orchestrator keeps its work in the manager.
-    asked_by_us: bool = True
+    #: Whether this manager requested the awaited restart. A restart requested by another manager
+    #: may be lost with it: an orchestrator keeps its queue in the manager.
+    restart_is_ours: bool = True

@@ -1,4 +1,4 @@
-"""What is kept of every change, and the rollouts that can still be rolled back."""
+"""The history of changes, and the rollouts that can still be rolled back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Optional
 from ..errors import OperationRefused
 from ..history import HistoryRecord
 from ..phases import Outcome
-from .back import perhaps_changed
 from .history import record_of
 from .records import RolloutState
+from .rollback import presumed_changed
 from .storage import RolloutStorage, number_of
 
 
@@ -34,14 +34,14 @@ class Past:
         self._records = tuple(_known(r, running) for r in self._storage.load_history())
 
     def holds(self, state: RolloutState) -> bool:
-        """Whether a rollout that ended is kept for good."""
+        """Whether an ended rollout is archived."""
         return record_of(state) in self._records and self._storage.is_archived(state.rollout_id)
 
     def keep(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
-        """Raises CommandError. ``state`` is of a rollout, which can be rolled back from it."""
+        """Raises CommandError. ``state`` allows a rollback of a rollout."""
         self._storage.save_record(record, state)
         others = (r for r in self._records if r.rollout_id != record.rollout_id)
-        # As the next manager reads it.
+        # In the order in which the next manager reads it.
         self._records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
 
     def found(self, name: Optional[str]) -> RolloutState:
@@ -54,17 +54,17 @@ class Past:
             raise OperationRefused(
                 errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
             )
-        # What was stored before its end does not tell how far it came.
-        return found if found.ended else perhaps_changed(found)
+        # A state stored before the end does not show the final progress.
+        return found if found.ended else presumed_changed(found)
 
 
 def _known(record: HistoryRecord, running: Optional[RolloutState]) -> HistoryRecord:
-    """A change that is under way by the record, but of which no state is left, has failed."""
+    """A change recorded as under way without a stored state has failed."""
     is_running = running is not None and record.rollout_id == running.rollout_id
     if record.outcome is not Outcome.WAITING or is_running:
         return record
     return replace(
         record,
         outcome=Outcome.FAILED,
-        reason='what was stored of it could not be read: nothing more was done',
+        reason='its stored state could not be read: nothing further was done',
     )

@@ -1,4 +1,4 @@
-"""What is kept beside a rollout, as stored text, and back: history, restarts, evidence."""
+"""Stored form of history, restarts, clock and evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .codec import VERSION, decode_state, encode_state
 from .records import RolloutState
 from .restart_log import Restart, RestartLog
 
-#: Of the clock, restarts and evidence.
+#: Version of the clock, restarts and evidence.
 _VERSION_BESIDE = 3
 
 
@@ -37,11 +37,11 @@ class _Restarts:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Each block is one row: the signals of the first OSD, those of the second, and so on."""
+    """Each block is one row: the signals of the first OSD, of the second, and so on."""
 
     id: str
     batch: int
-    #: How many of the OSDs were changed: the first ones.
+    #: Number of changed OSDs, which come first.
     changed: int
     osds: tuple[int, ...]
     block_s: float
@@ -51,9 +51,9 @@ class _Evidence:
 
 
 def encode_record(record: HistoryRecord, state: Optional[RolloutState] = None) -> str:
-    """``state`` is kept beside it, where one key has room: history alone suffices to roll it back.
+    """With ``state``, if it fits into one key, so that history alone allows a rollback.
 
-    Of very many OSDs only the archive has it.
+    For large rollouts only the archive has the state.
     """
     document = {'version': VERSION, **encode(record)}
     if state is not None:
@@ -69,7 +69,7 @@ def decode_record(text: str) -> HistoryRecord:
 
 
 def decode_state_of_record(text: str) -> Optional[RolloutState]:
-    """The state that was stored with a record; None: none was. Raises StoredStateError."""
+    """The state stored with a record, None without one. Raises StoredStateError."""
     stored = _record_document(text).get('state')
     if stored is None:
         return None
@@ -126,14 +126,15 @@ def encode_evidence(evidence: Evidence) -> str:
             osds=osds,
             block_s=evidence.block_s,
             signals=Measured._fields,
-            before=tuple(_row(block, osds) for block in evidence.before),
-            after=tuple(_row(block, osds) for block in evidence.after),
+            before=tuple(row_of(block, osds) for block in evidence.before),
+            after=tuple(row_of(block, osds) for block in evidence.after),
         )
     )
 
 
-def _row(block: Block, osds: Sequence[int]) -> tuple[Optional[float], ...]:
-    # More digits than this say nothing of a mean.
+def row_of(block: Block, osds: Sequence[int]) -> tuple[Optional[float], ...]:
+    """The signals of the first OSD, those of the second, and so on."""
+    # More digits of a mean are noise.
     return tuple(
         None if value is None else float(f'{value:.5g}')
         for osd_id in osds
@@ -157,18 +158,18 @@ def decode_evidence(text: str) -> Evidence:
         changed=osds[: stored.changed],
         controls=osds[stored.changed :],
         block_s=stored.block_s,
-        before=_blocks('before', stored.before, osds, signals),
-        after=_blocks('after', stored.after, osds, signals),
+        before=blocks_of('before', stored.before, osds, signals),
+        after=blocks_of('after', stored.after, osds, signals),
     )
 
 
-def _blocks(
+def blocks_of(
     name: str,
     rows: Sequence[tuple[Optional[float], ...]],
     osds: Sequence[int],
     signals: Sequence[str],
 ) -> tuple[Block, ...]:
-    """``signals`` are those of the version that wrote it: what it did not measure is not known."""
+    """``signals`` are those of the writing version: others are unknown."""
     width = len(signals)
     for number, row in enumerate(rows):
         if len(row) != width * len(osds):

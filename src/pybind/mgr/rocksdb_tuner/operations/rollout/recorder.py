@@ -1,4 +1,4 @@
-"""Turns samples of changed OSDs and their controls into the blocks that a verdict is made of."""
+"""Turns samples of changed OSDs and their controls into blocks of evidence for a verdict."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 from enum import Enum
 from typing import Optional
 
-from ...judge.evidence import Block, Evidence, Measured, measured
+from ...judge.evidence import Block, Evidence
 from ...judge.signals import limits
 from ...judge.soak import block_length_s
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
-from ...observe.window import window
 from ...plan.batches import PlannedBatch, count
 from ..phases import Phase
 from .batches import batch_of, watched_batch
+from .blocks import Blocks
 from .records import Direction, OsdStep, RolloutState
 from .soak import judgement_in_view
 from .states import in_flight
@@ -27,9 +27,9 @@ class Part(Enum):
 
 
 def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Optional[Part]:
-    """Which side of the comparison is being measured; None: neither, or something disturbs it.
+    """Which side of the comparison is being measured; None: neither, or it is disturbed.
 
-    A rollout that waits for ``idle_reason`` is not disturbed by that.
+    Waiting for ``idle_reason`` does not disturb it.
     """
     disturbed = (
         state.phase is Phase.WAITING
@@ -43,7 +43,7 @@ def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Opti
     number = len(state.verdicts)
     if number == 0:
         return Part.BEFORE if state.stage is Phase.PREFLIGHT else None
-    # What comes next waits: no change is under way.
+    # The next batch is waiting: no change is under way.
     waits = state.stage in {Phase.SOAKING, Phase.PROMOTING} and in_flight(state) is None
     pending = number < count(state.request) and all(
         osd.step is OsdStep.PENDING
@@ -64,16 +64,11 @@ def no_evidence(state: RolloutState, batch: PlannedBatch) -> Evidence:
 
 
 class Recorder:
-    """Collects the evidence on one batch; blocks hold undisturbed time only."""
+    """Collects the evidence on one batch; blocks cover undisturbed time only."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self._part: Optional[Part] = None
-        #: When the block under way may begin, and what it began with.
-        self._begin_s = 0.0
-        self._first: Optional[Mapping[int, Optional[Sample]]] = None
-        #: What every OSD told since then.
-        self._slow_events: list[Mapping[int, SlowEvents]] = []
+        self._blocks = Blocks()
 
     def add(
         self,
@@ -83,37 +78,19 @@ class Recorder:
         slow_events: Optional[Mapping[int, SlowEvents]] = None,
     ) -> bool:
         """Take the newest samples, None of an OSD without one; True if they completed a block."""
-        if part is not self._part or now_s < self._begin_s - limits().warm_up_s:
-            self._part, self._first = part, None
+        block = self._blocks.add(
+            part,
+            samples,
+            now_s,
+            block_s=self.evidence.block_s,
             # After a start caches are empty; before a change there was none.
-            self._begin_s = now_s + (limits().warm_up_s if part is Part.AFTER else 0.0)
-        if part is None or now_s < self._begin_s:
+            warm_up_s=limits().warm_up_s if part is Part.AFTER else 0.0,
+            slow_events=slow_events,
+        )
+        if part is None or block is None:
             return False
-        told = slow_events or {}
-        if self._first is None:
-            self._begin_block(samples, now_s, told)
-            return False
-        self._slow_events.append(told)
-        if now_s - self._begin_s < self.evidence.block_s:
-            return False
-        self._keep(part, Block({n: self._measured(n, last) for n, last in samples.items()}))
-        self._begin_block(samples, now_s, told)
+        self._keep(part, block)
         return True
-
-    def _begin_block(
-        self,
-        samples: Mapping[int, Optional[Sample]],
-        now_s: float,
-        slow_events: Mapping[int, SlowEvents],
-    ) -> None:
-        self._begin_s, self._first, self._slow_events = now_s, samples, [slow_events]
-
-    def _measured(self, osd_id: int, last: Optional[Sample]) -> Measured:
-        first = None if self._first is None else self._first.get(osd_id)
-        span = None if first is None or last is None else window(first, last)
-        used = None if last is None else last.db_used_bytes
-        told = [slow_events.get(osd_id, SlowEvents()) for slow_events in self._slow_events]
-        return measured(span, used, limits().least_writes, told)
 
     def _keep(self, part: Part, block: Block) -> None:
         most = limits().most_blocks

@@ -1,4 +1,4 @@
-"""What is measured of the batch in view and of the next one, kept over a failover."""
+"""Evidence on the batch in view and on the next one, preserved over a failover."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 
 
 class Found(NamedTuple):
-    """What is known of the batch in view so far."""
+    """Findings on the batch in view so far."""
 
-    #: How long it was measured before the change, and after it.
+    #: Measured time before and after the change.
     before_s: float
     after_s: float
-    #: None: nothing follows from that yet.
+    #: None: no verdict yet.
     judgement: Optional[Judgement]
 
 
@@ -38,19 +38,19 @@ NOTHING_FOUND = Found(before_s=0.0, after_s=0.0, judgement=None)
 class Recording:
     """The evidence of one rollout at a time.
 
-    While a batch is watched, the next one is unchanged and undisturbed: what it is to be compared
-    with later is measured then, and costs no time of its own.
+    While a batch is soaking, the next one is unchanged and undisturbed: its baseline is measured
+    then and takes no extra time.
     """
 
     def __init__(self, storage: RolloutStorage) -> None:
         self._storage = storage
         self._rollout_id: Optional[str] = None
         self._recorders: dict[int, Recorder] = {}
-        #: On the batch in view.
+        #: The verdict on the batch in view.
         self._judgement: Optional[Judgement] = None
 
     def found(self, state: RolloutState) -> Found:
-        """What is known of the batch in view."""
+        """Findings on the batch in view."""
         evidence = self._in_view(state).evidence
         return Found(
             before_s=len(evidence.before) * evidence.block_s,
@@ -66,31 +66,31 @@ class Recording:
         idle_reason: Optional[str] = None,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
-        """Take the newest samples; see `recorded_now` for ``idle_reason``.
+        """Add the newest samples; see `recorded_now` for ``idle_reason``.
 
-        ``slow_events`` is asked for those that are measured, and only while they are.
+        ``slow_events`` is called for the measured OSDs only, and only while they are measured.
         """
         in_view = self._in_view(state)
         part = recorded_now(state, idle_reason)
         number = in_view.evidence.batch
         following = _following(state, number)
         upcoming = None if following is None else self._recorder_of(state, following)
-        told: Mapping[int, SlowEvents] = {}
+        events: Mapping[int, SlowEvents] = {}
         if part is not None:
             beside = () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
-            told = slow_events(sorted({*in_view.evidence.osds, *beside}))
-        completed = _add(in_view, part, newest, now_s, told)
+            events = slow_events(sorted({*in_view.evidence.osds, *beside}))
+        completed = _add(in_view, part, newest, now_s, events)
         if completed and part is Part.AFTER:
             among = batch_of(state, number).among
-            self._judgement = judge(in_view.evidence, among, _promised(state, number))
+            self._judgement = judge(in_view.evidence, among, _gain_signal(state, number))
         if upcoming is not None:
             before = Part.BEFORE if part is Part.AFTER else None
-            completed = _add(upcoming, before, newest, now_s, told) or completed
+            completed = _add(upcoming, before, newest, now_s, events) or completed
         if completed:
             self._save()
 
     def end(self) -> None:
-        """Nothing of the rollout is needed any more; raises CommandError."""
+        """Delete the evidence; raises CommandError."""
         self._recorders = {}
         self._storage.save_evidence(())
 
@@ -104,7 +104,7 @@ class Recording:
             }
             self._judgement = None
         batch = _batch_in_view(state)
-        self._drop_what_ended(state, batch)
+        self._drop_ended(state, batch)
         passed = [number for number in self._recorders if number < batch.number]
         for number in passed:
             del self._recorders[number]
@@ -112,11 +112,13 @@ class Recording:
         if passed:
             self._judgement = None
         if self._judgement is None and recorder.evidence.after:
-            self._judgement = judge(recorder.evidence, batch.among, _promised(state, batch.number))
+            self._judgement = judge(
+                recorder.evidence, batch.among, _gain_signal(state, batch.number)
+            )
         return recorder
 
-    def _drop_what_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
-        """What was measured of a process that was restarted while it was watched."""
+    def _drop_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
+        """Drop measurements of a process that restarted during its soak."""
         known = self._recorders.get(batch.number)
         if known is None or not known.evidence.after or batch.number != len(state.verdicts):
             return
@@ -134,7 +136,7 @@ class Recording:
         if known is None or not set(wanted.osds) <= set(known.evidence.osds):
             known = self._recorders[batch.number] = Recorder(wanted)
         elif known.evidence.osds != wanted.osds:
-            # What was measured of the others stays true where one was left behind.
+            # An OSD was left behind: measurements of the others stay valid.
             known.evidence = replace(
                 known.evidence, changed=wanted.changed, controls=wanted.controls
             )
@@ -144,8 +146,8 @@ class Recording:
         try:
             self._storage.save_evidence(tuple(r.evidence for r in self._recorders.values()))
         except CommandError as error:
-            # A manager that takes over would know less, and wait for longer.
-            log.warning('what a verdict is made of cannot be stored: %s', error.message)
+            # A manager that takes over would have less evidence and soak longer.
+            log.warning('evidence for the verdict cannot be stored: %s', error.message)
 
 
 def _add(
@@ -153,27 +155,27 @@ def _add(
     part: Optional[Part],
     newest: Callable[[int], Optional[Sample]],
     now_s: float,
-    told: Mapping[int, SlowEvents],
+    events: Mapping[int, SlowEvents],
 ) -> bool:
     osds = recorder.evidence.osds
-    slow_events = {n: told[n] for n in osds if n in told}
+    slow_events = {n: events[n] for n in osds if n in events}
     return recorder.add(part, {n: newest(n) for n in osds}, now_s, slow_events)
 
 
 def _batch_in_view(state: RolloutState) -> PlannedBatch:
-    """The batch that is changed or watched, or the last one."""
+    """The batch being changed or soaking, or the last one."""
     last = count(state.request) - 1
     return batch_of(state, min(len(state.verdicts), last))
 
 
-def _promised(state: RolloutState, number: int) -> Optional[str]:
-    """The signal in which the canary is to gain; batches after it are not to lose."""
+def _gain_signal(state: RolloutState, number: int) -> Optional[str]:
+    """The signal in which the canary must gain; later batches must only not lose."""
     gain = number == 0 and state.request.purpose is Purpose.GAIN
     return state.request.promised if gain else None
 
 
 def _following(state: RolloutState, number: int) -> Optional[PlannedBatch]:
-    """The next batch, if it is to be compared with anything."""
+    """The next batch, if it gets a verdict."""
     if number + 1 >= count(state.request):
         return None
     batch = batch_of(state, number + 1)

@@ -1,4 +1,4 @@
-"""How far a rollout is: immutable, everything that is stored."""
+"""Immutable state of a rollout: everything that is stored."""
 
 from __future__ import annotations
 
@@ -14,53 +14,54 @@ from ..phases import FINAL_PHASES, Outcome, Phase
 
 class Direction(str, Enum):
     FORWARD = 'forward'
-    #: One OSD failed: it alone is brought back to what it had, then the rollout ends.
+    #: One OSD failed: it alone is restored, then the rollout ends.
     RECOVER = 'recover'
-    #: Everything that was changed goes back.
+    #: Everything that was changed is rolled back.
     BACK = 'back'
 
 
 class OsdStep(str, Enum):
-    """How far one OSD is. Saved before the step's action is carried out."""
+    """Progress of one OSD. Stored before the step's action is executed."""
 
-    #: Nothing was done to it.
+    #: Not changed yet.
     PENDING = 'pending'
     #: Its own entry is being written.
     SETTING = 'setting'
-    #: The config store is as it shall be; the restart was not asked for yet.
+    #: The config store is updated; the restart has not been requested yet.
     RESTART_DUE = 'restart-due'
-    #: The restart was asked for; the new process is not there yet.
+    #: The restart was requested; the new process is not up yet.
     RESTARTING = 'restarting'
-    #: A new process is up; what it runs is being read.
+    #: A new process is up; its running options are being read.
     CHECKING = 'checking'
-    #: It runs what it shall; the placement groups are not all clean yet.
+    #: It runs the right options; placement groups are not all clean yet.
     SETTLING = 'settling'
-    #: It runs the target, by its own entry.
+    #: It runs the target by its own entry.
     VERIFIED = 'verified'
-    #: Its own entry is being removed, so that the mask decides.
+    #: Its own entry is being removed, so that the shared entry applies.
     COLLAPSING = 'collapsing'
-    #: Without its own entry it would get something else: the entry is being written again.
-    SHIELDING = 'shielding'
-    #: The mask gives it the target.
+    #: Its own entry is being written again, since the shared entry must not or does not apply.
+    #: The value is stored and published.
+    REPINNING = 'shielding'
+    #: It gets the target from the shared entry.
     COLLAPSED = 'collapsed'
-    #: Its own entry is being put back to what it was.
+    #: Its own entry is being restored.
     RESTORING = 'restoring'
-    #: Config store and process are as they were before.
+    #: Config store and process are restored.
     RESTORED = 'restored'
-    #: The rollout goes on without it: it is gone, or not the OSD that was planned for.
+    #: The rollout continues without it: it is gone, or not the planned OSD.
     LEFT_BEHIND = 'left-behind'
 
 
 @dataclass(frozen=True)
 class OsdBefore:
-    """What one OSD ran before the rollout touched anything."""
+    """Running options and identity of one OSD before the rollout."""
 
     osd_id: int
     value: str
     source: str
     release: Optional[str]
-    #: None in all three: not known, as in what an older version of the module stored. The uuid by
-    #: its first digits: see `identity`.
+    #: None in all three: unknown, as in states of older module versions. First digits of the uuid:
+    #: see `identity`.
     uuid_head: Optional[str] = None
     device_class: Optional[str] = None
     objectstore: Optional[str] = None
@@ -68,16 +69,16 @@ class OsdBefore:
 
 @dataclass(frozen=True)
 class Before:
-    """What was there before, recorded before anything is changed.
+    """The previous state, recorded before anything is changed.
 
-    ``entries`` are all entries of the option but those of single OSDs outside the request, as
-    (who, value); a `who` that is not among them had no entry.
+    ``entries`` are all entries of the option except those of single OSDs outside the request, as
+    (who, value); any other `who` had no entry.
     """
 
     entries: tuple[tuple[str, str], ...]
     osds: tuple[OsdBefore, ...]
-    #: The same of `ChangeRequest.other_option`; None: not known, as in what an older version of
-    #: the module stored.
+    #: The same for `ChangeRequest.other_option`; None: unknown, as in states of older module
+    #: versions.
     other_entries: Optional[tuple[tuple[str, str], ...]] = None
 
     def entry(self, who: str) -> Optional[str]:
@@ -86,24 +87,23 @@ class Before:
 
 @dataclass(frozen=True)
 class OsdProgress:
-    """How far one OSD is, and by which process that is known.
+    """Progress of one OSD, and the process it refers to.
 
-    A nonce stands for a process: a restart is over when the OSD map shows another one.
+    A nonce identifies a process: a restart is done when the OSD map shows a new one.
     """
 
     osd_id: int
     step: OsdStep = OsdStep.PENDING
-    #: The process that must give way.
+    #: The process to be replaced.
     nonce_before: Optional[int] = None
-    #: The process that was found up after that.
+    #: The new process.
     nonce_after: Optional[int] = None
     restarts_asked: int = 0
-    #: How often it went down again after it had come up.
+    #: How often it went down again after coming up.
     flaps: int = 0
-    #: On the way back: its process may run what it shall not.
+    #: In a rollback: its process may run the wrong options.
     restart_needed: bool = False
-    #: On the way back: the process that comes up next may have started before the entries were
-    #: put back.
+    #: In a rollback: the next process to come up may have started before the entries were restored.
     doubtful: bool = False
     #: Why it was left behind.
     left_reason: Optional[str] = None
@@ -111,14 +111,14 @@ class OsdProgress:
 
 @dataclass(frozen=True)
 class AskedRestart:
-    """A restart that the orchestrator was asked for, and may not have carried out yet."""
+    """A restart requested from the orchestrator that may still be outstanding."""
 
     osd_id: int
-    #: When it had carried out something on this OSD until then, and when the process began, in the
-    #: orchestrator's own words: see `OrchestratedDaemon`.
+    #: The orchestrator's events for this OSD and the start of its process, as reported at the time
+    #: of the request: see `OrchestratedDaemon`.
     carried_out: tuple[str, ...] = ()
     stored_started: Optional[str] = None
-    #: It answered that it would not.
+    #: The orchestrator refused.
     refused: bool = False
 
 
@@ -132,7 +132,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class RolloutState:
-    """One rollout at one time: all that a standby mgr needs to go on with it.
+    """State of one rollout: all that a standby mgr needs to continue it.
 
     Times are seconds since the epoch, for display: no decision is made from them.
     """
@@ -144,50 +144,50 @@ class RolloutState:
     osds: tuple[OsdProgress, ...]
     started_s: float
     updated_s: float
-    #: The phase to go on with; never WAITING.
+    #: The phase to continue with; never WAITING.
     stage: Phase = Phase.PLANNED
     direction: Direction = Direction.FORWARD
     #: Why it waits; None while it does not.
     paused_reason: Optional[str] = None
-    #: Who asked for a pause.
+    #: Who paused it.
     paused_by: Optional[str] = None
     ending: Optional[Ending] = None
-    #: The entries of masks and sections may have been written.
+    #: Shared entries may have been written.
     shared_touched: bool = False
-    #: On the way back: every `who` whose entry is restored, in this order.
+    #: In a rollback: each `who` whose entry is restored, in this order.
     restoring: tuple[str, ...] = ()
-    #: How many of those (or of the shared entries, going forward) were seen in place.
+    #: How many of those (or, going forward, of the shared entries) are confirmed.
     entries_done: int = 0
-    #: The longest time that an OSD of this rollout was seen down before it came up.
+    #: The longest time an OSD of this rollout was down before it came up.
     longest_boot_s: float = 0.0
-    #: Actions that failed in a row, and what the last one answered.
+    #: Consecutive failed actions, and the last error.
     errors: int = 0
     last_error: Optional[str] = None
-    #: The restart that was asked for last, by this rollout or one before it, as long as it may
-    #: still happen.
+    #: The last restart requested by this or an earlier rollout, while it may still happen.
     asked: Optional[AskedRestart] = None
-    #: A change by somebody else that was seen once; acted on when it is seen again.
-    suspicion: Optional[str] = None
-    #: Why the entries of single OSDs stay, in place of the one that the plan named.
+    #: A conflicting change seen once; acted on once confirmed. The stored name is the first
+    #: format's.
+    pending_conflict: Optional[str] = field(default=None, metadata={'json': 'suspicion'})
+    #: Why the entries of single OSDs are kept instead of the planned shared entry.
     own_entries_stay: Optional[str] = None
     soak: SoakPlan = field(default_factory=SoakPlan)
-    #: How long canary and controls were measured so far before the canary is changed. Not stored:
-    #: it is read off what was recorded, which is.
+    #: How long the baseline of canary and controls has been measured. Not stored: it follows from
+    #: the stored evidence.
     baseline_s: float = field(default=0.0, metadata=NOT_STORED)
-    #: How long the canary was watched so far, without interruptions.
+    #: Soak time of the canary so far, without interruptions.
     soaked_s: float = 0.0
-    #: The same of the batch that is watched, after the canary.
+    #: The same for the batch that is soaking, after the canary.
     batch_soaked_s: float = 0.0
-    #: Of the canary; None: nothing was judged.
+    #: Of the canary; None: no verdict.
     judgement: Optional[Judgement] = None
-    #: Of the batch that is watched, after the canary; None: nothing was judged.
+    #: Of the batch that is soaking, after the canary; None: no verdict.
     batch_judgement: Optional[Judgement] = None
-    #: Of each batch that was watched and others may follow, from the canary on: also where it was
-    #: decided without a clear one.
+    #: Of each promoted batch, from the canary on, also where it was promoted without a clear
+    #: verdict.
     verdicts: tuple[Verdict, ...] = ()
     #: None until it ended.
     outcome: Optional[Outcome] = None
-    #: What happened, where it did not go as planned.
+    #: Why it did not go as planned.
     failure: Optional[str] = None
 
     @property
@@ -200,7 +200,7 @@ class RolloutState:
 
     @property
     def promoted(self) -> bool:
-        """Whether the canary was judged, or somebody decided without a verdict."""
+        """Whether the canary was promoted, by its verdict or by an operator."""
         return bool(self.verdicts)
 
     @property

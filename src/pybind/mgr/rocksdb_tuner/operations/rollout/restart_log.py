@@ -1,7 +1,7 @@
-"""When this module asked for restarts, for the operator's daily limit. Pure.
+"""The restarts requested by this module, for the operator's daily limit. Pure.
 
-A wall clock that is set a day ahead for some seconds would empty the day. So restarts are counted
-by `stopwatch.SteadyClock`, by which only time passes that a manager saw pass.
+A wall clock that is briefly set a day ahead would expire all of them. So restarts are counted by
+`stopwatch.SteadyClock`, which only counts time with an active manager.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ DAY_S = 86400.0
 class Restart(NamedTuple):
     #: Since the epoch, for display.
     time_s: float
-    #: By the steady clock; None: not known, as in what an older version of the module stored.
+    #: By the steady clock; None: unknown, as in logs of older module versions.
     steady_s: Optional[float]
 
 
 @dataclass(frozen=True)
 class RestartLog:
-    """The restarts of the last day, of all rollouts, oldest first."""
+    """The restarts of the last day by all rollouts, oldest first."""
 
     restarts: tuple[Restart, ...] = ()
 
-    def looked_at(self, steady_s: float) -> RestartLog:
-        """Without what is older than a day.
+    def pruned(self, steady_s: float) -> RestartLog:
+        """Without restarts older than a day.
 
-        What is unknown, or lies ahead because the stored clock was lost, is taken for just now:
-        it holds restarts back for a day at most, and never forever.
+        An unknown time, or one ahead because the stored clock was lost, counts as now: it holds
+        restarts back for a day at most.
         """
         known = (
             Restart(r.time_s, steady_s if r.steady_s is None else min(r.steady_s, steady_s))
@@ -40,11 +40,11 @@ class RestartLog:
         kept = [r for r in known if steady_s - (r.steady_s or 0.0) < DAY_S]
         return RestartLog(tuple(sorted(kept, key=lambda r: r.steady_s or 0.0)))
 
-    def with_one(self, now_s: float, steady_s: float) -> RestartLog:
-        return RestartLog((*self.restarts, Restart(now_s, steady_s))).looked_at(steady_s)
+    def with_restart(self, now_s: float, steady_s: float) -> RestartLog:
+        return RestartLog((*self.restarts, Restart(now_s, steady_s))).pruned(steady_s)
 
-    def used_up(self, per_day: int, now_s: float, steady_s: float) -> Optional[str]:
-        """Why no further OSD may be begun; None if one may. ``per_day`` 0 sets no limit."""
+    def limit_reason(self, per_day: int, now_s: float, steady_s: float) -> Optional[str]:
+        """Why the limit forbids another restart; None if it does not. ``per_day`` 0: no limit."""
         if per_day <= 0 or len(self.restarts) < per_day:
             return None
         at_s = self.restarts[-per_day].steady_s

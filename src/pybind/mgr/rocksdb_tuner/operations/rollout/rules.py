@@ -1,4 +1,4 @@
-"""What every part of the machine goes by: time limits, and whether anything may be changed."""
+"""Rules shared by all parts of the state machine: time limits, and whether changes are allowed."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from .states import waiting
 
 @dataclass(frozen=True)
 class Limits:
-    """How long is waited for what, in seconds as seen by one manager."""
+    """Time limits, in seconds as seen by one manager."""
 
-    #: A manager that became active looks this long before it does anything.
-    look_first_s: float = 10.0
-    #: The process must have given way this long after a restart was asked for.
+    #: How long a newly active manager observes before it acts.
+    observe_first_s: float = 10.0
+    #: The old process must be gone this long after a restart was requested.
     restart_s: float = 300.0
     #: A process that is down must be up again within this time.
     boot_s: float = 300.0
-    #: One whose process runs is left alone; after this time the operator is asked.
+    #: An OSD whose process is running has this much time; then the operator is asked.
     boot_most_s: float = 3600.0
-    #: What the manager shows of a new process may be what the one before it reported: it is not
-    #: believed before this time (mgr_stats_period).
+    #: Until this time after a start, the manager may still show the values of the previous process
+    #: (mgr_stats_period).
     report_s: float = 5.0
     #: A new process must report the right options within this time.
     verify_s: float = 60.0
-    #: The same of its placement groups, for which the manager needs one more report.
+    #: The same for its placement groups, which need one more report.
     settle_s: float = 5.0
-    #: A restart that was refused is asked for again after this time.
+    #: A refused restart is requested again after this time.
     retry_s: float = 30.0
-    #: A monitor may answer from just before the last change: an unexpected entry, or a value
-    #: that should have gone, must be seen for this long.
+    #: A monitor may answer with the state before the last change: an unexpected entry or value
+    #: must be seen for this long.
     confirm_s: float = 2.0
-    #: Actions that fail in a row before the rollout says so.
+    #: Consecutive failed actions before the rollout reports the error.
     tries: int = 3
-    #: An OSD that goes down this often after having come up is taken to crash.
+    #: An OSD that goes down more often than this after coming up counts as crashing.
     flaps: int = 2
 
 
@@ -50,14 +50,16 @@ class Step(step.Step[RolloutState, Action]):
 
 @dataclass(frozen=True)
 class Rules:
-    """``same_meaning`` tells whether two option strings configure RocksDB alike."""
+    """``same_meaning``: whether two option strings configure RocksDB identically."""
 
     same_meaning: Callable[[str, str], bool]
     limits: Limits = field(default_factory=Limits)
+    #: What continues after an OSD was restarted by hand.
+    operation: str = 'rollout'
 
 
 def why_held(state: RolloutState, seen: Observation) -> Optional[str]:
-    """Why nothing may be changed now, whatever it is."""
+    """Why no change is allowed now; None if changes are."""
     if state.direction is Direction.RECOVER:
         return None
     if state.paused_by is not None:
@@ -65,11 +67,11 @@ def why_held(state: RolloutState, seen: Observation) -> Optional[str]:
     return None if seen.may_act else NOT_ALLOWED
 
 
-def stays_in_mode_off(state: RolloutState, action: Action, seen: Observation) -> bool:
-    """Whether an action that was decided before mode off is not to be sent after it.
+def suppressed_in_mode_off(state: RolloutState, action: Action, seen: Observation) -> bool:
+    """Whether an action decided before mode off must not be sent any more.
 
-    What brings back an OSD that failed is: its entry, and its start if it is down. One that is up
-    serves, with whatever options: it is not stopped.
+    The recovery of a failed OSD continues: its entry is restored, and it is started if it is down.
+    An OSD that is up is not restarted.
     """
     if state.direction is not Direction.RECOVER:
         return True
@@ -80,20 +82,20 @@ def stays_in_mode_off(state: RolloutState, action: Action, seen: Observation) ->
 
 
 def why_closed(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
-    """Why this OSD may not be restarted now."""
+    """Why this OSD may not be restarted now; None if it may."""
     return why_held(state, seen) or closed_gate(seen, osd_id)
 
 
-def trouble_of(rules: Rules, state: RolloutState) -> Optional[str]:
+def repeated_error(rules: Rules, state: RolloutState) -> Optional[str]:
     if state.errors < rules.limits.tries:
         return None
     return f'{state.errors} attempts failed, retrying: {state.last_error}'
 
 
-def with_trouble(rules: Rules, state: RolloutState) -> RolloutState:
-    """The state, waiting with the last error once an action has failed too often."""
-    trouble = trouble_of(rules, state)
-    return state if trouble is None else waiting(state, trouble)
+def waiting_on_error(rules: Rules, state: RolloutState) -> RolloutState:
+    """The state, waiting with the last error after too many failures."""
+    error = repeated_error(rules, state)
+    return state if error is None else waiting(state, error)
 
 
 def write(
@@ -102,9 +104,9 @@ def write(
     held = why_held(state, seen)
     if held is not None:
         return Step(waiting(state, held))
-    return Step(with_trouble(rules, state), (entry_action(who, value),))
+    return Step(waiting_on_error(rules, state), (entry_action(who, value),))
 
 
 def entry_action(who: str, value: Optional[str]) -> Action:
-    """The action that makes the entry of ``who`` hold ``value``; None: be gone."""
+    """The action that sets the entry of ``who`` to ``value``; None: removes it."""
     return RemoveEntry(who) if value is None else SetEntry(who, value)

@@ -1,4 +1,4 @@
-"""Watching what was changed, the canary and later each batch, until there is a verdict on it."""
+"""Soak: monitor the changed canary, and later each batch, until its verdict."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ...plan.batches import PlannedBatch
 from ...units import format_ids
 from ..gates import placement_groups, upgrading
 from ..phases import Phase
-from .back import rolled_back
 from .batches import watched_batch
-from .identity import gone_or_another, leaving
+from .identity import gone_or_replaced, start_leaving
 from .observation import Observation
 from .records import OsdProgress, OsdStep, RolloutState
+from .rollback import rolled_back
 from .rules import Step, why_held
 from .states import waiting, with_osd
 
-#: So often one OSD may be restarted together with others before nobody waits for a verdict.
+#: Restarts of one OSD together with others before the soak ends without a verdict.
 MOST_RESTARTS = 3
 
 
 def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
-    """Watch ``batch`` until there is a verdict; the others follow only then."""
+    """Monitor ``batch`` until its verdict; later batches wait for it."""
     if batch.number == 0:
         state = replace(state, stage=Phase.SOAKING, soaked_s=seen.after_s)
     else:
@@ -37,10 +37,10 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
     lost = lost_process(state, batch, seen.cluster)
     if lost is not None:
         return _without_its_process(state, batch, lost, seen)
-    given = judgement_in_view(state)
-    if given is not None and given.verdict is Verdict.NO_WORSE:
-        # It stands: looking again until there is a gain would find one by chance.
-        return _without_benefit(state, batch, given)
+    known = judgement_in_view(state)
+    if known is not None and known.verdict is Verdict.NO_WORSE:
+        # Final: repeated tests until there is a gain would find one by chance.
+        return _without_benefit(state, batch, known)
     incomparable = too_few_controls(len(batch.controls))
     if not batch.judged and not batch.watched_for_crashes:
         return _without_verdict(state, batch, incomparable)
@@ -54,12 +54,12 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
 
 
 def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
-    """What was found so far of the batch that is watched."""
+    """The verdict so far on the batch that is soaking."""
     return state.batch_judgement if state.verdicts else state.judgement
 
 
 def undecided(state: RolloutState) -> bool:
-    """Whether a soak ended without a verdict, or with one that leaves it to the operator."""
+    """Whether a soak ended without a verdict, or with one that the operator must decide on."""
     return (
         watched_batch(state) is not None
         and judgement_in_view(state) is not None
@@ -67,8 +67,8 @@ def undecided(state: RolloutState) -> bool:
     )
 
 
-def let_pass(state: RolloutState) -> RolloutState:
-    """The others follow, whatever was found of the batch that is watched."""
+def promote(state: RolloutState) -> RolloutState:
+    """Promote the batch that is soaking, whatever its verdict."""
     judgement = judgement_in_view(state)
     found = Verdict.NO_DATA if judgement is None else judgement.verdict
     return replace(
@@ -79,7 +79,7 @@ def let_pass(state: RolloutState) -> RolloutState:
 def lost_process(
     state: RolloutState, batch: PlannedBatch, cluster: ClusterMap
 ) -> Optional[OsdProgress]:
-    """An OSD of the batch whose process is not the one that was verified."""
+    """An OSD of the batch whose verified process is gone."""
     known = {info.osd_id: info for info in cluster.osds}
     for osd in state.osds:
         if osd.osd_id in batch.osds:
@@ -92,25 +92,25 @@ def lost_process(
 def _without_its_process(
     state: RolloutState, batch: PlannedBatch, osd: OsdProgress, seen: Observation
 ) -> Step:
-    """A crash is a failure. Of what was restarted with others nothing follows: it begins again."""
-    gone = gone_or_another(state, osd, seen)
+    """A crash is a failure. A restart together with others is not: the soak starts again."""
+    gone = gone_or_replaced(state, osd, seen)
     if gone is not None:
-        return Step(leaving(state, osd, gone))
+        return Step(start_leaving(state, osd, gone))
     restarted = _restarted_with_others(batch, seen)
     if restarted is None:
         cause = f'the process of osd.{osd.osd_id} ended during the soak'
         return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
     if osd.flaps >= MOST_RESTARTS:
-        missing = f'a time without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
+        missing = f'a soak without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
         return _without_verdict(state, batch, Judgement(Verdict.INCONCLUSIVE, missing=(missing,)))
     # Its new process is checked like the one before; what was measured of that one is dropped.
-    again = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
-    anew = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
-    return Step(with_osd(replace(anew, soaked_s=0.0) if batch.number == 0 else anew, again))
+    restarting = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
+    reset = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
+    return Step(with_osd(replace(reset, soaked_s=0.0) if batch.number == 0 else reset, restarting))
 
 
 def _restarted_with_others(batch: PlannedBatch, seen: Observation) -> Optional[str]:
-    """Why it need not have been a crash: an upgrade, or a host that went down; None if it was."""
+    """Why it may not have been a crash: an upgrade, or a host reboot; None otherwise."""
     upgrade = upgrading(seen)
     if upgrade is not None:
         return upgrade
@@ -134,46 +134,46 @@ def _judged(
 
 
 def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
-    """The soak is over without a verdict: what follows was laid down before."""
+    """End a soak without a verdict by the policy for it."""
     judged = _with_judgement(state, batch, judgement)
     if batch.soak.inconclusive is Inconclusive.PROMOTE:
-        return Step(let_pass(judged))
+        return Step(promote(judged))
     lacks = '; '.join(judgement.missing)
     if batch.soak.inconclusive is Inconclusive.ROLLBACK:
-        return Step(rolled_back(judged, f'the policy, for want of {lacks}', state.updated_s))
+        return Step(rolled_back(judged, f'the policy, missing: {lacks}', state.updated_s))
     return Step(
         waiting(
             judged,
             f'the verdict on {_named(batch)} is {judgement.verdict.words}: '
-            '"ceph rocksdb-tuner rollout resume" changes the others anyway, "ceph '
-            f'rocksdb-tuner rollback" undoes it; missing is {lacks}',
+            '"ceph rocksdb-tuner rollout resume" changes the other OSDs anyway, "ceph '
+            f'rocksdb-tuner rollback" undoes it; missing: {lacks}',
         )
     )
 
 
 def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
-    """Nothing got worse, and nothing better: what follows was laid down before."""
+    """End a soak with no worse and no better signals by the policy for it."""
     if batch.soak.no_benefit in {NoBenefit.AUTO, NoBenefit.PROMOTE}:
         return Step(_passed(state, batch, judgement))
     judged = _with_judgement(state, batch, judgement)
     predicted = state.request.prediction
-    told = f'measured: {", ".join(measured_in_words(judgement)) or "nothing"}'
-    told += '' if predicted is None else f'; predicted: {predicted}'
+    text = f'measured: {", ".join(measured_in_words(judgement)) or "nothing"}'
+    text += '' if predicted is None else f'; predicted: {predicted}'
     if batch.soak.no_benefit is NoBenefit.ROLLBACK:
         why = f'soak_no_benefit: {_named(batch)} is no worse, but no gain was measured'
-        return Step(rolled_back(judged, f'{why} ({told})', state.updated_s))
+        return Step(rolled_back(judged, f'{why} ({text})', state.updated_s))
     return Step(
         waiting(
             judged,
             f'the verdict on {_named(batch)} is {judgement.verdict.words}, but no gain was '
-            'measured: "ceph rocksdb-tuner rollout resume" changes the others anyway, "ceph '
-            f'rocksdb-tuner rollback" undoes it; {told}',
+            'measured: "ceph rocksdb-tuner rollout resume" changes the other OSDs anyway, "ceph '
+            f'rocksdb-tuner rollback" undoes it; {text}',
         )
     )
 
 
 def _passed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:
-    return let_pass(_with_judgement(state, batch, judgement))
+    return promote(_with_judgement(state, batch, judgement))
 
 
 def _failed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:

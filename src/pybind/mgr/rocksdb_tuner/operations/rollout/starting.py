@@ -1,8 +1,8 @@
-"""Whether an OSD that is down is starting: pure.
+"""Whether an OSD that is down is starting. Pure.
 
-An OSD replays the log of its RocksDB, and more, before it talks to anybody (``OSD::init`` mounts
-the store before it starts its messengers): no map and no report shows it, however long that takes.
-What shows it is the orchestrator, which sees the process.
+An OSD replays the log of its RocksDB, and more, before it sends any message (``OSD::init`` mounts
+the store before it starts its messengers). No map and no report shows that, however long it takes.
+Only the orchestrator sees the process.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Optional
 
 from ...mgr.records import OrchestratedDaemon
 
-#: An orchestrator is asked to look again after this time, and each time that it has passed again.
+#: Interval at which the orchestrator is asked to refresh.
 REFRESH_S = 60.0
 
 
 class SignsOfLife:
-    """What the orchestrator reported of one OSD since that was first seen down."""
+    """The orchestrator's reports about one OSD since it was first seen down."""
 
     def __init__(self) -> None:
         self._key: object = None
-        #: What it said first may be from before the OSD went down.
+        #: The first report may be from before the OSD went down.
         self._stale: Optional[str] = None
-        #: A process, and the look at which it was first seen.
+        #: A process, and the refresh that first showed it.
         self._seen: Optional[tuple[Optional[str], str]] = None
 
-    def look(self, key: object, told: Optional[OrchestratedDaemon]) -> Optional[bool]:
-        """Whether its process lives; False: it does not; None: not known.
+    def update(self, key: object, daemon: Optional[OrchestratedDaemon]) -> Optional[bool]:
+        """Whether its process is running; None: unknown.
 
-        It lives where two looks of the orchestrator found the same one: one that crashes and is
-        started again and again is another each time.
+        It is running if two refreshes of the orchestrator show the same process: a crash loop shows
+        a new one each time.
         """
         if key != self._key:
             self._key, self._seen = key, None
-            self._stale = None if told is None else told.refreshed
-        if told is None or told.refreshed in {None, self._stale} or told.running is None:
+            self._stale = None if daemon is None else daemon.refreshed
+        if daemon is None or daemon.refreshed in {None, self._stale} or daemon.running is None:
             return None
-        if not told.running:
+        if not daemon.running:
             self._seen = None
             return False
-        assert told.refreshed is not None
-        if self._seen is None or self._seen[0] != told.started:
-            self._seen = told.started, told.refreshed
-        return True if self._seen[1] != told.refreshed else None
+        assert daemon.refreshed is not None
+        if self._seen is None or self._seen[0] != daemon.started:
+            self._seen = daemon.started, daemon.refreshed
+        return True if self._seen[1] != daemon.refreshed else None

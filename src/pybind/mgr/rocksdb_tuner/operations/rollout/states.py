@@ -1,4 +1,4 @@
-"""Small questions about the state of a rollout, and small changes of it."""
+"""Queries and transitions of the state of a rollout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..phases import Outcome, Phase
 from ..texts import clip, paused_text
 from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 
-#: Nothing was changed of an OSD in these steps, or nothing is any more.
+#: Steps of an OSD that is not changed, or no longer.
 UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
 
 _WATCHED = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
@@ -19,13 +19,13 @@ _ACTED_ON = frozenset(
         OsdStep.RESTORING,
         OsdStep.RESTART_DUE,
         OsdStep.COLLAPSING,
-        OsdStep.SHIELDING,
+        OsdStep.REPINNING,
     }
 )
 
 
 def in_flight(state: RolloutState) -> Optional[OsdProgress]:
-    """The one OSD that something is being done to."""
+    """The one OSD being changed."""
     for steps in (_WATCHED, _ACTED_ON):
         for osd in state.osds:
             if osd.step in steps:
@@ -38,18 +38,18 @@ def first_at(state: RolloutState, step: OsdStep) -> Optional[OsdProgress]:
 
 
 def others_changed(state: RolloutState, osd_id: Optional[int] = None) -> bool:
-    """Whether anything was changed of an OSD other than this one."""
+    """Whether any OSD other than this one is changed."""
     return any(osd.step not in UNCHANGED for osd in state.osds if osd.osd_id != osd_id)
 
 
-def the_ending(state: RolloutState) -> Ending:
-    """How a recovery ends: it always begins with one."""
+def recovery_ending(state: RolloutState) -> Ending:
+    """The ending of a recovery, which always has one."""
     assert state.ending is not None
     return state.ending
 
 
 def with_osd(state: RolloutState, osd: OsdProgress, errors: int = 0) -> RolloutState:
-    """The state with one OSD a step further; a step further also ends a row of errors."""
+    """The state with one OSD advanced, which also resets the error count."""
     return replace(
         state,
         osds=tuple(osd if o.osd_id == osd.osd_id else o for o in state.osds),
@@ -63,9 +63,9 @@ def waiting(state: RolloutState, reason: str) -> RolloutState:
 
 
 def ended(state: RolloutState, ending: Ending) -> RolloutState:
-    """The end before everything was done; `foreign.told_what_stays` says what is left."""
-    told = f'{state.failure}; {ending.reason}' if state.failure else ending.reason
-    return replace(finished(state, Phase.FAILED, ending.outcome), failure=clip(told))
+    """The premature end; `conflicts.describe_leftovers` adds the remaining changes."""
+    failure = f'{state.failure}; {ending.reason}' if state.failure else ending.reason
+    return replace(finished(state, Phase.FAILED, ending.outcome), failure=clip(failure))
 
 
 def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutState:
@@ -74,14 +74,14 @@ def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutStat
         stage=stage,
         outcome=outcome,
         ending=None,
-        suspicion=None,
+        pending_conflict=None,
         paused_by=None,
         paused_reason=None,
     )
 
 
 def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
-    # The recovery of an OSD goes on in spite of a pause, and says itself what it waits for.
+    # The recovery of an OSD continues in spite of a pause, with its own reason to wait.
     if new.paused_by is not None and not new.ended and new.direction is not Direction.RECOVER:
         new = replace(new, paused_reason=paused_text(new.paused_by))
     return new if new == old else replace(new, updated_s=now_s)

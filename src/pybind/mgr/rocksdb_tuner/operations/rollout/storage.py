@@ -1,6 +1,6 @@
-"""What survives a failover of the manager: the rollout, its predecessors, the history.
+"""Storage that survives a manager failover: rollout, archive and history.
 
-Nothing that is stored is trusted: see `store.quarantine`.
+Stored data is never trusted: see `store.quarantine`.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from .restart_log import RestartLog
 
 log = logging.getLogger(__name__)
 
-#: The head of the rollout; what it names lies under `PARTS`.
+#: The head of the rollout; its parts are under `PARTS`.
 CURRENT = 'rollout/current'
 PARTS = 'rollout/parts/'
-#: What the verdict on each batch is made of, by the number of the batch.
+#: Evidence for the verdict on each batch, by batch number.
 EVIDENCE = 'rollout/evidence/'
-#: When OSDs were restarted, by whatever rollout.
+#: Restarts by all rollouts.
 RESTARTS = 'rollout/restarts'
-#: How much time managers saw pass.
+#: The persistent clock.
 CLOCK = 'rollout/clock'
-#: The id of the rollout whose end an operator has taken note of.
+#: The id of the rollout whose end an operator acknowledged.
 ACKNOWLEDGED = 'rollout/acknowledged'
 ARCHIVE = 'rollout/archive/'
 HISTORY = 'history/'
 
 HISTORY_MAX = 200
-#: Rollouts that can still be rolled back: each holds what was there before.
+#: Rollouts that can still be rolled back: each holds the previous state.
 ARCHIVE_MAX = 20
 
 _T = TypeVar('_T')
@@ -64,13 +64,13 @@ class RolloutStorage:
         self._current = Spread(store, LAYOUT, CURRENT, PARTS)
 
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each stored text that could not be read, until it is removed."""
+        """One sentence for each quarantined text, until it is removed."""
         return self._quarantine.problems()
 
-    def take_back_readable(self, held: Callable[[RolloutState], RolloutState]) -> None:
-        """Move back what was set aside and can be read now, as after a downgrade is undone.
+    def restore_readable(self, held: Callable[[RolloutState], RolloutState]) -> None:
+        """Restore quarantined data that can be read now, as after a downgrade was undone.
 
-        A rollout in the middle of its work comes back as ``held`` makes it.
+        ``held`` transforms a rollout that is under way.
         """
 
         def restore(key: str, text: str) -> bool:
@@ -93,14 +93,14 @@ class RolloutStorage:
         return self._quarantine.read(CURRENT, lambda text: checked(self._current.load(text)))
 
     def save_current(self, state: RolloutState) -> None:
-        """Raises CommandError: then this state is stored, or the one before."""
+        """Raises CommandError: then either this or the previous state is stored."""
         self._current.save(state)
 
     def load_acknowledged(self) -> Optional[str]:
         return self._store.get(ACKNOWLEDGED)
 
     def save_acknowledged(self, rollout_id: Optional[str]) -> None:
-        """None: nothing is acknowledged any more. Raises CommandError."""
+        """None: clears the acknowledgment. Raises CommandError."""
         self._store.set(ACKNOWLEDGED, rollout_id)
 
     def load_restarts(self) -> RestartLog:
@@ -118,12 +118,12 @@ class RolloutStorage:
         self._texts.set(CLOCK, encode_clock(clock))
 
     def load_evidence(self) -> tuple[Evidence, ...]:
-        """One for each batch of which anything is kept."""
+        """One for each batch with stored evidence."""
         read = (self._read(key, decode_evidence) for key in self._keys(EVIDENCE))
         return tuple(evidence for evidence in read if evidence is not None)
 
     def save_evidence(self, kept: tuple[Evidence, ...]) -> None:
-        """Keep these and nothing else. Raises CommandError."""
+        """Replaces all stored evidence. Raises CommandError."""
         texts = {f'{EVIDENCE}{evidence.batch}': encode_evidence(evidence) for evidence in kept}
         for key, text in texts.items():
             self._texts.set(key, text)
@@ -132,7 +132,7 @@ class RolloutStorage:
                 self._texts.set(key, None)
 
     def archive(self, state: RolloutState) -> None:
-        """Keep a rollout that ended, so that it can be rolled back after others."""
+        """Archive an ended rollout, so that it can be rolled back later."""
         self._texts.set(ARCHIVE + state.rollout_id, encode_state(state))
         self._drop_oldest(ARCHIVE, ARCHIVE_MAX)
 
@@ -142,7 +142,7 @@ class RolloutStorage:
     def archived(self, name: str) -> Optional[RolloutState]:
         """The newest rollout with this id, or of the recommendation with this id.
 
-        From the archive, or else from what history keeps of it.
+        From the archive, or else from its history record.
         """
         known = {key.rpartition('/')[2] for key in (*self._keys(ARCHIVE), *self._keys(HISTORY))}
         for rollout_id in sorted(known, key=number_of, reverse=True):
@@ -168,12 +168,12 @@ class RolloutStorage:
         return tuple(record for record in records if record is not None)
 
     def save_record(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
-        """With ``state``, from which it can be rolled back where the archive has none of it."""
+        """With ``state``, for a rollback if the archive lacks it."""
         self._texts.set(HISTORY + record.rollout_id, encode_record(record, state))
         self._drop_oldest(HISTORY, HISTORY_MAX)
 
     def next_id(self) -> str:
-        """An id that no rollout had before, as far as anything is stored of it."""
+        """A new id, higher than all stored ones."""
         prefixes = (HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE)
         used = [number_of(key) for prefix in prefixes for key in self._store.keys(prefix)]
         return f'r{max(used, default=0) + 1}'
@@ -190,7 +190,7 @@ class RolloutStorage:
 
 
 def _decoder(key: str) -> Optional[Callable[[str], object]]:
-    """What reads the text of a key; None for one that is not a rollout's."""
+    """The decoder for a key; None for a key that is not a rollout's."""
     exact: dict[str, Callable[[str], object]] = {RESTARTS: decode_restarts, CLOCK: decode_clock}
     if key in exact:
         return exact[key]
@@ -205,6 +205,6 @@ def _decoder(key: str) -> Optional[Callable[[str], object]]:
 
 
 def number_of(key: str) -> int:
-    """The running number at the end of a key, or of an id, 0 where there is none."""
+    """The number at the end of a key or id; 0 without one."""
     digits = key.rpartition('/')[2][1:]
     return natural(digits) or 0

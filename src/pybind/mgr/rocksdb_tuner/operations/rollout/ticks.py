@@ -1,15 +1,14 @@
-"""Goes on with a rollout at each tick: looks, and does what the machine decided."""
+"""Drives a rollout at each tick: observes, and executes the decisions of the state machine."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
     ClusterReader,
-    CommandError,
     ConfigStore,
     Orchestrator,
     OsdCommands,
@@ -18,23 +17,33 @@ from ...mgr.protocols import (
 )
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
-from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from ...plan.actions import Action, RestartOsd
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
-from . import acts, alarm, machine
+from . import alarm, machine, operator_actions
+from .execution import execute
 from .history import record_of
-from .kept_time import KeptTime
-from .looking import Cluster, Looking, Tick
 from .machine import Machine
 from .observation import Observation
+from .observer import Cluster, Observer, Tick
 from .past import Past
+from .persistent_clock import PersistentClock
 from .recording import NOTHING_FOUND, Recording
-from .records import Direction, RolloutState
-from .rules import Limits, Step, stays_in_mode_off
+from .records import AskedRestart, Direction, RolloutState
+from .rules import Limits, Step, suppressed_in_mode_off
 from .storage import RolloutStorage
 
 log = logging.getLogger(__name__)
+
+
+class Parts(NamedTuple):
+    """Of a rollout under way."""
+
+    cluster: Cluster
+    time: PersistentClock
+    machine: Machine
+    observer: Observer
 
 
 class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
@@ -54,29 +63,56 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         same_meaning: Callable[[str, str], bool],
         limits: Optional[Limits] = None,
         on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None,
-        switched_on: Callable[[], bool] = lambda: True,
+        changes_allowed: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        """``on_change`` hears of every state once it is stored, with the one before it."""
-        super().__init__(switched_on, guard)
+        """``on_change`` is called with the previous state and each newly stored one."""
+        super().__init__(changes_allowed, guard)
         self._cluster = Cluster(config, osds, orchestrator, cluster, upgrades)
-        self._looking = Looking(self._cluster)
+        self._observer = Observer(self._cluster)
         self._storage = RolloutStorage(store)
         self._past = Past(self._storage)
-        self._time = KeptTime(self._storage)
+        self._time = PersistentClock(self._storage)
         self._recording = Recording(self._storage)
         self._on_change = on_change
+        #: The restart that an operation of another kind asked for last, and who counts its time.
+        self.outstanding_beside: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: (
+            None
+        )
         self._machine = Machine(same_meaning, limits or Limits())
-        #: The rollout whose end an operator has taken note of.
+        #: The rollout whose end an operator acknowledged.
         self._acknowledged: Optional[str] = None
         self._problems: tuple[str, ...] = ()
-        #: Why no OSD may be begun now, though nothing is wrong.
-        self._not_now: Optional[str] = None
-        self._deaf: Optional[str] = None
-        self._unheard: Optional[str] = None
+        #: Why the maintenance window or the daily limit keeps another OSD from starting.
+        self._schedule_reason: Optional[str] = None
+        self._no_reports_reason: Optional[str] = None
+        self._reports_unknown: Optional[str] = None
+        self._may_act = False
+        self._watched_s = 0.0
 
-    def wait_at_most(self, limits: Limits) -> None:
-        """From now on, wait for restarts and the like no longer than this."""
+    @property
+    def parts(self) -> Parts:
+        """Parts shared with operations that change OSDs by rollouts of their own."""
+        return Parts(self._cluster, self._time, self._machine, self._observer)
+
+    def now(self, *, forward: bool) -> Tick:
+        """Inputs of this tick; a rollback does not wait for OSD reports."""
+        return Tick(
+            may_act=self._may_act and self._changes_allowed(),
+            schedule_reason=self._schedule_reason,
+            no_reports_reason=self._no_reports_reason
+            or (self._reports_unknown if forward else None),
+            watched_s=self._watched_s,
+            steady_s=self._time.now_s,
+        )
+
+    @property
+    def outstanding(self) -> Optional[AskedRestart]:
+        """The last requested restart, as long as it may still happen."""
+        return None if self._state is None else self._state.asked
+
+    def set_limits(self, limits: Limits) -> None:
+        """Set the time limits for restarts and the like."""
         if limits != self._machine.limits:
             self._machine = replace(self._machine, limits=limits)
 
@@ -86,43 +122,41 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         may_act: bool,
         outside_window: Optional[str] = None,
         restarts_per_day: int = 0,
-        deaf: Optional[str] = None,
-        unheard: Optional[str] = None,
+        no_reports_reason: Optional[str] = None,
+        reports_unknown: Optional[str] = None,
         monotonic_s: Optional[float] = None,
     ) -> None:
-        """Look, decide, save, act; returns at once where nothing is being rolled out.
+        """Observe, decide, save and act; returns at once if there is no rollout.
 
-        ``now_s`` is the time of day, for display; waiting is measured by ``monotonic_s``, a clock
-        that nobody sets (None: there is no other). ``may_act`` False is the kill switch: nothing
-        new is changed, only an OSD that failed gets its entry back, and is started if it is down.
-        ``outside_window`` says why no further OSD may be begun now; None if one may.
-        ``restarts_per_day`` 0 sets no limit. ``deaf`` says why the manager does not know how the
-        OSDs are; None if it does. ``unheard`` says why it is unknown whether it does: what goes
-        back does not wait for that.
+        ``now_s`` is the wall clock, for display; waiting is measured by ``monotonic_s`` (None: by
+        ``now_s``). ``may_act`` False means mode off: only the recovery of a failed OSD continues.
+        ``outside_window`` is why no further OSD may be started now. ``restarts_per_day`` 0 sets no
+        limit. ``no_reports_reason`` is why the manager has no current OSD reports;
+        ``reports_unknown`` is why it does not know yet: a rollback does not wait for that.
         """
         self.load()
-        steady_s = self._time.look(now_s if monotonic_s is None else monotonic_s)
+        steady_s = self._time.update(now_s if monotonic_s is None else monotonic_s)
         asked = None if self._state is None else self._state.asked
-        self._looking.look_at_request(asked, steady_s)
-        self._not_now = outside_window or self._time.used_up(restarts_per_day, now_s)
+        self._observer.track_request(asked, steady_s)
+        self._schedule_reason = outside_window or self._time.limit_reason(restarts_per_day, now_s)
         self._time.keep(self._state)
-        self._deaf, self._unheard = deaf, unheard
-        watched_s = self._watching.look(None, steady_s)
+        self._no_reports_reason, self._reports_unknown = no_reports_reason, reports_unknown
+        self._may_act, self._watched_s = may_act, self._watched.update(None, steady_s)
         if self._problems:
             self._problems = self._storage.problems()
         if self._state is not None:
-            self._go_on(
-                now_s,
-                lambda state: self._observe(state, may_act=may_act, watched_s=watched_s),
-                self._stuck_at,
-                steady_s,
-            )
+            self._advance(now_s, self._observe, self._wait_key, steady_s)
 
-    def _stuck_at(self, state: RolloutState) -> object:
+    def _wait_key(self, state: RolloutState) -> object:
         """Where it waits; another value each time where it does not, or where that was chosen."""
         reason = state.paused_reason
         chosen = state.paused_by is not None and state.direction is not Direction.RECOVER
-        if state.ended or reason is None or chosen or reason in {NOT_ALLOWED, self._not_now}:
+        if (
+            state.ended
+            or reason is None
+            or chosen
+            or reason in {NOT_ALLOWED, self._schedule_reason}
+        ):
             return object()
         return machine.wait_key(state), tuple(osd.step for osd in state.osds)
 
@@ -139,21 +173,14 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
-        self._recording.add(state, newest, now_s, self._not_now, slow_events)
+        self._recording.add(state, newest, now_s, self._schedule_reason, slow_events)
 
     # -- one step
 
-    def _observe(self, state: RolloutState, *, may_act: bool, watched_s: float) -> Observation:
-        forward = state.direction is Direction.FORWARD
-        tick = Tick(
-            may_act=may_act and self._switched_on(),
-            not_now=self._not_now,
-            deaf=self._deaf or (self._unheard if forward else None),
-            watched_s=watched_s,
-            steady_s=self._time.now_s,
-        )
+    def _observe(self, state: RolloutState) -> Observation:
+        tick = self.now(forward=state.direction is Direction.FORWARD)
         found = self._guard.value('judging', lambda: self._recording.found(state), NOTHING_FOUND)
-        return self._looking.observe(state, self._machine, found, tick)
+        return self._observer.observe(state, self._machine, found, tick)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
         return self._machine.step(state, seen, now_s)
@@ -165,41 +192,34 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _count_restart(self, now_s: float) -> None:
         self._time.count_restart(now_s)
 
-    def _stays_in_mode_off(self, state: RolloutState, action: Action, seen: Observation) -> bool:
-        return stays_in_mode_off(state, action, seen)
+    def _is_suppressed(self, state: RolloutState, action: Action, seen: Observation) -> bool:
+        return suppressed_in_mode_off(state, action, seen)
 
-    def _in_mode_off(self, action: Action) -> str:
+    def _suppressed_text(self, action: Action) -> str:
         return f'rollout {self._last.rollout_id}: not sent in mode off: {action}'
 
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
-            self._looking.ask(state, action.osd_id)
-        error = self._carry_out(action, state.request.option)
+            self._observer.ask(state, action.osd_id)
+        error = self._execute(action, state.request.option)
         if error is None:
             return True
         log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
-        self._save(acts.action_failed(state, action, error, now_s))
+        self._save(operator_actions.action_failed(state, action, error, now_s))
         return False
 
-    def _carry_out(self, action: Action, option: str) -> Optional[str]:
-        """Why the cluster refused it; None if it did not."""
+    def _execute(self, action: Action, option: str) -> Optional[str]:
+        """The error of the cluster; None if it accepted the action."""
         log.info('rollout: %s (%s)', action, option)
-        try:
-            if isinstance(action, SetEntry):
-                self._cluster.config.set(action.who, option, action.value)
-            elif isinstance(action, RemoveEntry):
-                self._cluster.config.remove(action.who, option)
-            else:
-                self._cluster.orchestrator.restart_osd(action.osd_id)
-        except CommandError as error:
-            return error.message
-        return None
+        return execute(self._cluster, action, option)
 
     # -- keeping
 
     def _load(self) -> None:
         # Whoever saw it fail to load does not expect it to go on by itself.
-        self._storage.take_back_readable(lambda s: acts.paused(s, 'the module', s.updated_s))
+        self._storage.restore_readable(
+            lambda s: operator_actions.paused(s, 'the module', s.updated_s)
+        )
         self._state = self._storage.load_current()
         self._acknowledged = self._storage.load_acknowledged()
         self._time.load()

@@ -1,4 +1,4 @@
-"""Predictions against outcomes: how often this module was right on this cluster. Pure."""
+"""Predictions compared with outcomes on this cluster. Pure."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ from ..phases import Outcome
 
 
 class TrackRecord(NamedTuple):
-    """Counts over all changes that ended."""
+    """Counts over all ended changes."""
 
     changes: int
-    #: Those with a prediction, and a measurement precise enough to hold it against.
+    #: Changes with a prediction and a measurement precise enough to compare.
     compared: int
     right: int
     direction: int
     wrong: int
-    #: Measured values that lay in the predicted interval.
+    #: Measured values inside the predicted interval.
     held: int = 0
-    #: Width of the predicted intervals, in points of percent; None: none was compared.
+    #: Mean width of the predicted intervals, in percentage points; None: none compared.
     mean_width_percent: Optional[float] = None
-    #: Mean interval scores of the predictions, and of a forecast that nothing ever changes: the
-    #: less, the better. An interval that says everything is possible scores its width.
+    #: Mean interval scores of the predictions and of a naive forecast of no change; lower is
+    #: better. A very wide interval scores its width.
     interval_score: Optional[float] = None
     naive_interval_score: Optional[float] = None
 
 
 def compared(record: HistoryRecord) -> Optional[Comparison]:
-    """None where there was no prediction, or it is unknown whether it came true."""
+    """None without a prediction, or if the outcome is unknown."""
     return compared_with(record.predicted, record.judgement)
 
 
 def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
-    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    ended = [
+        record
+        for record in records
+        if record.outcome is not Outcome.WAITING and record.experiment is None
+    ]
     found = [comparison for comparison in map(compared, ended) if comparison is not None]
     results = [comparison.result for comparison in found]
     return TrackRecord(
@@ -58,7 +62,7 @@ def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
 
 
 def _mean(values: Iterable[float]) -> Optional[float]:
-    """None of nothing, and where one has no bound."""
+    """None without values, or if one is infinite."""
     found = list(values)
     mean = sum(found) / len(found) if found else None
     return mean if mean is not None and math.isfinite(mean) else None

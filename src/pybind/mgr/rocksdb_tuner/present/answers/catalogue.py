@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional
 from . import (
     advice,
     candidates,
+    doctor,
     explain,
     findings,
     growth,
@@ -38,6 +39,9 @@ class Answer(NamedTuple):
 ANSWERS: Mapping[str, Answer] = {
     'candidates': Answer('ceph rocksdb-tuner candidates', tuple[candidates.Decision, ...]),
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
+    'doctor': Answer(
+        'ceph rocksdb-tuner doctor', tuple[doctor.DoctorCheck, ...], 'One row per check.'
+    ),
     'explain': Answer('ceph rocksdb-tuner explain <option>', explain.Option),
     'explain-ls': Answer(
         'ceph rocksdb-tuner explain', tuple[explain.KnownOption, ...], 'One row per option.'

@@ -1,4 +1,4 @@
-"""Common view of rollouts and compaction campaigns."""
+"""Common view of rollouts, compaction campaigns and experiments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .notes import Count, InPlace, OsdId, Time
 
 @dataclass(frozen=True)
 class Operation:
-    """A rollout or a compaction campaign; null fields are not kept for older operations."""
+    """One operation of any kind; null fields are not kept for older operations."""
 
     id: Annotated[str, 'Id of the operation, as in history.']
     kind: Annotated[OperationKind, 'Kind of operation.']
-    recommendation: Annotated[str, 'Id of the recommendation that it applies.']
+    recommendation: Annotated[str, 'Id of the recommendation; of an experiment, its own id.']
     who: Annotated[str, 'Config mask.']
     actor: Annotated[str, 'Client that requested it.']
     under_way: Annotated[bool, 'Whether it is still under way.']

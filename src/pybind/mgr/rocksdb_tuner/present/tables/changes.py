@@ -9,10 +9,12 @@ from ...judge.predictions import PredictionResult
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
 from ...operations.compaction.records import CampaignState
+from ...operations.experiment.records import ExperimentState
+from ...operations.experiment.wording import in_words as conclusion_in_words
 from ...operations.history import HistoryRecord
 from ...operations.phases import Phase
 from ...operations.rollout.batches import Batch, batches, watched_batch
-from ...operations.rollout.identity import who_was_left
+from ...operations.rollout.identity import describe_left_behind
 from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import compared, track_record
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
@@ -22,7 +24,7 @@ from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..operations import LastOperations, Operation
 from .compaction import campaign as campaign_table
-from .next_step import next_step_of_campaign, next_step_of_rollout
+from .next_step import next_step_of_campaign, next_step_of_experiment, next_step_of_rollout
 from .phrases import (
     flushes_in,
     option_value,
@@ -59,6 +61,8 @@ def operation(last: LastOperations) -> str:
         return 'No operations yet.'
     if isinstance(state, RolloutState):
         text, following = _rollout(state), next_step_of_rollout(state)
+    elif isinstance(state, ExperimentState):
+        text, following = _experiment(state), next_step_of_experiment(state)
     else:
         waits_for = last.campaign_waits_for
         text, following = campaign_table(state, waits_for), next_step_of_campaign(state, waits_for)
@@ -66,7 +70,7 @@ def operation(last: LastOperations) -> str:
 
 
 def operations(found: Sequence[Operation]) -> str:
-    """A row per rollout and compaction campaign."""
+    """A row per operation."""
     if not found:
         return 'No operations yet.'
     return table(
@@ -106,6 +110,27 @@ def _state_of(one: Operation) -> str:
     return UNKNOWN if one.outcome is None else one.outcome.value
 
 
+def _experiment(state: ExperimentState) -> str:
+    plan = state.request.plan
+    dropped = {arm.name: arm.reason for arm in state.dropped}
+    arms = (
+        f'{arm.name} ({dropped[arm.name]})' if arm.name in dropped else arm.name
+        for arm in state.request.arms
+    )
+    pairs = [
+        ('Group', state.request.who),
+        ('Arms', ', '.join(arms)),
+        ('Period', f'{state.period} of {len(plan.periods) - 1}, block {state.blocks}'),
+        ('Conclusion', conclusion_in_words(state) or 'none yet'),
+    ]
+    if state.paused_reason is not None:
+        pairs.append(('Waiting', state.paused_reason))
+    if state.failure is not None:
+        pairs.append(('Reason', state.failure))
+    head = paragraph(f'Experiment {state.experiment_id}: {state.stage.value}')
+    return f'{head}\n{fields(pairs, indent=4)}'
+
+
 def _rollout(state: RolloutState) -> str:
     request = state.request
     pairs = [
@@ -121,7 +146,7 @@ def _rollout(state: RolloutState) -> str:
         pairs.append(('Paused', state.paused_reason))
     if state.failure is not None:
         pairs.append(('Failure', state.failure))
-    left = who_was_left(state)
+    left = describe_left_behind(state)
     if left is not None and not state.ended:
         pairs.append(('Not restored', left))
     if state.last_error is not None and not state.ended:

@@ -6,7 +6,9 @@ from typing import Optional
 
 from ...operations.compaction.records import CampaignState
 from ...operations.compaction.rules import SLOW_WRITES
-from ...operations.gates import NOT_ALLOWED, way_out
+from ...operations.experiment.alarm import why_failed as why_experiment_failed
+from ...operations.experiment.records import ExperimentState, Stage
+from ...operations.gates import NOT_ALLOWED, remedy_for
 from ...operations.phases import Phase
 from ...operations.rollout.alarm import why_failed
 from ...operations.rollout.batches import watched_batch
@@ -18,7 +20,12 @@ from ...snapshot import Snapshot
 from ...units import format_duration
 from .phrases import COMMAND
 
-__all__ = ['next_step', 'next_step_of_campaign', 'next_step_of_rollout']
+__all__ = [
+    'next_step',
+    'next_step_of_campaign',
+    'next_step_of_experiment',
+    'next_step_of_rollout',
+]
 
 _RESUME = f'"{COMMAND} operation resume"'
 _ABORT = f'"{COMMAND} operation abort"'
@@ -26,12 +33,17 @@ _ABORT = f'"{COMMAND} operation abort"'
 
 def next_step(snapshot: Snapshot) -> Optional[str]:
     """A phrase without a full stop; None if no operation is in progress."""
-    rollout, campaign = snapshot.rollout, snapshot.campaign
+    rollout, campaign, experiment = snapshot.rollout, snapshot.campaign, snapshot.experiment
     if rollout is not None and not rollout.ended:
         return next_step_of_rollout(rollout)
+    if experiment is not None and not experiment.ended:
+        return next_step_of_experiment(experiment)
     if campaign is not None and not campaign.ended:
         return next_step_of_campaign(campaign, snapshot.campaign_waits_for)
-    if rollout is not None and why_failed(rollout) and not snapshot.rollout_acknowledged:
+    failed = rollout is not None and why_failed(rollout) and not snapshot.rollout_acknowledged
+    if failed or (
+        experiment is not None and why_experiment_failed(experiment) and not experiment.acknowledged
+    ):
         return (
             f'see why with "{COMMAND} operation status", then acknowledge with '
             f'"{COMMAND} operation ack"'
@@ -82,6 +94,27 @@ def _step_of(state: RolloutState) -> str:
     return 'the next OSD'
 
 
+def next_step_of_experiment(state: ExperimentState) -> Optional[str]:
+    """None if it has ended."""
+    leg = state.leg
+    if state.ended:
+        return None
+    recovering = leg is not None and leg.direction is Direction.RECOVER
+    if state.paused_by is not None and not recovering:
+        return _paused()
+    if state.paused_reason is not None:
+        return _waiting(state.paused_reason)
+    if state.stage is Stage.RESTORING:
+        return 'wait for every OSD to be restored'
+    if leg is not None:
+        return f'wait for {_step_of(leg)}'
+    planned = state.request.plan.periods[state.period]
+    return (
+        f'wait for block {state.blocks + 1} of {planned.blocks} of '
+        f'{"the baseline" if state.period == 0 else f"period {state.period}"}'
+    )
+
+
 def next_step_of_campaign(state: CampaignState, waits_for: Optional[str]) -> Optional[str]:
     """None if it has ended."""
     if state.ended:
@@ -106,6 +139,6 @@ def _waiting(reason: str) -> str:
         return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
     if reason.startswith(SLOW_WRITES):
         return f'{_RESUME} accepts the current latency, {_ABORT} ends it'
-    opened_by = way_out(reason)
+    opened_by = remedy_for(reason)
     hint = 'it continues by itself after that' if opened_by is None else opened_by
     return f'{hint}; {_ABORT} ends it'

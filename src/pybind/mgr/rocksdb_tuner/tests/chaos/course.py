@@ -10,7 +10,7 @@ from typing import NamedTuple, Optional
 
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.foreign import entries_in_the_way
+from rocksdb_tuner.operations.rollout.conflicts import entries_blocking_rollback
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.order import domains_of, in_batches
@@ -208,7 +208,7 @@ class Course:
         cluster.makes_do = bool(self.watch.others | self._dead)
         world.store.error = None
         world.may_act = True
-        world.outside_window = world.deaf = None
+        world.outside_window = world.no_reports_reason = None
         world.restarts_per_day = 0
         world.advice_fails = world.sampling_fails = False
         self._look()
@@ -241,7 +241,7 @@ class Course:
                 cluster.start_osd(n)
         wrong = re.search(r'osd.(\d+) (?:was restarted during the rollback|comes from)', reason)
         resumes = any(hand in reason for hand in ('systemctl restart', 'the verdict on'))
-        if not (wrong or resumes) or not self._told(reason):
+        if not (wrong or resumes) or not self._text(reason):
             return
         if resumes:
             world.guarded(world.resume)
@@ -251,7 +251,7 @@ class Course:
                 cluster.restart_by_hand(int(wrong.group(1)))
             cluster.advance(60)
 
-    def _told(self, reason: str) -> bool:
+    def _text(self, reason: str) -> bool:
         """Whether operators hear of it where they look; in the end they have to."""
         now_s = self.cluster.now_s
         raised = self.world.health()
@@ -272,7 +272,7 @@ class Course:
         for n in cluster.down - self._dead:
             start(world, n)
         world.pass_time(120)
-        if entries_in_the_way(world.state, cluster.entries_of()):
+        if entries_blocking_rollback(world.state, cluster.entries_of()):
             self._refused()
             return
         world.rollback(None, 'client.a')

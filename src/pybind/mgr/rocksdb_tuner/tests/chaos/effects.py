@@ -386,6 +386,6 @@ _EFFECTS: Mapping[Act, _Effect] = {
     Act.CLIENTS_COME: _of_clients('writes_per_s', 100),
     Act.NEW_IS_SLOW: _of_clients('factor', 1.5),
     Act.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
-    Act.REPORTS_STOP: _of_world('deaf', 'no OSD reports to this manager'),
-    Act.REPORTS_COME: _of_world('deaf', value=None),
+    Act.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
+    Act.REPORTS_COME: _of_world('no_reports_reason', value=None),
 }

@@ -149,9 +149,9 @@ _LOST_ON_THE_WAY_BACK = (
         for act in (Act.PURGED, Act.DIES_AND_IS_OUT)
     ),
 )
-_COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.SHIELDING)
+_COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.REPINNING)
 #: Over within a look, unless something stands in the way.
-_PASSED_AT_ONCE = {Moment.LEAVING, Moment.SHIELDING}
+_PASSED_AT_ONCE = {Moment.LEAVING, Moment.REPINNING}
 _THEATRES = (
     *(_Theatre(_FORWARD, _RESTARTED),) * 3,
     *(_Theatre(_SOAK, ((), (_aimed(Act.RESTARTED_BY_HAND, Moment.SOAKING, 1),)), soaks=True),) * 3,

@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn, Optional
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.foreign import entries_in_the_way
+from rocksdb_tuner.operations.rollout.conflicts import entries_blocking_rollback
 from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.operations.rollout.storage import HISTORY, RolloutStorage
@@ -28,7 +28,7 @@ from .rules import Rule, Violation
 #: As DESIGN names them, not as the code under test does.
 _HOLDING_FLAGS = {'noout', 'nobackfill', 'norecover', 'norebalance', 'pauserd', 'pausewr'}
 _HOLDING_HEALTH = {'OSD_NEARFULL', 'OSD_FULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'}
-_STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING, OsdStep.SHIELDING}
+_STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING, OsdStep.REPINNING}
 #: A manager that became active samples for so long.
 _LOOKS_FIRST_S = 10.0
 #: An OSD that is down for this long does not start.
@@ -211,7 +211,7 @@ class Watch:
         if since_s is not None:
             active_s = self.run.cluster.now_s - since_s
             self.require(
-                Rule.LOOKS_FIRST, active_s >= _LOOKS_FIRST_S, f'{command} after {active_s:.0f} s'
+                Rule.OBSERVES_FIRST, active_s >= _LOOKS_FIRST_S, f'{command} after {active_s:.0f} s'
             )
 
     def _restart(self, state: RolloutState, osd_id: int, command: str) -> None:
@@ -296,7 +296,7 @@ class Watch:
                 if value not in {None, before}:
                     self._same_osd(state, owner.osd_id, command)
                 self._judged(state, who, command)
-                shields = owner.step is OsdStep.SHIELDING
+                shields = owner.step is OsdStep.REPINNING
                 self.require(Rule.MODE, shields or may_act, f'{command} in spite of the mode')
         else:
             self.require(Rule.MODE, may_act, f'{command} in spite of the mode')
@@ -443,9 +443,9 @@ class Watch:
 
     def _told_truly(self, state: RolloutState) -> None:
         """A rollback is offered where it would be carried out, and only there."""
-        refused = entries_in_the_way(state, self.run.cluster.entries_of())
+        refused = entries_blocking_rollback(state, self.run.cluster.entries_of())
         told = state.failure or ''
-        if 'takes it back' in told and 'unless somebody else has set that' not in told:
+        if 'reverts it' in told and 'unless somebody else has set that' not in told:
             self.require(Rule.TOLD_TRULY, not refused, f'{state.failure}: refused for {refused}')
         if 'refuses to take it back' in told:
             self.require(Rule.TOLD_TRULY, refused, f'{state.failure}: it would not be refused')
@@ -533,7 +533,7 @@ class Watch:
         if getattr(run, 'seen_at_s', cluster.now_s) < cluster.now_s:
             # A monitor took its time after the manager had looked.
             return
-        hears = getattr(run, 'hears', run.deaf is None)
+        hears = getattr(run, 'hears', run.no_reports_reason is None)
         self.require(Rule.HEARS, hears, f'{told} though nothing is heard of OSDs')
         self.require(Rule.GATES, cluster.osds[osd_id].up, f'{told}: it is down')
         down = {n for n in cluster.down if cluster.osds[n].in_cluster}

@@ -16,23 +16,23 @@ from rocksdb_tuner.judge import soak as judge_soak
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations import gates, leaving
+from rocksdb_tuner.operations import absence, gates
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import (
-    acts,
     admission,
     alarm,
     automatic,
-    back,
     collapse,
+    conflicts,
     driver,
-    failing,
-    foreign,
     forward,
     history,
     identity,
     machine,
+    operator_actions,
+    recovery,
     restart,
+    rollback,
     rules,
     soak,
     states,
@@ -136,14 +136,14 @@ def _gates_not_asked_before_restart(patch: Patch) -> None:
 
 def _deaf_ignored(patch: Patch) -> None:
     closed = gates.closed_gate
-    patch.everywhere(closed, lambda seen, n: closed(replace(seen, deaf=None), n))
+    patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
 
 
 def _reports_not_needed(patch: Patch) -> None:
     observe = driver.Driver._observe
 
     def deaf_and_content(self: Any, *args: Any, **named: Any) -> Any:
-        self._deaf = None
+        self._no_reports_reason = None
         return observe(self, *args, **named)
 
     patch.attribute(driver.Driver, '_observe', deaf_and_content)
@@ -163,7 +163,7 @@ def _switch_ignored(patch: Patch) -> None:
     step = driver.Driver._step
 
     def always_on(self: Any, *args: Any, **named: Any) -> Any:
-        self._switched_on = lambda: True
+        self._changes_allowed = lambda: True
         return step(self, *args, **named)
 
     patch.attribute(driver.Driver, '_step', always_on)
@@ -185,7 +185,7 @@ def _pause_ignored_on_the_way_back(patch: Patch) -> None:
 
 
 def _pause_lost_where_an_osd_fails(patch: Patch) -> None:
-    fail = failing.failing
+    fail = recovery.start_recovery
     patch.everywhere(fail, lambda *args: replace(fail(*args), paused_by=None))
 
 
@@ -194,7 +194,7 @@ def _window_ignored(patch: Patch) -> None:
 
 
 def _daily_limit_ignored(patch: Patch) -> None:
-    patch.attribute(RestartLog, 'used_up', lambda *_: None)
+    patch.attribute(RestartLog, 'limit_reason', lambda *_: None)
 
 
 def _restarts_not_counted(patch: Patch) -> None:
@@ -202,11 +202,11 @@ def _restarts_not_counted(patch: Patch) -> None:
 
 
 def _window_only_for_the_canary(patch: Patch) -> None:
-    begin = forward._begin
+    begin = forward._start_osd
 
     def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
         first = osd.osd_id == state.request.order[0]
-        return begin(state, osd, seen if first else replace(seen, not_now=None))
+        return begin(state, osd, seen if first else replace(seen, schedule_reason=None))
 
     patch.everywhere(begin, begin_anyway)
 
@@ -228,7 +228,7 @@ def _without_not_now(patch: Patch, name: str, value: object) -> None:
 
 
 def _second_restart_beside_the_first(patch: Patch) -> None:
-    patch.never(restart.why_outstanding)
+    patch.never(restart.why_restart_outstanding)
 
 
 def _request_forgotten(patch: Patch) -> None:
@@ -276,7 +276,7 @@ def _restarted_again_and_again(patch: Patch) -> None:
 
 
 def _lost_again_without_the_nonce(patch: Patch) -> None:
-    lost = restart.lost_again
+    lost = restart.process_lost
 
     def by_up_alone(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         info = seen.osd(osd.osd_id)
@@ -318,7 +318,7 @@ def _two_at_once_on_the_way_back(patch: Patch) -> None:
         return restarting(rules_, state, osd, seen)
 
     patch.everywhere(restarting, done)
-    patch.never(restart.why_outstanding)
+    patch.never(restart.why_restart_outstanding)
     patch.never(gates.closed_gate)
 
 
@@ -344,7 +344,7 @@ def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
 
 def _profile_check_left_out(patch: Patch) -> None:
     def believe(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        lost = restart.lost_again(rules_, state, osd, seen)
+        lost = restart.process_lost(rules_, state, osd, seen)
         return lost or Step(states.with_osd(state, replace(osd, step=OsdStep.SETTLING)))
 
     patch.everywhere(forward._checking, believe)
@@ -360,7 +360,7 @@ def _any_value_accepted_forward(patch: Patch) -> None:
 
 
 def _any_source_accepted_on_the_way_back(patch: Patch) -> None:
-    patch.never(back._as_store_says, answer=True)
+    patch.never(rollback._runs_what_store_gives, answer=True)
 
 
 def _back_without_restarts(patch: Patch) -> None:
@@ -369,7 +369,7 @@ def _back_without_restarts(patch: Patch) -> None:
     def restored(state: Any, osd: Any, seen: Any) -> Any:
         return replace(osd, step=OsdStep.RESTORED)
 
-    patch.everywhere(back._classified, restored)
+    patch.everywhere(rollback._restore_step, restored)
 
 
 def _elsewhere_ignored(patch: Patch) -> None:
@@ -377,7 +377,7 @@ def _elsewhere_ignored(patch: Patch) -> None:
 
 
 def _file_counts_as_the_store(patch: Patch) -> None:
-    begin = forward._begin
+    begin = forward._start_osd
 
     def unasked(state: Any, osd: Any, seen: Any) -> Any:
         believed = {n: replace(found, source='mon') for n, found in seen.running.items()}
@@ -419,29 +419,29 @@ def _saved_one_behind(patch: Patch) -> None:
 
 
 def _entries_of_others_overwritten(patch: Patch) -> None:
-    patch.never(foreign.changed_by_others, answer=())
+    patch.never(conflicts.conflicting_entries, answer=())
 
 
 def _other_string_not_watched(patch: Patch) -> None:
-    patch.never(foreign.others_of_other_option, answer=())
+    patch.never(conflicts.conflicts_in_other_option, answer=())
 
 
 def _always_the_main_option(patch: Patch) -> None:
-    carry = driver.Driver._carry_out
+    carry = driver.Driver._execute
 
     def written(self: Any, action: Any, option: str) -> Any:
         return carry(self, action, OPTION)
 
-    patch.attribute(driver.Driver, '_carry_out', written)
+    patch.attribute(driver.Driver, '_execute', written)
 
 
 def _rollback_over_others(patch: Patch) -> None:
-    patch.never(foreign.entries_in_the_way, answer=())
-    patch.never(foreign.changed_by_others, answer=())
+    patch.never(conflicts.entries_blocking_rollback, answer=())
+    patch.never(conflicts.conflicting_entries, answer=())
 
 
 def _undo_forgets_shared_entries(patch: Patch) -> None:
-    turn = back.rolled_back
+    turn = rollback.rolled_back
 
     def only_own(*args: Any, **named: Any) -> Any:
         turned = turn(*args, **named)
@@ -458,41 +458,41 @@ def _undo_removes(patch: Patch) -> None:
     def remove(who: str, value: Optional[str]) -> Any:
         return entry(who, None)
 
-    patch.attribute(back, 'entry_action', remove)
+    patch.attribute(rollback, 'entry_action', remove)
     patch.attribute(rules, 'entry_action', remove)
 
 
 def _wrong_osds_entry(patch: Patch) -> None:
-    carry = driver.Driver._carry_out
+    carry = driver.Driver._execute
 
     def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_carry_out', shifted)
+    patch.attribute(driver.Driver, '_execute', shifted)
 
 
 def _wrong_osd_restarted(patch: Patch) -> None:
-    carry = driver.Driver._carry_out
+    carry = driver.Driver._execute
 
     def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, RestartOsd):
             action = RestartOsd(action.osd_id ^ 1)
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_carry_out', shifted)
+    patch.attribute(driver.Driver, '_execute', shifted)
 
 
 def _other_value_written(patch: Patch) -> None:
-    carry = driver.Driver._carry_out
+    carry = driver.Driver._execute
 
     def other(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry):
             action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_carry_out', other)
+    patch.attribute(driver.Driver, '_execute', other)
 
 
 def _masked_entry_for_all(patch: Patch) -> None:
@@ -505,19 +505,19 @@ def _masked_entry_for_all(patch: Patch) -> None:
 
 
 def _masked_entry_for_one(patch: Patch) -> None:
-    carry = driver.Driver._carry_out
+    carry = driver.Driver._execute
 
     def masked(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'{action.who}/class:ssd', action.value)
         return carry(self, action, option)
 
-    patch.attribute(driver.Driver, '_carry_out', masked)
+    patch.attribute(driver.Driver, '_execute', masked)
 
 
 def _collapse_on_an_undecided_osd(patch: Patch) -> None:
     """An OSD whose own entry stays needed loses it."""
-    patch.never(collapse._why_not_shared)
+    patch.never(collapse._why_keep_own_entries)
 
 
 def _collapse_forgets_own_entries(patch: Patch) -> None:
@@ -542,14 +542,14 @@ def _collapse_leaves_one(patch: Patch) -> None:
 
 def _outsiders_not_refused(patch: Patch) -> None:
     patch.never(admission._refuse_outsiders)
-    patch.never(collapse._why_not_shared)
+    patch.never(collapse._why_keep_own_entries)
 
 
 # -- who is concerned
 
 
 def _identity_not_asked(patch: Patch) -> None:
-    patch.never(identity.stranger)
+    patch.never(identity.identity_mismatch)
 
 
 def _only_the_class_tells(patch: Patch) -> None:
@@ -561,18 +561,18 @@ def _only_the_class_tells(patch: Patch) -> None:
 
 
 def _any_that_is_down_is_away(patch: Patch) -> None:
-    found = leaving._away
+    found = absence._away
 
     def impatient(info: Any) -> Any:
         if info is not None and not info.up:
-            return leaving.Away.GONE
+            return absence.Away.GONE
         return found(info)
 
     patch.everywhere(found, impatient)
 
 
 def _any_new_process_is_another_osd(patch: Patch) -> None:
-    found = identity.stranger
+    found = identity.identity_mismatch
 
     def by_its_process(state: Any, osd_id: int, seen: Any) -> Optional[str]:
         info = seen.osd(osd_id)
@@ -585,7 +585,7 @@ def _any_new_process_is_another_osd(patch: Patch) -> None:
 
 
 def _left_with_its_entry(patch: Patch) -> None:
-    patch.everywhere(identity.leaving, identity.left_behind)
+    patch.everywhere(identity.start_leaving, identity.left_behind)
 
 
 def _entry_of_before_not_put_back(patch: Patch) -> None:
@@ -600,11 +600,11 @@ def _entry_of_before_not_put_back(patch: Patch) -> None:
 
 
 def _nobody_is_named(patch: Patch) -> None:
-    patch.never(identity.who_was_left)
+    patch.never(identity.describe_left_behind)
 
 
 def _a_number_is_named(patch: Patch) -> None:
-    found = identity.who_was_left
+    found = identity.describe_left_behind
 
     def how_many(state: Any) -> Optional[str]:
         return None if found(state) is None else 'some OSDs'
@@ -714,7 +714,7 @@ def _outcome_not_recorded(patch: Patch) -> None:
 
 
 def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
-    aborted = acts._aborted
+    aborted = operator_actions._aborted
 
     def at_once(state: Any, actor: str, now_s: float) -> Any:
         if state.direction is Direction.FORWARD:
@@ -725,7 +725,9 @@ def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
 
 
 def _failure_leaves_the_others_changed(patch: Patch) -> None:
-    patch.everywhere(back._after_recovery, lambda state, ending: Step(states.ended(state, ending)))
+    patch.everywhere(
+        rollback._after_recovery, lambda state, ending: Step(states.ended(state, ending))
+    )
 
 
 def _no_alarm(patch: Patch) -> None:
@@ -737,11 +739,11 @@ def _no_alarm_while_waiting(patch: Patch) -> None:
 
 
 def _leftovers_not_told(patch: Patch) -> None:
-    patch.everywhere(foreign.told_what_stays, lambda state, entries: state)
+    patch.everywhere(conflicts.describe_leftovers, lambda state, entries: state)
 
 
 def _refusal_not_told(patch: Patch) -> None:
-    told = foreign.told_what_stays
+    told = conflicts.describe_leftovers
     patch.everywhere(told, lambda state, entries: told(state, {} if entries else entries))
 
 
@@ -780,7 +782,7 @@ def _looks_for_a_moment(patch: Patch) -> None:
     step = machine.Machine.step
 
     def hasty(self: Any, *args: Any) -> Any:
-        return step(replace(self, limits=replace(self.limits, look_first_s=2.0)), *args)
+        return step(replace(self, limits=replace(self.limits, observe_first_s=2.0)), *args)
 
     patch.attribute(machine.Machine, 'step', hasty)
 
@@ -867,7 +869,7 @@ MUTANTS = (
         _mixed_versions_ignored,
         (Act.OF_ANOTHER_RELEASE,),
     ),
-    Mutant('deaf', 'reports', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
+    Mutant('no_reports_reason', 'reports', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
     Mutant('reports not needed', 'reports', Rule.HEARS, _reports_not_needed, (Act.REPORTS_STOP,)),
     Mutant(
         'mode not looked at',
@@ -982,7 +984,7 @@ MUTANTS = (
         (Act.STUBBORN,),
     ),
     Mutant(
-        'lost_again without the nonce',
+        'process_lost without the nonce',
         'nonce',
         Rule.COMES_BACK,
         _lost_again_without_the_nonce,
@@ -1261,7 +1263,7 @@ MUTANTS = (
     Mutant(
         'takes over without a look',
         'takeover',
-        Rule.LOOKS_FIRST,
+        Rule.OBSERVES_FIRST,
         _takes_over_without_a_look,
         (
             Act.FAIL_OVER,
@@ -1273,7 +1275,7 @@ MUTANTS = (
     Mutant(
         'looks for a moment',
         'takeover',
-        Rule.LOOKS_FIRST,
+        Rule.OBSERVES_FIRST,
         _looks_for_a_moment,
         (
             Act.FAIL_OVER,

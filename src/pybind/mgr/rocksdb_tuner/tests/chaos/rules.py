@@ -40,7 +40,7 @@ class Rule(Enum):
     DAILY_LIMIT = 'no OSD is begun beyond restarts_per_day'
     REQUESTS = 'a request that is refused changes nothing'
     #: Rule 7
-    LOOKS_FIRST = 'a manager samples before it acts'
+    OBSERVES_FIRST = 'a manager samples before it acts'
     HEARS = 'no OSD is begun while none reports'
     #: Rule 8
     STOPS = 'an OSD is not restarted again and again'

@@ -34,7 +34,7 @@ class Moment(str, Enum):
     JUDGING = 'judging'
     COLLAPSING = 'collapsing'
     COLLAPSING_OSD = 'collapsing an OSD'
-    SHIELDING = 'shielding'
+    REPINNING = 'shielding'
     LEAVING = 'leaving an OSD behind'
     AWAY = 'waiting for one that is away'
     RECOVER_RESTORING = 'recover: restoring'
@@ -59,7 +59,7 @@ _FORWARD = {
     OsdStep.CHECKING: Moment.CHECKING,
     OsdStep.SETTLING: Moment.SETTLING,
     OsdStep.COLLAPSING: Moment.COLLAPSING_OSD,
-    OsdStep.SHIELDING: Moment.SHIELDING,
+    OsdStep.REPINNING: Moment.REPINNING,
     OsdStep.RESTORING: Moment.LEAVING,
 }
 _RECOVER = {
@@ -77,7 +77,7 @@ _BACK = {
 
 
 #: What a rollout waits with before it goes on without an OSD that nothing was changed of.
-_WAITS_FOR_ONE_AWAY = 'it is left behind if that stays so'
+_WAITS_FOR_ONE_AWAY = 'it will be left behind unless it returns'
 
 
 def moment_of(state: Optional[RolloutState]) -> Moment:

@@ -73,7 +73,7 @@ def _broken(planned: Schedule) -> Optional[Rule]:
     return None if violation is None else violation.rule
 
 
-def _told(seed: str, broken: str) -> str:
+def _text(seed: str, broken: str) -> str:
     """A schedule that failed, as short as it fails."""
     planned = schedule(seed)
     rule = _broken(planned)
@@ -99,7 +99,7 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     with multiprocessing.get_context('fork').Pool(os.cpu_count()) as pool:
         for outcome in pool.imap(_outcome, seeds, chunksize=5):
             if outcome.broken is not None:
-                pytest.fail(_told(outcome.seed, outcome.broken))
+                pytest.fail(_text(outcome.seed, outcome.broken))
             ended[outcome.phase or 'nothing began'] += 1
             shapes[outcome.shape.value] += 1
             happened += outcome.happened
@@ -126,7 +126,7 @@ def _enough_were_left(left: Counter[Left], happened: Counter[Happened]) -> None:
 
 
 #: Moments that a thousand schedules may miss.
-_SELDOM = {Moment.SHIELDING, Moment.JUDGING, Moment.IDLE}
+_SELDOM = {Moment.REPINNING, Moment.JUDGING, Moment.IDLE}
 
 
 @pytest.mark.parametrize('number', range(4))

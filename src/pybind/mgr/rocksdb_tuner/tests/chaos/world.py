@@ -123,7 +123,7 @@ class World(Run):
         self._watch_store()
         created = super().new_driver(limits)
         created._on_change = self._changed
-        created._switched_on = lambda: self.may_act
+        created._changes_allowed = lambda: self.may_act
         self.active_since_s = self.cluster.now_s
         return created
 
@@ -134,7 +134,7 @@ class World(Run):
     @property
     def hears(self) -> bool:
         """Whether a manager may believe that OSDs report to it."""
-        return self.deaf is None
+        return self.no_reports_reason is None
 
     @property
     def known(self) -> Optional[RolloutState]:
@@ -150,7 +150,7 @@ class World(Run):
             self.may_act,
             self.outside_window,
             self.restarts_per_day,
-            self.deaf,
+            self.no_reports_reason,
             monotonic_s=self.cluster.now_s,
         )
         self.pass_time(seconds)
@@ -303,7 +303,10 @@ class LoopWorld(World):
     @property
     def hears(self) -> bool:
         """It takes a while to miss a report."""
-        return self.deaf is None or self.cluster.now_s - self._reported_s < 2 * NO_REPORTS_S
+        return (
+            self.no_reports_reason is None
+            or self.cluster.now_s - self._reported_s < 2 * NO_REPORTS_S
+        )
 
     def _spoil(self, tuner: Tuner) -> None:
         """Let advice and sampling fail where the schedule says so."""
@@ -357,7 +360,7 @@ class LoopWorld(World):
 
     def _report(self) -> None:
         """OSDs that are up send their counters, unless none reaches the manager."""
-        if self.deaf:
+        if self.no_reports_reason:
             return
         self._reported_s = self.cluster.now_s
         names = names_for('pacific')

@@ -130,6 +130,8 @@ def osd_info(dice: Dice, osd_id: int) -> OsdInfo:
         created_version=dice.maybe('16.2.15'),
         sharding=dice.maybe('m(3) P'),
         distribution=dice.maybe('debian'),
+        containerized=dice.flag(),
+        pod_namespace=dice.maybe('rook-ceph'),
     )
 
 

@@ -90,7 +90,7 @@ def test_counters_sizes_and_classes_stay(collection: Collection) -> None:
     }
     for a, b in zip(hidden.cluster_map.osds, collection.cluster_map.osds):
         # Nobody knows a release "zz".
-        others = {'host': None, 'failure_domain': None, 'release': None}
+        others = {'host': None, 'failure_domain': None, 'release': None, 'pod_namespace': None}
         assert {**vars(a), **others} == {**vars(b), **others}
         assert (a.release == b.release) == (b.release != 'zz')
 

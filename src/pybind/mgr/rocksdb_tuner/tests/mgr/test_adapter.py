@@ -255,6 +255,45 @@ def test_an_orchestrator_that_cannot_restart_says_why(
     assert cluster.unavailable_reason() == expected
 
 
+ABLE = {'daemon_action': {'available': True}}
+#: Of Rook's orchestrator: it inherits what does nothing.
+UNABLE = {'daemon_action': {'available': False}}
+
+
+@pytest.mark.parametrize(
+    ('features', 'expected'),
+    [
+        (ABLE, None),
+        (UNABLE, 'the orchestrator backend rook cannot restart daemons'),
+        ({}, 'the orchestrator backend rook does not report what it can do'),
+        (None, 'the orchestrator backend rook does not report what it can do'),
+    ],
+)
+def test_a_backend_is_asked_whether_it_can_restart_daemons(
+    module: Any, features: Any, expected: Optional[str]
+) -> None:
+    """That it is available says nothing of that."""
+    module.mon_answers = [(0, '{"available": true, "backend": "rook"}', '')]
+    module.features = features
+    reason = MgrCluster(module).unavailable_reason()
+    assert (reason is None) is (expected is None)
+    assert (reason or '').startswith(expected or '')
+
+
+def test_a_backend_that_can_neither_restart_nor_upgrade_is_asked_for_upgrades_once(
+    module: Any,
+) -> None:
+    """Each time it is asked it logs a traceback."""
+    refusal = 'This Orchestrator does not support `orch upgrade status`'
+    module.features = UNABLE
+    module.mon_answers = [
+        (-errno.ENOENT, '', refusal),
+        (0, '{"available": true, "backend": "rook"}', ''),
+    ]
+    cluster = MgrCluster(module)
+    assert [cluster.orchestrated_upgrade() for _ in range(3)] == [None] * 3
+
+
 def event(text: str, level: str = 'INFO', at: str = '01') -> str:
     """As cephadm prints one: OrchestratorEvent.to_json."""
     return f'2026-01-01T00:00:{at}.000000Z daemon:osd.3 [{level}] "{text}"'

@@ -50,16 +50,16 @@ class Counting(OperationDriver[Count, int, int]):
 
     def start(self, count: Count) -> Count:
         self.load()
-        self._conclude_the_last(count.operation_id)
-        return self._keep(count)
+        self._conclude_previous(count.operation_id)
+        return self._save_requested(count)
 
     def tick(self, looks: int = 0) -> None:
         self.load()
-        self._go_on(0.0, lambda _: looks, lambda state: state.number, 0.0)
+        self._advance(0.0, lambda _: looks, lambda state: state.number, 0.0)
 
     @property
     def trouble(self) -> Optional[str]:
-        return self._trouble
+        return self._error
 
     def _load(self) -> None:
         self._state = self.stored
@@ -81,10 +81,10 @@ class Counting(OperationDriver[Count, int, int]):
         reached = max(state.number, seen) if seen else state.number + 1
         return Step(replace(state, number=reached), (reached,))
 
-    def _stays_in_mode_off(self, *_: object) -> bool:
+    def _is_suppressed(self, *_: object) -> bool:
         return True
 
-    def _in_mode_off(self, action: int) -> str:
+    def _suppressed_text(self, action: int) -> str:
         return f'{action} is not said'
 
     def _act(self, state: Count, action: int, now_s: float) -> bool:

@@ -281,7 +281,7 @@ def test_placement_groups_close_the_gate_even_if_the_osd_is_ok_to_stop() -> None
 
 
 def test_a_manager_that_hears_of_no_osd_restarts_none() -> None:
-    closed = closed_gate(seen(deaf='no OSD reports to this manager'), 0)
+    closed = closed_gate(seen(no_reports_reason='no OSD reports to this manager'), 0)
     assert closed == 'no OSD reports to this manager'
 
 
@@ -292,11 +292,11 @@ def test_an_osd_that_came_or_went_just_now_closes_the_gate() -> None:
 
 def test_a_change_is_timed_from_when_it_is_seen_and_the_first_look_is_none() -> None:
     osds = LastChange()
-    assert osds.look('as they are', 100.0) == math.inf
-    assert osds.look('as they are', 110.0) == math.inf
-    assert osds.look('one is out', 112.0) == 0.0
-    assert osds.look('one is out', 116.0) == 4.0
-    assert osds.look('as they are', 117.0) == 0.0
+    assert osds.update('as they are', 100.0) == math.inf
+    assert osds.update('as they are', 110.0) == math.inf
+    assert osds.update('one is out', 112.0) == 0.0
+    assert osds.update('one is out', 116.0) == 4.0
+    assert osds.update('as they are', 117.0) == 0.0
     # A clock that is set back tells nothing.
-    assert osds.look('as they are', 50.0) == 0.0
-    assert osds.look('as they are', 53.0) == 3.0
+    assert osds.update('as they are', 50.0) == 0.0
+    assert osds.update('as they are', 53.0) == 3.0

@@ -13,10 +13,10 @@ from rocksdb_tuner.operations.stopwatch import GAP_MAX_S, LastChange, SteadyCloc
 def test_a_steady_clock_goes_on_from_what_was_stored_and_never_back() -> None:
     clock = SteadyClock(100.0)
     assert clock.now_s == 100.0
-    seen = [clock.look(at_s) for at_s in (5000.0, 5002.5, 4000.0, 4001.0, 90000.0)]
+    seen = [clock.update(at_s) for at_s in (5000.0, 5002.5, 4000.0, 4001.0, 90000.0)]
     assert seen == [100.0, 102.5, 102.5, 103.5, 86102.5]
     assert clock.now_s == seen[-1]
-    assert SteadyClock().look(7.0) == 0.0
+    assert SteadyClock().update(7.0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -26,38 +26,38 @@ def test_half_a_minute_is_the_most_that_counts_between_two_looks(
     step_s: float, counted_s: float
 ) -> None:
     watch = Stopwatch()
-    assert watch.look('a', 1000.0) == 0.0
-    assert watch.look('a', 1000.0 + step_s) == counted_s
-    assert watch.look('a', 1001.0 + step_s) == counted_s + 1.0
-    assert watch.look('b', 1002.0 + step_s) == 0.0
-    assert watch.look('a', 1003.0 + step_s) == 0.0
+    assert watch.update('a', 1000.0) == 0.0
+    assert watch.update('a', 1000.0 + step_s) == counted_s
+    assert watch.update('a', 1001.0 + step_s) == counted_s + 1.0
+    assert watch.update('b', 1002.0 + step_s) == 0.0
+    assert watch.update('a', 1003.0 + step_s) == 0.0
 
 
 def test_nothing_is_a_key_like_any_other() -> None:
     watch = Stopwatch()
-    assert [watch.look(None, at_s) for at_s in (10.0, 14.0)] == [0.0, 4.0]
+    assert [watch.update(None, at_s) for at_s in (10.0, 14.0)] == [0.0, 4.0]
 
 
 def test_what_is_seen_first_is_no_change() -> None:
     change = LastChange()
-    assert [change.look('a', at_s) for at_s in (0.0, 5.0)] == [math.inf, math.inf]
-    assert [change.look('b', at_s) for at_s in (6.0, 8.0)] == [0.0, 2.0]
-    assert [change.look('a', at_s) for at_s in (9.0, 12.0)] == [0.0, 3.0]
+    assert [change.update('a', at_s) for at_s in (0.0, 5.0)] == [math.inf, math.inf]
+    assert [change.update('b', at_s) for at_s in (6.0, 8.0)] == [0.0, 2.0]
+    assert [change.update('a', at_s) for at_s in (9.0, 12.0)] == [0.0, 3.0]
     # Also where there was nothing to see at first.
     late = LastChange()
-    assert [late.look(seen, 0.0) for seen in (None, 'a', 'a')] == [math.inf] * 3
+    assert [late.update(seen, 0.0) for seen in (None, 'a', 'a')] == [math.inf] * 3
 
 
 def test_a_restart_counts_for_a_day_to_the_second() -> None:
     log = RestartLog((Restart(1.0, 0.0), Restart(2.0, 1.0)))
-    assert log.looked_at(86399.5).restarts == log.restarts
-    assert log.looked_at(86400.0).restarts == log.restarts[1:]
-    assert log.looked_at(86401.0).restarts == ()
+    assert log.pruned(86399.5).restarts == log.restarts
+    assert log.pruned(86400.0).restarts == log.restarts[1:]
+    assert log.pruned(86401.0).restarts == ()
 
 
 def test_restarts_are_in_the_order_in_which_they_were_and_none_lies_ahead() -> None:
     stored = (Restart(1.0, 500.0), Restart(2.0, None), Restart(3.0, 0.0), Restart(4.0, 900.0))
-    log = RestartLog(stored).looked_at(600.0)
+    log = RestartLog(stored).pruned(600.0)
     assert log.restarts == (
         Restart(3.0, 0.0),
         Restart(1.0, 500.0),
@@ -65,8 +65,8 @@ def test_restarts_are_in_the_order_in_which_they_were_and_none_lies_ahead() -> N
         Restart(4.0, 600.0),
     )
     early = RestartLog((Restart(1.0, 0.5), Restart(2.0, 0.0)))
-    assert early.looked_at(600.0).restarts == early.restarts[::-1]
-    assert log.with_one(9.0, 700.0).restarts == (*log.restarts, Restart(9.0, 700.0))
+    assert early.pruned(600.0).restarts == early.restarts[::-1]
+    assert log.with_restart(9.0, 700.0).restarts == (*log.restarts, Restart(9.0, 700.0))
 
 
 @pytest.mark.parametrize(
@@ -77,25 +77,25 @@ def test_the_day_is_used_up_until_the_restart_that_many_ago_is_a_day_old(
     per_day: int, until: str
 ) -> None:
     log = RestartLog((Restart(0.0, 1030.0), Restart(0.0, 1100.0)))
-    told = log.used_up(per_day, 200.0, 1200.0)
+    told = log.limit_reason(per_day, 200.0, 1200.0)
     assert told == (until and f'restarts_per_day ({per_day}) is exhausted until {until}')
 
 
 def test_what_cannot_be_told_is_a_day_from_now_or_not_named() -> None:
     unknown = RestartLog((Restart(0.0, None),))
-    assert (unknown.used_up(1, 100.0, 5.0) or '').endswith('until 1970-01-02T00:01:40Z')
-    assert (unknown.used_up(1, 1e300, 5.0) or '').endswith('until -')
-    assert RestartLog((Restart(0.0, 10.0),)).looked_at(10.0 + DAY_S).used_up(1, 0.0, 0.0) is None
+    assert (unknown.limit_reason(1, 100.0, 5.0) or '').endswith('until 1970-01-02T00:01:40Z')
+    assert (unknown.limit_reason(1, 1e300, 5.0) or '').endswith('until -')
+    assert RestartLog((Restart(0.0, 10.0),)).pruned(10.0 + DAY_S).limit_reason(1, 0.0, 0.0) is None
 
 
 def test_a_stopwatch_counts_while_nothing_changes() -> None:
     watch = Stopwatch()
-    assert [watch.look('a', t) for t in (10.0, 12.0, 15.0)] == [0.0, 2.0, 5.0]
-    assert [watch.look('b', t) for t in (16.0, 18.0)] == [0.0, 2.0]
+    assert [watch.update('a', t) for t in (10.0, 12.0, 15.0)] == [0.0, 2.0, 5.0]
+    assert [watch.update('b', t) for t in (16.0, 18.0)] == [0.0, 2.0]
 
 
 def test_a_stopwatch_does_not_believe_a_clock_that_jumps() -> None:
     watch = Stopwatch()
-    watch.look('a', 100.0)
-    assert watch.look('a', 50.0) == 0.0
-    assert watch.look('a', 1e9) == GAP_MAX_S
+    watch.update('a', 100.0)
+    assert watch.update('a', 50.0) == 0.0
+    assert watch.update('a', 1e9) == GAP_MAX_S

@@ -506,7 +506,7 @@ FAMILIES = (
     'The column families are not known: 12, as in the default of all releases, are assumed, '
     'without options of their own.'
 )
-DEVICES = 'No WAL or DB device is known: nothing is said of what fits on one.'
+DEVICES = 'No WAL or DB device is known: whether the options fit is not checked.'
 KNOWN = Hardware(cores=4, memory_target_bytes=GIB, wal_device_bytes=GIB, families=(OptionSet(()),))
 
 

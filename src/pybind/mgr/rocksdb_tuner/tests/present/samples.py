@@ -34,6 +34,7 @@ from rocksdb_tuner.advise.weighing import (
     Weighing,
     weigh,
 )
+from rocksdb_tuner.doctor import Environment
 from rocksdb_tuner.judge.records import (
     Effect,
     Inconclusive,
@@ -95,6 +96,16 @@ METADATA = Workload(
     WorkloadClass.RGW_METADATA,
     0.81,
     (Evidence('rw_iops', 95.0, 'operations/s', 60.0, 'Bucket index calls are 41% of operations.'),),
+)
+
+#: Nothing is known beside the snapshot.
+ENVIRONMENT = Environment(
+    host=None,
+    orchestrated=None,
+    orchestrator_reason=None,
+    tab_unplaced=True,
+    metrics_url=None,
+    metrics_enabled=True,
 )
 
 

@@ -24,6 +24,7 @@ from rocksdb_tuner.advise.whatif.situation import situation_without_osd
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
 from rocksdb_tuner.offline.cli import overview
@@ -80,6 +81,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('operation', render.operation(last_operations(snapshot), 'json')),
         ('history', render.history(snapshot, 'json')),
         ('mode', render.mode(snapshot.mode, 'json')),
+        ('doctor', render.doctor(examine(snapshot, samples.ENVIRONMENT), 'json')),
         ('osd-map', render.osd_map(snapshot)),
     ]
     answers += [

@@ -80,7 +80,7 @@ ROLLOUTS = {
     ),
     'closed gate': (
         replace(samples.rollout(), paused_reason='flags set on the cluster: noout'),
-        f'"ceph osd unset <flag>" once nobody needs it any more; {ABORT} ends it',
+        f'"ceph osd unset <flag>" once it is no longer needed; {ABORT} ends it',
     ),
     'by hand': (
         samples.waiting_rollout(),
@@ -141,7 +141,7 @@ CAMPAIGNS = {
         f'{RESUME} continues it, {ABORT} ends it',
     ),
     'slow writes': (
-        replace(CAMPAIGN, paused_reason=f'{SLOW_WRITES} 1.5 times the 2.0 ms of before'),
+        replace(CAMPAIGN, paused_reason=f'{SLOW_WRITES} 1.5 times the 2.0 ms before'),
         None,
         f'{RESUME} accepts the current latency, {ABORT} ends it',
     ),

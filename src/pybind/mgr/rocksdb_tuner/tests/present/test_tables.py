@@ -16,6 +16,7 @@ from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Kind, Limit, OsdFacts, Resource, Severity
+from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
@@ -50,6 +51,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'operations', render.operation_list(snapshot, 'plain')
     yield 'history', render.history(snapshot, 'plain')
     yield 'mode', render.mode(snapshot.mode, 'plain')
+    yield 'doctor', render.doctor(examine(snapshot, samples.ENVIRONMENT), 'plain')
     for facts in snapshot.osds:
         yield 'osd', render.osd(snapshot, facts.info.osd_id, 'plain')
     for recommendation in snapshot.recommendations:
@@ -59,7 +61,9 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 #: What an operator looks at first, on any terminal.
-READ_FIRST = frozenset({'status', 'osds', 'recommend', 'findings', 'operation', 'operations'})
+READ_FIRST = frozenset(
+    {'status', 'doctor', 'osds', 'recommend', 'findings', 'operation', 'operations'}
+)
 
 
 def too_wide(text: str, width: int = WIDE) -> list[str]:

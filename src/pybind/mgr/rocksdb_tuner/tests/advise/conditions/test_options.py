@@ -87,7 +87,7 @@ def test_a_configured_string_that_does_not_run_yet_is_a_warning_after_a_day(
     (finding,) = [f for f in findings(cluster) if f.finding_id == 'restart-pending']
     assert finding.severity is severity
     assert finding.osds == (0,)
-    assert 'osd.0' in finding.remedy
+    assert 'restart ceph-osd@0' in finding.remedy
     assert finding.do_not is not None
 
 

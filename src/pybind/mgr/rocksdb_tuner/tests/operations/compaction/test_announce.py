@@ -85,7 +85,7 @@ TITLE = 'compaction campaign c7: '
         (
             BEGUN,
             with_osd(BEGUN, 2, step=SKIPPED, reason='it is gone'),
-            [('osd.2 is left as it is: it is gone', True)],
+            [('osd.2 is skipped: it is gone', True)],
         ),
         (
             with_osd(BEGUN, 2, step=SETTLING),
@@ -107,8 +107,8 @@ TITLE = 'compaction campaign c7: '
             with_osd(BEGUN, 2, step=DONE, used_before_bytes=0, used_after_bytes=GIB),
             [('osd.2 is done: DB 0 B -> 1 GiB', False)],
         ),
-        (BEGUN, changed(paused_reason='osd.1 is down'), [('waits: osd.1 is down', False)]),
-        (changed(paused_reason='osd.1 is down'), BEGUN, [('goes on', False)]),
+        (BEGUN, changed(paused_reason='osd.1 is down'), [('waiting: osd.1 is down', False)]),
+        (changed(paused_reason='osd.1 is down'), BEGUN, [('continues', False)]),
         (
             changed(paused_reason='x'),
             changed(paused_reason='x', updated_s=2000.0),
@@ -168,7 +168,7 @@ def test_a_change_from_nothing_is_no_percentage(
 
 def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> None:
     state = sized((4 * GIB, 3 * GIB), (None, GIB), (6 * GIB, None), (0, 2 * GIB))
-    assert [osd.given_back_bytes for osd in state.osds] == [GIB, None, None, -2 * GIB]
+    assert [osd.freed_bytes for osd in state.osds] == [GIB, None, None, -2 * GIB]
     assert [osd.osd_id for osd in state.measured] == [0, 3]
     assert state.used_bytes == (4 * GIB, 5 * GIB)
     assert in_words(state) == '4 of 4 OSD(s) compacted, DB 4 GiB -> 5 GiB (+25%)'

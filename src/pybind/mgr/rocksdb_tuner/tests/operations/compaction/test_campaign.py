@@ -22,7 +22,7 @@ def test_every_osd_is_compacted_once_in_order_and_the_space_is_told(run: Run) ->
     assert run.cluster.compactions.told == [0, 1, 2, 3]
     assert run.cluster.compactions.most_at_once == 1
     assert state.used_bytes == (4 * USED_BYTES, 4 * int(USED_BYTES * 0.6))
-    assert {osd.given_back_bytes for osd in state.osds} == {USED_BYTES - int(USED_BYTES * 0.6)}
+    assert {osd.freed_bytes for osd in state.osds} == {USED_BYTES - int(USED_BYTES * 0.6)}
     assert run.ended == [state]
     assert run.cluster.progress == {}
     assert run.cluster.progress_ended == [('rocksdb_tuner-c1', None)]
@@ -132,7 +132,7 @@ def test_slow_clients_keep_the_next_from_beginning_until_the_operator_says_that_
     run.start()
     run.until(lambda state: bool(state.in_flight))
     run.latency_ms = 9.0
-    state = run.to_a_wait('more than 1.5 times the 5.0 ms')
+    state = run.to_a_wait('more than 1.5 times the baseline of 5.0 ms')
     assert run.cluster.compactions.told == [0]
     assert state.osds[0].latency_ms == 9.0
     run.driver.resume(run.cluster.now_s)
@@ -222,7 +222,7 @@ def test_an_osd_that_refuses_is_left_after_two_requests_with_its_answer(run: Run
     state = run.to_the_end()
     assert run.cluster.compactions.told == [0, 1, 1, 2, 3]
     assert state.osds[1].step is CompactionStep.SKIPPED
-    assert 'asked 2 times to compact and did not (osd.1: no)' in (state.failure or '')
+    assert 'did not start compacting after 2 requests (osd.1: no)' in (state.failure or '')
 
 
 def test_an_osd_that_restarts_while_it_compacts_is_asked_again(run: Run) -> None:

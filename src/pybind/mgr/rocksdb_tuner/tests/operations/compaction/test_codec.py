@@ -126,7 +126,7 @@ def test_what_is_no_campaign_is_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     ('changes', 'said'),
     [
-        ({'stage': 'waiting'}, '"stage" is "waiting", which is no stage to go on with'),
+        ({'stage': 'waiting'}, '"stage" is "waiting", which is not a valid stage'),
         ({'stage': 'x'}, '"stage" is "x" instead of one of planned'),
         ({'stage': 'done'}, '"outcome" and "stage" contradict each other'),
         ({'outcome': 'done'}, '"outcome" and "stage" contradict each other'),
@@ -182,7 +182,7 @@ BEGUN = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
     ('changes', 'said'),
     [
         ({'osds': [{**BEGUN, 'step': 'dancing'}]}, '"osds[70].step" is "dancing" instead of'),
-        ({'osds': [{**BEGUN, 'osd_id': 999}]}, '999 was begun, but is not among its OSDs'),
+        ({'osds': [{**BEGUN, 'osd_id': 999}]}, '999 was started, but is not part of the campaign'),
         ({'osds': [{**BEGUN, 'domain': ['host']}]}, 'it is not what version 3 of the format'),
         ({'osds': 3}, 'it is not what version 3 of the format'),
         ({'chunks': 0, 'osds': []}, '"osds" is empty or names an OSD twice'),
@@ -190,7 +190,7 @@ BEGUN = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
         ({'finished_chunks': [0, 1]}, 'part 1 of its OSDs is not finished'),
         ({'request': {}}, '"request.recommendation_id" is missing'),
         ({'request': None}, 'it is not what version 3 of the format'),
-        ({'stage': 'waiting'}, 'no stage to go on with'),
+        ({'stage': 'waiting'}, 'not a valid stage'),
     ],
 )
 def test_what_is_wrong_with_a_campaign_of_the_first_format_is_said(
@@ -217,7 +217,7 @@ def test_a_campaign_of_the_first_format_is_stored_anew_and_leaves_nothing_behind
 
     store.on_set = refuse
     storage.save(state)
-    assert 'a campaign of the first format is left over: read-only' in caplog.messages
+    assert 'a campaign in the first format cannot be removed: read-only' in caplog.messages
     store.on_set = lambda _: None
     store.values[BROKEN + CURRENT] = '{}'
     storage.save(state)

@@ -101,7 +101,7 @@ def test_a_pause_is_stored_and_goes_on_under_the_next_manager() -> None:
 # -- what it sends
 
 
-class Asking:
+class OsdCommandQueue:
     """Every question to an OSD, with its time; some of their answers are others."""
 
     def __init__(self, run: Run) -> None:
@@ -123,7 +123,7 @@ class Asking:
 
 def test_an_osd_is_asked_for_its_counters_every_five_seconds_and_no_other_is() -> None:
     run = Run('reef')
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     run.start()
     for _ in range(16):
         run.tick(1.0)
@@ -136,7 +136,7 @@ def test_an_osd_is_asked_for_its_counters_every_five_seconds_and_no_other_is() -
 @pytest.mark.parametrize('jump_s', [-3600.0, 3600.0])
 def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float) -> None:
     run, jumping = Run('reef'), Run('reef')
-    usual, other = Asking(run), Asking(jumping)
+    usual, other = OsdCommandQueue(run), OsdCommandQueue(jumping)
     for each in (run, jumping):
         each.start()
     while not run.state.ended:
@@ -150,7 +150,7 @@ def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float)
 
 def test_a_question_without_an_answer_is_not_asked_again_until_the_process_is_another() -> None:
     run = Run('reef')
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     asking.answers[0, 'perf dump'] = lambda: None
     run.start()
     for _ in range(20):
@@ -163,7 +163,7 @@ def test_a_question_without_an_answer_is_not_asked_again_until_the_process_is_an
 
 def test_another_process_is_asked_at_once() -> None:
     run = Run('reef')
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     run.start()
     run.tick(1.0)
     run.tick(1.0)
@@ -174,7 +174,7 @@ def test_another_process_is_asked_at_once() -> None:
 
 def test_over_a_whole_campaign_no_osd_is_asked_for_its_counters_more_often() -> None:
     run = Run('reef')
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     run.start()
     while not run.state.ended:
         run.tick(1.0)
@@ -188,7 +188,7 @@ def test_over_a_whole_campaign_no_osd_is_asked_for_its_counters_more_often() -> 
 
 def test_an_osd_that_is_only_called_down_is_not_asked_behind_its_compaction() -> None:
     run = Run('pacific')
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     asking.answers[0, 'compact'] = lambda: None
     run.start()
     run.until(lambda state: bool(state.in_flight))
@@ -208,7 +208,7 @@ def test_an_answer_of_no_use_is_asked_for_again(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     run = Run('reef')
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
 
     def answer() -> Optional[str]:
         if error is not None:
@@ -227,7 +227,7 @@ def test_an_answer_of_no_use_is_asked_for_again(
 
 def test_an_osd_that_is_down_is_asked_nothing() -> None:
     run = compacting(Run('reef'))
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     run.cluster.stop_osd(0)
     for _ in range(20):
         run.tick(1.0)
@@ -239,14 +239,14 @@ def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
     run = Run('pacific')
     run.cluster.compactions.takes_s = 300.0
     compacting(run)
-    asking = Asking(run)
+    asking = OsdCommandQueue(run)
     for _ in range(20):
         run.tick(1.0)
     assert asking.sent == []
     reef = Run('reef')
     reef.cluster.compactions.takes_s = 300.0
     compacting(reef)
-    asking = Asking(reef)
+    asking = OsdCommandQueue(reef)
     for _ in range(20):
         reef.tick(1.0)
     assert len(asking.times(0, 'perf dump')) == 4
@@ -357,7 +357,7 @@ def test_an_upgrade_an_osd_that_may_not_stop_and_a_deaf_manager_hold_it_up() -> 
         run.driver.tick(
             run.cluster.now_s,
             Measured({}, {}, None),
-            Allowed(deaf='OSDs do not report to it'),
+            Allowed(no_reports_reason='OSDs do not report to it'),
             monotonic_s=run.cluster.now_s,
         )
         run.cluster.advance(2.0)
@@ -542,7 +542,7 @@ def test_announcements_that_fail_hold_up_nothing() -> None:
 def test_the_limits_are_those_that_it_was_given() -> None:
     run = Run()
     run.driver = CampaignDriver(
-        run.cluster, run.store, limits=LIMITS.__class__(look_first_s=0.0, baseline_s=0.0)
+        run.cluster, run.store, limits=LIMITS.__class__(observe_first_s=0.0, baseline_s=0.0)
     )
     run.start()
     for _ in range(3):
@@ -559,7 +559,7 @@ def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
     (problem,) = run.driver.problems
     assert problem == (
         'the stored "campaign/current" could not be read and was quarantined: it is not a JSON '
-        'object; a compaction that runs goes on in its OSD'
+        'object; a running compaction continues in its OSD'
     )
     reason = 'campaign/current cannot be read and is quarantined: it is not a JSON object'
     assert reason in caplog.messages

@@ -173,8 +173,8 @@ def test_what_is_offered_is_told_in_full() -> None:
     assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
     (reason,) = advice.reasons
     assert reason.statement == (
-        'r1 changed compression, which only files have that were written since: a compaction '
-        'rewrites those from before, as far as newer data overlap them.'
+        'r1 changed compression, which applies only to files written since then: a compaction '
+        'rewrites older files where newer data overlap them.'
     )
     assert reason.source.startswith('RocksDB wiki, Compression and Manual Compaction')
     several = offered(

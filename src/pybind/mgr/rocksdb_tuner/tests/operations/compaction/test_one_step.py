@@ -10,8 +10,13 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.cluster_view import ClusterView
-from rocksdb_tuner.operations.compaction.acts import aborted, ask_failed, paused, resumed
 from rocksdb_tuner.operations.compaction.machine import gated, probed, step
+from rocksdb_tuner.operations.compaction.operator_actions import (
+    aborted,
+    ask_failed,
+    paused,
+    resumed,
+)
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
@@ -91,10 +96,10 @@ def gated_in(
 
 
 def probe(
-    cluster: FakeCluster, osd_id: int, *, running: bool = False, begun: int = 4, other: int = 0
+    cluster: FakeCluster, osd_id: int, *, running: bool = False, started: int = 4, other: int = 0
 ) -> Probe:
     nonce = cluster.osds[osd_id].nonce + other
-    return Probe(nonce=nonce, running=running, begun=begun)
+    return Probe(nonce=nonce, running=running, started=started)
 
 
 def with_probe(view: View, osd_id: int, one: Optional[Probe]) -> View:
@@ -201,7 +206,7 @@ def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeClu
         assert (found.compact, found.state) == (None, state)
     busy = after(state, with_probe(view, 0, probe(cluster, 0, running=True)))
     assert busy.compact is None
-    assert busy.state.paused_reason == 'osd.0 is already compacting, started by somebody else'
+    assert busy.state.paused_reason == 'osd.0 is already compacting, not started by this campaign'
 
 
 def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeCluster) -> None:
@@ -220,7 +225,9 @@ def test_clients_that_wait_half_as_long_again_keep_the_next_from_beginning(
 ) -> None:
     found = after(campaign(cluster, DONE), looking(cluster, latency_ms=latency))
     assert (found.compact == 1) == asked
-    assert ('more than 1.5 times the 5.0 ms' in (found.state.paused_reason or '')) == (not asked)
+    assert ('more than 1.5 times the baseline of 5.0 ms' in (found.state.paused_reason or '')) == (
+        not asked
+    )
     unknown = campaign(cluster, DONE, baseline_ms=None)
     assert after(unknown, looking(cluster, latency_ms=latency)).compact == 1
 
@@ -230,7 +237,7 @@ def test_what_holds_it_up_is_named_and_keeps_the_osd_from_being_asked(
 ) -> None:
     state, view = campaign(cluster, DONE), looking(cluster)
     gate = replace(view, cluster=replace(view.cluster, health=frozenset({'MON_DOWN'})))
-    window = replace(view, cluster=replace(view.cluster, not_now='outside the window'))
+    window = replace(view, cluster=replace(view.cluster, schedule_reason='outside the window'))
     mode = replace(view, cluster=replace(view.cluster, may_act=False))
     for held, text in ((gate, 'MON_DOWN'), (window, 'outside the window'), (mode, 'mode')):
         found = after(state, held)
@@ -261,7 +268,7 @@ def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
     cluster: FakeCluster, steps: list[CompactionStep], parallel: int, asked: Optional[int]
 ) -> None:
     state = campaign(cluster, *steps, parallel=parallel)
-    busy = {n: probe(cluster, n, running=n < len(steps), begun=4) for n in cluster.osds}
+    busy = {n: probe(cluster, n, running=n < len(steps), started=4) for n in cluster.osds}
     view = looking(cluster, probes=busy, in_step_s={})
     assert after(state, view).compact == asked
     following = () if asked is None else (asked,)
@@ -275,12 +282,12 @@ def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
 
 def test_a_compaction_is_over_once_it_was_counted_and_does_not_run(cluster: FakeCluster) -> None:
     state, view = campaign(cluster, COMPACTING), looking(cluster, in_step_s={0: 1.0})
-    counted = probe(cluster, 0, begun=5)
+    counted = probe(cluster, 0, started=5)
     assert first(after(state, with_probe(view, 0, counted))).step is SETTLING
     for still in (
-        probe(cluster, 0, begun=5, running=True),
-        probe(cluster, 0, begun=4),
-        probe(cluster, 0, begun=9, other=1),
+        probe(cluster, 0, started=5, running=True),
+        probe(cluster, 0, started=4),
+        probe(cluster, 0, started=9, other=1),
         None,
     ):
         found = after(state, with_probe(view, 0, still))
@@ -337,7 +344,7 @@ def test_what_an_osd_does_meanwhile_is_told_with_its_time(cluster: FakeCluster) 
     assert after(state, asked).waits_for == 'osd.0 was asked to compact'
     settling = replace(looking(cluster), in_step_s={0: 3.0})
     told = after(campaign(cluster, SETTLING), settling).waits_for
-    assert told == 'osd.0 has compacted, and removes files'
+    assert told == 'osd.0 has compacted and is removing old files'
     # The next one is asked, and nothing is waited for.
     assert after(campaign(cluster, DONE), looking(cluster)).waits_for is None
 
@@ -360,10 +367,10 @@ def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
 def test_what_comes_before_a_compaction_is_told_too(cluster: FakeCluster) -> None:
     silent = with_probe(looking(cluster), 0, None)
     told = after(campaign(cluster), silent).waits_for
-    assert told == 'osd.0 has not answered for its counters'
+    assert told == 'osd.0 has not returned its counters yet'
     early = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
     told = after(early, replace(silent, watched_s=LIMITS.baseline_s - 1)).waits_for
-    assert told == 'writes of clients are measured before the first OSD'
+    assert told == 'measuring client write latency before the first OSD'
 
 
 def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
@@ -380,7 +387,7 @@ def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -
     """Its count began with it: what the one before had begun says nothing."""
     state = campaign(cluster, COMPACTING)
     cluster.osds[0].nonce += 1
-    view = with_probe(looking(cluster), 0, probe(cluster, 0, begun=0))
+    view = with_probe(looking(cluster), 0, probe(cluster, 0, started=0))
     found = after(state, view)
     assert (first(found).nonce, first(found).begun_before) == (cluster.osds[0].nonce, 0)
     assert found.compact is None
@@ -409,11 +416,11 @@ def test_what_was_asked_twice_in_vain_is_left_with_the_last_answer(cluster: Fake
     state = campaign(cluster, COMPACTING)
     twice = replace(state, osds=(replace(state.osds[0], asked=2), *state.osds[1:]))
     left = first(after(twice, looking(cluster)))
-    assert (left.step, left.reason) == (SKIPPED, 'it was asked 2 times to compact and did not')
+    assert (left.step, left.reason) == (SKIPPED, 'it did not start compacting after 2 requests')
     told = ask_failed(twice, 0, 'EBUSY', 3.0)
     assert (told.errors, told.last_error, told.updated_s) == (1, 'osd.0: EBUSY', 3.0)
     answered = first(after(told, looking(cluster)))
-    assert answered.reason == 'it was asked 2 times to compact and did not (osd.0: EBUSY)'
+    assert answered.reason == 'it did not start compacting after 2 requests (osd.0: EBUSY)'
 
 
 def test_of_two_that_did_not_begin_one_is_asked_at_a_time(cluster: FakeCluster) -> None:
@@ -450,7 +457,10 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
     # What had not begun at the end is not asked any more.
     left = after(waits, view)
     assert (left.state.outcome, left.compact) == (Outcome.ABORTED, None)
-    assert left.state.failure == 'aborted by client.ann; osd.0: it had not started by the end'
+    assert (
+        left.state.failure
+        == 'aborted by client.ann; osd.0: it had not started when the campaign ended'
+    )
 
 
 def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
@@ -527,7 +537,7 @@ def test_an_osd_that_stays_down_and_out_is_left_after_five_minutes(
     assert [osd.step for osd in before.osds[:2]] == [DONE, at]
     told = 'paused by client.ann'
     if paused_by is None:
-        told = 'osd.1 is down and out: it is left behind if that stays so'
+        told = 'osd.1 is down and out: it will be left behind unless it returns'
     assert before.paused_reason == told
     left = after(state, replace(view, away_s={1: 300.0})).state.osds[1]
     # What is not begun needs no decision while nothing may be begun.
@@ -628,10 +638,10 @@ def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_anoth
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, COMPACTING)
-    assert gated_in(cluster, state, {0: probe(cluster, 0, begun=5)}) == ()
+    assert gated_in(cluster, state, {0: probe(cluster, 0, started=5)}) == ()
     assert gated_in(cluster, state, {0: probe(cluster, 0, running=True)}) == ()
     assert gated(
-        state, cluster.cluster_map(), {0: probe(cluster, 0, begun=9, running=True, other=1)}
+        state, cluster.cluster_map(), {0: probe(cluster, 0, started=9, running=True, other=1)}
     ) == (0,)
     assert gated_in(cluster, state, {}) == ()
     assert gated_in(cluster, campaign(cluster, SETTLING), {0: probe(cluster, 0)}) == ()
@@ -658,7 +668,7 @@ def test_what_holds_up_one_that_did_not_begin_keeps_the_next_from_beginning(
 def test_what_an_osd_that_is_down_said_before_does_not_end_its_compaction(
     cluster: FakeCluster,
 ) -> None:
-    view = with_probe(looking(cluster), 0, probe(cluster, 0, begun=5))
+    view = with_probe(looking(cluster), 0, probe(cluster, 0, started=5))
     found = after(campaign(cluster, COMPACTING), with_osd(view, 0, up=False))
     assert (first(found).step, found.state.paused_reason) == (COMPACTING, 'osd.0 is down')
 

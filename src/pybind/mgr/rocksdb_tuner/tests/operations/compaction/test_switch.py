@@ -17,7 +17,7 @@ def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
 ) -> None:
     caplog.set_level(logging.INFO)
     run = Run()
-    run.driver._switched_on = lambda: on
+    run.driver._changes_allowed = lambda: on
     on = True
     run.start()
 
@@ -37,7 +37,7 @@ def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
         run.tick()
     assert not on
     assert run.cluster.compactions.told == []
-    assert set(caplog.messages) == {'compaction campaign c1: osd.0 is not asked in mode off'}
+    assert set(caplog.messages) == {'compaction campaign c1: osd.0 is not compacted in mode off'}
     # Once in a tick.
     assert len(caplog.messages) <= 100
     assert run.state.in_flight == ()

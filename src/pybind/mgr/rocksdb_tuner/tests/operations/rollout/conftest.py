@@ -95,6 +95,8 @@ class Clients:
         self.flushes = True
         #: What that is said of.
         self.slower_with = NEW
+        #: The same of any option string.
+        self.factors: dict[str, float] = {}
         #: OSDs that take half as much again, whatever they run.
         self.slow: set[int] = set()
         #: How far the manager's clock, which stamps reports, is from the time that has passed.
@@ -115,6 +117,7 @@ class Clients:
             writes = int(self.writes_per_s * seconds)
             cost = common * self._random.uniform(0.97, 1.03) * (1 + n / 10)
             cost *= self.factor if self.cluster.runs(n) == self.slower_with else 1.0
+            cost *= self.factors.get(self.cluster.runs(n), 1.0)
             cost *= 1.5 if n in self.slow else 1.0
             self._samples[n] = old._replace(
                 time_s=self.cluster.now_s + self.offset_s,
@@ -153,7 +156,7 @@ class Run:
         self.may_act = True
         self.outside_window: Optional[str] = None
         self.restarts_per_day = 0
-        self.deaf: Optional[str] = None
+        self.no_reports_reason: Optional[str] = None
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
         self.clients = Clients(self.cluster)
@@ -195,7 +198,7 @@ class Run:
             self.may_act,
             self.outside_window,
             self.restarts_per_day,
-            self.deaf,
+            self.no_reports_reason,
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)

@@ -83,7 +83,7 @@ def encode_state(state: RolloutState) -> str:
         'entries_done': state.entries_done,
         'errors': state.errors,
         'last_error': state.last_error,
-        'suspicion': state.suspicion,
+        'suspicion': state.pending_conflict,
         'longest_boot_s': state.longest_boot_s,
         'asked': None if state.asked is None else asdict(state.asked),
         'own_entries_stay': state.own_entries_stay,

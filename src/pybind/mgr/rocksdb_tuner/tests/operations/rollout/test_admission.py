@@ -127,7 +127,7 @@ def test_an_osds_own_entry_is_never_lost_silently(run: Run, who: str) -> None:
         run,
         set_profile(run.cluster),
         errno.EINVAL,
-        f'osd.1 has an entry of its own.*"ceph config rm {who} {OPTION}" first',
+        f'osd.1 has its own entry.*"ceph config rm {who} {OPTION}" first',
     )
 
 
@@ -146,7 +146,12 @@ def test_what_the_config_store_does_not_decide_is_not_fought(run: Run, source: s
 
 def test_an_osd_that_does_not_tell_what_it_runs_is_named(run: Run) -> None:
     run.cluster.osds[2].silent = True
-    refuses(run, set_profile(run.cluster), errno.EAGAIN, r'what osd\.2 runs cannot be read now')
+    refuses(
+        run,
+        set_profile(run.cluster),
+        errno.EAGAIN,
+        r'the running options of osd\.2 cannot be read now',
+    )
 
 
 def test_an_osd_whose_release_is_not_known_yet_is_named(run: Run) -> None:
@@ -168,7 +173,7 @@ def test_an_entry_that_would_decide_in_the_end_is_named_beforehand(run: Run, who
         run,
         set_profile(run.cluster),
         errno.EINVAL,
-        f'the entry of {who} would come before, for osd.1, with another value',
+        f'the entry of {who} would take precedence for osd.1, with another value',
     )
 
 
@@ -180,12 +185,12 @@ def test_an_entry_that_decides_in_the_end_with_the_same_meaning_is_no_hindrance(
 @pytest.mark.parametrize('who', [CLASS, 'osd/host:node1', 'osd.1/class:ssd'])
 def test_an_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> None:
     request = set_profile(run.cluster, final_entries=((who, NEW), (ALL, NEW)))
-    refuses(run, request, errno.EINVAL, f'no OSD starts with what the entry for {who} says')
+    refuses(run, request, errno.EINVAL, f'the entry for {who} has a mask')
 
 
 def test_an_end_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
     request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
-    refuses(run, request, errno.EINVAL, r'no entry would decide for osd\.2 at the end')
+    refuses(run, request, errno.EINVAL, r'no entry would apply to osd\.2 at the end')
 
 
 def test_an_entry_that_no_osd_starts_with_can_be_removed(run: Run) -> None:
@@ -200,7 +205,7 @@ def test_an_override_that_has_another_one_below_it_is_refused(run: Run) -> None:
         run,
         remove_override(run.cluster),
         errno.EINVAL,
-        'the entry of global would come before, for osd.0',
+        'the entry of global would take precedence for osd.0',
     )
 
 
@@ -339,10 +344,10 @@ def test_an_entry_of_one_osd_may_go_where_the_request_says_so_but_for_one_with_a
     named = set_profile(cluster, final_entries=(('osd.1', None), (ALL, NEW)))
     assert why_not(named, {'osd.1': OLD}) is None
     masked = set_profile(cluster, final_entries=(('osd.1/class:ssd', None), (ALL, NEW)))
-    assert 'osd.1 has an entry of its own' in (why_not(masked, {'osd.1/class:ssd': OLD}) or '')
+    assert 'osd.1 has its own entry' in (why_not(masked, {'osd.1/class:ssd': OLD}) or '')
     # Whatever order the monitor tells them in.
     told = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
-    assert (told or '').startswith('osd.1 has an entry of its own')
+    assert (told or '').startswith('osd.1 has its own entry')
 
 
 @pytest.mark.parametrize(

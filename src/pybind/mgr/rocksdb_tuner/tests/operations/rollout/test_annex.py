@@ -248,7 +248,9 @@ def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
 )
 def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, object]) -> None:
     cluster = annexed(annex=LZ4)
-    with pytest.raises(OperationRefused, match=f'{ANNEX} is removed only where it changes nothing'):
+    with pytest.raises(
+        OperationRefused, match=f'{ANNEX} is removed only where that does not change'
+    ):
         Run(cluster).start(without_annex(cluster, **changes))
     assert cluster.entries_of(ANNEX) == {ALL: LZ4}
 

@@ -25,15 +25,15 @@ def test_every_transition_of_a_good_rollout_is_logged_in_order_and_none_as_a_war
     run.to_the_end()
     logged = lines(run)
     wanted = [
-        'r1: ssd-lz4 (set-profile) for osd is carried out for client.admin on 3 OSD(s), osd.0',
+        'r1: ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0',
         'r1: planned -> preflight',
         'r1: preflight -> canary',
-        'r1: osd.0 gets its new options',
-        'r1: osd.0 is restarted',
+        'r1: osd.0 is getting its new options',
+        'r1: osd.0 is restarting',
         'r1: osd.0 runs its new options',
         'r1: canary -> soaking',
         'r1: the verdict on osd.0: no worse',
-        'r1: osd.1 is restarted',
+        'r1: osd.1 is restarting',
         'r1: osd.2 runs its new options',
         'r1: promoting -> collapsing',
         'r1: done',
@@ -80,7 +80,7 @@ def test_a_failed_osd_is_a_warning_and_a_failed_event(run: Run) -> None:
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
     assert run.to_the_end().phase is Phase.FAILED
-    assert any('an OSD is restored: osd.0 did not come back up' in text for text in warnings(run))
+    assert any('restoring an OSD: osd.0 did not come back up' in text for text in warnings(run))
     assert warnings(run)[-1].startswith('rollout r1: failed: osd.0 did not come back up')
     ((event, failure),) = run.cluster.progress_ended
     assert event == 'rocksdb_tuner-r1'
@@ -92,7 +92,7 @@ def test_a_rollback_by_the_verdict_is_told_with_what_was_measured(run: Run) -> N
     run.start(soak=SOAK)
     state = run.to_the_end()
     assert state.verdict is Verdict.WORSE
-    assert any('everything is rolled back' in text for text in warnings(run))
+    assert any('rolling back all OSDs' in text for text in warnings(run))
     assert any('the verdict on osd.0: worse: client write latency +3' in t for t in lines(run))
     assert run.cluster.progress_ended[-1][1] is not None
 
@@ -117,4 +117,4 @@ def test_a_wait_is_told_once_with_its_reason_and_once_when_it_is_over(run: Run) 
         run.tick()
     run.cluster.flags.clear()
     run.to_the_end()
-    assert sum('waits: flags set on the cluster: noout' in text for text in lines(run)) == 1
+    assert sum('waiting: flags set on the cluster: noout' in text for text in lines(run)) == 1

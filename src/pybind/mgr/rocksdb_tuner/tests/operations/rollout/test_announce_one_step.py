@@ -17,9 +17,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from .one_step import rollout
 
 JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
-BEGUN = Line(
-    'ssd-lz4 (set-profile) for osd is carried out for client.admin on 3 OSD(s), osd.0 first'
-)
+BEGUN = Line('ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0 first')
 
 
 def at(*steps: OsdStep, **changes: object) -> RolloutState:
@@ -44,16 +42,16 @@ def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
         ({'stage': Phase.SOAKING}, [Line('canary -> soaking')]),
         (
             {'direction': Direction.RECOVER, 'ending': Ending(Outcome.FAILED, 'it died')},
-            [Line('an OSD is restored: it died', warning=True)],
+            [Line('restoring an OSD: it died', warning=True)],
         ),
         (
             {'direction': Direction.BACK, 'stage': Phase.ROLLING_BACK, 'failure': 'by client.ann'},
             [
-                Line('everything is rolled back: by client.ann', warning=True),
+                Line('rolling back all OSDs: by client.ann', warning=True),
                 Line('canary -> rolling-back'),
             ],
         ),
-        ({'paused_reason': 'a gate'}, [Line('waits: a gate')]),
+        ({'paused_reason': 'a gate'}, [Line('waiting: a gate')]),
         (end(Phase.DONE, Outcome.DONE), [Line('done')]),
         (end(Phase.DONE, Outcome.DONE, failure='osd.2 left'), [Line('done: osd.2 left')]),
         (
@@ -96,13 +94,13 @@ def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: lis
     ('step', 'told'),
     [
         (OsdStep.PENDING, None),
-        (OsdStep.SETTING, 'gets its new options'),
+        (OsdStep.SETTING, 'is getting its new options'),
         (OsdStep.RESTART_DUE, None),
-        (OsdStep.RESTARTING, 'is restarted'),
+        (OsdStep.RESTARTING, 'is restarting'),
         (OsdStep.CHECKING, None),
         (OsdStep.VERIFIED, 'runs its new options'),
-        (OsdStep.RESTORING, 'gets its old options back'),
-        (OsdStep.RESTORED, 'is as it was before'),
+        (OsdStep.RESTORING, 'is getting its previous options back'),
+        (OsdStep.RESTORED, 'is restored'),
         (OsdStep.LEFT_BEHIND, 'is left behind'),
     ],
 )
@@ -123,15 +121,15 @@ def test_a_wait_is_told_when_it_changes_and_one_for_a_verdict_as_a_warning() -> 
     state = at(OsdStep.VERIFIED, stage=Phase.SOAKING)
     waits = replace(state, paused_reason='a gate')
     assert list(transitions(waits, waits)) == []
-    assert list(transitions(waits, state)) == [Line('goes on')]
+    assert list(transitions(waits, state)) == [Line('continues')]
     assert list(transitions(waits, replace(state, paused_reason='another'))) == [
-        Line('waits: another')
+        Line('waiting: another')
     ]
     judged = replace(state, judgement=JUDGED)
     # It is measured again.
     assert list(transitions(judged, state)) == []
     assert list(transitions(judged, replace(judged, paused_reason='no verdict'))) == [
-        Line('waits: no verdict', warning=True)
+        Line('waiting: no verdict', warning=True)
     ]
 
 
@@ -156,7 +154,7 @@ DONE, BACK = OsdStep.COLLAPSED, OsdStep.RESTORED
         ((DONE,), {}, 'Changing {} (1 of 3 OSDs, canary)', 1 / 3),
         ((OsdStep.VERIFIED, OsdStep.SETTLING), {}, 'Changing {} (1 of 3 OSDs, canary)', 1 / 3),
         (
-            (OsdStep.COLLAPSING, OsdStep.SHIELDING, OsdStep.LEFT_BEHIND),
+            (OsdStep.COLLAPSING, OsdStep.REPINNING, OsdStep.LEFT_BEHIND),
             {'stage': Phase.COLLAPSING},
             'Changing {} (3 of 3 OSDs, collapsing)',
             0.99,

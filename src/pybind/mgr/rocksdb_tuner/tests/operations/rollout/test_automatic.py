@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.automatic import Decision, Past, Policy, Standing, decide
+from rocksdb_tuner.operations.rollout.automatic import Decision, Past, Policy, StandingTimes, decide
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run
@@ -41,7 +41,7 @@ def decided(
     stood_s: float = DAY_S,
     policy: Policy = POLICY,
 ) -> Decision:
-    standing = Standing()
+    standing = StandingTimes()
     standing.update(recommendations, NOW_S - stood_s)
     return decide(recommendations, standing, past or Past(), NOW_S, policy)
 
@@ -79,11 +79,11 @@ def ended_rollout(*, breaks: bool = False) -> RolloutState:
 
 def test_advice_is_taken_once_it_has_stood_long_enough_and_not_a_second_before() -> None:
     assert decided(ADVICE).chosen == ADVICE
-    assert 'it has stood for' in reason(decided(ADVICE, stood_s=DAY_S - 1))
+    assert 'it has been recommended for' in reason(decided(ADVICE, stood_s=DAY_S - 1))
 
 
 def test_advice_that_went_away_in_between_starts_anew() -> None:
-    standing = Standing()
+    standing = StandingTimes()
     standing.update([ADVICE], 0.0)
     standing.update([], 50.0)
     standing.update([ADVICE], 100.0)
@@ -105,7 +105,9 @@ def test_a_workload_that_is_not_sure_enough_is_no_reason() -> None:
 @pytest.mark.parametrize('outcome', list(Outcome))
 def test_what_was_tried_before_is_not_tried_again_however_it_ended(outcome: Outcome) -> None:
     past = Past(history=(tried(ADVICE, outcome),))
-    assert f'the same was tried in r4 ({outcome.value})' in reason(decided(ADVICE, past=past))
+    assert f'the same change was tried in r4 ({outcome.value})' in reason(
+        decided(ADVICE, past=past)
+    )
 
 
 def test_the_same_options_under_another_name_are_the_same_thing() -> None:
@@ -196,7 +198,7 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
         (Past(impossible='the plans do not fit', no_orchestrator='x'), 'the plans do not fit'),
         (
             Past(no_orchestrator='no orchestrator configured', campaign_under_way=True),
-            'nothing restarts OSDs: no orchestrator configured',
+            'no orchestrator to restart OSDs: no orchestrator configured',
         ),
         (Past(campaign_under_way=True), 'a compaction campaign is under way'),
     ],
@@ -213,9 +215,9 @@ def test_of_several_reasons_the_gravest_is_told(past: Past, said: str) -> None:
 def test_how_long_it_cools_down_is_told() -> None:
     last = ended_rollout()
     found = reason(decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 90)))
-    assert found == 'rollout r1 ended less than 24h ago; 90s are left'
+    assert found == 'rollout r1 ended less than 24h ago; 90s left'
     unknown = reason(decided(ADVICE, past=Past(last=last)))
-    assert unknown == 'rollout r1 ended less than 24h ago; 24h are left'
+    assert unknown == 'rollout r1 ended less than 24h ago; 24h left'
     failed = Past(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
     assert 'ended less than' in reason(decided(ADVICE, past=failed))
     assert reason(decided(ADVICE, past=replace(failed, acknowledged=False))) == (
@@ -230,11 +232,11 @@ def test_what_speaks_against_one_is_told_with_its_figures() -> None:
     assert decided(ADVICE, past=past).chosen == ADVICE
     again = Past(history=(*past.history, tried(ADVICE, Outcome.ABORTED)))
     assert reason(decided(ADVICE, past=again)) == (
-        'the same was tried in r4 (aborted): applying it again requires operator action'
+        'the same change was tried in r4 (aborted): applying it again requires operator action'
     )
-    assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has stood for 2h of 24h'
-    assert decide([ADVICE], Standing(), Past(), NOW_S, POLICY).refusals[0].reason == (
-        'it has stood for 0s of 24h'
+    assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has been recommended for 2h of 24h'
+    assert decide([ADVICE], StandingTimes(), Past(), NOW_S, POLICY).refusals[0].reason == (
+        'it has been recommended for 0s of 24h'
     )
 
 
@@ -279,7 +281,7 @@ def test_the_same_for_a_group_is_the_same_for_the_cluster(
 
 def test_without_a_word_of_the_operator_a_day_a_day_and_nine_tenths() -> None:
     assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
-    standing = Standing()
+    standing = StandingTimes()
     standing.update([ADVICE], 5.0)
     assert standing.since_s(ADVICE.recommendation_id) == 5.0
     standing.update([ADVICE], 9.0)
@@ -291,7 +293,7 @@ def test_half_a_second_of_the_cooldown_is_left_and_what_does_not_stand_is_not_ta
     last = ended_rollout()
     assert decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 0.5)).chosen is None
     at_once = replace(POLICY, after_s=0.0)
-    assert decide([ADVICE], Standing(), Past(), NOW_S, at_once).chosen is None
+    assert decide([ADVICE], StandingTimes(), Past(), NOW_S, at_once).chosen is None
     assert decided(ADVICE, stood_s=0.0, policy=at_once).chosen == ADVICE
 
 

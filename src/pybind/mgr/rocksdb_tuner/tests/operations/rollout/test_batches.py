@@ -204,7 +204,7 @@ def test_an_operator_may_want_everything_back_without_a_verdict_on_a_batch() -> 
     run.clients.writes_per_s = 0
     state = run.to_the_end()
     assert state.phase is Phase.ROLLED_BACK
-    assert 'rolled back by the policy, for want of' in (state.failure or '')
+    assert 'rolled back by the policy, missing:' in (state.failure or '')
 
 
 def test_without_a_soak_of_batches_they_follow_one_another_at_once() -> None:

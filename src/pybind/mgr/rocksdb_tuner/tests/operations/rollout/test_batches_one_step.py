@@ -11,13 +11,13 @@ from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import batches
 from rocksdb_tuner.operations.rollout.identity import (
-    gone_or_another,
-    leaving,
+    describe_left_behind,
+    gone_or_replaced,
+    identity_mismatch,
     left_behind,
     not_as_planned,
-    stranger,
+    start_leaving,
     uuid_head,
-    who_was_left,
 )
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.plan.batches import planned_batch
@@ -115,7 +115,7 @@ def phases(state: RolloutState) -> list[Phase]:
         ((VERIFIED, VERIFIED), {'verdicts': (Verdict.NO_WORSE,) * 2}, Phase.DONE),
         ((OsdStep.COLLAPSED, VERIFIED), {'verdicts': (Verdict.NO_WORSE,) * 4}, Phase.DONE),
         ((OsdStep.COLLAPSED, OsdStep.COLLAPSING), {}, Phase.COLLAPSING),
-        ((OsdStep.SHIELDING, OsdStep.COLLAPSED), {}, Phase.COLLAPSING),
+        ((OsdStep.REPINNING, OsdStep.COLLAPSED), {}, Phase.COLLAPSING),
         ((OsdStep.RESTORED, OsdStep.RESTORING), {'direction': BACK}, Phase.ROLLING_BACK),
         ((OsdStep.RESTORED, OsdStep.RESTORED), {'direction': BACK}, Phase.ROLLED_BACK),
         ((OsdStep.RESTART_DUE, OsdStep.RESTORED), {'direction': BACK}, Phase.ROLLING_BACK),
@@ -174,7 +174,7 @@ def test_who_is_left_behind_keeps_no_restart_to_come(cluster: FakeCluster) -> No
         osd, step=LEFT, left_reason='x' * 197 + '...', restart_needed=False
     )
     assert (found.errors, found.verdicts, found.ending) == (0, (Verdict.NO_WORSE,), None)
-    going = leaving(state, osd, 'x' * 200)
+    going = start_leaving(state, osd, 'x' * 200)
     assert (going.osds[1].step, going.osds[1].left_reason) == (OsdStep.RESTORING, 'x' * 200)
 
 
@@ -247,26 +247,26 @@ def test_three_of_those_that_were_left_behind_are_named(
         replace(osd, left_reason=None if osd.osd_id == 1 else f'osd.{osd.osd_id} is away')
         for osd in state.osds
     )
-    assert who_was_left(replace(state, osds=osds)) == told
+    assert describe_left_behind(replace(state, osds=osds)) == told
 
 
 def test_who_is_another_osd_now_is_told_by_uuid_class_and_store(cluster: FakeCluster) -> None:
     state, seen = in_pieces(cluster), observed(cluster)
-    assert stranger(state, 0, seen) is None
-    assert gone_or_another(state, state.osds[0], seen) is None
+    assert identity_mismatch(state, 0, seen) is None
+    assert gone_or_replaced(state, state.osds[0], seen) is None
     gone = without(seen, 0)
-    assert stranger(state, 0, gone) is None
-    assert gone_or_another(state, state.osds[0], gone) == 'osd.0 was removed from the cluster'
+    assert identity_mismatch(state, 0, gone) is None
+    assert gone_or_replaced(state, state.osds[0], gone) == 'osd.0 was removed from the cluster'
     hdd = other(seen, 0, device_class='hdd')
     told = 'osd.0 now has device class hdd: the plan was made for ssd'
-    assert stranger(state, 0, hdd) == told
-    assert gone_or_another(state, state.osds[0], hdd) == told
-    assert stranger(state, 1, hdd) is None
+    assert identity_mismatch(state, 0, hdd) == told
+    assert gone_or_replaced(state, state.osds[0], hdd) == told
+    assert identity_mismatch(state, 1, hdd) is None
     # Of one that is not recorded nothing can be told.
-    assert stranger(replace(state, before=replace(state.before, osds=())), 0, hdd) is None
+    assert identity_mismatch(replace(state, before=replace(state.before, osds=())), 0, hdd) is None
     again = other(seen, 0, uuid='ffffffff-0000-4000-8000-000000000000')
-    assert stranger(state, 0, again) == (
-        'osd.0 was removed and made again since: the plan was made for the one before'
+    assert identity_mismatch(state, 0, again) == (
+        'osd.0 was removed and recreated: the plan was made for the previous OSD'
     )
     before = replace(state.before.osds[0], objectstore='bluestore')
     info = cluster.cluster_map().osds[0]

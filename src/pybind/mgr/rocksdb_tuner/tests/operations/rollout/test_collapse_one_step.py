@@ -25,8 +25,8 @@ VERIFIED, COLLAPSED = OsdStep.VERIFIED, OsdStep.COLLAPSED
 FAILED = Ending(Outcome.FAILED, 'it failed')
 SINGLE = {f'osd.{n}': NEW for n in range(4)}
 STAY = (
-    'the entries of single OSDs stay: that of osd would also change {}, which this rollout did not '
-    'check'
+    'the entries of single OSDs are kept: the entry of osd would also change {}, which this '
+    'rollout did not check'
 )
 
 
@@ -191,7 +191,7 @@ def test_single_entries_are_written_back_before_what_they_shared_goes(
     assert [osd.step for osd in first.state.osds] == [
         COLLAPSED,
         VERIFIED,
-        OsdStep.SHIELDING,
+        OsdStep.REPINNING,
         VERIFIED,
     ]
     assert first.actions == ()
@@ -205,7 +205,7 @@ def test_single_entries_are_written_back_before_what_they_shared_goes(
     assert (done.stage, done.outcome) == (Phase.DONE, Outcome.DONE)
 
 
-LATER = 'once these may have it too: {}, then "ceph config rm" of each single one'
+LATER = 'once those OSDs may get it too: {}, then "ceph config rm" for each single OSD'
 SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
 
 
@@ -291,7 +291,7 @@ def test_what_is_left_behind_has_what_its_id_had(
     assert held.actions == ()
     if action is None:
         assert canary(step).step is OsdStep.LEFT_BEHIND
-        assert canary(step).left_reason == (told or 'osd.0 is another OSD now')
+        assert canary(step).left_reason == (told or 'osd.0 is a different OSD now')
     else:
         assert canary(step).step is OsdStep.RESTORING
 
@@ -302,7 +302,7 @@ def test_what_is_shielded_has_an_entry_of_its_own_again(
     cluster: FakeCluster, restart: bool, ending: Optional[Ending]
 ) -> None:
     """Its target; where only entries are changed what it had before, which means the same."""
-    state = collapsing(cluster, OsdStep.SHIELDING, *[VERIFIED] * 3, ending=ending)
+    state = collapsing(cluster, OsdStep.REPINNING, *[VERIFIED] * 3, ending=ending)
     state = replace(state, request=replace(state.request, restart=restart))
     state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
     value = NEW if restart else OLD
@@ -361,7 +361,7 @@ def test_an_own_entry_goes_for_good_only_where_the_osd_gets_the_same_without_it(
     else:
         assert (step.actions, canary(step).step) == (
             (SetEntry('osd.0', target),),
-            OsdStep.SHIELDING,
+            OsdStep.REPINNING,
         )
         told = f'without its own entry osd.0 would get {instead}: its entry was set again'
         assert step.state.ending == Ending(Outcome.FAILED, told)
@@ -380,7 +380,9 @@ def test_the_entry_of_an_osd_goes_and_then_it_is_asked_what_it_would_get(
     gone = replace(seen, entries={ALL: NEW})
     unread = of(state, replace(gone, resolved={}))
     assert (unread.actions, canary(unread).step) == ((), OsdStep.COLLAPSING)
-    assert unread.state.paused_reason == 'what the monitor gives osd.0 cannot be read'
+    assert (
+        unread.state.paused_reason == 'the configuration of osd.0 cannot be read from the monitor'
+    )
     # Of one that was removed there is nothing to ask.
     removed = of(state, without(replace(gone, resolved={}), 0))
     assert canary(removed).step is COLLAPSED

@@ -269,10 +269,10 @@ def test_a_broken_state_never_stops_the_module_and_nothing_of_it_is_done(run: Ru
     (record,) = run.driver.history
     assert (record.outcome, record.reason) == (
         Outcome.FAILED,
-        'what was stored of it could not be read: nothing more was done',
+        'its stored state could not be read: nothing further was done',
     )
     # What it left behind is named when the next one is asked for.
-    with refused(errno.EINVAL, r'osd\.0 has an entry of its own'):
+    with refused(errno.EINVAL, r'osd\.0 has its own entry'):
         run.start()
 
 
@@ -296,8 +296,8 @@ def test_other_limits_hold_from_the_next_tick(run: Run) -> None:
     run.cluster.orchestrator_idle = True
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    run.driver.wait_at_most(Limits(restart_s=10.0))
-    run.driver.wait_at_most(Limits(restart_s=10.0))
+    run.driver.set_limits(Limits(restart_s=10.0))
+    run.driver.set_limits(Limits(restart_s=10.0))
     assert run.to_the_end(within_s=60).phase is Phase.FAILED
 
 

@@ -27,7 +27,7 @@ from rocksdb_tuner.operations.rollout.storage import (
 
 from .conftest import NEW, OLD, Run, refusing, same_meaning, set_profile
 from .test_driver import refused
-from .test_driver_looks import Watched
+from .test_driver_observes import Watched
 from .test_soak import SOAK
 
 _T = TypeVar('_T')
@@ -165,7 +165,7 @@ def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
 
 def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     on = True
-    run.driver._switched_on = lambda: on
+    run.driver._changes_allowed = lambda: on
 
     def refuse(key: str) -> None:
         if key.startswith(HISTORY):
@@ -307,11 +307,11 @@ def test_what_was_seen_scheduled_and_is_no_more_is_over(run: Run) -> None:
     watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     told = OrchestratedDaemon(running=True, started='s', refreshed='r', scheduled=False)
     watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
-    assert not watched.look().asked_over
+    assert not watched.look().restart_settled
     told = replace(told, scheduled=True)
-    assert not watched.look().asked_over
+    assert not watched.look().restart_settled
     told = replace(told, scheduled=False)
-    assert watched.look().asked_over
+    assert watched.look().restart_settled
 
 
 def test_while_the_orchestrator_is_paused_no_time_counts_against_a_request(run: Run) -> None:
@@ -322,10 +322,10 @@ def test_while_the_orchestrator_is_paused_no_time_counts_against_a_request(run: 
     told = OrchestratedDaemon(running=True, started='s', refreshed='r', paused=True)
     watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
     for _ in range(140):
-        assert not watched.look().asked_over
+        assert not watched.look().restart_settled
     told = replace(told, paused=False)
     # As long as ever after that.
-    over = [watched.look().asked_over for _ in range(152)]
+    over = [watched.look().restart_settled for _ in range(152)]
     assert over.index(True) == 300 / 2 - 1
 
 
@@ -412,7 +412,7 @@ def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
 def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
     watched = Watched()
     on = True
-    watched.driver._switched_on = lambda: on
+    watched.driver._changes_allowed = lambda: on
 
     def changed(_: object, state: RolloutState) -> None:
         nonlocal on

@@ -14,7 +14,7 @@ from rocksdb_tuner.operations.rollout.batches import batches
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observation import Needs, Observation
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.operations.rollout.restart import by_hand
+from rocksdb_tuner.operations.rollout.restart import manual_restart
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
@@ -74,7 +74,7 @@ def test_a_later_osd_that_does_not_start_takes_everything_back(run: Run) -> None
     assert run.cluster.entries_of() == {}
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
     assert state.failure == (
-        'osd.1 did not come back up within 300 s; rolled back by the module, of all OSDs'
+        'osd.1 did not come back up within 300 s; rolled back by the module on all OSDs'
     )
     # It was started again once, with what it had, and not once more for the others' sake.
     assert [osd.boots for osd in run.cluster.osds.values()] == [3, 2, 1]
@@ -174,7 +174,7 @@ def test_an_osd_that_died_for_good_is_waited_for_until_abort(run: Run) -> None:
     assert [later - earlier >= 300.0 for earlier, later in zip(asked, asked[1:])] == [True, True]
     state = run.driver.abort('client.ann', run.cluster.now_s)
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
-    assert 'aborted by client.ann before the OSD was seen as it was before' in (state.failure or '')
+    assert 'aborted by client.ann before the OSD was seen restored' in (state.failure or '')
     assert run.cluster.entries_of() == {}
 
 
@@ -264,8 +264,8 @@ def test_an_osd_that_does_not_tell_what_it_runs_is_put_back(run: Run) -> None:
     run.cluster.osds[0].silent = True
     run.until(lambda s: s.direction is Direction.RECOVER)
     state = run.to_the_end()
-    assert 'osd.0 was restarted, but what it runs cannot be read' in (state.failure or '')
-    assert 'osd.0 was restarted during the rollback, but what it runs cannot be read' in (
+    assert 'osd.0 was restarted, but its running options cannot be read' in (state.failure or '')
+    assert 'osd.0 was restarted during the rollback, but its running options cannot be read' in (
         state.failure or ''
     )
     assert run.cluster.runs(0) == DEFAULT
@@ -300,7 +300,7 @@ def test_an_orchestrator_that_does_nothing_is_asked_twice_and_then_given_up(run:
     run.cluster.orchestrator_idle = True
     run.start()
     state = run.to_the_end()
-    assert state.failure == 'osd.0 was asked to restart 2 times and did not'
+    assert state.failure == 'osd.0 did not restart after 2 requests'
     assert [c for c in run.cluster.commands if 'orch' in c] == [
         'ceph orch daemon restart osd.0'
     ] * 2
@@ -371,7 +371,7 @@ def test_a_second_request_that_is_refused_counts_like_one_that_was_not(run: Run)
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.errors['orch daemon'] = run.refusal
     state = run.to_the_end()
-    assert state.failure == 'osd.0 was asked to restart 2 times and did not'
+    assert state.failure == 'osd.0 did not restart after 2 requests'
 
 
 def test_an_idle_orchestrator_on_the_way_back_is_asked_no_more_than_three_times() -> None:
@@ -380,7 +380,7 @@ def test_an_idle_orchestrator_on_the_way_back_is_asked_no_more_than_three_times(
     run.to_the_end()
     run.cluster.orchestrator_idle = True
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    state = run.to_a_wait('osd.0 was not restarted when asked')
+    state = run.to_a_wait('osd.0 did not restart when requested')
     assert state.osds[0].restarts_asked == 3
     run.cluster.orchestrator_idle = False
     with pytest.raises(OperationRefused):
@@ -447,7 +447,7 @@ def test_a_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
 def test_a_value_that_the_monitor_cannot_resolve_is_waited_for(run: Run) -> None:
     run.start()
     run.cluster.errors['config get'] = run.refusal
-    run.to_a_wait('what the monitor gives osd.0 cannot be read')
+    run.to_a_wait('the configuration of osd.0 cannot be read from the monitor')
     run.cluster.errors.clear()
     assert run.to_the_end().phase is Phase.DONE
 
@@ -505,7 +505,7 @@ def test_no_rollback_is_offered_that_would_be_refused_for_an_operators_change(ru
     run.cluster.operator_sets('osd.1', OLD)
     failure = run.to_the_end().failure or ''
     assert 'the change stays on osd.0, osd.1' in failure
-    assert 'refuses to take it back while osd.1 has what somebody else set' in failure
+    assert 'refuses to revert it while osd.1 has a value that somebody else set' in failure
     assert failure.count('changed by somebody else') == 1
     with pytest.raises(OperationRefused, match='changed since by somebody else'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
@@ -520,7 +520,7 @@ def test_a_rollback_is_offered_beside_a_change_that_is_not_in_its_way(run: Run) 
     run.cluster.operator_sets(CLASS, OLD)
     failure = run.to_the_end().failure or ''
     assert f'{OPTION} of {CLASS} was changed by somebody else; the change stays on' in failure
-    assert 'rollback r1" takes it back' in failure
+    assert 'rollback r1" reverts it' in failure
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
     run.to_the_end()
     assert run.cluster.entries_of() == {CLASS: OLD}
@@ -531,7 +531,7 @@ def test_an_abort_offers_no_rollback_that_a_change_of_just_now_is_in_the_way_of(
     run.until(lambda s: s.stage is Phase.SOAKING)
     run.cluster.operator_sets('osd.0', OLD)
     state = run.driver.abort('client.a', run.cluster.now_s)
-    assert 'refuses to take it back while osd.0' in (state.failure or '')
+    assert 'refuses to revert it while osd.0' in (state.failure or '')
 
 
 def test_an_operator_who_removes_an_entry_of_the_rollout_stops_it(run: Run) -> None:
@@ -569,10 +569,10 @@ def test_an_entry_that_is_seen_once_only_is_not_taken_for_a_change(run: Run) -> 
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     value = run.cluster.store.pop(('osd.0', OPTION))
     run.driver.tick(run.cluster.now_s, may_act=True)
-    assert run.state.suspicion is not None
+    assert run.state.pending_conflict is not None
     run.cluster.store['osd.0', OPTION] = value
     state = run.to_the_end()
-    assert (state.phase, state.suspicion) == (Phase.DONE, None)
+    assert (state.phase, state.pending_conflict) == (Phase.DONE, None)
 
 
 def test_an_operators_change_of_an_osd_that_is_being_put_back_ends_it(run: Run) -> None:
@@ -719,10 +719,12 @@ def test_a_change_without_restarts_is_refused_where_an_osd_runs_something_else()
 def test_a_command_for_the_operator_names_verb_and_host_where_known() -> None:
     cluster = FakeCluster(1)
     info = cluster.cluster_map().osds[0]
-    assert by_hand(0, info, 'why').startswith(
+    assert manual_restart(0, info, 'why').startswith(
         'restart osd.0 next: "systemctl restart ceph-osd@0" on node0;'
     )
-    assert by_hand(0, None, 'why').startswith('restart osd.0 next: "systemctl restart ceph-osd@0";')
+    assert manual_restart(0, None, 'why').startswith(
+        'restart osd.0 next: "systemctl restart ceph-osd@0";'
+    )
 
 
 def test_a_source_that_nobody_knows_is_described_all_the_same(run: Run) -> None:

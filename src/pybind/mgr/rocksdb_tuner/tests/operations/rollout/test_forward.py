@@ -324,14 +324,14 @@ def test_osds_that_were_upgraded_meanwhile_do_not_get_what_was_planned_before(ru
     run.cluster.flags.clear()
     state = run.to_the_end()
     assert state.phase is Phase.FAILED
-    assert 'osd.0 now runs reef: this was planned for pacific' in (state.failure or '')
+    assert 'osd.0 now runs reef: the plan was made for pacific' in (state.failure or '')
     assert run.cluster.commands == []
 
 
 def test_a_value_that_cannot_be_read_holds_the_rollout(run: Run) -> None:
     run.start()
     run.cluster.osds[0].silent = True
-    run.to_a_wait('what osd.0 runs cannot be read')
+    run.to_a_wait('the running options of osd.0 cannot be read')
     run.cluster.osds[0].silent = False
     assert run.to_the_end().phase is Phase.DONE
 

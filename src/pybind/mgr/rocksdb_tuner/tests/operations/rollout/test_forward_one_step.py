@@ -146,12 +146,12 @@ def test_who_is_away_is_waited_for_before_it_is_left_behind(
     step = stepped(state, away)
     assert step.actions == ()
     if not leaves:
-        assert reason(step) == f'{told}: it is left behind if that stays so'
+        assert reason(step) == f'{told}: it will be left behind unless it returns'
         assert step.state.osds == state.osds
     elif first:
         assert (step.state.stage, step.state.outcome) == (Phase.FAILED, Outcome.FAILED)
         assert step.state.failure == (
-            f'{told}, the canary: nothing was changed; apply again to begin with another OSD'
+            f'{told}, the canary: nothing was changed; apply again to start with another OSD'
         )
     else:
         assert (step.state.osds[1].step, step.state.osds[1].left_reason) == (
@@ -185,8 +185,8 @@ def test_a_changed_osd_that_was_removed_gives_its_entry_back_before_others_follo
     [
         ({'may_act': False}, NOT_ALLOWED),
         ({'health': frozenset({'MON_DOWN'})}, 'cluster health: MON_DOWN'),
-        ({'not_now': 'outside the maintenance window'}, 'outside the maintenance window'),
-        ({'running': {}}, 'what osd.0 runs cannot be read'),
+        ({'schedule_reason': 'outside the maintenance window'}, 'outside the maintenance window'),
+        ({'running': {}}, 'the running options of osd.0 cannot be read'),
     ],
 )
 def test_an_osd_is_begun_only_where_nothing_stands_against_it(
@@ -262,7 +262,7 @@ def test_what_is_not_as_planned_ends_it_or_waits_where_part_of_it_is_done(
         seen = look(cluster, state)
         if kind == 'release':
             seen = other(seen, n, release='reef')
-            told = f'osd.{n} now runs reef: this was planned for pacific'
+            told = f'osd.{n} now runs reef: the plan was made for pacific'
         else:
             seen = replace(seen, running={n: FILE})
             told = FROM_FILE.format(n)
@@ -321,7 +321,7 @@ def test_an_osd_that_goes_in_the_middle_of_its_change_gives_its_entry_back(
     [
         (OsdStep.RESTORING, OsdStep.LEFT_BEHIND, OsdStep.LEFT_BEHIND),
         (OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.COLLAPSING),
-        (OsdStep.SHIELDING, OsdStep.SHIELDING, OsdStep.SHIELDING),
+        (OsdStep.REPINNING, OsdStep.REPINNING, OsdStep.REPINNING),
     ],
 )
 def test_an_osd_that_goes_while_only_its_entry_is_left_is_not_given_back_once_more(
@@ -387,7 +387,7 @@ def test_trouble_with_an_entry_is_told_after_three_attempts(cluster: FakeCluster
 @pytest.mark.parametrize(
     ('running', 'told'),
     [
-        (None, 'osd.0 was restarted, but what it runs cannot be read'),
+        (None, 'osd.0 was restarted, but its running options cannot be read'),
         (FILE, FROM_FILE.format(0)),
         (
             RunningOption('write_buffer_size=1 a', 'mon', ignores_mon=False),

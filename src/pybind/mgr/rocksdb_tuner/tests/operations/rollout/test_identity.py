@@ -46,7 +46,7 @@ def test_a_pending_id_that_was_made_again_is_left_behind_by_name(
     run.cluster.make_again(2, device_class)
     state = run.to_the_end()
     assert (state.outcome, state.osds[2].step) == (Outcome.DONE, OsdStep.LEFT_BEHIND)
-    assert 'left behind: osd.2 was removed and made again' in (state.failure or '')
+    assert 'left behind: osd.2 was removed and recreated' in (state.failure or '')
     assert asked(run, 2) == []
     assert restarted(run, 2) == DEFAULT
     assert [restarted(run, n) for n in (0, 1)] == [NEW, NEW]
@@ -70,7 +70,7 @@ def test_a_canary_that_was_made_again_ends_it_before_anything_is_changed(run: Ru
     run.cluster.flags.remove('noout')
     state = run.to_the_end()
     assert (state.phase, run.cluster.commands) == (Phase.FAILED, [])
-    assert 'osd.0 was removed and made again' in (state.failure or '')
+    assert 'osd.0 was removed and recreated' in (state.failure or '')
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_osd_that_is_made_again_in_the_middle_keeps_nothing_of_the_rollouts(
     run.cluster.make_again(osd_id, 'hdd')
     state = run.to_the_end()
     assert state.osds[osd_id].step is OsdStep.LEFT_BEHIND
-    assert f'osd.{osd_id} was removed and made again' in (state.failure or '')
+    assert f'osd.{osd_id} was removed and recreated' in (state.failure or '')
     assert restarted(run, osd_id) == DEFAULT
     others = {restarted(run, n) for n in range(3) if n != osd_id}
     early = osd_id == 0 and step not in {OsdStep.VERIFIED, OsdStep.COLLAPSED}
@@ -147,7 +147,7 @@ def test_an_osd_that_joins_gets_nothing_else_by_the_entry_that_the_others_share(
         cluster.store[ALL, OPTION] = shared
     state = run.to_the_end()
     assert state.outcome is Outcome.DONE
-    assert 'the entries of single OSDs stay: that of osd would also change osd.7' in (
+    assert 'the entries of single OSDs are kept: the entry of osd would also change osd.7' in (
         state.failure or ''
     )
     target = dict(state.request.targets)[0]
@@ -187,7 +187,7 @@ def test_why_entries_stay_outlives_a_failover(one_step_a_tick: None, run: Run) -
     run.fail_over()
     run.cluster.purge(7)
     state = run.to_the_end()
-    assert 'the entries of single OSDs stay' in (state.failure or '')
+    assert 'the entries of single OSDs are kept' in (state.failure or '')
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
 
@@ -214,7 +214,7 @@ def test_a_rollback_does_not_restart_an_osd_that_was_made_again(run: Run) -> Non
     state = run.to_the_end()
     assert state.phase is Phase.ROLLED_BACK
     assert state.osds[1].step is OsdStep.LEFT_BEHIND
-    assert 'left behind: osd.1 was removed and made again' in (state.failure or '')
+    assert 'left behind: osd.1 was removed and recreated' in (state.failure or '')
     assert run.cluster.osds[1].boots == boots
     assert [run.cluster.runs(n) for n in (0, 2)] == [DEFAULT] * 2
 
@@ -255,7 +255,7 @@ def test_what_an_older_version_did_not_record_is_not_compared() -> None:
     assert not_as_planned(older, info) is None
     known = replace(older, uuid_head=uuid_head(info.uuid), device_class='ssd')
     assert not_as_planned(known, info) is None
-    assert 'made again' in (not_as_planned(known, replace(info, uuid=None)) or '')
+    assert 'recreated' in (not_as_planned(known, replace(info, uuid=None)) or '')
     assert 'class none' in (not_as_planned(known, replace(info, device_class=None)) or '')
     other_store = replace(known, objectstore='bluestore')
     assert not_as_planned(other_store, replace(info, objectstore=None)) is None

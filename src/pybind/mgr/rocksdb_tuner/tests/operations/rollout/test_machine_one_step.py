@@ -10,26 +10,25 @@ import pytest
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
 from rocksdb_tuner.operations import texts
+from rocksdb_tuner.operations.absence import Away, absent, absent_of, why_away
 from rocksdb_tuner.operations.alarm import ACTION_AFTER_S
-from rocksdb_tuner.operations.leaving import Away, absent, absent_of, why_away
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import states
-from rocksdb_tuner.operations.rollout.acts import (
+from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.conflicts import (
+    conflicting_entries,
+    describe_leftovers,
+    entries_blocking_rollback,
+)
+from rocksdb_tuner.operations.rollout.machine import wait_key
+from rocksdb_tuner.operations.rollout.observation import Needs
+from rocksdb_tuner.operations.rollout.operator_actions import (
     aborted,
     action_failed,
     resumed,
     waits_for_operator,
 )
-from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
-from rocksdb_tuner.operations.rollout.failing import failing
-from rocksdb_tuner.operations.rollout.foreign import (
-    changed_by_others,
-    entries_in_the_way,
-    told_what_stays,
-)
-from rocksdb_tuner.operations.rollout.machine import wait_key
-from rocksdb_tuner.operations.rollout.observation import Needs
-from rocksdb_tuner.operations.rollout.outstanding import asked, cannot_happen, why_not_yet
+from rocksdb_tuner.operations.rollout.outstanding import asked, is_settled, outstanding_text
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
@@ -38,6 +37,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
+from rocksdb_tuner.operations.rollout.recovery import start_recovery
 from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
 from rocksdb_tuner.operations.rollout.starting import SignsOfLife
 from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
@@ -86,7 +86,7 @@ STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
         (OsdStep.CHECKING, FORWARD, Needs(running=(1,))),
         (OsdStep.SETTLING, FORWARD, Needs()),
         (OsdStep.COLLAPSING, FORWARD, Needs(resolved=(1,))),
-        (OsdStep.SHIELDING, FORWARD, Needs()),
+        (OsdStep.REPINNING, FORWARD, Needs()),
         (OsdStep.RESTORING, RECOVER, Needs()),
         # It waits for a verdict on the second one.
         (VERIFIED, FORWARD, Needs(running=(2,), ok_to_stop=(2,))),
@@ -150,7 +150,7 @@ def test_times_start_anew_with_each_thing_that_is_waited_for(cluster: FakeCluste
         replace(state, direction=BACK),
         replace(state, entries_done=1),
         replace(state, errors=1),
-        replace(state, suspicion='x'),
+        replace(state, pending_conflict='x'),
         with_osd(step=OsdStep.CHECKING),
         with_osd(restarts_asked=1),
         with_osd(nonce_after=5),
@@ -188,7 +188,7 @@ def test_a_request_that_is_over_is_forgotten_and_a_reason_that_is_past_is(
     cluster: FakeCluster, over: bool
 ) -> None:
     state = rollout(cluster, OsdStep.SETTLING, asked=AskedRestart(3), paused_reason='osd.0 is down')
-    seen = observed(cluster, entries={'osd.0': NEW}, asked_over=over, waited_s=1.0)
+    seen = observed(cluster, entries={'osd.0': NEW}, restart_settled=over, waited_s=1.0)
     found = MACHINE.step(state, seen, 2.0).state
     assert found.asked == (None if over else AskedRestart(3))
     assert (found.paused_reason, found.updated_s) == (None, 2.0)
@@ -200,7 +200,7 @@ def test_somebody_elses_change_of_what_is_being_done_ends_it(
     cluster: FakeCluster, waited_s: float, ends: bool, direction: Direction
 ) -> None:
     told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
-    state = rollout(cluster, OsdStep.CHECKING, direction=direction, suspicion=told)
+    state = rollout(cluster, OsdStep.CHECKING, direction=direction, pending_conflict=told)
     state = replace(state, restoring=('osd.0',), entries_done=1)
     if direction is RECOVER:
         state = replace(state, ending=FAILED)
@@ -221,7 +221,7 @@ def test_on_the_way_back_any_change_of_what_is_put_back_ends_it_at_once(
 ) -> None:
     """Also of an entry that is not that of the OSD in flight."""
     told = 'bluestore_rocksdb_options of osd was changed by somebody else'
-    state = way_back(cluster, OsdStep.RESTARTING, suspicion=told)
+    state = way_back(cluster, OsdStep.RESTARTING, pending_conflict=told)
     seen = observed(cluster, entries={ALL: THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
     assert (found.outcome, found.failure) == (Outcome.ABORTED, told)
@@ -230,7 +230,9 @@ def test_on_the_way_back_any_change_of_what_is_put_back_ends_it_at_once(
 def test_the_reason_of_an_ending_is_told_once(cluster: FakeCluster) -> None:
     told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
     ending = Ending(Outcome.ABORTED, told)
-    state = rollout(cluster, OsdStep.RESTARTING, direction=RECOVER, suspicion=told, ending=ending)
+    state = rollout(
+        cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=told, ending=ending
+    )
     seen = observed(cluster, entries={'osd.0': THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
     assert (found.failure or '').startswith(f'{told}; the change stays on osd.0: ')
@@ -242,13 +244,13 @@ def test_what_ended_it_first_stays_the_reason_where_somebody_else_comes_second(
     told = 'bluestore_rocksdb_options of osd was changed by somebody else'
     seen = observed(cluster, entries={ALL: THERE, 'osd.0': NEW}, waited_s=5.0)
     for ending in (None, ABORTED):
-        state = rollout(cluster, OsdStep.SETTLING, suspicion=told, ending=ending)
+        state = rollout(cluster, OsdStep.SETTLING, pending_conflict=told, ending=ending)
         found = MACHINE.step(state, seen, 2.0).state
         assert found.ending == (ending or Ending(Outcome.ABORTED, told))
         assert not found.ended
     masked = replace(seen, entries={'osd.0/class:ssd': THERE, 'osd.0': NEW})
     told = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
-    state = rollout(cluster, OsdStep.SETTLING, suspicion=told)
+    state = rollout(cluster, OsdStep.SETTLING, pending_conflict=told)
     assert MACHINE.step(state, masked, 2.0).state.ended
 
 
@@ -292,7 +294,7 @@ def test_a_step_further_ends_a_row_of_errors_unless_that_is_told(cluster: FakeCl
 
 def test_an_end_says_all_that_led_to_it_and_leaves_nothing_open(cluster: FakeCluster) -> None:
     state = rollout(
-        cluster, ending=FAILED, suspicion='x', paused_by='client.ann', paused_reason='y'
+        cluster, ending=FAILED, pending_conflict='x', paused_by='client.ann', paused_reason='y'
     )
     found = states.ended(state, ABORTED)
     assert (found.stage, found.outcome, found.failure) == (
@@ -300,7 +302,9 @@ def test_an_end_says_all_that_led_to_it_and_leaves_nothing_open(cluster: FakeClu
         Outcome.ABORTED,
         'aborted by client.ann',
     )
-    assert (found.ending, found.suspicion, found.paused_by, found.paused_reason) == (None,) * 4
+    assert (found.ending, found.pending_conflict, found.paused_by, found.paused_reason) == (
+        None,
+    ) * 4
     twice = states.ended(replace(state, failure='it crashed'), ABORTED)
     assert twice.failure == 'it crashed; aborted by client.ann'
 
@@ -347,7 +351,7 @@ def test_what_holds_a_change_is_a_pause_or_the_mode_but_nothing_holds_a_recovery
 def test_what_is_put_back_begins_from_nothing_and_keeps_how_it_ends(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.CHECKING, errors=2, paused_by='client.ann')
     osd = replace(state.osds[0], restarts_asked=2, flaps=2)
-    found = failing(MACHINE, state, osd, observed(cluster), FAILED)
+    found = start_recovery(MACHINE, state, osd, observed(cluster), FAILED)
     assert found.osds[0] == OsdProgress(
         0,
         OsdStep.RESTORING,
@@ -357,15 +361,15 @@ def test_what_is_put_back_begins_from_nothing_and_keeps_how_it_ends(cluster: Fak
     )
     assert (found.direction, found.stage, found.ending) == (RECOVER, Phase.ROLLING_BACK, FAILED)
     assert (found.errors, found.paused_by) == (0, 'client.ann')
-    same = failing(MACHINE, replace(state, ending=FAILED), osd, observed(cluster), FAILED)
+    same = start_recovery(MACHINE, replace(state, ending=FAILED), osd, observed(cluster), FAILED)
     assert same.ending == FAILED
-    both = failing(MACHINE, replace(state, ending=ABORTED), osd, observed(cluster), FAILED)
+    both = start_recovery(MACHINE, replace(state, ending=ABORTED), osd, observed(cluster), FAILED)
     assert both.ending == Ending(Outcome.FAILED, 'aborted by client.ann; it failed')
     # Of one that is gone nothing is known.
-    gone = failing(MACHINE, state, osd, without(observed(cluster), 0), FAILED)
+    gone = start_recovery(MACHINE, state, osd, without(observed(cluster), 0), FAILED)
     assert gone.osds[0].restart_needed
     wrong = {0: RunningOption(DEFAULT, 'mon', ignores_mon=False)}
-    known = failing(MACHINE, state, osd, observed(cluster, running=wrong), FAILED)
+    known = start_recovery(MACHINE, state, osd, observed(cluster, running=wrong), FAILED)
     assert not known.osds[0].restart_needed
 
 
@@ -376,7 +380,7 @@ def test_each_osd_is_compared_with_what_was_recorded_of_it(cluster: FakeCluster)
     for value, needed in ((OLD, False), (DEFAULT, True)):
         running = {1: RunningOption(value, 'mon', ignores_mon=False)}
         seen = observed(cluster, running=running)
-        found = failing(MACHINE, state, state.osds[1], seen, FAILED)
+        found = start_recovery(MACHINE, state, state.osds[1], seen, FAILED)
         assert found.osds[1].restart_needed == needed
 
 
@@ -433,14 +437,14 @@ def test_a_process_lives_where_two_looks_since_it_went_down_found_the_same() -> 
         (3, told(False, 's2', 'r9'), None),
         (3, told(False, 's2', 'r10'), False),
     ):
-        assert signs.look(key, daemon) is lives
+        assert signs.update(key, daemon) is lives
 
 
 def test_a_request_is_over_after_its_time_and_says_what_it_waits_for() -> None:
     request = asked(3, None)
     assert request == AskedRestart(3)
     for watched_s, over in ((299.9, False), (300.0, True)):
-        assert over == cannot_happen(
+        assert over == is_settled(
             request,
             None,
             by_this_manager=True,
@@ -448,9 +452,9 @@ def test_a_request_is_over_after_its_time_and_says_what_it_waits_for() -> None:
             watched_s=watched_s,
             most_s=300.0,
         )
-    assert why_not_yet(request) == (
-        'the orchestrator may still restart osd.3, as it was asked to: no other OSD is restarted '
-        'before that; if it takes long, see "ceph orch status" (paused?) and "ceph orch ps '
+    assert outstanding_text(request) == (
+        'the orchestrator may still restart osd.3 as requested: no other OSD is restarted '
+        'before that; if it takes too long, see "ceph orch status" (paused?) and "ceph orch ps '
         '--daemon_type osd --daemon_id 3"'
     )
 
@@ -464,7 +468,7 @@ def test_a_new_process_that_was_stored_tells_only_beside_the_one_before(
 ) -> None:
     daemon = OrchestratedDaemon(running=True, scheduled=False, stored_started=now)
     for paused in (False, True):
-        assert (over and not paused) == cannot_happen(
+        assert (over and not paused) == is_settled(
             AskedRestart(3, stored_started=before),
             replace(daemon, paused=paused),
             by_this_manager=True,
@@ -481,19 +485,19 @@ def test_an_abort_says_how_far_it_came(cluster: FakeCluster) -> None:
     stays = '; the change stays on osd.0: "ceph rocksdb-tuner rollback r1" '
     state = rollout(cluster, VERIFIED)
     known = aborted(state, 'client.ann', 9.0, {'osd.0': NEW})
-    assert known.failure == f'aborted by client.ann{stays}takes it back'
+    assert known.failure == f'aborted by client.ann{stays}reverts it'
     unknown = aborted(state, 'client.ann', 9.0, None)
-    assert unknown.failure == f'{known.failure}, unless somebody else has set that since'
-    foreign = aborted(state, 'client.ann', 9.0, {'osd.0': THERE})
-    assert foreign.failure == (
-        f'aborted by client.ann{stays}refuses to take it back while osd.0 has what somebody else '
-        'set: put bluestore_rocksdb_options right by hand'
+    assert unknown.failure == f'{known.failure}, unless somebody else has changed it since'
+    blocked = aborted(state, 'client.ann', 9.0, {'osd.0': THERE})
+    assert blocked.failure == (
+        f'aborted by client.ann{stays}refuses to revert it while osd.0 has a value that '
+        'somebody else set: correct bluestore_rocksdb_options by hand'
     )
     recovers = rollout(cluster, OsdStep.RESTORING, direction=RECOVER, ending=FAILED)
     failed = aborted(recovers, 'client.ann', 9.0, {'osd.0': NEW})
     assert (failed.outcome, failed.updated_s) == (Outcome.FAILED, 9.0)
     assert (failed.failure or '').startswith(
-        f'it failed; aborted by client.ann before the OSD was seen as it was before{stays}'
+        f'it failed; aborted by client.ann before the OSD was seen restored{stays}'
     )
     back = aborted(way_back(cluster, VERIFIED), 'client.ann', 9.0, {})
     assert (back.failure, back.updated_s) == ('rollback aborted by client.ann', 9.0)
@@ -643,12 +647,12 @@ def test_without_a_time_that_the_operator_gives_it_no_gate_is_an_alarm(
 def test_what_a_rollback_would_lose_of_somebody_elses_is_in_its_way(cluster: FakeCluster) -> None:
     state = rollout(cluster, VERIFIED, VERIFIED, OsdStep.RESTORED, shared_touched=True)
     ours = {ALL: NEW, 'osd.0': NEW}
-    assert entries_in_the_way(state, ours) == ()
-    assert entries_in_the_way(state, {}) == ()
-    assert entries_in_the_way(state, {**ours, 'osd.1': THERE, 'osd.2': THERE}) == ('osd.1',)
-    assert entries_in_the_way(state, {ALL: THERE}) == (ALL,)
+    assert entries_blocking_rollback(state, ours) == ()
+    assert entries_blocking_rollback(state, {}) == ()
+    assert entries_blocking_rollback(state, {**ours, 'osd.1': THERE, 'osd.2': THERE}) == ('osd.1',)
+    assert entries_blocking_rollback(state, {ALL: THERE}) == (ALL,)
     untouched = replace(state, shared_touched=False)
-    assert entries_in_the_way(untouched, {ALL: THERE}) == ()
+    assert entries_blocking_rollback(untouched, {ALL: THERE}) == ()
 
 
 @pytest.mark.parametrize(
@@ -666,8 +670,8 @@ def test_what_stays_is_told_of_what_ended_in_its_middle(
 ) -> None:
     state = rollout(cluster, *[VERIFIED] * changed, direction=direction, failure=None)
     state = replace(state, stage=stage)
-    found = told_what_stays(state, {'osd.0': NEW})
-    told = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" takes it back'
+    found = describe_leftovers(state, {'osd.0': NEW})
+    told = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" reverts it'
     assert found.failure == (told if tells else None)
 
 
@@ -675,14 +679,16 @@ def test_five_of_those_that_stay_changed_are_named() -> None:
     for count, ending in ((5, ''), (6, ' and more')):
         cluster = FakeCluster(count)
         state = replace(rollout(cluster, *[VERIFIED] * count), stage=Phase.FAILED)
-        found = told_what_stays(state, {f'osd.{n}': NEW for n in range(count)}).failure or ''
+        found = describe_leftovers(state, {f'osd.{n}': NEW for n in range(count)}).failure or ''
         assert found.startswith(f'the change stays on osd.0, osd.1, osd.2, osd.3, osd.4{ending}: ')
 
 
 def test_what_was_changed_is_told_by_the_alphabet(cluster: FakeCluster) -> None:
-    """It stands in a text that counts as the same suspicion only while it is the same."""
+    """It stands in a text that counts as the same pending_conflict only while it is the same."""
     who = ['global', ALL, 'osd/class:ssd', 'osd/host:node0', *(f'osd.{n}' for n in range(4))]
-    found = changed_by_others(rollout(cluster), observed(cluster, entries=dict.fromkeys(who, 'x')))
+    found = conflicting_entries(
+        rollout(cluster), observed(cluster, entries=dict.fromkeys(who, 'x'))
+    )
     assert found == tuple(sorted(who))
 
 
@@ -692,9 +698,9 @@ def test_an_entry_that_the_rollout_writes_is_watched_whomever_it_reaches_now(
     """No OSD of the rollout is of this class any more."""
     state = rollout(cluster)
     seen = observed(cluster, entries={'osd/class:hdd': THERE})
-    assert changed_by_others(state, seen) == ()
+    assert conflicting_entries(state, seen) == ()
     ours = replace(state.request, final_entries=(('osd/class:hdd', NEW),))
-    assert changed_by_others(replace(state, request=ours), seen) == ('osd/class:hdd',)
+    assert conflicting_entries(replace(state, request=ours), seen) == ('osd/class:hdd',)
 
 
 def test_an_own_entry_is_that_of_before_again_only_while_its_osd_recovers(
@@ -705,7 +711,7 @@ def test_an_own_entry_is_that_of_before_again_only_while_its_osd_recovers(
         state = rollout(cluster, OsdStep.CHECKING, direction=direction)
         needed = replace(state.osds[0], restart_needed=True)
         state = replace(state, osds=(needed, *state.osds[1:]))
-        assert changed_by_others(state, seen) == expected
+        assert conflicting_entries(state, seen) == expected
 
 
 @pytest.mark.parametrize('restart', [True, False])
@@ -716,7 +722,7 @@ def test_an_own_entry_is_that_of_before_again_only_while_its_osd_recovers(
         (OsdStep.RESTORING, RECOVER, {OLD, 'wanted'}),
         (OsdStep.SETTING, FORWARD, {OLD, 'wanted'}),
         (OsdStep.COLLAPSING, FORWARD, {'wanted', DEFAULT}),
-        (OsdStep.SHIELDING, FORWARD, {'wanted', DEFAULT, NEW}),
+        (OsdStep.REPINNING, FORWARD, {'wanted', DEFAULT, NEW}),
         (OsdStep.COLLAPSED, FORWARD, {DEFAULT}),
         (OsdStep.LEFT_BEHIND, FORWARD, {OLD}),
         (OsdStep.PENDING, FORWARD, {OLD}),
@@ -737,6 +743,6 @@ def test_what_may_stand_in_an_own_entry_follows_from_the_plan(
     # Where nothing is restarted an OSD runs its target already, and has the entry of before.
     allowed = {(NEW if restart else OLD) if value == 'wanted' else value for value in ours}
     for value in (OLD, NEW, DEFAULT, THERE):
-        found = changed_by_others(state, observed(cluster, entries={'osd.0': value}))
+        found = conflicting_entries(state, observed(cluster, entries={'osd.0': value}))
         expected = () if value in allowed or step is OsdStep.LEFT_BEHIND else ('osd.0',)
         assert found == expected, value

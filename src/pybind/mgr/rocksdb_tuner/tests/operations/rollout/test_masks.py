@@ -138,7 +138,7 @@ def test_an_osd_keeps_its_own_entry_where_only_a_mask_has_the_new_string(
     )
     step = collapse_osd(Rules(same_meaning), state, state.osds[0], seen)
     assert step.actions == (SetEntry('osd.0', NEW),)
-    assert step.state.osds[0].step is OsdStep.SHIELDING
+    assert step.state.osds[0].step is OsdStep.REPINNING
 
 
 @pytest.mark.parametrize('entries', [{}, {CLASS: DEFAULTS['pacific']}])

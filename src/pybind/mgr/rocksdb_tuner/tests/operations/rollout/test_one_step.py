@@ -21,10 +21,13 @@ from rocksdb_tuner.judge.records import (
 )
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.foreign import changed_by_others, others_of_other_option
+from rocksdb_tuner.operations.rollout.conflicts import (
+    conflicting_entries,
+    conflicts_in_other_option,
+)
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.restart import lost_again
+from rocksdb_tuner.operations.rollout.restart import process_lost
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.operations.rollout.soak import soak, undecided
 from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
@@ -50,7 +53,7 @@ def cluster() -> FakeCluster:
 
 def again(seen: Observation, state: RolloutState, flaps: int = 0) -> Optional[Step]:
     osd = replace(state.osds[0], flaps=flaps)
-    return lost_again(MACHINE, state, osd, seen)
+    return process_lost(MACHINE, state, osd, seen)
 
 
 @pytest.mark.parametrize('direction', [Direction.FORWARD, Direction.BACK])
@@ -345,9 +348,7 @@ def test_an_osd_that_does_not_restart_when_asked_twice_fails_where_nothing_else_
     seen = observed(cluster, entries=entries_of(state), waited_s=300.0)
     failed = MACHINE.step(twice, seen, 2.0)
     assert (failed.state.direction, canary(failed).step) == (Direction.RECOVER, OsdStep.RESTORING)
-    assert failed.state.ending == Ending(
-        Outcome.FAILED, 'osd.0 was asked to restart 2 times and did not'
-    )
+    assert failed.state.ending == Ending(Outcome.FAILED, 'osd.0 did not restart after 2 requests')
     # Its process is that of before: it need not be restarted for its old entry.
     assert not canary(failed).restart_needed
 
@@ -372,7 +373,7 @@ def test_what_is_down_since_it_was_asked_fails_after_five_minutes(cluster: FakeC
     ('changes', 'asked'),
     [
         ({}, True),
-        ({'asked_by_us': True}, False),
+        ({'restart_is_ours': True}, False),
         ({'orchestrator_reason': 'none'}, False),
         ({'may_act': False}, False),
     ],
@@ -386,7 +387,7 @@ def test_what_another_manager_stopped_is_started_once_more_before_it_fails(
         entries=entries_of(state),
         waited_s=300.0,
         down_s=300.0,
-        **{'asked_by_us': False, **changes},
+        **{'restart_is_ours': False, **changes},
     )
     down = other(seen, 0, up=False)
     step = MACHINE.step(state, down, 2.0)
@@ -445,7 +446,10 @@ def test_a_process_is_believed_after_five_seconds_and_given_up_after_a_minute(
         assert failed.state.direction is Direction.RECOVER
         assert canary(failed).restart_needed
     unread = MACHINE.step(state, replace(seen, waited_s=60.0), 2.0)
-    assert 'what it runs cannot be read' in (unread.state.ending or Ending(Outcome.DONE, '')).reason
+    assert (
+        'its running options cannot be read'
+        in (unread.state.ending or Ending(Outcome.DONE, '')).reason
+    )
 
 
 def test_placement_groups_are_awaited_at_least_five_seconds_and_named_after_five_minutes(
@@ -557,7 +561,7 @@ def test_whose_entry_of_an_osd_it_is_follows_from_how_far_the_osd_is(
     state = rollout(cluster, at)
     for value in (GONE, NEW, OLD, THERE):
         entries = {} if value is None else {'osd.0': value}
-        found = changed_by_others(state, observed(cluster, entries=entries))
+        found = conflicting_entries(state, observed(cluster, entries=entries))
         assert found == (() if value in ours else ('osd.0',)), value
 
 
@@ -571,7 +575,7 @@ def test_whose_shared_entry_it_is_follows_from_whether_it_was_written_and_seen(
     state = rollout(cluster, shared_touched=touched, entries_done=done)
     for value in (GONE, NEW, OLD):
         entries = {} if value is None else {ALL: value}
-        found = changed_by_others(state, observed(cluster, entries=entries))
+        found = conflicting_entries(state, observed(cluster, entries=entries))
         assert found == (() if value in ours else (ALL,)), value
 
 
@@ -593,9 +597,9 @@ def test_an_entry_of_somebody_else_matters_where_it_may_decide_or_is_to_be_put_b
     cluster: FakeCluster, who: str, forward: bool, back: bool
 ) -> None:
     seen = observed(cluster, entries={who: THERE})
-    assert (changed_by_others(rollout(cluster), seen) == (who,)) == forward
+    assert (conflicting_entries(rollout(cluster), seen) == (who,)) == forward
     state = way_back(cluster, OsdStep.RESTART_DUE)
-    assert (changed_by_others(state, seen) == (who,)) == back
+    assert (conflicting_entries(state, seen) == (who,)) == back
 
 
 def test_on_the_way_back_an_entry_is_as_before_or_as_left_until_it_was_seen() -> None:
@@ -612,7 +616,7 @@ def test_on_the_way_back_an_entry_is_as_before_or_as_left_until_it_was_seen() ->
                 )
                 if value not in ours
             ]
-            found = changed_by_others(state, observed(cluster, entries=entries))
+            found = conflicting_entries(state, observed(cluster, entries=entries))
             assert found == tuple(expected), (done, shared, single)
 
 
@@ -624,13 +628,13 @@ def test_while_an_osd_recovers_only_its_own_entry_matters(cluster: FakeCluster) 
         ({'osd.0': THERE}, ('osd.0',)),
         ({ALL: THERE, 'osd.1': THERE}, ()),
     ):
-        assert changed_by_others(state, observed(cluster, entries=entries)) == expected
+        assert conflicting_entries(state, observed(cluster, entries=entries)) == expected
     for needed, ours in ((True, GONE), (False, NEW)):
         due = rollout(cluster, OsdStep.RESTARTING, direction=Direction.RECOVER)
         due = replace(due, osds=(replace(due.osds[0], restart_needed=needed), *due.osds[1:]))
         for value in (GONE, NEW):
             entries = {} if value is None else {'osd.0': value}
-            found = changed_by_others(due, observed(cluster, entries=entries))
+            found = conflicting_entries(due, observed(cluster, entries=entries))
             assert found == (() if value == ours else ('osd.0',))
 
 
@@ -644,8 +648,8 @@ def test_whose_entries_were_changed_is_told_in_order(cluster: FakeCluster) -> No
     seen = observed(
         cluster, entries=dict.fromkeys(WHOS, THERE), other_entries=dict.fromkeys(WHOS, THERE)
     )
-    assert changed_by_others(was, seen) == tuple(sorted(WHOS))
-    assert others_of_other_option(was, seen) == tuple(sorted(WHOS))
+    assert conflicting_entries(was, seen) == tuple(sorted(WHOS))
+    assert conflicts_in_other_option(was, seen) == tuple(sorted(WHOS))
 
 
 def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
@@ -658,7 +662,7 @@ def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
         entries={'osd.0': THERE, 'osd.1': NEW},
         other_entries={'osd.0': THERE, 'osd.1': OLD},
     )
-    assert (changed_by_others(state, seen), others_of_other_option(state, seen)) == ((), ())
+    assert (conflicting_entries(state, seen), conflicts_in_other_option(state, seen)) == ((), ())
     # Of the other option what is there may change, come or go.
     for entries, told in (
         ({'osd.1': THERE}, ('osd.1',)),
@@ -666,13 +670,13 @@ def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
         ({'osd.1': OLD, 'osd.2': THERE}, ('osd.2',)),
         ({'osd.1': OLD, 'mon': THERE}, ()),
     ):
-        assert others_of_other_option(state, replace(seen, other_entries=entries)) == told
+        assert conflicts_in_other_option(state, replace(seen, other_entries=entries)) == told
     # What it was is not known of rollouts of older managers, nor now where it cannot be read.
     unknown = replace(state, before=replace(state.before, other_entries=None))
-    assert others_of_other_option(unknown, replace(seen, other_entries={})) == ()
-    assert others_of_other_option(state, replace(seen, other_entries=None)) == ()
+    assert conflicts_in_other_option(unknown, replace(seen, other_entries={})) == ()
+    assert conflicts_in_other_option(state, replace(seen, other_entries=None)) == ()
     back = replace(state, direction=Direction.BACK)
-    assert others_of_other_option(back, replace(seen, other_entries={})) == ()
+    assert conflicts_in_other_option(back, replace(seen, other_entries={})) == ()
 
 
 def test_a_change_is_acted_on_when_it_was_seen_for_two_seconds(cluster: FakeCluster) -> None:
@@ -681,14 +685,14 @@ def test_a_change_is_acted_on_when_it_was_seen_for_two_seconds(cluster: FakeClus
     seen = observed(cluster, entries={'osd.0': THERE})
     once = MACHINE.step(state, seen, 2.0)
     assert (once.state.ended, once.actions) == (False, ())
-    assert 'osd.0' in (once.state.suspicion or '')
+    assert 'osd.0' in (once.state.pending_conflict or '')
     early = MACHINE.step(once.state, replace(seen, waited_s=1.9), 3.0)
     assert (early.state.ended, early.actions) == (False, ())
     late = MACHINE.step(once.state, replace(seen, waited_s=2.0), 3.0)
     assert (late.state.stage, late.state.outcome) == (Phase.FAILED, Outcome.ABORTED)
     assert 'was changed by somebody else' in (late.state.failure or '')
     gone = MACHINE.step(once.state, observed(cluster, entries={'osd.0': NEW}), 3.0)
-    assert (gone.state.suspicion, gone.state.ended) == (None, False)
+    assert (gone.state.pending_conflict, gone.state.ended) == (None, False)
     another = MACHINE.step(once.state, replace(seen, entries={'osd.0': THERE, 'osd.1': THERE}), 3.0)
     assert not another.state.ended
 

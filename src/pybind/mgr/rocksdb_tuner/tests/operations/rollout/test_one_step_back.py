@@ -11,7 +11,8 @@ from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.acts import (
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.operator_actions import (
     aborted,
     action_failed,
     paused,
@@ -19,8 +20,6 @@ from rocksdb_tuner.operations.rollout.acts import (
     something_follows,
     waits_for_operator,
 )
-from rocksdb_tuner.operations.rollout.back import rolled_back
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
@@ -28,7 +27,8 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.rules import Step, stays_in_mode_off
+from rocksdb_tuner.operations.rollout.rollback import rolled_back
+from rocksdb_tuner.operations.rollout.rules import Step, suppressed_in_mode_off
 from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -54,7 +54,7 @@ def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeClus
         *steps,
         paused_by='client.bob',
         paused_reason='x',
-        suspicion='y',
+        pending_conflict='y',
         errors=3,
         ending=FAILED,
         entries_done=1,
@@ -68,7 +68,12 @@ def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeClus
         Phase.ROLLING_BACK,
         0,
     )
-    assert (turned.ending, turned.outcome, turned.suspicion, turned.errors) == (None, None, None, 0)
+    assert (turned.ending, turned.outcome, turned.pending_conflict, turned.errors) == (
+        None,
+        None,
+        None,
+        0,
+    )
     assert (turned.failure, turned.updated_s) == ('rolled back by client.ann', 9.0)
     # Who asks for it pauses no more; by itself it goes back where the pause allows.
     assert (turned.paused_by, turned.paused_reason) == (None, None)
@@ -276,9 +281,9 @@ def test_what_mode_off_keeps_from_being_sent(
     state = replace(recovering(cluster, OsdStep.RESTARTING), direction=direction)
     look = observed(cluster)
     seen = without(look, 0) if up is None else other(look, 0, up=up)
-    assert stays_in_mode_off(state, RestartOsd(0), seen) is start
-    assert stays_in_mode_off(state, RemoveEntry('osd.0'), seen) is entry
-    assert stays_in_mode_off(state, SetEntry('osd.0', OLD), seen) is entry
+    assert suppressed_in_mode_off(state, RestartOsd(0), seen) is start
+    assert suppressed_in_mode_off(state, RemoveEntry('osd.0'), seen) is entry
+    assert suppressed_in_mode_off(state, SetEntry('osd.0', OLD), seen) is entry
 
 
 def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: FakeCluster) -> None:
@@ -292,7 +297,7 @@ def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: Fa
     others = recovering(cluster, OsdStep.RESTORED, OsdStep.VERIFIED)
     turned = MACHINE.step(others, seen, 2.0).state
     assert (turned.direction, turned.ended) == (Direction.BACK, False)
-    assert turned.failure == 'it failed; rolled back by the module, of all OSDs'
+    assert turned.failure == 'it failed; rolled back by the module on all OSDs'
     # What an operator ended is the operator's to decide about.
     ended = replace(others, ending=Ending(Outcome.ABORTED, 'aborted by client.ann'))
     left = MACHINE.step(ended, seen, 2.0).state

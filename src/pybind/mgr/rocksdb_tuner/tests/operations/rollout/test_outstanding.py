@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.outstanding import asked, cannot_happen
+from rocksdb_tuner.operations.rollout.outstanding import asked, is_settled
 from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep
 
 from .conftest import NEW, Run, refusing, set_profile
@@ -263,7 +263,7 @@ def test_what_the_orchestrator_tells_decides(
     told: Optional[OrchestratedDaemon], by_this_manager: bool, seen_scheduled: bool, expected: bool
 ) -> None:
     request = asked(1, replace(TOLD, stored_started='s1'))
-    found = cannot_happen(
+    found = is_settled(
         request,
         told,
         by_this_manager=by_this_manager,
@@ -276,7 +276,7 @@ def test_what_the_orchestrator_tells_decides(
 
 def test_what_is_still_scheduled_is_waited_for_however_long_it_takes() -> None:
     def over(told: Optional[OrchestratedDaemon]) -> bool:
-        return cannot_happen(
+        return is_settled(
             AskedRestart(1),
             told,
             by_this_manager=True,

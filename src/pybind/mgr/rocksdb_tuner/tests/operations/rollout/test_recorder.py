@@ -308,7 +308,7 @@ def test_what_cannot_be_stored_is_logged_and_known_all_the_same(
     assert manager.recording.found(before).before_s == 60.0
     assert store.values == {}
     assert [record.getMessage() for record in caplog.records] == [
-        'what a verdict is made of cannot be stored: no space'
+        'evidence for the verdict cannot be stored: no space'
     ] * 2
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.kept_time import KEEP_TIME_S
+from rocksdb_tuner.operations.rollout.persistent_clock import STORE_PERIOD_S
 from rocksdb_tuner.operations.rollout.record_codec import decode_restarts, encode_restarts
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
@@ -22,12 +22,12 @@ NOW_S = 1_700_000_000.0
 
 def test_a_used_up_day_names_the_option_and_when_the_next_one_may_begin() -> None:
     log = RestartLog((Restart(NOW_S - 7200.0, 800.0), Restart(NOW_S - 3600.0, 4400.0)))
-    assert log.used_up(0, NOW_S, 8000.0) is None
-    assert log.used_up(3, NOW_S, 8000.0) is None
-    used_up = 'restarts_per_day (2) is exhausted until 2023-11-15T20:13:20Z'
-    assert log.used_up(2, NOW_S, 8000.0) == used_up
-    used_up = 'restarts_per_day (1) is exhausted until 2023-11-15T21:13:20Z'
-    assert log.used_up(1, NOW_S, 8000.0) == used_up
+    assert log.limit_reason(0, NOW_S, 8000.0) is None
+    assert log.limit_reason(3, NOW_S, 8000.0) is None
+    limit_reason = 'restarts_per_day (2) is exhausted until 2023-11-15T20:13:20Z'
+    assert log.limit_reason(2, NOW_S, 8000.0) == limit_reason
+    limit_reason = 'restarts_per_day (1) is exhausted until 2023-11-15T21:13:20Z'
+    assert log.limit_reason(1, NOW_S, 8000.0) == limit_reason
 
 
 @given(
@@ -38,13 +38,13 @@ def test_a_used_up_day_names_the_option_and_when_the_next_one_may_begin() -> Non
 def test_whatever_was_stored_restarts_are_held_back_for_a_day_at_most(
     stored: list[tuple[float, Optional[float]]], steady_s: float, per_day: int
 ) -> None:
-    log = RestartLog(tuple(Restart(*pair) for pair in stored)).looked_at(steady_s)
+    log = RestartLog(tuple(Restart(*pair) for pair in stored)).pruned(steady_s)
     found = [r.steady_s for r in log.restarts if r.steady_s is not None]
     assert len(found) == len(log.restarts)
     assert all(steady_s - DAY_S < at_s <= steady_s for at_s in found)
     assert found == sorted(found)
     later_s = steady_s + DAY_S + 1
-    assert log.looked_at(later_s).used_up(per_day, NOW_S, later_s) is None
+    assert log.pruned(later_s).limit_reason(per_day, NOW_S, later_s) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 4_000_000_000), st.none() | st.integers(0, 10**9))))
@@ -69,7 +69,7 @@ def test_a_clock_that_is_wrong_for_some_seconds_empties_no_day(
             run.tick()
         assert run.state.osds[2].step is OsdStep.PENDING
     run.clock_offset_s = jump_s
-    run.cluster.now_s += DAY_S + KEEP_TIME_S
+    run.cluster.now_s += DAY_S + STORE_PERIOD_S
     assert run.to_the_end().phase is Phase.DONE
 
 
@@ -94,7 +94,7 @@ def test_a_manager_that_takes_over_knows_of_all_but_some_minutes(run: Run) -> No
         run.tick()
     run.fail_over()
     run.restarts_per_day = 2
-    end_s = run.cluster.now_s + KEEP_TIME_S + 60
+    end_s = run.cluster.now_s + STORE_PERIOD_S + 60
     while run.cluster.now_s < end_s and run.state.osds[2].step is OsdStep.PENDING:
         run.tick()
     assert run.state.osds[2].step is not OsdStep.PENDING
@@ -132,7 +132,7 @@ def test_a_lost_state_of_the_last_rollout_is_told(run: Run) -> None:
     del run.store.values[CURRENT]
     run.fail_over()
     told = '; '.join(run.driver.broken)
-    assert 'the stored state of the last rollout is lost' in told
+    assert 'the stored state of the last rollout in the history is lost' in told
 
 
 def test_the_limit_holds_over_rollouts_and_managers_and_lets_a_rollback_through(run: Run) -> None:

@@ -22,7 +22,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.restart import by_hand, lost_again, until_settled
+from rocksdb_tuner.operations.rollout.restart import manual_restart, process_lost, until_settled
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan.actions import RestartOsd
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -197,7 +197,7 @@ def test_an_osd_is_given_up_when_it_was_down_for_longer_than_those_before_it_tel
         assert reason(step) == ('osd.0 is down' if at_step is OsdStep.RESTART_DUE else '')
 
 
-STARTING = 'osd.0 is not up yet: its process runs, and is left alone'
+STARTING = 'osd.0 is not up yet, but its process is running: waiting for it'
 HANGS = (
     'osd.0 is not up after 60 minutes, though its process runs: see its log; if it '
     'hangs, "systemctl restart ceph-osd@0"'
@@ -328,11 +328,11 @@ def test_an_operator_is_told_to_start_what_is_down_and_where_it_is_as_far_as_tha
 ) -> None:
     info = cluster.cluster_map().osds[0]
     goes_on = 'the rollout continues after that (none)'
-    assert by_hand(0, replace(info, up=False), 'none') == (
+    assert manual_restart(0, replace(info, up=False), 'none') == (
         f'start osd.0 next: "systemctl start ceph-osd@0" on node0; {goes_on}'
     )
     for unknown in (None, replace(info, host=None)):
-        assert by_hand(0, unknown, 'none') == (
+        assert manual_restart(0, unknown, 'none') == (
             f'restart osd.0 next: "systemctl restart ceph-osd@0"; {goes_on}'
         )
 
@@ -386,7 +386,7 @@ def test_one_restart_is_asked_for_at_a_time_unless_it_was_refused_for_the_same_o
         assert found.state.asked == AskedRestart(0)
     else:
         assert (found.actions, found.state.asked) == ((), asked)
-        assert reason(found).startswith(f'{MAY_STILL}{waits_for}, as it was asked to')
+        assert reason(found).startswith(f'{MAY_STILL}{waits_for} as requested')
 
 
 def test_what_the_orchestrator_told_just_before_is_kept_with_the_request(
@@ -418,7 +418,7 @@ def test_where_others_are_changed_a_restart_is_asked_for_three_times_and_then_of
     if not asks:
         assert reason(step) == (
             'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
-            'after that (osd.0 was not restarted when asked)'
+            'after that (osd.0 did not restart when requested)'
         )
     # Gates hold it, and where nobody can do it that is why it is not done.
     closed = stepped(state, replace(seen, health=frozenset({'MON_DOWN'})))
@@ -438,7 +438,7 @@ def test_what_does_not_come_up_on_the_way_back_is_left_to_the_operator_after_thr
     assert (step.actions, canary(step).step) == ((), OsdStep.RESTARTING)
     assert reason(step) == (
         'start osd.0 next: "systemctl start ceph-osd@0" on node0; the rollout continues '
-        'after that (osd.0 did not come up again)'
+        'after that (osd.0 did not come back up)'
     )
     for gone in (out(seen), out(seen, orchestrator_reason='none')):
         assert canary(stepped(state, gone)).left_reason == 'osd.0 is down and out'
@@ -479,7 +479,7 @@ def test_what_another_manager_stopped_waits_for_its_request_before_it_is_started
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, asked=1)
     state = replace(state, asked=AskedRestart(0, refused=refused))
-    seen = look(cluster, state, waited_s=300.0, asked_by_us=False)
+    seen = look(cluster, state, waited_s=300.0, restart_is_ours=False)
     step = stepped(state, down(seen, down_s=300.0))
     assert step.actions == ((RestartOsd(0),) if asks else ())
     assert reason(step).startswith(MAY_STILL) == (not asks)
@@ -489,7 +489,7 @@ def test_what_another_manager_stopped_waits_for_its_request_before_it_is_started
 
 
 @pytest.mark.parametrize(
-    ('asked_over', 'asked', 'counts'),
+    ('restart_settled', 'asked', 'counts'),
     [
         (False, None, True),
         (True, None, False),
@@ -498,13 +498,13 @@ def test_what_another_manager_stopped_waits_for_its_request_before_it_is_started
     ],
 )
 def test_a_restart_that_was_asked_for_and_comes_late_is_no_crash(
-    cluster: FakeCluster, asked_over: bool, asked: Optional[AskedRestart], counts: bool
+    cluster: FakeCluster, restart_settled: bool, asked: Optional[AskedRestart], counts: bool
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
     state = replace(state, asked=asked)
-    seen = other(observed(cluster, asked_over=asked_over), 0, nonce=99)
+    seen = other(observed(cluster, restart_settled=restart_settled), 0, nonce=99)
     osd = replace(state.osds[0], flaps=2)
-    step = lost_again(MACHINE, state, osd, seen)
+    step = process_lost(MACHINE, state, osd, seen)
     assert step is not None
     if counts:
         told = 'osd.0 came up and went down again 3 times'

@@ -97,7 +97,7 @@ def test_a_canary_that_is_restarted_again_and_again_is_left_to_the_operator() ->
         for _ in range(90):
             run.tick()
     upgraded(run)
-    state = run.to_a_wait('missing is a time without restarts: osd.0 was restarted again')
+    state = run.to_a_wait('missing: a soak without restarts: osd.0 was restarted again')
     assert state.verdict is Verdict.INCONCLUSIVE
     assert state.soak.inconclusive is Inconclusive.WAIT
     assert run.cluster.runs(0) == NEW

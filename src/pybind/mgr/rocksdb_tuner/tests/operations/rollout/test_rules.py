@@ -12,10 +12,10 @@ from rocksdb_tuner.operations.rollout.rules import (
     Limits,
     Rules,
     entry_action,
-    stays_in_mode_off,
-    trouble_of,
+    repeated_error,
+    suppressed_in_mode_off,
+    waiting_on_error,
     why_held,
-    with_trouble,
     write,
 )
 from rocksdb_tuner.plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
@@ -29,7 +29,7 @@ RULES = Rules(same_meaning)
 
 def test_how_long_is_waited_for_what_is_as_the_manual_says() -> None:
     limits = Limits()
-    assert (limits.look_first_s, limits.confirm_s) == (10.0, 2.0)
+    assert (limits.observe_first_s, limits.confirm_s) == (10.0, 2.0)
     assert (limits.restart_s, limits.boot_s, limits.boot_most_s) == (300.0, 300.0, 3600.0)
     assert (limits.report_s, limits.verify_s, limits.settle_s) == (5.0, 60.0, 5.0)
     assert (limits.retry_s, limits.tries, limits.flaps) == (30.0, 3, 2)
@@ -87,14 +87,14 @@ def test_in_mode_off_only_what_brings_back_an_osd_that_failed_is_sent(
     cluster = FakeCluster()
     seen = observed(cluster)
     seen = without(seen, 0) if up is None else other(seen, 0, up=up)
-    assert stays_in_mode_off(rollout(cluster, direction=direction), action, seen) is stays
+    assert suppressed_in_mode_off(rollout(cluster, direction=direction), action, seen) is stays
 
 
 @pytest.mark.parametrize(('errors', 'told'), [(0, False), (2, False), (3, True), (4, True)])
 def test_what_failed_three_times_in_a_row_is_told(errors: int, told: bool) -> None:
     state = rollout(FakeCluster(), errors=errors, last_error='no answer')
     text = f'{errors} attempts failed, retrying: no answer' if told else None
-    assert trouble_of(RULES, state) == text
-    assert with_trouble(RULES, state) == replace(state, paused_reason=text)
+    assert repeated_error(RULES, state) == text
+    assert waiting_on_error(RULES, state) == replace(state, paused_reason=text)
     tried = write(RULES, state, observed(FakeCluster()), 'osd.0', None)
     assert (tried.state.paused_reason, tried.actions) == (text, (RemoveEntry('osd.0'),))

@@ -118,7 +118,7 @@ def test_a_wait_without_a_gain_says_what_was_measured_and_what_to_do(run: Run) -
     assert state.phase is Phase.WAITING
     told = state.paused_reason or ''
     assert 'the verdict on osd.0 is no worse' in told
-    assert '"ceph rocksdb-tuner rollout resume" changes the others' in told
+    assert '"ceph rocksdb-tuner rollout resume" changes the other OSDs' in told
     assert '"ceph rocksdb-tuner rollback" undoes it' in told
     assert 'measured: client write latency' in told
     assert 'predicted: IOPS: +0 to +20%' in told
@@ -152,7 +152,7 @@ def test_a_canary_that_flushed_nothing_waits_for_a_flush(run: Run) -> None:
     run.clients.flushes = False
     run.start(soak=SOAK)
     state = run.to_a_wait('the verdict on osd.0 is no-data')
-    assert 'missing is a flush of memtables' in (state.paused_reason or '')
+    assert 'missing: a flush of memtables' in (state.paused_reason or '')
     assert state.judgement is not None
     assert state.judgement.cause == 'osd.0 flushed nothing to SST files during the soak'
     run.clients.flushes = True
@@ -290,7 +290,7 @@ def test_the_policy_rolls_back_without_a_verdict(run: Run) -> None:
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
     state = run.to_the_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
-    assert 'rolled back by the policy, for want of' in (state.failure or '')
+    assert 'rolled back by the policy, missing:' in (state.failure or '')
     assert run.cluster.entries_of() == {}
 
 
@@ -333,7 +333,7 @@ def test_one_osd_is_rolled_back_without_controls_where_the_policy_says_so() -> N
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
     state = run.to_the_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
-    assert 'rolled back by the policy, for want of 2 OSDs to compare with' in (state.failure or '')
+    assert 'rolled back by the policy, missing: 2 OSDs to compare with' in (state.failure or '')
 
 
 def test_a_rollout_that_an_older_version_let_wait_for_want_of_controls_ends_by_itself() -> None:

@@ -20,7 +20,7 @@ from rocksdb_tuner.judge.soak import contradiction
 from rocksdb_tuner.mgr.records import PgSummary
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.soak import judgement_in_view, let_pass, soak, undecided
+from rocksdb_tuner.operations.rollout.soak import judgement_in_view, promote, soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -88,12 +88,12 @@ def test_what_is_let_pass_keeps_its_verdict_and_the_next_batch_begins_from_nothi
     cluster: FakeCluster, judgement: Optional[Judgement], kept: Verdict
 ) -> None:
     state = second_batch(cluster, batch_judgement=judgement, batch_soaked_s=90.0)
-    passed = let_pass(state)
+    passed = promote(state)
     assert passed.verdicts == (Verdict.NO_WORSE, kept)
     assert (passed.batch_judgement, passed.batch_soaked_s) == (None, 0.0)
     # What is told of the canary stays.
     assert (passed.judgement, passed.soaked_s) == (PASS, 310.0)
-    of_canary = let_pass(replace(state, verdicts=(), judgement=judgement))
+    of_canary = promote(replace(state, verdicts=(), judgement=judgement))
     assert (of_canary.verdicts, of_canary.judgement) == ((kept,), judgement)
 
 
@@ -154,7 +154,7 @@ def test_what_is_restarted_with_others_for_the_fourth_time_is_not_watched_again(
     found = soak(state, planned_batch(state.request, SOAK, 0), seen).state
     assert found.judgement == Judgement(
         Verdict.INCONCLUSIVE,
-        missing=('a time without restarts: osd.0 was restarted again (as was osd.17)',),
+        missing=('a soak without restarts: osd.0 was restarted again (as was osd.17)',),
     )
     policy = replace(SOAK, inconclusive=Inconclusive.PROMOTE)
     assert soak(state, planned_batch(state.request, policy, 0), seen).state.verdicts == (

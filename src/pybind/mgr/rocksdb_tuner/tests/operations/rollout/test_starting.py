@@ -30,7 +30,7 @@ def test_an_orchestrator_is_asked_to_look_again_each_minute() -> None:
 def test_a_boot_slower_than_restart_timeout_is_waited_for_on_every_osd() -> None:
     run, requests = slow(400.0)
     run.start(set_profile(run.cluster))
-    run.to_a_wait('osd.0 is not up yet: its process runs, and is left alone')
+    run.to_a_wait('osd.0 is not up yet, but its process is running: waiting for it')
     assert run.to_the_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
 
@@ -74,7 +74,7 @@ def test_one_that_crashes_again_and_again_is_not_taken_for_one_that_starts() -> 
     signs = SignsOfLife()
     for n in range(1, 20):
         told = OrchestratedDaemon(running=True, started=f's{n}', refreshed=f'r{n}')
-        assert signs.look('osd.0', told) is None
+        assert signs.update('osd.0', told) is None
 
 
 def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
@@ -83,17 +83,17 @@ def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> Orc
 
 def test_what_was_seen_before_it_went_down_is_no_sign_of_life() -> None:
     signs = SignsOfLife()
-    assert signs.look(1, told(True, 's1', 'r1')) is None
-    assert signs.look(1, told(True, 's1', 'r1')) is None
-    assert signs.look(1, told(True, 's2', 'r2')) is None
-    assert signs.look(1, told(True, 's2', 'r2')) is None
-    assert signs.look(1, told(True, 's2', 'r3')) is True
-    assert signs.look(1, told(True, 's2', 'r3')) is True
-    assert signs.look(1, told(False, 's2', 'r4')) is False
-    assert signs.look(1, told(None, 's2', 'r5')) is None
-    assert signs.look(1, None) is None
+    assert signs.update(1, told(True, 's1', 'r1')) is None
+    assert signs.update(1, told(True, 's1', 'r1')) is None
+    assert signs.update(1, told(True, 's2', 'r2')) is None
+    assert signs.update(1, told(True, 's2', 'r2')) is None
+    assert signs.update(1, told(True, 's2', 'r3')) is True
+    assert signs.update(1, told(True, 's2', 'r3')) is True
+    assert signs.update(1, told(False, 's2', 'r4')) is False
+    assert signs.update(1, told(None, 's2', 'r5')) is None
+    assert signs.update(1, None) is None
     # Another time that it is down.
-    assert signs.look(2, told(True, 's2', 'r5')) is None
+    assert signs.update(2, told(True, 's2', 'r5')) is None
 
 
 def test_where_nothing_tells_the_limit_is_three_times_the_longest_boot() -> None:
@@ -130,7 +130,7 @@ def test_a_process_that_hangs_is_the_operator_s_after_an_hour() -> None:
 def test_abort_ends_though_the_process_hangs() -> None:
     run, _ = slow(1e9)
     run.start(set_profile(run.cluster))
-    run.to_a_wait('is left alone')
+    run.to_a_wait('waiting for it')
     run.driver.abort('client.a', run.cluster.now_s)
     run.until(lambda state: state.direction is Direction.RECOVER, within_s=4000)
     assert run.cluster.entries_of() == {ALL: OLD}

@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout import acts
+from rocksdb_tuner.operations.rollout import operator_actions
 from rocksdb_tuner.operations.rollout.codec import encode_state
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.record_codec import (
@@ -160,7 +160,7 @@ def test_the_archive_is_bounded(store: FakeStore) -> None:
 
 
 def paused(state: RolloutState) -> RolloutState:
-    return acts.paused(state, 'the module', state.updated_s)
+    return operator_actions.paused(state, 'the module', state.updated_s)
 
 
 def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
@@ -180,7 +180,7 @@ def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
         key if key.startswith(PARTS) else BROKEN + key: value for key, value in kept.items()
     }
     storage = RolloutStorage(store)
-    storage.take_back_readable(paused)
+    storage.restore_readable(paused)
     assert store.values == kept
     assert storage.problems() == ()
 
@@ -189,7 +189,7 @@ def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: Fak
     RolloutStorage(store).save_current(example())
     store.values[BROKEN + CURRENT] = store.values.pop(CURRENT)
     storage = RolloutStorage(store)
-    storage.take_back_readable(paused)
+    storage.restore_readable(paused)
     found = storage.load_current()
     assert found is not None
     assert found.paused_by == 'the module'
@@ -203,14 +203,14 @@ def test_what_is_set_aside_replaces_nothing_that_was_written_since(store: FakeSt
     storage.save_current(example())
     store.values[BROKEN + CURRENT] = store.values[CURRENT]
     storage.save_current(ended('r9'))  # type: ignore[arg-type]
-    storage.take_back_readable(paused)
+    storage.restore_readable(paused)
     assert storage.load_current() == ended('r9')
     assert len(storage.problems()) == 1
 
 
 def test_what_still_cannot_be_read_stays_aside(store: FakeStore) -> None:
     store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
-    RolloutStorage(store).take_back_readable(paused)
+    RolloutStorage(store).restore_readable(paused)
     assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
 
 
@@ -241,12 +241,12 @@ def test_of_what_was_set_aside_what_is_of_its_kind_comes_back_and_nothing_else(
 ) -> None:
     kinds = by_kind()
     store.values = {BROKEN + key: kinds[key]}
-    RolloutStorage(store).take_back_readable(paused)
+    RolloutStorage(store).restore_readable(paused)
     assert store.values == {key: kinds[key]}
     for text in ('nonsense', kinds[CLOCK] if key != CLOCK else kinds[CURRENT]):
         store.values = {BROKEN + key: text, BROKEN + 'z': kinds[ARCHIVE + 'r7']}
         aside = dict(store.values)
-        RolloutStorage(store).take_back_readable(paused)
+        RolloutStorage(store).restore_readable(paused)
         assert store.values == aside
 
 
@@ -256,14 +256,14 @@ def test_one_that_stays_aside_keeps_no_other_from_coming_back(store: FakeStore) 
     store.values = {BROKEN + key: text for key, text in {**good, **bad}.items()}
     # Written since.
     store.values[ARCHIVE + 'r7'] = good[ARCHIVE + 'r7']
-    RolloutStorage(store).take_back_readable(paused)
+    RolloutStorage(store).restore_readable(paused)
     left = {BROKEN + key for key in (*bad, ARCHIVE + 'r7')}
     assert set(store.values) == left | set(good)
 
 
 def test_what_was_removed_by_hand_just_now_is_not_taken_back(store: FakeStore) -> None:
     store.keys = lambda prefix: [BROKEN + key for key in by_kind()]  # type: ignore[method-assign]
-    RolloutStorage(store).take_back_readable(paused)
+    RolloutStorage(store).restore_readable(paused)
     assert store.values == {}
 
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_taken_back_now_is_left_for_the_next_manager(store: FakeS
     store.values = {BROKEN + key: text for key, text in by_kind().items()}
     aside = dict(store.values)
     store.error = CommandError(28, 'no space')
-    RolloutStorage(store).take_back_readable(paused)
+    RolloutStorage(store).restore_readable(paused)
     assert store.values == aside
 
 
@@ -393,9 +393,9 @@ def test_the_log_of_the_manager_has_the_reasons(
     store.error = CommandError(5, 'read-only')
     storage.load_current()
     storage.archived('r1')
-    storage.take_back_readable(paused)
+    storage.restore_readable(paused)
     store.error = None
-    storage.take_back_readable(paused)
+    storage.restore_readable(paused)
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     begun = [(level, text.partition(': ')[0]) for level, text in told]
     assert begun == [

@@ -23,7 +23,7 @@ class Switched(Run):
     def __init__(self) -> None:
         self.on = True
         super().__init__()
-        self.driver._switched_on = lambda: self.on
+        self.driver._changes_allowed = lambda: self.on
 
     def turn_off_once(self, fits: Callable[[RolloutState], bool]) -> None:
         def stored(before: object, state: RolloutState) -> None:

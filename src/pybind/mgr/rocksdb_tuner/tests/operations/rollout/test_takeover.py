@@ -76,7 +76,7 @@ def _bad(cluster: FakeCluster) -> ChangeRequest:
     return set_profile(cluster, BAD)
 
 
-def _carry_out(
+def _execute(
     prepare: Callable[[FakeCluster], ChangeRequest],
     back: bool,
     die_at: Optional[int] = None,
@@ -123,12 +123,12 @@ def _boots(run: Run) -> list[int]:
 def test_a_takeover_at_any_operation_changes_nothing_of_the_end(
     prepare: Callable[[FakeCluster], ChangeRequest], back: bool, ends: Phase, die_after: bool
 ) -> None:
-    undisturbed, state = _carry_out(prepare, back)
+    undisturbed, state = _execute(prepare, back)
     assert state.phase is ends
     wanted = undisturbed.cluster.entries_of()
     running = [undisturbed.cluster.runs(n) for n in undisturbed.cluster.osds]
     for die_at in range(1, undisturbed.operations + 1):
-        run, state = _carry_out(prepare, back, die_at, die_after)
+        run, state = _execute(prepare, back, die_at, die_after)
         assert run.died
         assert state.phase is ends, f'killed at operation {die_at}'
         assert run.cluster.entries_of() == wanted, f'killed at operation {die_at}'

@@ -122,7 +122,7 @@ class Course:
         world.next_writes.clear()
         world.store.error = None
         world.may_act = True
-        world.outside_window = world.deaf = None
+        world.outside_window = world.no_reports_reason = None
         world.latency_ms = USUAL_MS
         cluster.errors.clear()
         cluster.health.clear()
@@ -312,6 +312,6 @@ _EFFECTS: Mapping[Act, _Effect] = {
     Act.CLIENTS_SLOW: _of_world('latency_ms', 50.0),
     Act.CLIENTS_FAST: _of_world('latency_ms', USUAL_MS),
     Act.CLIENTS_STOP: _of_world('latency_ms', value=None),
-    Act.REPORTS_STOP: _of_world('deaf', 'no OSD reports to this manager'),
-    Act.REPORTS_COME: _of_world('deaf', value=None),
+    Act.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
+    Act.REPORTS_COME: _of_world('no_reports_reason', value=None),
 }

@@ -7,11 +7,11 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from rocksdb_tuner.operations import gates
 from rocksdb_tuner.operations.compaction import (
-    acts,
     alarm,
-    asking,
     driver,
     machine,
+    operator_actions,
+    osd_commands,
     rules,
     states,
     watching,
@@ -113,7 +113,7 @@ def _an_answer_is_enough(patch: Patch) -> None:
 
 
 def _counters_of_before_are_forgotten(patch: Patch) -> None:
-    asked = watching._not_begun
+    asked = watching._not_started
 
     def done(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return watching.Watched(replace(osd, step=CompactionStep.SETTLING))
@@ -148,12 +148,12 @@ def _gates_left_out(patch: Patch) -> None:
 
 
 def _deaf_ignored(patch: Patch) -> None:
-    _cluster_of(patch, deaf=None)
+    _cluster_of(patch, no_reports_reason=None)
 
 
 def _deaf_where_it_is_not_begun_ignored(patch: Patch) -> None:
     closed = gates.closed_gate
-    patch.everywhere(closed, lambda seen, n: closed(replace(seen, deaf=None), n))
+    patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
 
 
 def _clients_ignored(patch: Patch) -> None:
@@ -168,15 +168,15 @@ def _ten_times_as_slow_is_usual(patch: Patch) -> None:
 
 
 def _window_ignored(patch: Patch) -> None:
-    _cluster_of(patch, not_now=None)
+    _cluster_of(patch, schedule_reason=None)
 
 
 def _window_for_the_first(patch: Patch) -> None:
-    begin = machine._begin
+    begin = machine._start_osd
 
     def anyway(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         if osd is not state.osds[0]:
-            view = replace(view, cluster=replace(view.cluster, not_now=None))
+            view = replace(view, cluster=replace(view.cluster, schedule_reason=None))
         return begin(state, osd, view, limits)
 
     patch.everywhere(begin, anyway)
@@ -217,11 +217,11 @@ def _abort_forgotten(patch: Patch) -> None:
     def pauses(state: Any, actor: str, now_s: float) -> Any:
         return replace(state, updated_s=now_s)
 
-    patch.everywhere(acts.aborted, pauses)
+    patch.everywhere(operator_actions.aborted, pauses)
 
 
 def _asked_again_after_an_abort(patch: Patch) -> None:
-    not_begun = watching._not_begun
+    not_begun = watching._not_started
 
     def again(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return not_begun(replace(state, ending=None), osd, view, limits)
@@ -238,7 +238,7 @@ def _switch_ignored(patch: Patch) -> None:
     step = driver.CampaignDriver._step
 
     def always_on(self: Any, *args: Any) -> Any:
-        self._switched_on = lambda: True
+        self._changes_allowed = lambda: True
         return step(self, *args)
 
     patch.attribute(driver.CampaignDriver, '_step', always_on)
@@ -253,7 +253,7 @@ def _another_ends_the_first(patch: Patch) -> None:
 
     def instead(self: Any, campaign_id: str, request: Any, now_s: float) -> Any:
         if self.under_way:
-            self._keep(acts.aborted(self._state, 'another', now_s))
+            self._save_requested(operator_actions.aborted(self._state, 'another', now_s))
         return start(self, campaign_id, request, now_s)
 
     patch.attribute(driver.CampaignDriver, 'start', instead)
@@ -270,7 +270,7 @@ def _looks_for_a_moment(patch: Patch) -> None:
     step = machine.step
 
     def hasty(state: Any, view: Any, now_s: float, limits: Any) -> Any:
-        return step(state, view, now_s, replace(limits, look_first_s=1.0, baseline_s=1.0))
+        return step(state, view, now_s, replace(limits, observe_first_s=1.0, baseline_s=1.0))
 
     patch.everywhere(step, hasty)
 
@@ -312,7 +312,7 @@ def _saved_one_behind(patch: Patch) -> None:
 
 
 def _asked_again_and_again(patch: Patch) -> None:
-    patch.everywhere(watching._not_begun, lambda state, osd, *_: _once_more(osd))
+    patch.everywhere(watching._not_started, lambda state, osd, *_: _once_more(osd))
 
 
 def _once_more(osd: Any) -> Any:
@@ -320,7 +320,7 @@ def _once_more(osd: Any) -> Any:
 
 
 def _a_third_time(patch: Patch) -> None:
-    not_begun = watching._not_begun
+    not_begun = watching._not_started
 
     def patient(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return not_begun(state, osd, view, replace(limits, tries=3))
@@ -329,19 +329,19 @@ def _a_third_time(patch: Patch) -> None:
 
 
 def _asks_all(patch: Patch) -> None:
-    patch.attribute(asking, 'PROBE_PERIOD_S', 0.0)
+    patch.attribute(osd_commands, 'PROBE_PERIOD_S', 0.0)
     patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
 
 
 def _asks_at_each_step(patch: Patch) -> None:
-    look_at = asking.Asking.look_at
+    poll = osd_commands.OsdCommandQueue.poll
 
     def many(self: Any, osd_id: int, *args: Any) -> None:
         for _ in range(20):
             self._osds.ask(osd_id, 'perf dump', {})
-        look_at(self, osd_id, *args)
+        poll(self, osd_id, *args)
 
-    patch.attribute(asking.Asking, 'look_at', many)
+    patch.attribute(osd_commands.OsdCommandQueue, 'poll', many)
 
 
 # -- the end
@@ -358,7 +358,7 @@ def _waits_for_whom_it_lost(patch: Patch) -> None:
 
 
 def _waits_for_whom_is_away(patch: Patch) -> None:
-    patch.never(rules._stays_away, answer=False)
+    patch.never(rules._stays_absent, answer=False)
 
 
 def _never_ends(patch: Patch) -> None:
@@ -368,10 +368,10 @@ def _never_ends(patch: Patch) -> None:
 def _not_recorded(patch: Patch) -> None:
     init = driver.CampaignDriver.__init__
 
-    def unheard(self: Any, *args: Any, **named: Any) -> None:
+    def reports_unknown(self: Any, *args: Any, **named: Any) -> None:
         init(self, *args, **{**named, 'on_end': lambda _: None})
 
-    patch.attribute(driver.CampaignDriver, '__init__', unheard)
+    patch.attribute(driver.CampaignDriver, '__init__', reports_unknown)
 
 
 def _recorded_at_the_begin(patch: Patch) -> None:
@@ -417,7 +417,7 @@ def _alarmed_at_once(patch: Patch) -> None:
 
 def _any_time_is_a_wait(patch: Patch) -> None:
     """What passed while nothing held it up counts, too."""
-    patch.attribute(driver, '_stuck_at', lambda *_: 0)
+    patch.attribute(driver, '_wait_key', lambda *_: 0)
 
 
 _TAKEOVERS = (Act.FAIL_OVER, Act.KILLED_AFTER_A_WRITE, Act.KILLED_BEFORE_A_WRITE)
@@ -442,7 +442,7 @@ MUTANTS = (
     ),
     Mutant('upgrade ignored', Rule.GATES, _upgrade_ignored, (Act.UPGRADE_BEGINS,)),
     Mutant('gates left out', Rule.GATES, _gates_left_out),
-    Mutant('deaf', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
+    Mutant('no_reports_reason', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
     Mutant(
         'reports not needed', Rule.HEARS, _deaf_where_it_is_not_begun_ignored, (Act.REPORTS_STOP,)
     ),
@@ -460,9 +460,9 @@ MUTANTS = (
     Mutant('switch ignored in a tick', Rule.MODE, _switch_ignored, (Act.MODE_OFF_IN_A_WRITE,)),
     Mutant('another is accepted', Rule.REQUESTS, _another_is_accepted, (Act.BEGIN_ANOTHER,)),
     Mutant('another ends the first', Rule.REQUESTS, _another_ends_the_first, (Act.BEGIN_ANOTHER,)),
-    Mutant('acts at once', Rule.LOOKS_FIRST, _acts_at_once, _TAKEOVERS),
-    Mutant('looks for a moment', Rule.LOOKS_FIRST, _looks_for_a_moment, _TAKEOVERS),
-    Mutant('time of day', Rule.LOOKS_FIRST, _goes_by_the_time_of_day, (Act.CLOCK_FORWARD,)),
+    Mutant('acts at once', Rule.OBSERVES_FIRST, _acts_at_once, _TAKEOVERS),
+    Mutant('looks for a moment', Rule.OBSERVES_FIRST, _looks_for_a_moment, _TAKEOVERS),
+    Mutant('time of day', Rule.OBSERVES_FIRST, _goes_by_the_time_of_day, (Act.CLOCK_FORWARD,)),
     Mutant('acts before it saves', Rule.SAVED_BEFORE, _acts_before_it_saves),
     Mutant('saved one behind', Rule.SAVED_BEFORE, _saved_one_behind),
     Mutant('asked again and again', Rule.STOPS, _asked_again_and_again, _NOT_BEGUN),

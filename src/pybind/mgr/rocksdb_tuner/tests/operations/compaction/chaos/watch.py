@@ -52,7 +52,7 @@ class Rule(Enum):
     WINDOW = 'no OSD is begun outside the maintenance window'
     REQUESTS = 'a request that is refused changes nothing'
     #: Rule 7
-    LOOKS_FIRST = 'a manager samples before it acts'
+    OBSERVES_FIRST = 'a manager samples before it acts'
     #: Rule 8
     STOPS = 'an OSD is not asked again and again'
     TOLD = 'who waits or was left says why'
@@ -120,7 +120,7 @@ class Watch:
         self.require(Rule.PAUSE_HOLDS, not paused, f'{told} though paused')
         self.require(Rule.MODE, world.may_act, f'{told} in spite of the mode')
         active_s = cluster.now_s - world.active_since_s
-        self.require(Rule.LOOKS_FIRST, active_s >= _LOOKS_FIRST_S, f'{told} after {active_s} s')
+        self.require(Rule.OBSERVES_FIRST, active_s >= _LOOKS_FIRST_S, f'{told} after {active_s} s')
         self.require(Rule.STOPS, osd.asked <= _MOST_ASKED, f'{told} for the {osd.asked}th time')
         self._limit(state, osd_id, told)
         if world.seen_at_s < cluster.now_s:
@@ -147,7 +147,9 @@ class Watch:
 
     def _gates(self, osd_id: int, told: str) -> None:
         world, cluster = self.world, self.world.cluster
-        self.require(Rule.HEARS, world.deaf is None, f'{told} though nothing is heard of OSDs')
+        self.require(
+            Rule.HEARS, world.no_reports_reason is None, f'{told} though nothing is heard of OSDs'
+        )
         down = {n for n, osd in cluster.osds.items() if osd.in_cluster and not osd.up}
         self.require(Rule.GATES, not down, f'{told} while {down} are down')
         flags = _HOLDING_FLAGS & cluster.flags

@@ -94,7 +94,7 @@ class World:
         self.store = FakeStore()
         self.may_act = True
         self.outside_window: Optional[str] = None
-        self.deaf: Optional[str] = None
+        self.no_reports_reason: Optional[str] = None
         self.latency_ms: Optional[float] = USUAL_MS
         self.total_bytes: dict[int, int] = {}
         #: What the manager's clock shows beyond the time that has passed.
@@ -139,7 +139,7 @@ class World:
             self.cluster,
             self.store,
             on_end=lambda state: self.history.add_record(record_of(state)),
-            switched_on=lambda: self.may_act,
+            changes_allowed=lambda: self.may_act,
         )
         view = self.driver._view
 
@@ -170,7 +170,7 @@ class World:
         self.driver.tick(
             self.clock_s,
             Measured(dict(self.cluster.compactions.used_bytes), self.total_bytes, self.latency_ms),
-            Allowed(self.may_act, self.outside_window, self.deaf),
+            Allowed(self.may_act, self.outside_window, self.no_reports_reason),
             # Each manager has its own.
             monotonic_s=self.cluster.now_s - self.active_since_s,
         )

@@ -10,7 +10,7 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
-from rocksdb_tuner.operations.rollout.hearing import TRIED_AT_ONCE, Hearing
+from rocksdb_tuner.operations.rollout.report_watch import TRIED_AT_ONCE, ReportWatch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 
@@ -42,95 +42,95 @@ def cluster_map(osds: int, down: Sequence[int] = ()) -> ClusterMap:
 
 
 def test_silence_counts_from_the_first_look_to_a_report_that_came_in_since() -> None:
-    hearing, reports, up = Hearing(), Reports(3), cluster_map(3)
+    hearing, reports, up = ReportWatch(), Reports(3), cluster_map(3)
     assert (hearing.heard, hearing.silent_s) == (False, 0.0)
     for now_s in (100.0, 110.0, 120.0):
-        hearing.look(reports, up, now_s)
+        hearing.update(reports, up, now_s)
         # What was there at the first look may be old.
         assert (hearing.heard, hearing.silent_s) == (False, now_s - 100.0)
     reports.at_s[1] = 121.0
-    hearing.look(reports, up, 130.0)
+    hearing.update(reports, up, 130.0)
     assert (hearing.heard, hearing.silent_s) == (True, 0.0)
-    hearing.look(reports, up, 140.0)
+    hearing.update(reports, up, 140.0)
     assert (hearing.heard, hearing.silent_s) == (True, 10.0)
     # A clock of the cluster that is set back is a report, too.
     reports.at_s[1] = 50.0
-    hearing.look(reports, up, 150.0)
+    hearing.update(reports, up, 150.0)
     assert hearing.silent_s == 0.0
 
 
 def test_an_osd_that_reports_is_the_only_one_that_is_read() -> None:
-    hearing, reports, up = Hearing(), Reports(5), cluster_map(5)
-    hearing.look(reports, up, 0.0)
+    hearing, reports, up = ReportWatch(), Reports(5), cluster_map(5)
+    hearing.update(reports, up, 0.0)
     assert reports.taken() == [0, 1, 2, 3, 4]
     for n in range(1, 5):
         reports.at_s[2] = 1.0 + n
-        hearing.look(reports, up, 10.0 * n)
+        hearing.update(reports, up, 10.0 * n)
         assert reports.taken() == ([0, 1, 2] if n == 1 else [2])
     # Once it is silent the others are read again, from there on.
-    hearing.look(reports, up, 60.0)
+    hearing.update(reports, up, 60.0)
     assert reports.taken() == [2, 3, 4, 0, 1]
     reports.at_s[4] = 9.0
-    hearing.look(reports, up, 70.0)
+    hearing.update(reports, up, 70.0)
     assert (reports.taken(), hearing.silent_s) == ([2, 3, 4], 0.0)
 
 
 def test_of_many_osds_fifty_are_read_at_a_look_and_the_next_ones_at_the_next() -> None:
     assert TRIED_AT_ONCE == 50
-    hearing, reports, up = Hearing(), Reports(120), cluster_map(120)
+    hearing, reports, up = ReportWatch(), Reports(120), cluster_map(120)
     for first in (0, 50, 100, 30, 80, 10):
-        hearing.look(reports, up, 0.0)
+        hearing.update(reports, up, 0.0)
         assert reports.taken() == [(first + n) % 120 for n in range(50)]
     assert not hearing.heard
 
 
 def test_osds_that_are_down_or_never_reported_are_passed_over() -> None:
-    hearing, reports = Hearing(), Reports(4)
+    hearing, reports = ReportWatch(), Reports(4)
     reports.at_s[0] = None
     for now_s in (0.0, 10.0):
-        hearing.look(reports, cluster_map(4, down=[1]), now_s)
+        hearing.update(reports, cluster_map(4, down=[1]), now_s)
         assert reports.taken() == [0, 2, 3]
     reports.at_s[2] = 11.0
-    hearing.look(reports, cluster_map(4, down=[1]), 20.0)
+    hearing.update(reports, cluster_map(4, down=[1]), 20.0)
     assert (reports.taken(), hearing.heard) == ([0, 2], True)
 
 
 def test_the_first_that_an_osd_is_known_to_have_reported_may_be_old() -> None:
-    hearing, reports = Hearing(), Reports(1)
+    hearing, reports = ReportWatch(), Reports(1)
     reports.at_s[0] = None
-    hearing.look(reports, cluster_map(1), 0.0)
+    hearing.update(reports, cluster_map(1), 0.0)
     reports.at_s[0] = 12.0
-    hearing.look(reports, cluster_map(1), 20.0)
+    hearing.update(reports, cluster_map(1), 20.0)
     assert (hearing.heard, hearing.silent_s) == (False, 20.0)
 
 
 def test_what_an_osd_reported_before_it_was_down_is_forgotten() -> None:
     """What comes after it may be what it had reported just before."""
-    hearing, reports = Hearing(), Reports(2)
-    hearing.look(reports, cluster_map(2), 0.0)
-    hearing.look(reports, cluster_map(2, down=[1]), 10.0)
+    hearing, reports = ReportWatch(), Reports(2)
+    hearing.update(reports, cluster_map(2), 0.0)
+    hearing.update(reports, cluster_map(2, down=[1]), 10.0)
     reports.at_s[1] = 5.0
-    hearing.look(reports, cluster_map(2), 20.0)
+    hearing.update(reports, cluster_map(2), 20.0)
     assert (hearing.heard, hearing.silent_s) == (False, 20.0)
     reports.at_s[1] = 21.0
-    hearing.look(reports, cluster_map(2), 30.0)
+    hearing.update(reports, cluster_map(2), 30.0)
     assert hearing.silent_s == 0.0
 
 
 def test_silence_goes_on_while_nothing_can_be_read_and_another_osd_is_tried_next() -> None:
-    hearing, reports, up = Hearing(), Reports(3), cluster_map(3)
-    hearing.look(reports, up, 0.0)
+    hearing, reports, up = ReportWatch(), Reports(3), cluster_map(3)
+    hearing.update(reports, up, 0.0)
     reports.taken()
     reports.error = CommandError(5, 'no')
     for now_s in (10.0, 20.0):
         with pytest.raises(CommandError):
-            hearing.look(reports, up, now_s)
+            hearing.update(reports, up, now_s)
         assert hearing.silent_s == now_s
     assert reports.taken() == [0, 1]
 
 
 def test_a_map_without_any_osd_that_is_up_is_silence() -> None:
-    hearing, reports = Hearing(), Reports(2)
+    hearing, reports = ReportWatch(), Reports(2)
     for now_s in (0.0, 10.0):
-        hearing.look(reports, cluster_map(2, down=[0, 1]), now_s)
+        hearing.update(reports, cluster_map(2, down=[0, 1]), now_s)
     assert (reports.taken(), hearing.heard, hearing.silent_s) == ([], False, 10.0)

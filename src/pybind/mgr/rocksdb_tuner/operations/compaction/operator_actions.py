@@ -1,4 +1,4 @@
-"""What comes from outside: the acts of operators, and questions that failed."""
+"""State changes from outside: operator requests and failed commands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .states import concluded
 
 
 def paused(state: CampaignState, actor: str, now_s: float) -> CampaignState:
-    """Nothing more is begun until `resumed`."""
+    """Start no further OSD until `resumed`."""
     return replace(state, paused_by=actor, paused_reason=paused_text(actor), updated_s=now_s)
 
 
 def resumed(state: CampaignState, now_s: float) -> CampaignState:
-    """Go on, and take the clients' latency of now for what it is without a compaction."""
+    """Continue, with the present client latency as the new baseline."""
     stage = state.stage if state.in_flight else Phase.PREFLIGHT
     return replace(
         state,
@@ -30,7 +30,7 @@ def resumed(state: CampaignState, now_s: float) -> CampaignState:
 
 
 def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
-    """Begin nothing more; what runs is watched to its end."""
+    """Start no further OSD; running compactions are monitored until they end."""
     ending = replace(
         state,
         ending=f'aborted by {actor}',
@@ -42,9 +42,9 @@ def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
 
 
 def ask_failed(state: CampaignState, osd_id: int, error: str, now_s: float) -> CampaignState:
-    """The state after the command to compact was refused, or its answer never came.
+    """The state after the compact command was refused or never answered.
 
-    Whether the OSD compacts all the same is for its counters to say.
+    The OSD's counters show whether it compacts all the same.
     """
-    told = clip(f'osd.{osd_id}: {error}')
-    return replace(state, errors=state.errors + 1, last_error=told, updated_s=now_s)
+    text = clip(f'osd.{osd_id}: {error}')
+    return replace(state, errors=state.errors + 1, last_error=text, updated_s=now_s)

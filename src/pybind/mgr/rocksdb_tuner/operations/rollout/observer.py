@@ -1,10 +1,10 @@
-"""Looks at the cluster for the machine, and counts for how long this manager has seen it so."""
+"""Observes the cluster for the state machine, and measures how long conditions last."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
     ClusterReader,
@@ -17,14 +17,14 @@ from ...mgr.protocols import (
 from ...mgr.records import ClusterMap, ConfigEntry, OrchestratedDaemon, RunningOption
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION, ChangeRequest
+from ..absence import absent_of
 from ..errors import OperationRefused
-from ..leaving import absent_of
-from ..looking import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
+from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..stopwatch import LastChange, Stopwatch
 from .batches import watched_batch
 from .machine import Machine, wait_key
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation
-from .outstanding import cannot_happen
+from .outstanding import is_settled
 from .recording import Found
 from .records import AskedRestart, OsdProgress, RolloutState
 from .soak import lost_process
@@ -34,7 +34,7 @@ from .states import in_flight
 
 @dataclass(frozen=True)
 class Cluster:
-    """The parts of a cluster that a rollout works on."""
+    """Cluster interfaces of a rollout."""
 
     config: ConfigStore
     osds: OsdCommands
@@ -46,7 +46,7 @@ class Cluster:
         return self.config.entries((OPTION, ANNEX))
 
     def entries_now(self) -> Sequence[ConfigEntry]:
-        """The entries, for an operator who waits for them; raises OperationRefused."""
+        """The entries, for an operator's request; raises OperationRefused."""
         try:
             return self.entries()
         except CommandError as error:
@@ -65,18 +65,29 @@ class Cluster:
 
 
 class Tick(NamedTuple):
-    """What this tick goes by, beside the cluster."""
+    """Inputs of this tick, apart from the cluster."""
 
     may_act: bool
-    not_now: Optional[str]
-    deaf: Optional[str]
-    #: How long this manager has been looking, and the time that managers saw pass.
+    schedule_reason: Optional[str]
+    no_reports_reason: Optional[str]
+    #: How long this manager has been observing, and the persistent clock.
     watched_s: float
     steady_s: float
 
 
+class Beside(NamedTuple):
+    """What is watched where no batch is."""
+
+    #: Changes when the OSDs that are watched do, or when watching begins anew.
+    watched: object = None
+    #: Whether a process is gone that was watched.
+    lost: Callable[[ClusterMap], bool] = lambda _: False
+    #: None: all that the machine needs.
+    needs: Optional[Needs] = None
+
+
 class _Down(NamedTuple):
-    """How long the OSD in flight is down, or was before it came up."""
+    """How long the OSD in flight has been down, or was before it came up."""
 
     down_s: float = 0.0
     was_down_s: float = 0.0
@@ -84,7 +95,7 @@ class _Down(NamedTuple):
     alive: Optional[bool] = None
 
 
-class Looking:
+class Observer:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._waiting = Stopwatch()
@@ -92,55 +103,66 @@ class Looking:
         self._absent = Stopwatch()
         self._life = SignsOfLife()
         self._lifeless = Stopwatch()
-        #: How often the orchestrator was asked to look at the OSD that is down.
+        #: How often the orchestrator was asked to refresh the OSD that is down.
         self._refreshed = 0
-        #: The OSD in flight that was down last, and for how long.
+        #: The last OSD in flight that was down, and for how long.
         self._was_down: tuple[Optional[int], float] = (None, 0.0)
         self._osds_changed = LastChange()
         self._moves: dict[int, LastChange] = {}
         self._soaking = Stopwatch()
-        #: The restart that this manager asked for last.
+        #: The last restart requested by this manager.
         self._asked: Optional[tuple[str, int]] = None
-        #: The request that may still be carried out: how long this manager knows of it, whether it
-        #: made it, and whether it has seen it among what is scheduled.
+        #: The outstanding restart: how long this manager has known of it, whether it requested it,
+        #: and whether it has seen it scheduled.
         self._since_asked = Stopwatch()
         self._request: Optional[AskedRestart] = None
         self._scheduled: Optional[AskedRestart] = None
 
-    def begin(self) -> None:
-        """What changed while nobody looked did not change just now."""
+    def reset(self) -> None:
+        """Forget OSD changes from before the operation."""
         self._osds_changed = LastChange()
 
     def ask(self, state: RolloutState, osd_id: int) -> None:
-        """A restart is asked for now."""
+        """Note that a restart is being requested."""
         self._asked = (state.rollout_id, osd_id)
-        # Anew, even where two requests look alike.
+        # Reset even if the new request equals the previous one.
         self._request, self._scheduled = state.asked, None
         self._since_asked = Stopwatch()
 
-    def look_at_request(self, asked: Optional[AskedRestart], steady_s: float) -> None:
-        """Count on: what was asked for last may be carried out also after the end."""
-        self._since_asked.look(asked, steady_s)
+    def track_request(self, asked: Optional[AskedRestart], steady_s: float) -> None:
+        """Keep measuring: a requested restart may happen even after the end."""
+        self._since_asked.update(asked, steady_s)
+
+    def take_over_request(self, other: Observer) -> None:
+        """Count on where ``other`` has counted, of the same manager and another operation."""
+        self._since_asked, self._request = other._since_asked, other._request
+        self._scheduled, self._asked = other._scheduled, other._asked
 
     def observe(
-        self, state: RolloutState, machine: Machine, found: Found, now: Tick
+        self,
+        state: RolloutState,
+        machine: Machine,
+        found: Found,
+        now: Tick,
+        beside: Beside = Beside(),  # noqa: B008 - immutable
     ) -> Observation:
         steady_s = now.steady_s
-        waited_s = self._waiting.look(wait_key(state), steady_s)
+        waited_s = self._waiting.update(wait_key(state), steady_s)
         cluster = self._cluster.reader.cluster_map()
         away = absent_of(cluster, state.request.order)
-        absent_s = self._absent.look((state.rollout_id, away), steady_s)
-        needs = machine.needs(state, waited_s, frozenset(away))
+        absent_s = self._absent.update((state.rollout_id, away), steady_s)
+        needs = beside.needs or machine.needs(state, waited_s, frozenset(away))
         watched, flying = watched_batch(state), in_flight(state)
-        if watched is not None and lost_process(state, watched, cluster) is not None:
+        lost = watched is not None and lost_process(state, watched, cluster) is not None
+        if lost or beside.lost(cluster):
             needs = replace(needs, upgrade=True)
-        batch = None if watched is None or flying is not None else watched.number
-        soaking_s = self._soaking.look((state.rollout_id, batch), steady_s)
+        batch = beside.watched if watched is None or flying is not None else watched.number
+        soaking_s = self._soaking.update((state.rollout_id, batch), steady_s)
         is_down = flying is not None and _is_down(cluster, flying.osd_id)
         key = state.rollout_id, None if flying is None else flying.osd_id, is_down
-        down_s = self._down.look(key, steady_s)
+        down_s = self._down.update(key, steady_s)
         processes = tuple((osd.osd_id, osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds)
-        changed_ago_s = self._osds_changed.look(processes, steady_s)
+        changed_ago_s = self._osds_changed.update(processes, steady_s)
         described = self._described(needs, down_s if is_down else 0.0)
         down = self._of_down(flying, key, down_s, described, steady_s)
         entries = self._cluster.entries()
@@ -159,12 +181,12 @@ class Looking:
             resolved=self._cluster.resolved(state.request, needs.resolved),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=now.may_act,
-            not_now=now.not_now,
-            deaf=now.deaf,
+            schedule_reason=now.schedule_reason,
+            no_reports_reason=now.no_reports_reason,
             moved=frozenset(
                 osd_id
                 for osd_id, *process in processes
-                if self._moves.setdefault(osd_id, LastChange()).look(tuple(process), steady_s)
+                if self._moves.setdefault(osd_id, LastChange()).update(tuple(process), steady_s)
                 < min(RESTARTED_TOGETHER_S, soaking_s)
             ),
             osds_moved=changed_ago_s < limits.report_s,
@@ -172,7 +194,9 @@ class Looking:
             waited_s=waited_s,
             absent_s=absent_s,
             described=described,
-            asked_over=self._asked_over(state.asked, described, steady_s, limits.restart_s),
+            restart_settled=self._restart_settled(
+                state.asked, described, steady_s, limits.restart_s
+            ),
             down_s=down.down_s,
             was_down_s=down.was_down_s,
             alive=down.alive,
@@ -180,7 +204,7 @@ class Looking:
             before_s=found.before_s,
             after_s=found.after_s,
             judgement=found.judgement,
-            asked_by_us=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
+            restart_is_ours=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
         )
 
     def _of_down(
@@ -192,9 +216,9 @@ class Looking:
         steady_s: float,
     ) -> _Down:
         is_down = key[2]
-        told = None if flying is None else described.get(flying.osd_id)
-        alive = self._life.look(key, told)
-        lifeless_s = self._lifeless.look((*key, alive is True), steady_s)
+        daemon = None if flying is None else described.get(flying.osd_id)
+        alive = self._life.update(key, daemon)
+        lifeless_s = self._lifeless.update((*key, alive is True), steady_s)
         if flying is None:
             return _Down(lifeless_s=lifeless_s)
         if is_down:
@@ -207,17 +231,17 @@ class Looking:
         return self._cluster.orchestrator.unavailable_reason() if needs.orchestrator else None
 
     def _described(self, needs: Needs, down_s: float) -> Mapping[int, OrchestratedDaemon]:
-        """What the orchestrator reports; of an OSD in flight that is down, it is to look again."""
+        """The orchestrator's reports, refreshed periodically while the OSD in flight is down."""
         orchestrator = self._cluster.orchestrator
         if not needs.described or orchestrator.unavailable_reason() is not None:
             return {}
-        looks = int(down_s / REFRESH_S)
-        refresh = looks > self._refreshed
-        self._refreshed = looks
+        due = int(down_s / REFRESH_S)
+        refresh = due > self._refreshed
+        self._refreshed = due
         found = answers(needs.described, lambda n: orchestrator.describe_osd(n, refresh))
         return {n: daemon for n, daemon in found.items() if daemon is not None}
 
-    def _asked_over(
+    def _restart_settled(
         self,
         request: Optional[AskedRestart],
         described: Mapping[int, OrchestratedDaemon],
@@ -226,18 +250,18 @@ class Looking:
     ) -> bool:
         if request is None:
             return False
-        told = described.get(request.osd_id)
-        if told is not None and told.scheduled:
+        daemon = described.get(request.osd_id)
+        if daemon is not None and daemon.scheduled:
             self._scheduled = request
-        if told is not None and told.paused:
-            # It has as long as ever once it is resumed.
+        if daemon is not None and daemon.paused:
+            # The full time applies again once the orchestrator is resumed.
             self._since_asked = Stopwatch()
-        return cannot_happen(
+        return is_settled(
             request,
-            told,
+            daemon,
             by_this_manager=self._request == replace(request, refused=False),
             seen_scheduled=self._scheduled == request,
-            watched_s=self._since_asked.look(request, now_s),
+            watched_s=self._since_asked.update(request, now_s),
             most_s=most_s,
         )
 

@@ -1,8 +1,8 @@
-"""Whether an OSD is away, so that the others go on without it: pure.
+"""Whether an OSD is absent, so that an operation continues without it. Pure.
 
-One that was removed from the OSD map never comes back as what it was; one that is down and out has
-been replaced by other OSDs, and comes back by somebody's hand, if ever. How an OSD is left behind:
-`identity`.
+An OSD that was removed from the OSD map never returns as the same OSD. One that is down and out
+has lost its data to other OSDs and returns only if an operator brings it back. `identity` leaves
+absent OSDs behind.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ class Away(Enum):
 
 
 def absent(seen: ClusterView, osd_id: int) -> Optional[Away]:
-    """In what way an OSD is away; None: it is not."""
+    """How an OSD is absent; None if it is present."""
     osds = seen.cluster.osds
     return _away(next((osd for osd in osds if osd.osd_id == osd_id), None)) if osds else None
 
 
 def absent_of(cluster: ClusterMap, osd_ids: Iterable[int]) -> tuple[int, ...]:
-    """Those of the OSDs that are away."""
-    # A map without any OSD is none that a manager has read yet.
+    """The absent ones among ``osd_ids``."""
+    # An empty map has not been read yet.
     if not cluster.osds:
         return ()
-    # Of thousands each look asks for all.
     known = {osd.osd_id: osd for osd in cluster.osds}
     return tuple(n for n in osd_ids if _away(known.get(n)) is not None)
 

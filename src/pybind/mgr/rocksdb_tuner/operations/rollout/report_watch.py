@@ -1,6 +1,6 @@
-"""Whether OSDs report to this manager, told by as few counters as possible.
+"""Detects whether OSDs report to this manager, with as few counter reads as possible.
 
-Beside sampling and independent of it: what a rollout left half done is finished by this.
+Independent of sampling, so that a rollout under way can be finished without it.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from ...mgr.records import ClusterMap
 from ...observe.counters import names_for
 from ..stopwatch import Stopwatch
 
-#: OSDs that are tried in one look until one is found that reported.
+#: OSDs tried in one update until one has reported.
 TRIED_AT_ONCE = 50
 
 
-class Hearing:
-    """How long ago an OSD reported, as far as this manager saw reports come in."""
+class ReportWatch:
+    """Time since the last OSD report seen by this manager."""
 
     def __init__(self) -> None:
         self._stamps: dict[int, float] = {}
         self._silence = Stopwatch()
         self._reports = 0
         self._next = 0
-        #: Since a new report was seen, or since the first look.
+        #: Time since the last new report, or since the first update.
         self.silent_s = 0.0
 
     @property
     def heard(self) -> bool:
-        """Whether a report came in meanwhile: the first that is found may be old."""
+        """Whether a new report arrived: the first one found may be old."""
         return self._reports > 0
 
-    def look(self, reader: CounterReader, cluster_map: ClusterMap, now_s: float) -> None:
-        """Look for a new report; raises what reading raises."""
-        # Before anything that may fail: the time goes on.
-        self.silent_s = self._silence.look(self._reports, now_s)
+    def update(self, reader: CounterReader, cluster_map: ClusterMap, now_s: float) -> None:
+        """Check for a new report; errors of the reader are passed on."""
+        # First of all, since reading may fail while time passes.
+        self.silent_s = self._silence.update(self._reports, now_s)
         up = [osd for osd in cluster_map.osds if osd.up]
         present = {osd.osd_id for osd in up}
         self._stamps = {n: at_s for n, at_s in self._stamps.items() if n in present}
@@ -48,5 +48,5 @@ class Hearing:
             if before is not None and before != point.time_s:
                 self._reports += 1
                 self._next = start + tried - 1
-                self.silent_s = self._silence.look(self._reports, now_s)
+                self.silent_s = self._silence.update(self._reports, now_s)
                 return

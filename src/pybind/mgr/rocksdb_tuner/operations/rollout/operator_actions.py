@@ -1,4 +1,4 @@
-"""What comes from outside: the acts of operators, and actions that the cluster refused."""
+"""State changes from outside: operator requests, and actions the cluster refused."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Optional
 from ...plan.actions import Action, RestartOsd
 from ..phases import Outcome
 from ..texts import clip, paused_text
-from .foreign import told_what_stays
+from .conflicts import describe_leftovers
 from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
-from .soak import let_pass, undecided
-from .states import ended, in_flight, others_changed, stamped, the_ending, with_osd
+from .soak import promote, undecided
+from .states import ended, in_flight, others_changed, recovery_ending, stamped, with_osd
 
 
 def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
-    """No new action until `resumed`; an OSD that is restarting is still watched.
+    """No new action until `resumed`; an OSD that is restarting is still monitored.
 
-    One that is being put back is first brought to its end: the pause holds what follows.
+    The restore of a failed OSD is completed first: the pause holds everything after it.
     """
     recovering = state.direction is Direction.RECOVER
     return replace(
@@ -30,28 +30,26 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 
 
 def something_follows(state: RolloutState) -> bool:
-    """Whether the recovery of the OSD in flight is followed by that of others."""
+    """Whether other OSDs must be rolled back after the OSD in flight."""
     osd = in_flight(state)
     return others_changed(state, None if osd is None else osd.osd_id)
 
 
 def waits_for_operator(state: RolloutState) -> bool:
-    """Whether it was paused, or has tried something as often as it does by itself."""
+    """Whether it is paused, has exhausted its attempts, or waits for a decision."""
     return (
         state.paused_by is not None
         or state.errors > 0
-        or _asked_in_vain(state) is not None
+        or _restart_attempts_exhausted(state) is not None
         or undecided(state)
     )
 
 
 def resumed(state: RolloutState, now_s: float) -> RolloutState:
-    """No pause any more, what was tried in vain is tried again, and who waited for a verdict
-    waits no more.
-    """
+    """End a pause, retry failed attempts, and promote a batch without a verdict."""
     if undecided(state):
-        state = let_pass(state)
-    osd = _asked_in_vain(state)
+        state = promote(state)
+    osd = _restart_attempts_exhausted(state)
     if osd is not None:
         state = with_osd(state, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0))
     return replace(state, paused_by=None, paused_reason=None, errors=0, updated_s=now_s)
@@ -60,19 +58,19 @@ def resumed(state: RolloutState, now_s: float) -> RolloutState:
 def aborted(
     state: RolloutState, actor: str, now_s: float, entries: Optional[Mapping[str, str]]
 ) -> RolloutState:
-    """Begin nothing more; the OSD in flight is first brought to a safe state.
+    """Start no further OSD; the OSD in flight is first brought to a safe state.
 
-    ``entries`` are those of the option now, by `who`; None while they cannot be read.
+    ``entries`` are the present entries of the option by `who`; None if they cannot be read.
     """
-    return told_what_stays(_aborted(state, actor, now_s), entries)
+    return describe_leftovers(_aborted(state, actor, now_s), entries)
 
 
 def _aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
     osd = in_flight(state)
     reason = f'aborted by {actor}'
     if state.direction is Direction.RECOVER:
-        first = the_ending(state)
-        reason = f'{first.reason}; {reason} before the OSD was seen as it was before'
+        first = recovery_ending(state)
+        reason = f'{first.reason}; {reason} before the OSD was seen restored'
         return stamped(state, ended(state, Ending(first.outcome, reason)), now_s)
     if state.direction is Direction.BACK:
         ending = Ending(Outcome.ABORTED, f'rollback {reason}')
@@ -84,25 +82,25 @@ def _aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 
 
 def action_failed(state: RolloutState, action: Action, error: str, now_s: float) -> RolloutState:
-    """The state after an action that the cluster refused."""
+    """The state after the cluster refused an action."""
     failed = replace(state, errors=state.errors + 1, last_error=clip(error), updated_s=now_s)
     osd = in_flight(state)
     if isinstance(action, RestartOsd) and failed.asked is not None:
         failed = replace(failed, asked=replace(failed.asked, refused=True))
     if isinstance(action, RestartOsd) and osd is not None and osd.restarts_asked == 1:
-        # Refused, as far as one can know: due again, unless the process changes all the same.
+        # Presumably refused: due again, unless the process changes all the same.
         return with_osd(
             failed, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0), errors=failed.errors
         )
     return failed
 
 
-def _asked_in_vain(state: RolloutState) -> Optional[OsdProgress]:
-    """The OSD that is not asked to restart any more."""
+def _restart_attempts_exhausted(state: RolloutState) -> Optional[OsdProgress]:
+    """The OSD whose restart attempts are exhausted."""
     osd = in_flight(state)
     if osd is None or osd.step is not OsdStep.RESTARTING or osd.restarts_asked < 2:
         return None
     held = state.paused_by is not None and state.direction is not Direction.RECOVER
     waits = not held and state.paused_reason is not None
-    often = osd.restarts_asked > 2 or state.direction is not Direction.FORWARD
-    return osd if waits and often else None
+    exhausted = osd.restarts_asked > 2 or state.direction is not Direction.FORWARD
+    return osd if waits and exhausted else None

@@ -241,21 +241,30 @@ def test_what_moved_before_a_rollout_began_did_not_move_just_now(run: Watched) -
 
 
 @pytest.mark.parametrize(
-    ('deaf', 'unheard', 'forward', 'back'),
+    ('no_reports_reason', 'reports_unknown', 'forward', 'back'),
     [
         (None, None, None, None),
-        ('deaf', None, 'deaf', 'deaf'),
+        ('no_reports_reason', None, 'no_reports_reason', 'no_reports_reason'),
         (None, 'perhaps', 'perhaps', None),
-        ('deaf', 'perhaps', 'deaf', 'deaf'),
+        ('no_reports_reason', 'perhaps', 'no_reports_reason', 'no_reports_reason'),
     ],
 )
 def test_what_goes_back_does_not_wait_to_know_whether_osds_are_heard(
-    run: Watched, deaf: Optional[str], unheard: Optional[str], forward: str, back: str
+    run: Watched,
+    no_reports_reason: Optional[str],
+    reports_unknown: Optional[str],
+    forward: str,
+    back: str,
 ) -> None:
     def told() -> Optional[str]:
         run.looks.clear()
-        run.driver.tick(run.cluster.now_s, may_act=True, deaf=deaf, unheard=unheard)
-        return run.looks[0].deaf
+        run.driver.tick(
+            run.cluster.now_s,
+            may_act=True,
+            no_reports_reason=no_reports_reason,
+            reports_unknown=reports_unknown,
+        )
+        return run.looks[0].no_reports_reason
 
     run.start()
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
@@ -267,7 +276,7 @@ def test_what_goes_back_does_not_wait_to_know_whether_osds_are_heard(
 
 def test_whether_anything_may_be_done_is_asked_again_at_each_look(run: Watched) -> None:
     on = True
-    run.driver._switched_on = lambda: on
+    run.driver._changes_allowed = lambda: on
     run.cluster.flags.add('noout')
     run.start()
     assert run.look().may_act
@@ -279,17 +288,17 @@ def test_whether_anything_may_be_done_is_asked_again_at_each_look(run: Watched) 
 
 
 @pytest.mark.parametrize('window', [None, 'outside the maintenance window'])
-@pytest.mark.parametrize('used_up', [False, True])
+@pytest.mark.parametrize('limit_reason', [False, True])
 def test_no_osd_is_begun_now_outside_the_window_or_beyond_the_limit(
-    run: Watched, window: Optional[str], used_up: bool
+    run: Watched, window: Optional[str], limit_reason: bool
 ) -> None:
     restarting(run)
     run.outside_window = window
-    run.restarts_per_day = 1 if used_up else 2
-    told = run.look().not_now
+    run.restarts_per_day = 1 if limit_reason else 2
+    told = run.look().schedule_reason
     if window is not None:
         assert told == window
-    elif used_up:
+    elif limit_reason:
         assert (told or '').startswith('restarts_per_day (1) is exhausted')
     else:
         assert told is None
@@ -300,7 +309,7 @@ def test_restarts_of_the_last_day_count_for_the_manager_that_takes_over(run: Wat
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.fail_over()
     run.restarts_per_day = 1
-    assert (run.look().not_now or '').startswith('restarts_per_day (1) is exhausted')
+    assert (run.look().schedule_reason or '').startswith('restarts_per_day (1) is exhausted')
 
 
 def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: Watched) -> None:
@@ -317,9 +326,9 @@ def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: 
 
 def test_who_asked_for_the_restart_that_is_awaited(run: Watched) -> None:
     in_vain(run)
-    assert run.look().asked_by_us
+    assert run.look().restart_is_ours
     run.fail_over()
-    assert not run.look().asked_by_us
+    assert not run.look().restart_is_ours
 
 
 def test_of_the_next_osd_it_was_not_asked_yet(run: Watched) -> None:
@@ -327,7 +336,7 @@ def test_of_the_next_osd_it_was_not_asked_yet(run: Watched) -> None:
     run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
     run.cluster.flags.add('noout')
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
-    assert not run.look().asked_by_us
+    assert not run.look().restart_is_ours
 
 
 # -- what is asked of the cluster, and where it does not answer

@@ -1,7 +1,7 @@
-"""What OSDs are asked for a campaign; nobody waits for an answer.
+"""Asynchronous commands to OSDs for a campaign.
 
-`compact` blocks on Pacific until it is done, minutes or hours, and whatever else an OSD of Pacific
-is asked meanwhile waits behind it: so both are sent, and their answers are looked for later.
+On Pacific `compact` blocks until it is done, for minutes or hours, and later commands to that OSD
+queue behind it. So commands are sent without waiting, and their answers are polled.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .view import COMPACT_COMMAND, PROBE_ARGUMENTS, PROBE_COMMAND, Probe, parse_
 
 log = logging.getLogger(__name__)
 
-#: The same OSD is not asked for its counters more often than this.
+#: Minimum interval between two counter queries to one OSD.
 PROBE_PERIOD_S = 5.0
 
 
 @dataclass
 class _Asked:
-    """What this manager sent to one OSD."""
+    """Commands of this manager to one OSD."""
 
-    #: The command to compact, and the process that it was sent to; None once it was answered.
+    #: The compact command, and the process it was sent to; None once answered.
     compact: Optional[Answer] = None
     compacting: Optional[int] = None
     probe: Optional[Answer] = None
@@ -33,39 +33,39 @@ class _Asked:
     probed_s: Optional[float] = None
 
 
-class Asking:
+class OsdCommandQueue:
     def __init__(self, osds: OsdQuestions) -> None:
         self._osds = osds
         self._asked: dict[int, _Asked] = {}
         self._probes: dict[int, Probe] = {}
 
     def probes(self, nonces: Mapping[int, Optional[int]]) -> dict[int, Probe]:
-        """What the OSDs said last, of the processes that they have now."""
+        """The latest answers from the OSDs' current processes."""
         return {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
 
     def compact(self, osd_id: int, nonce: Optional[int]) -> None:
-        """``nonce`` is of the process that is asked."""
+        """``nonce`` identifies the process that is asked."""
         answer = self._osds.ask(osd_id, COMPACT_COMMAND, {})
         self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
 
     def forget(self, osd_id: int) -> None:
-        """What it said before says nothing of another compaction."""
+        """Drop an earlier answer: it does not cover the next compaction."""
         self._probes.pop(osd_id, None)
 
-    def look_at(
+    def poll(
         self, osd_id: int, nonce: Optional[int], now_s: float, refused: Callable[[str], object]
     ) -> None:
-        """Take the answers of one OSD, and ask it again once that is due.
+        """Collect the answers of one OSD, and query it again when due.
 
-        ``refused`` hears why it did not compact; it may raise CommandError.
+        ``refused`` is called with the reason if it did not compact; it may raise CommandError.
         """
         asked = self._asked.setdefault(osd_id, _Asked())
         if nonce is not None and asked.compacting not in {None, nonce}:
-            # That process is gone, and what it was asked with it.
+            # That process is gone, and its commands with it.
             asked.compact = asked.compacting = None
         if asked.compact is not None:
             if not _answered(osd_id, asked.compact, refused):
-                # Behind a command that is not answered, another would wait too.
+                # Another command would queue behind the unanswered one.
                 return
             asked.compact = None
         if asked.probe is not None:

@@ -9,7 +9,6 @@ import pytest
 
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.back import perhaps_changed
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
     Direction,
@@ -19,6 +18,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
+from rocksdb_tuner.operations.rollout.rollback import presumed_changed
 from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -65,7 +65,7 @@ def test_what_may_have_been_changed_counts_as_changed_but_for_what_was_left_behi
 ) -> None:
     state = way_back(cluster, OsdStep.RESTORED, shared_touched=False)
     state = with_steps(state, osd_1=OsdStep.LEFT_BEHIND, osd_2=OsdStep.PENDING)
-    found = perhaps_changed(state)
+    found = presumed_changed(state)
     assert [osd.step for osd in found.osds] == [
         OsdStep.VERIFIED,
         OsdStep.LEFT_BEHIND,
@@ -109,7 +109,7 @@ def test_a_pause_goes_on_where_a_failed_osd_takes_the_others_back(cluster: FakeC
     turned = MACHINE.step(state, observed(cluster, entries={'osd.1': NEW}), 5.0).state
     assert (turned.direction, turned.restoring) == (BACK, ('osd.1',))
     assert (turned.paused_by, turned.paused_reason) == ('client.ann', 'paused by client.ann')
-    assert turned.failure == 'it failed; rolled back by the module, of all OSDs'
+    assert turned.failure == 'it failed; rolled back by the module on all OSDs'
 
 
 # -- one that is down comes first
@@ -300,7 +300,7 @@ def test_on_the_way_back_a_process_is_believed_after_five_seconds_and_given_up_a
     assert (canary(lost).step, canary(lost).flaps) == (OsdStep.RESTARTING, 1)
     late = MACHINE.step(state, replace(seen, running=wrong, waited_s=60.0), 2.0).state
     assert (late.stage, late.outcome) == (Phase.FAILED, Outcome.FAILED)
-    found = f'it runs {NEW} (source mon)' if known else 'what it runs cannot be read'
+    found = f'it runs {NEW} (source mon)' if known else 'its running options cannot be read'
     reason = f'osd.0 was restarted during the rollback, but {found}'
     assert reason in (late.failure or '')
     assert (late.failure or '').startswith('it failed; ') == (direction == 'recover')

@@ -1,4 +1,4 @@
-"""Which entries were changed by somebody else than this rollout."""
+"""Conflicts: entries that somebody else changed during a rollout."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...plan.entries import Scope, own
 from ...plan.request import shared_entries
 from ..phases import Phase
 from ..texts import clip
-from .back import rolled_back
 from .observation import Observation
 from .records import Direction, OsdProgress, OsdStep, RolloutState
+from .rollback import rolled_back
 from .states import UNCHANGED, in_flight
 
 
-def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]:
-    """Every `who` whose entry is neither what was recorded nor what this rollout wrote."""
+def conflicting_entries(state: RolloutState, seen: Observation) -> tuple[str, ...]:
+    """Each `who` whose entry holds neither the recorded value nor one this rollout wrote."""
     allowed = _allowed_entries(state)
     before = dict(state.before.entries)
     concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
@@ -30,11 +30,11 @@ def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]
     )
 
 
-def others_of_other_option(state: RolloutState, seen: Observation) -> tuple[str, ...]:
-    """Every `who` whose entry of the option that this leaves alone was changed since it began.
+def conflicts_in_other_option(state: RolloutState, seen: Observation) -> tuple[str, ...]:
+    """Each `who` whose entry of the other option was changed since the rollout started.
 
-    OSDs read both options together: what was checked on the first of them is not what the others
-    would get. On the way back nothing depends on it.
+    OSDs combine both options, so the remaining OSDs would get other settings than were verified. A
+    rollback does not depend on it.
     """
     before, now = state.before.other_entries, seen.other_entries
     if before is None or now is None or state.direction is not Direction.FORWARD:
@@ -47,17 +47,17 @@ def others_of_other_option(state: RolloutState, seen: Observation) -> tuple[str,
     )
 
 
-def entries_in_the_way(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
-    """Every `who` that a rollback would restore and that somebody changed since."""
+def entries_blocking_rollback(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
+    """Each `who` that a rollback would restore and that somebody else has changed since."""
     turned = rolled_back(state, '', state.updated_s)
     allowed = _allowed_entries(turned)
     return tuple(who for who in turned.restoring if entries.get(who) not in allowed[who])
 
 
-def told_what_stays(state: RolloutState, entries: Optional[Mapping[str, str]]) -> RolloutState:
-    """A rollout that ended in its middle, with what is left of it and how that is taken back.
+def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]) -> RolloutState:
+    """Append to the failure which OSDs stay changed, and how to revert that.
 
-    ``entries`` are those of the option now, by `who`; None: not known.
+    ``entries`` are the present entries of the option by `who`; None: unknown.
     """
     if state.stage is not Phase.FAILED or state.direction is Direction.BACK:
         return state
@@ -65,18 +65,18 @@ def told_what_stays(state: RolloutState, entries: Optional[Mapping[str, str]]) -
     if not changed:
         return state
     kept = _named(changed)
-    told = f'the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
-    foreign = () if entries is None else entries_in_the_way(state, entries)
-    if foreign:
-        told += (
-            f'refuses to take it back while {_named(foreign)} has what somebody else set: put '
-            f'{state.request.option} right by hand'
+    text = f'the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
+    blocking = () if entries is None else entries_blocking_rollback(state, entries)
+    if blocking:
+        text += (
+            f'refuses to revert it while {_named(blocking)} has a value that somebody else set: '
+            f'correct {state.request.option} by hand'
         )
     else:
-        told += 'takes it back'
+        text += 'reverts it'
         if entries is None:
-            told += ', unless somebody else has set that since'
-    return replace(state, failure=clip(f'{state.failure}; {told}' if state.failure else told))
+            text += ', unless somebody else has changed it since'
+    return replace(state, failure=clip(f'{state.failure}; {text}' if state.failure else text))
 
 
 def _named(whos: Sequence[str]) -> str:
@@ -89,18 +89,18 @@ def _is_watched(
     allowed: Mapping[str, frozenset[Optional[str]]],
     scope: Scope,
 ) -> bool:
-    """Whether somebody else's change of this entry stops the rollout."""
+    """Whether a conflicting change of this entry stops the rollout."""
     if state.direction is Direction.FORWARD:
         return who in allowed or scope.may_cover(who)
     if state.direction is Direction.BACK:
-        # It writes what was recorded and nothing else: entries beside it do not matter.
+        # A rollback only writes recorded values: other entries do not matter.
         return who in allowed
     osd = in_flight(state)
     return osd is not None and who == own(osd.osd_id)
 
 
 def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]:
-    """What this rollout may find in the entries that it writes."""
+    """Allowed values of the entries that this rollout writes."""
     before, targets = dict(state.before.entries), dict(state.request.targets)
     final = dict(state.request.final_entries)
     shared = shared_entries(state.request)
@@ -126,7 +126,7 @@ def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]
             final.get(who),
             state.direction,
         )
-        if osd.step is OsdStep.SHIELDING:
+        if osd.step is OsdStep.REPINNING:
             allowed[who] |= {targets[osd.osd_id]}
     return allowed
 
@@ -149,15 +149,15 @@ def _allowed_own(
     if osd.step in UNCHANGED:
         return frozenset({before})
     if osd.step is OsdStep.RESTORING and direction is Direction.FORWARD:
-        # It is left behind: see `collapse`.
+        # It is being left behind: see `collapse`.
         return frozenset({before, wanted, final})
     if osd.step in {OsdStep.SETTING, OsdStep.RESTORING}:
         return frozenset({before, wanted})
-    if osd.step in {OsdStep.COLLAPSING, OsdStep.SHIELDING}:
+    if osd.step in {OsdStep.COLLAPSING, OsdStep.REPINNING}:
         return frozenset({wanted, final})
     if osd.step is OsdStep.COLLAPSED:
         return frozenset({final})
-    # Restart due and after: the entry was seen in place. Only the OSD that is being recovered
-    # has its old one again.
+    # From "restart due" on, the entry was confirmed. Only an OSD under recovery has its previous
+    # entry again.
     recovering = direction is Direction.RECOVER and osd.restart_needed
     return frozenset({before if recovering else wanted})

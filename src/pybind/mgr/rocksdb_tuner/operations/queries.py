@@ -1,4 +1,4 @@
-"""Questions that the gates of every operation ask of the cluster."""
+"""Cluster queries for the gates of every operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _T = TypeVar('_T')
 
 
 def answers(osd_ids: Iterable[int], ask: Callable[[int], _T]) -> dict[int, _T]:
-    """What each OSD answers; one that does not is missing."""
+    """The answer of each OSD; missing where it did not answer."""
     found: dict[int, _T] = {}
     for osd_id in osd_ids:
         with suppress(CommandError):
@@ -33,7 +33,7 @@ def daemon_versions(upgrades: Upgrades) -> Optional[tuple[DaemonVersions, ...]]:
 
 
 def orchestrated_upgrade(upgrades: Upgrades) -> Optional[str]:
-    """What the orchestrator upgrades to, or why that is unknown."""
+    """Upgrade target of the orchestrator, or why it is unknown; None: no upgrade."""
     try:
         return upgrades.orchestrated_upgrade()
     except CommandError as error:

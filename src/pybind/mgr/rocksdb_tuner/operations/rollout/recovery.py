@@ -1,4 +1,4 @@
-"""One OSD failed: it alone is brought back to what it had."""
+"""Start the recovery of one failed OSD."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from ..phases import Phase
 from .observation import Observation
 from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 from .rules import Rules
-from .states import the_ending, with_osd
+from .states import recovery_ending, with_osd
 
 
-def failing(
+def start_recovery(
     rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, ending: Ending
 ) -> RolloutState:
-    """Put the OSD in flight back to what it had, then end.
+    """Restore the OSD in flight, then end.
 
-    A pause does not hold that, but all that comes after it.
+    A pause does not hold the recovery, but everything after it.
     """
     if state.ending not in {None, ending}:
-        ending = replace(ending, reason=f'{the_ending(state).reason}; {ending.reason}')
+        ending = replace(ending, reason=f'{recovery_ending(state).reason}; {ending.reason}')
     info = seen.osd(osd.osd_id)
     running = seen.running.get(osd.osd_id)
     recorded = next(b for b in state.before.osds if b.osd_id == osd.osd_id)
     untouched = info is not None and info.up and info.nonce == osd.nonce_before
-    # The process that was checked, for long enough to be believed.
+    # The verified process, with a running value that is no longer stale.
     as_before = (
         info is not None
         and info.up

@@ -1,0 +1,262 @@
+"""An experiment on a real cluster: three arms, one of them faster and one slower, under a client.
+
+How fast an OSD's disk syncs follows what the OSD was told to run: the option strings themselves
+differ in nothing that matters within minutes. The experiment is stored as a manager would leave it
+that was killed just after it had started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fault_scene import MonitorKeys, Scene, Shape
+from harness import Cluster, Progress, integrity
+from harness.slow_sync import slow_down
+from harness.workloads.overwriter import Overwriter
+from module_client import OPTION, ModuleClient
+from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.operations.experiment.records import (
+    ExperimentArm,
+    ExperimentOsd,
+    ExperimentRequest,
+    ExperimentState,
+    LegKind,
+    Stage,
+)
+from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdStep
+from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
+from rocksdb_tuner.plan.experiment_precision import Shape as PlanShape
+
+pytestmark = [pytest.mark.experiment]
+
+#: OSD n is on host n modulo 3.
+SHAPE = Shape('experiment', osds=9, mons=1)
+COLUMNS = ((0, 1), (2, 3), (4, 5))
+CONTROLS = (6, 7, 8)
+BLOCK_S, BLOCKS = 45.0, 4
+#: How much longer each sync takes: of the release default, and of each arm.
+OLD_PERCENT = 200.0
+PERCENT = {'faster': 0.0, 'slower': 1000.0, 'alike': OLD_PERCENT}
+#: Module options.
+QUICK = {'sample_interval': '2', 'restart_timeout': '120', 'log_level': 'info'}
+WRITES_PER_S, READS_PER_S = 150, 20
+LIMIT_S = 3200.0
+
+
+def strings(default: str) -> dict[str, str]:
+    """The release default with a value that changes nothing within minutes."""
+    return {
+        name: f'{default},max_manifest_file_size={size}'
+        for name, size in zip(PERCENT, (500000000, 600000000, 700000000))
+    }
+
+
+def planned(default: str, release: str) -> ExperimentState:
+    """An experiment of two periods."""
+    arms = tuple(ExperimentArm(name, string) for name, string in strings(default).items())
+    names = [arm.name for arm in arms]
+    periods = tuple(
+        PlannedPeriod(
+            tuple((name, COLUMNS[(number + period) % 3]) for number, name in enumerate(names)),
+            BLOCKS,
+            settle_blocks=1,
+        )
+        for period in range(2)
+    )
+    plan = ExperimentPlan(
+        periods=(PlannedPeriod((), BLOCKS, 0), *periods),
+        controls=CONTROLS,
+        block_s=BLOCK_S,
+        shape=PlanShape(3, 2, 3, BLOCKS, 2),
+        detectable=0.5,
+        unsafe_detectable=0.5,
+    )
+    return ExperimentState(
+        experiment_id='E1',
+        request=ExperimentRequest(
+            who='osd',
+            actor='client.admin',
+            arms=arms,
+            plan=plan,
+            objective='kv_sync_ms_per_txn',
+            min_effect=0.1,
+            max_duration_s=LIMIT_S,
+            adopt=False,
+            from_options=default,
+        ),
+        before=Before(
+            entries=(),
+            osds=tuple(OsdBefore(n, default, 'default', release) for n in range(9)),
+            other_entries=(),
+        ),
+        osds=tuple(ExperimentOsd(n) for n in range(9)),
+        started_s=time.time(),
+        updated_s=time.time(),
+    )
+
+
+class WritableKeys(MonitorKeys):
+    """The same for writing, while no manager runs."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self._cluster = cluster
+
+    def set(self, key: str, value: str | None) -> None:
+        if value is None:
+            self._cluster.ceph('config-key', 'rm', f'mgr/rocksdb_tuner/{key}')
+        else:
+            name = f'mgr/rocksdb_tuner/{key}'
+            self._cluster.ceph('config-key', 'set', name, '-i', '-', stdin=value)
+
+
+@pytest.fixture
+def scene(release: str) -> Iterator[Scene]:
+    spec = replace(
+        SHAPE.spec(release, ''), module=str(_module()), crush_hosts=3, slow_sync=True, osds=9
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory,
+        Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster,
+        cluster.quick_commands(),
+    ):
+        for name, value in QUICK.items():
+            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+        cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+        tuner = ModuleClient(cluster)
+        found = Scene(cluster, tuner, None, SHAPE)  # type: ignore[arg-type] - nothing is changed
+        (found.default,) = set(found.running().values())
+        yield found
+
+
+def _module() -> Path:
+    return Path(__file__).resolve().parents[3] / 'src/pybind/mgr/rocksdb_tuner'
+
+
+@contextlib.contextmanager
+def disks_follow(scene: Scene) -> Iterator[None]:
+    """Each OSD's disk is as fast as the arm says whose entry the OSD has."""
+    arms = {string: name for name, string in strings(scene.default).items()}
+    over = threading.Event()
+
+    def follow() -> None:
+        last: dict[int, float] = {}
+        while not over.wait(2.0):
+            with contextlib.suppress(Exception):
+                entries = {who: value for who, _, value in scene.tuner.entries()}
+                now = {
+                    n: PERCENT.get(arms.get(entries.get(f'osd.{n}', ''), ''), OLD_PERCENT)
+                    for n in range(9)
+                }
+                if now != last:
+                    slow_down(scene.cluster.dir, now)
+                    last = now
+
+    slow_down(scene.cluster.dir, dict.fromkeys(range(9), OLD_PERCENT))
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def stored(scene: Scene) -> ExperimentState:
+    state = ExperimentStorage(MonitorKeys(scene.cluster)).load()
+    assert state is not None
+    return state
+
+
+def kill_manager(scene: Scene) -> None:
+    """Kill the active one, and wait for the next."""
+    name = scene.active_manager()
+    scene.cluster.stop_daemon(f'mgr.{name}', kill=True)
+    scene.tuner.wait_for(lambda: scene.active_manager() not in {'', name}, 90, 'the standby active')
+    scene.cluster.start_daemon(f'mgr.{name}')
+    scene.wait_until_answered()
+
+
+def begin(scene: Scene) -> None:
+    """Store the experiment while no manager runs."""
+    with scene.without_managers():
+        state = planned(scene.default, scene.cluster.release.name)
+        ExperimentStorage(WritableKeys(scene.cluster)).save(state)
+    scene.wait_until_answered()
+
+
+def come_to(scene: Scene, what: str, reached: Any, timeout_s: float = 1500.0) -> ExperimentState:
+    def there() -> ExperimentState | None:
+        state = stored(scene)
+        assert not state.ended or what == 'the end', state
+        return state if reached(state) else None
+
+    found = scene.tuner.wait_for(there, timeout_s, what, every_s=2.0)
+    assert isinstance(found, ExperimentState)
+    scene.cluster.progress.say(f'{what}: {found.stage.value}, period {found.period}')
+    return found
+
+
+def changes_an_osd(state: ExperimentState) -> bool:
+    """Whether an OSD after the first is being restarted for its arm."""
+    flying = None if state.leg is None else in_flight(state.leg)
+    return (
+        state.leg_kind is LegKind.CHANGE
+        and flying is not None
+        and flying.step is OsdStep.RESTARTING
+        and flying.osd_id != state.osds[0].osd_id
+    )
+
+
+def test_the_better_string_wins_the_slower_arm_ends_and_everything_is_as_before(
+    scene: Scene,
+) -> None:
+    """Two managers are killed meanwhile: one while an OSD restarts, one while arms are compared."""
+    writer, epoch = Overwriter(scene.cluster, WRITES_PER_S, READS_PER_S), scene.epoch()
+    writer.start()
+    try:
+        with disks_follow(scene):
+            begin(scene)
+            come_to(scene, 'an OSD restarts', changes_an_osd)
+            kill_manager(scene)
+            come_to(
+                scene,
+                'a block is compared',
+                lambda state: state.stage is Stage.MEASURING and state.blocks > 0,
+            )
+            before = stored(scene)
+            kill_manager(scene)
+            after = stored(scene)
+            assert (after.period, after.blocks) >= (before.period, before.blocks)
+            state = come_to(scene, 'the end', lambda state: state.ended, LIMIT_S)
+        written = writer.stop()
+    finally:
+        writer.kill()
+    scene.cluster.progress.say(f'{state.outcome}, {state.conclusion}, {state.failure}')
+    assert state.outcome is Outcome.DONE, state.failure
+    assert state.conclusion is not None
+    assert (state.conclusion.answer, state.conclusion.winner) == (Answer.WINNER, 'faster')
+    assert [arm.name for arm in state.dropped] == ['slower']
+    assert scene.tuner.entries() == []
+    assert set(scene.running().values()) == {scene.default}
+    scene.tuner.wait_for_clean()
+    down = [set(down) for _, down, _ in integrity.osd_maps(scene.cluster, epoch)]
+    assert max(map(len, down)) <= 1
+    assert written.errors == 0, written.messages
+    assert written.verified.failed == 0
+    assert written.overwrites > 0
+    record = scene.cluster.ceph_json('rocksdb-tuner', 'history')
+    assert [(one['id'], one['outcome']) for one in record] == [('E1', 'done')]
+    assert OPTION not in str(scene.cluster.ceph('config', 'dump'))

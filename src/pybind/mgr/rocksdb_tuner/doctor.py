@@ -1,0 +1,315 @@
+"""Checks that the module can do its work in this cluster. Pure.
+
+Findings are about RocksDB; these checks are about the module itself and its surroundings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from .mgr.records import ManagerHost, ManagerInfo
+from .snapshot import Mode, Snapshot
+from .units import format_duration, format_ids, format_plural
+from .version import MINIMUM_PYTHON
+
+__all__ = ['Check', 'Environment', 'examine']
+
+#: Samples older than this many intervals are late.
+LATE_INTERVALS = 3
+#: Options that make compaction bytes and RocksDB's own times known; each costs CPU in the OSD.
+STATISTICS = ('rocksdb_perf', 'rocksdb_collect_extended_stats')
+
+_RESTART_MANAGERS = (
+    'restart every manager: "systemctl restart ceph-mgr.target" on its host, or with cephadm '
+    '"ceph orch restart mgr"'
+)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the active manager knows beside the snapshot."""
+
+    #: None: unknown so far.
+    host: Optional[ManagerHost]
+    #: Whether an orchestrator can restart OSDs; None: unknown so far.
+    orchestrated: Optional[bool]
+    #: Why it cannot.
+    orchestrator_reason: Optional[str]
+    #: A browser reported that the page of this release has no place for the tab.
+    tab_unplaced: bool
+    #: None if metrics are not served.
+    metrics_url: Optional[str]
+    metrics_enabled: bool
+
+
+@dataclass(frozen=True)
+class Check:
+    check_id: str
+    #: None: unknown so far.
+    ok: Optional[bool]
+    summary: str
+    #: None if there is nothing to do.
+    remedy: Optional[str] = None
+    #: The module works without it.
+    optional: bool = False
+
+
+def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
+    """All checks, those that everything else depends on first."""
+    about_snapshot: Sequence[Callable[[Snapshot], Check]] = (
+        _mode,
+        _managers,
+        _release,
+        _sampling,
+        _parts,
+        _stored_data,
+        _options,
+        _statistics,
+    )
+    about_environment = (_python, _orchestrator, _dashboard, _metrics)
+    return (
+        *(check(snapshot) for check in about_snapshot),
+        *(check(environment) for check in about_environment),
+    )
+
+
+def _mode(snapshot: Snapshot) -> Check:
+    summary = f'the mode is {snapshot.mode.value}'
+    if snapshot.mode is Mode.OFF:
+        return Check(
+            'mode', False, f'{summary}: nothing is sampled', '"ceph rocksdb-tuner mode recommend"'
+        )
+    return Check('mode', True, summary)
+
+
+def _managers(snapshot: Snapshot) -> Check:
+    managers = snapshot.managers
+    if not managers:
+        return Check('manager-files', None, 'the managers are not known yet')
+    lacking = [manager for manager in managers if not manager.has_module]
+    if not lacking:
+        return Check(
+            'manager-files', True, f'the module is installed for {_managers_named(managers)}'
+        )
+    return Check(
+        'manager-files',
+        False,
+        f'the module is not available in {_managers_named(lacking)}: nothing is measured while '
+        'such a manager is active',
+        f'install the package on that host, then {_RESTART_MANAGERS}',
+    )
+
+
+def _managers_named(managers: Iterable[ManagerInfo]) -> str:
+    return ', '.join(
+        f'mgr.{manager.name}' + (f' on {manager.host}' if manager.host else '')
+        for manager in managers
+    )
+
+
+def _release(snapshot: Snapshot) -> Check:
+    unknown = [osd for osd in snapshot.osds if osd.options is None and osd.info.up]
+    if snapshot.release is None:
+        return Check(
+            'release',
+            False,
+            'the release of the active manager is unknown to this version of the module: it '
+            'measures, but recommends and changes nothing',
+            'install a version of the module that knows this release',
+        )
+    releases = sorted({osd.info.release or 'an unknown release' for osd in snapshot.osds})
+    if len(releases) > 1:
+        return Check(
+            'release',
+            False,
+            f'OSDs run {", ".join(releases)}: a group of several releases gets no recommendation',
+            'finish the upgrade: "ceph versions" and "ceph orch upgrade status"',
+        )
+    if unknown:
+        names = format_ids([osd.info.osd_id for osd in unknown])
+        return Check('release', None, f'no options reported yet by osd.{names}')
+    return Check('release', True, f'{snapshot.release} is a known release')
+
+
+def _sampling(snapshot: Snapshot) -> Check:
+    up = [osd for osd in snapshot.osds if osd.info.up]
+    sampling = snapshot.sampling
+    if snapshot.mode is Mode.OFF or not up:
+        return Check('sampling', None, 'no OSD is sampled')
+    silent = [osd.info.osd_id for osd in up if osd.signals is None]
+    late_s = LATE_INTERVALS * (sampling.interval_s or 0.0)
+    age_s = sampling.last_sample_age_s
+    if age_s is None:
+        return Check(
+            'sampling',
+            None,
+            'no OSD has reported counters to this manager yet',
+            'wait for a minute; if it stays so: "ceph config get osd mgr_stats_threshold" must be '
+            '5 or less',
+        )
+    if late_s and age_s > late_s:
+        return Check(
+            'sampling',
+            False,
+            f'the newest sample is {format_duration(age_s)} old',
+            'see the log of the active manager; "ceph mgr fail" starts another one',
+        )
+    if silent:
+        return Check(
+            'sampling',
+            False,
+            f'no usable sample of osd.{format_ids(silent)}, which is up',
+            'wait for a minute; if it stays so: "ceph config get osd mgr_stats_threshold" must be '
+            '5 or less',
+        )
+    return Check(
+        'sampling',
+        True,
+        f'{format_plural(len(up), "OSD")} sampled, newest sample {format_duration(age_s)} old',
+    )
+
+
+def _parts(snapshot: Snapshot) -> Check:
+    if snapshot.failing:
+        return Check(
+            'module',
+            False,
+            ' '.join(failure.sentence for failure in snapshot.failing),
+            'see the log of the active manager',
+        )
+    return Check('module', True, 'all parts of the module work')
+
+
+def _stored_data(snapshot: Snapshot) -> Check:
+    if snapshot.notices:
+        return Check(
+            'stored-data',
+            False,
+            ' '.join(snapshot.notices),
+            '"ceph rocksdb-tuner history" and "ceph config dump" show what was changed',
+        )
+    return Check('stored-data', True, 'stored data is readable')
+
+
+def _options(snapshot: Snapshot) -> Check:
+    if snapshot.impossible is not None:
+        return Check(
+            'options',
+            False,
+            snapshot.impossible,
+            '"ceph config set mgr mgr/rocksdb_tuner/OPTION VALUE"',
+        )
+    return Check('options', True, 'the options of the module are consistent')
+
+
+def _statistics(snapshot: Snapshot) -> Check:
+    known = [osd for osd in snapshot.osds if osd.settings is not None]
+    if not known:
+        return Check('statistics', None, 'the options of OSDs are not known yet', optional=True)
+    without = [
+        osd.info.osd_id
+        for osd in known
+        for settings in [osd.settings or {}]
+        if not all(name in settings and settings[name].value == 'true' for name in STATISTICS)
+    ]
+    if not without:
+        return Check(
+            'statistics', True, 'RocksDB statistics are enabled on every OSD', optional=True
+        )
+    enable = ', '.join(f'"ceph config set osd {name} true"' for name in STATISTICS)
+    return Check(
+        'statistics',
+        False,
+        f'RocksDB statistics are disabled on {format_plural(len(without), "OSD")}: compaction '
+        'bytes are estimates',
+        f'{enable}, then restart the OSDs; or "ceph rocksdb-tuner osd deep ID" for one look at an '
+        'OSD',
+        optional=True,
+    )
+
+
+def _python(environment: Environment) -> Check:
+    if environment.host is None:
+        return Check('python', None, 'the active manager is not known yet')
+    version = '.'.join(map(str, environment.host.python))
+    least = '.'.join(map(str, MINIMUM_PYTHON))
+    if environment.host.python < MINIMUM_PYTHON:
+        return Check(
+            'python',
+            False,
+            f'the active manager runs Python {version}; the module requires {least}',
+            'upgrade to a package or image of Ceph with a newer Python',
+        )
+    return Check('python', True, f'the active manager runs Python {version}')
+
+
+def _orchestrator(environment: Environment) -> Check:
+    if environment.orchestrated is None:
+        return Check('orchestrator', None, 'the orchestrator is not known yet', optional=True)
+    if environment.orchestrated:
+        return Check('orchestrator', True, 'an orchestrator can restart OSDs', optional=True)
+    return Check(
+        'orchestrator',
+        False,
+        f'no orchestrator can restart OSDs: {environment.orchestrator_reason}',
+        'a rollout asks you to restart each OSD; auto-apply requires an orchestrator: '
+        '"ceph orch set backend NAME"',
+        optional=True,
+    )
+
+
+def _dashboard(environment: Environment) -> Check:
+    if environment.host is None:
+        return Check('dashboard', None, 'the active manager is not known yet', optional=True)
+    if not environment.host.dashboard_enabled:
+        return Check(
+            'dashboard',
+            False,
+            'the dashboard module is disabled',
+            '"ceph mgr module enable dashboard"',
+            optional=True,
+        )
+    if not environment.host.tab_installed:
+        return Check(
+            'dashboard',
+            False,
+            'the files of the dashboard tab are missing on the host of the active manager',
+            f'install the package of the tab on every manager host, then {_RESTART_MANAGERS}',
+            optional=True,
+        )
+    if environment.tab_unplaced:
+        return Check(
+            'dashboard',
+            False,
+            'a browser could not add the tab: the page Cluster » OSDs of this release is not '
+            'supported',
+            'use the REST API or the command line',
+            optional=True,
+        )
+    return Check(
+        'dashboard', True, 'the tab is installed on the host of the active manager', optional=True
+    )
+
+
+def _metrics(environment: Environment) -> Check:
+    if environment.metrics_url is not None:
+        return Check(
+            'metrics', True, f'metrics are served on {environment.metrics_url}', optional=True
+        )
+    if environment.metrics_enabled:
+        return Check(
+            'metrics',
+            False,
+            'metrics are enabled, but not served',
+            '"ceph health detail" has the reason',
+            optional=True,
+        )
+    return Check(
+        'metrics',
+        False,
+        'metrics for Prometheus are disabled',
+        '"ceph config set mgr mgr/rocksdb_tuner/metrics true"',
+        optional=True,
+    )

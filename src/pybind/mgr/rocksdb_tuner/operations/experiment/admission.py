@@ -1,0 +1,137 @@
+"""Whether an experiment can be started at all: asked before anything is recorded. Pure."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from typing import Callable, Optional
+
+from ...judge.experiment_limits import experiment_limits
+from ...judge.records import SoakPlan
+from ...judge.signals import judged_signals
+from ...mgr.records import ClusterMap, RunningOption
+from ...plan.entries import own, starts_with
+from ...plan.records import ChangeKind, ChangeRequest
+from ..errors import OperationRefused
+from ..rollout.admission import planned as planned_rollout
+from .records import ExperimentOsd, ExperimentRequest, ExperimentState
+
+SameMeaning = Callable[[str, str], bool]
+
+
+def planned(
+    experiment_id: str,
+    request: ExperimentRequest,
+    *,
+    cluster: ClusterMap,
+    entries: Mapping[str, str],
+    other_entries: Mapping[str, str],
+    running: Mapping[int, RunningOption],
+    same_meaning: SameMeaning,
+    now_s: float,
+    steady_s: float,
+) -> ExperimentState:
+    """A new experiment with everything that was there before; raises OperationRefused.
+
+    ``entries`` are all entries of the option by `who`, ``other_entries`` those of the annex;
+    ``running`` is what each OSD reports, by OSD id (missing where it did not answer).
+    """
+    wrong = _malformed(request)
+    if wrong is not None:
+        raise OperationRefused(errno.EINVAL, f'the experiment cannot start: {wrong}')
+    # What a rollout of the first period would refuse; controls keep what they run.
+    first = planned_rollout(
+        experiment_id,
+        _first_change(experiment_id, request),
+        cluster=cluster,
+        entries=entries,
+        other_entries=other_entries,
+        running=running,
+        same_meaning=same_meaning,
+        now_s=now_s,
+        soak=SoakPlan(),
+    )
+    for osd_id in concerned(request):
+        another = _runs_another(osd_id, request, entries, running[osd_id], same_meaning)
+        if another is not None:
+            raise OperationRefused(errno.EINVAL, another)
+    return ExperimentState(
+        experiment_id=experiment_id,
+        request=request,
+        before=first.before,
+        osds=tuple(ExperimentOsd(osd_id) for osd_id in concerned(request)),
+        started_s=now_s,
+        updated_s=now_s,
+        started_steady_s=steady_s,
+    )
+
+
+def concerned(request: ExperimentRequest) -> tuple[int, ...]:
+    """The OSDs of all arms, then the controls."""
+    changed = {n: None for p in request.plan.periods for _, osds in p.arms for n in osds}
+    return (*changed, *request.plan.controls)
+
+
+def first_change(request: ExperimentRequest) -> ChangeRequest:
+    """The change of the first period, for what is to be read of the OSDs."""
+    return _first_change('', request)
+
+
+def _first_change(experiment_id: str, request: ExperimentRequest) -> ChangeRequest:
+    strings = {n: request.options(arm) for arm, osds in request.plan.periods[1].arms for n in osds}
+    targets = {n: strings.get(n, request.from_options) for n in concerned(request)}
+    return ChangeRequest(
+        recommendation_id=experiment_id,
+        kind=ChangeKind.SET_PROFILE,
+        who=request.who,
+        targets=tuple(targets.items()),
+        order=tuple(targets),
+        final_entries=tuple((own(n), string) for n, string in targets.items()),
+        actor=request.actor,
+    )
+
+
+def _malformed(request: ExperimentRequest) -> Optional[str]:
+    names = [arm.name for arm in request.arms]
+    plan = request.plan
+    osds = [n for _, of_arm in _first_period(request) for n in of_arm]
+    objectives = [signal.name for signal in judged_signals() if signal.kind != 'events']
+    least = experiment_limits().least_arm_osds
+    if not names or len(set(names)) != len(names):
+        return f'arms need different names; they are {", ".join(names) or "none"}'
+    if len(plan.periods) < 2 or plan.periods[0].arms:
+        return 'its plan needs a baseline and a period with arms'
+    if any({name for name, _ in p.arms} != set(names) for p in plan.periods[1:]):
+        return 'every period of its plan needs all arms'
+    if len(set(osds)) != len(osds) or set(osds) & set(plan.controls):
+        return 'its plan has an OSD in two arms, or in an arm and among the controls'
+    if any(len(of_arm) < least for p in plan.periods[1:] for _, of_arm in p.arms):
+        return f'every arm needs {least} OSDs'
+    if request.objective not in objectives:
+        return f'"{request.objective}" is no objective; known are {", ".join(objectives)}'
+    if request.min_effect <= 0 or request.max_duration_s <= 0:
+        return 'the minimum effect and the maximum duration must be above 0'
+    return None
+
+
+def _first_period(request: ExperimentRequest) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return request.plan.periods[1].arms if len(request.plan.periods) > 1 else ()
+
+
+def _runs_another(
+    osd_id: int,
+    request: ExperimentRequest,
+    entries: Mapping[str, str],
+    running: RunningOption,
+    same_meaning: SameMeaning,
+) -> Optional[str]:
+    """Why the OSD could not be put back to what it runs, or does not run what the group does."""
+    if not same_meaning(running.value, request.from_options):
+        return f'osd.{osd_id} runs another option string than the group: plan the experiment again'
+    started = starts_with(entries, osd_id)
+    if started is not None and not same_meaning(started[1], running.value):
+        return (
+            f'osd.{osd_id} would not start with what it runs: restart it first, so that it runs '
+            f'the entry of {started[0]}'
+        )
+    return None

@@ -1,0 +1,42 @@
+"""When an experiment needs the operator: failed, or waiting for a hand. Pure."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
+from ..rollout.records import Direction
+from ..rollout.states import in_flight
+from .records import ExperimentState, LegKind, Stage
+
+
+def why_failed(state: ExperimentState) -> Optional[str]:
+    """What went wrong with an experiment that ended; None where it ended as somebody wanted."""
+    if state.stage is Stage.FAILED:
+        return state.failure or 'no reason was recorded'
+    return None
+
+
+def why_waiting(
+    state: ExperimentState, waited_s: float, gate_alarm_after_s: float = 0.0
+) -> Optional[str]:
+    """What the operator has to do for an experiment that waits; None where it needs nobody.
+
+    ``waited_s`` is how long this manager has seen it wait without a step, for what the operator did
+    not choose; ``gate_alarm_after_s`` how long that may be so, 0 for ever.
+    """
+    leg = state.leg
+    recovering = leg is not None and leg.direction is Direction.RECOVER
+    paused = state.paused_by is not None and not recovering
+    if state.ended or state.paused_reason is None or paused:
+        return None
+    if leg is not None:
+        # An OSD in the middle of its change does not wait as long for a gate as one before it.
+        in_the_middle = in_flight(leg) is not None and waited_s >= ACTION_AFTER_S
+        if leg.errors > 0 or in_the_middle:
+            return state.paused_reason
+    if gate_stays_closed(waited_s, gate_alarm_after_s):
+        may_abort = state.leg_kind is not LegKind.RESTORE
+        reason = state.paused_reason
+        return with_remedy(reason, 'experiment', may_abort, 'experiment abort')
+    return None

@@ -1,0 +1,275 @@
+"""Carries out what the machine of an experiment decides, and what operators ask of it."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Callable, Optional
+
+from ...mgr.protocols import Announcements, CommandError, Store
+from ...mgr.records import ClusterMap
+from ...observe.sample import Sample
+from ...observe.slow_events import SlowEvents
+from ...plan.actions import Action, RestartOsd
+from ...plan.entries import as_mapping
+from ...plan.records import ANNEX, OPTION
+from ..driver import OperationDriver, cannot_be_stored
+from ..errors import OperationRefused
+from ..gates import NOT_ALLOWED
+from ..guard import Guard
+from ..rollout import machine as leg_machine
+from ..rollout.driver import Driver
+from ..rollout.execution import execute
+from ..rollout.observation import Needs
+from ..rollout.observer import Beside, Observer
+from ..rollout.recording import NOTHING_FOUND as NOTHING_OF_LEG
+from ..rollout.records import AskedRestart, Direction
+from ..rollout.rules import suppressed_in_mode_off
+from . import alarm, legs, operator_actions
+from .admission import concerned, first_change, planned
+from .announce import ExperimentAnnouncer
+from .driving import Step
+from .machine import ExperimentMachine
+from .measuring import NOTHING_FOUND, Measuring
+from .records import ExperimentRequest, ExperimentState
+from .storage import CURRENT, ExperimentStorage
+from .view import View
+from .watching import lost_processes
+
+log = logging.getLogger(__name__)
+
+_LOST = (
+    'an experiment could not be read: OSDs may keep entries of its arms, see "ceph config dump" '
+    f'for {OPTION} of single OSDs'
+)
+
+
+class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
+    """One experiment at a time, beside a driver of rollouts that it shares time and limits with."""
+
+    KIND = 'experiment'
+    NONE_RUNNING = 'no experiment is under way'
+
+    def __init__(
+        self,
+        rollouts: Driver,
+        announcements: Announcements,
+        store: Store,
+        on_end: Callable[[ExperimentState], None] = lambda _: None,
+        changes_allowed: Callable[[], bool] = lambda: True,
+        guard: Optional[Guard] = None,
+    ) -> None:
+        """``on_end`` keeps an experiment that ended for good; ``rollouts`` must tick first."""
+        super().__init__(changes_allowed, guard)
+        self._rollouts = rollouts
+        self._cluster = rollouts.parts.cluster
+        self._observer = Observer(self._cluster)
+        self._storage = ExperimentStorage(store)
+        self._measuring = Measuring(self._storage)
+        self._announcer = ExperimentAnnouncer(announcements)
+        self._on_end = on_end
+        #: Hears of an experiment that found a better option string, once history has it. Both are
+        #: called until neither raises CommandError, also by a manager that takes over: what they
+        #: do, they may do twice.
+        self.on_winner: Callable[[ExperimentState], None] = lambda _: None
+        self._problem: Optional[str] = None
+        rollouts.outstanding_beside = self._outstanding
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(text for text in (self._problem, self._error) if text is not None)
+
+    def start(
+        self, experiment_id: str, request: ExperimentRequest, now_s: float
+    ) -> ExperimentState:
+        """Begin an experiment; raises OperationRefused."""
+        self.load()
+        if self.under_way:
+            raise OperationRefused(
+                errno.EBUSY, f'experiment {self._last.experiment_id} is under way'
+            )
+        entries = self._cluster.entries_now()
+        state = planned(
+            experiment_id,
+            request,
+            cluster=self._cluster.reader.cluster_map(),
+            entries=as_mapping(entries, OPTION),
+            other_entries=as_mapping(entries, ANNEX),
+            running=self._cluster.running(first_change(request), concerned(request)),
+            same_meaning=self._machine.rollouts.same_meaning,
+            now_s=now_s,
+            steady_s=self._rollouts.parts.time.now_s,
+        )
+        self._conclude_previous(experiment_id)
+        try:
+            self._measuring.begin(experiment_id)
+        except CommandError as error:
+            raise cannot_be_stored(error) from error
+        return self._save_requested(self._with_outstanding(state))
+
+    def name_actor(self, experiment_id: str, actor: str) -> None:
+        """Who asked for an experiment, now that it is known; raises CommandError."""
+        state = self._state
+        if state is None or state.experiment_id != experiment_id or state.ended:
+            return
+        self._save(replace(state, request=replace(state.request, actor=actor)))
+
+    def acknowledge(self, now_s: float) -> bool:
+        """Acknowledge an experiment that failed; False: there is none. Raises OperationRefused."""
+        self.load()
+        state = self._state
+        if state is None or state.acknowledged or alarm.why_failed(state) is None:
+            return False
+        self._save_requested(replace(state, acknowledged=True, updated_s=now_s))
+        return True
+
+    def tick(self, now_s: float) -> None:
+        """Look, decide, save, act; returns at once where there is no experiment.
+
+        ``now_s`` is the time of day, for display. What else the tick goes by is that of the
+        rollouts, which had theirs just before.
+        """
+        self.load()
+        if self._state is None:
+            return
+        time = self._rollouts.parts.time
+        self._observer.track_request(self._last.asked, time.now_s)
+        if not self._last.ended:
+            time.keep_periodically()
+        self._advance(now_s, self._view, self._wait_key, time.now_s)
+
+    def observed(
+        self,
+        newest: Callable[[int], Optional[Sample]],
+        now_s: float,
+        slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
+    ) -> None:
+        """Take what was sampled just now: ``newest`` gives the last sample of an OSD."""
+        if self._state is not None and not self._state.ended:
+            self._measuring.add(self._state, newest, now_s, slow_events)
+
+    # -- one step
+
+    @property
+    def _machine(self) -> ExperimentMachine:
+        return ExperimentMachine(replace(self._rollouts.parts.machine, operation=self.KIND))
+
+    def _view(self, state: ExperimentState) -> View:
+        found = self._guard.value(
+            'comparing arms', lambda: self._measuring.found(state), NOTHING_FOUND
+        )
+        leg = state.leg or legs.standing(state)
+        between = None if state.leg is not None else Needs()
+        tick = self._rollouts.now(forward=leg.direction is Direction.FORWARD)
+
+        def lost(cluster: ClusterMap) -> bool:
+            return bool(lost_processes(state, cluster))
+
+        beside = Beside((state.experiment_id, state.period, state.legs), lost, between)
+        seen = self._observer.observe(leg, self._machine.rollouts, NOTHING_OF_LEG, tick, beside)
+        elapsed_s = max(tick.steady_s - state.started_steady_s, 0.0)
+        return View(seen, found.blocks, found.comparison, elapsed_s)
+
+    def _wait_key(self, state: ExperimentState) -> object:
+        """Where it waits; another value each time where it does not, or where that was chosen."""
+        leg, reason = state.leg, state.paused_reason
+        recovering = leg is not None and leg.direction is Direction.RECOVER
+        chosen = state.paused_by is not None and not recovering
+        schedule_reason = self._rollouts.now(forward=True).schedule_reason
+        if state.ended or reason is None or chosen or reason in {NOT_ALLOWED, schedule_reason}:
+            return object()
+        if leg is None:
+            return state.experiment_id, state.period, state.legs
+        return leg_machine.wait_key(leg), tuple(osd.step for osd in leg.osds)
+
+    def _decide(self, state: ExperimentState, seen: View, now_s: float) -> Step:
+        return self._machine.step(state, seen, now_s)
+
+    def _before_acting(self, action: Action, now_s: float) -> None:
+        if isinstance(action, RestartOsd):
+            self._rollouts.parts.time.count_restart(now_s)
+
+    def _is_suppressed(self, state: ExperimentState, action: Action, seen: View) -> bool:
+        return state.leg is None or suppressed_in_mode_off(state.leg, action, seen.cluster)
+
+    def _suppressed_text(self, action: Action) -> str:
+        return f'experiment {self._last.experiment_id}: not sent in mode off: {action}'
+
+    def _act(self, state: ExperimentState, action: Action, now_s: float) -> bool:
+        assert state.leg is not None
+        if isinstance(action, RestartOsd):
+            self._observer.ask(state.leg, action.osd_id)
+        error = self._execute(action)
+        if error is None:
+            return True
+        log.warning('experiment %s: %s failed: %s', state.experiment_id, action, error)
+        self._save(operator_actions.action_failed(state, action, error, now_s))
+        return False
+
+    def _execute(self, action: Action) -> Optional[str]:
+        """The error of the cluster; None if it accepted the action."""
+        log.info('experiment: %s', action)
+        return execute(self._cluster, action, OPTION)
+
+    # -- steering
+
+    def _paused(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
+        return operator_actions.paused(state, actor, now_s)
+
+    def _resumed(self, state: ExperimentState, now_s: float) -> ExperimentState:
+        if not operator_actions.waits_for_operator(state):
+            waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
+            raise OperationRefused(errno.EINVAL, f'the experiment is not paused; {waits}')
+        return operator_actions.resumed(state, now_s)
+
+    def _aborted(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
+        return operator_actions.aborted(state, actor, now_s)
+
+    # -- keeping
+
+    def _load(self) -> None:
+        # Whoever saw it fail to load does not expect it to go on by itself.
+        self._storage.restore_readable(
+            lambda s: operator_actions.paused(s, 'the module', s.updated_s)
+        )
+        self._state = self._storage.load()
+        if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
+            self._problem = _LOST
+        if self._state is None:
+            return
+        self._unrecorded = self._state.ended and not self._state.recorded
+        taken_over = self._state
+        self._guard.value('announcements', lambda: self._announcer.taken_over(taken_over), None)
+
+    def _store(self, state: ExperimentState) -> None:
+        self._storage.save(state)
+
+    def _announce(self, before: Optional[ExperimentState], state: ExperimentState) -> None:
+        self._announcer.changed(before, state)
+
+    def _conclude(self, state: ExperimentState) -> None:
+        self._on_end(state)
+        conclusion = state.conclusion
+        if conclusion is not None and conclusion.winner is not None:
+            self.on_winner(state)
+        self._save(replace(state, recorded=True))
+
+    def _why_waiting(
+        self, state: ExperimentState, waited_s: float, gate_alarm_after_s: float
+    ) -> Optional[str]:
+        return alarm.why_waiting(state, waited_s, gate_alarm_after_s)
+
+    def _outstanding(self) -> Optional[tuple[AskedRestart, Observer]]:
+        asked = None if self._state is None else self._state.asked
+        return None if asked is None else (asked, self._observer)
+
+    def _with_outstanding(self, state: ExperimentState) -> ExperimentState:
+        """A restart that an operation before this one asked for may still come."""
+        self._observer.reset()
+        asked = self._rollouts.outstanding
+        if asked is not None:
+            self._observer.take_over_request(self._rollouts.parts.observer)
+            return replace(state, asked=asked)
+        return state if self._state is None else replace(state, asked=self._state.asked)

@@ -1,0 +1,98 @@
+"""Effects of operator commands, and of actions that the cluster refused. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Optional
+
+from ...plan.actions import Action
+from ...plan.entries import own
+from ...plan.records import OPTION
+from ..phases import Outcome
+from ..rollout import operator_actions as of_rollouts
+from ..rollout.records import Direction
+from ..texts import paused_text
+from .records import ExperimentState, LegKind
+from .states import ending, finished
+
+#: Commands that a text has room for.
+_COMMANDS_MAX = 3
+
+
+def paused(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
+    """Nothing more is changed or measured until `resumed`.
+
+    An OSD that is restarting is still watched, and one that failed is restored first.
+    """
+    leg = state.leg
+    recovering = leg is not None and leg.direction is Direction.RECOVER
+    return replace(
+        state,
+        leg=None if leg is None else of_rollouts.paused(leg, actor, now_s),
+        paused_by=actor,
+        paused_reason=state.paused_reason if recovering else paused_text(actor),
+        updated_s=now_s,
+    )
+
+
+def waits_for_operator(state: ExperimentState) -> bool:
+    leg = state.leg
+    return state.paused_by is not None or (leg is not None and of_rollouts.waits_for_operator(leg))
+
+
+def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
+    """Continue, and try again what was tried too often."""
+    leg = state.leg
+    return replace(
+        state,
+        leg=None if leg is None else of_rollouts.resumed(leg, now_s),
+        paused_by=None,
+        paused_reason=None,
+        updated_s=now_s,
+    )
+
+
+def aborted(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
+    """Restore every OSD, then end; the second time, end without that."""
+    reason = f'aborted by {actor}'
+    if state.leg_kind is LegKind.RESTORE:
+        told = ending(state, Outcome.ABORTED)
+        return replace(
+            finished(told, now_s, f'{reason} before every OSD was restored: {_leftovers(state)}'),
+            updated_s=now_s,
+        )
+    stopping = ending(state, Outcome.ABORTED, reason)
+    if not state.off:
+        return replace(finished(stopping, now_s), updated_s=now_s)
+    leg = state.leg
+    return replace(
+        stopping,
+        leg=None if leg is None else replace(leg, paused_by=None, paused_reason=None),
+        paused_by=None,
+        paused_reason=None,
+        updated_s=now_s,
+    )
+
+
+def action_failed(
+    state: ExperimentState, action: Action, error: str, now_s: float
+) -> ExperimentState:
+    """The state after an action of the leg that the cluster refused."""
+    assert state.leg is not None
+    leg = of_rollouts.action_failed(state.leg, action, error, now_s)
+    return replace(state, leg=leg, asked=leg.asked, updated_s=now_s)
+
+
+def _leftovers(state: ExperimentState) -> str:
+    """How an operator restores what is left."""
+    commands = [_command(n, state.before.entry(own(n))) for n in sorted(state.off)]
+    more = len(commands) - _COMMANDS_MAX
+    shown = ', '.join(commands[:_COMMANDS_MAX]) + (f' and {more} more' if more > 0 else '')
+    return f'{shown}, then restart the OSD(s)'
+
+
+def _command(osd_id: int, value: Optional[str]) -> str:
+    if value is None:
+        return f'"ceph config rm osd.{osd_id} {OPTION}"'
+    return f'"ceph config set osd.{osd_id} {OPTION} {shlex.quote(value)}"'

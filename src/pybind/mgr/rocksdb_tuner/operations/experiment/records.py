@@ -1,0 +1,240 @@
+"""An experiment at one time: immutable, everything that is stored.
+
+Times are seconds since the epoch, for display only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional
+
+from ...judge.arms import ArmResult, Comparison, Contrast
+from ...judge.records import SignalVerdict
+from ...judge.winner import Conclusion
+from ...plan.experiment_design import ExperimentPlan
+from ..phases import Outcome, Phase
+from ..rollout.records import AskedRestart, Before, RolloutState
+
+#: Ids of experiments begin with this letter.
+EXPERIMENT = 'E'
+
+
+@dataclass(frozen=True)
+class ExperimentArm:
+    """One option string."""
+
+    #: Name of its profile; unique within the experiment.
+    name: str
+    #: The whole ``bluestore_rocksdb_options``. A release default is spelled out.
+    options: str
+
+
+@dataclass(frozen=True)
+class ExperimentRequest:
+    #: The mask of the group, "osd/class:ssd" or "osd".
+    who: str
+    #: The requester as in the audit log ("client.admin").
+    actor: str
+    arms: tuple[ExperimentArm, ...]
+    plan: ExperimentPlan
+    #: The judged signal that arms are expected to improve.
+    objective: str
+    #: Smaller differences, as a share, count as none.
+    min_effect: float
+    #: Measuring ends after this time; the OSDs are restored after that.
+    max_duration_s: float
+    #: Continue with a rollout of the winner.
+    adopt: bool
+    #: What the group runs now.
+    from_options: str
+    #: Time between memtable flushes with the slowest of the option strings; None: unknown.
+    fill_s: Optional[float] = None
+
+    def options(self, arm: str) -> str:
+        return next(one.options for one in self.arms if one.name == arm)
+
+
+class Stage(str, Enum):
+    PLANNED = 'planned'
+    #: Nothing is changed yet: OSDs are measured with their old option string.
+    BASELINE = 'baseline'
+    #: OSDs get the option strings of a period, one OSD at a time.
+    CHANGING = 'changing'
+    MEASURING = 'measuring'
+    #: Every OSD goes back to its old option string, one OSD at a time.
+    RESTORING = 'restoring'
+    DONE = 'done'
+    #: Ended without a result: an OSD crashed, or the plan no longer matches the cluster.
+    FAILED = 'failed'
+    #: Ended by an operator.
+    ABORTED = 'aborted'
+
+
+FINAL_STAGES = frozenset({Stage.DONE, Stage.FAILED, Stage.ABORTED})
+
+#: Stages in the words of all operations.
+PHASES = {
+    Stage.PLANNED: Phase.PLANNED,
+    Stage.BASELINE: Phase.PREFLIGHT,
+    Stage.CHANGING: Phase.PROMOTING,
+    Stage.MEASURING: Phase.SOAKING,
+    Stage.RESTORING: Phase.ROLLING_BACK,
+    Stage.DONE: Phase.DONE,
+    Stage.FAILED: Phase.FAILED,
+    Stage.ABORTED: Phase.ROLLED_BACK,
+}
+
+
+class LegKind(str, Enum):
+    #: OSDs get the option string of their arm.
+    CHANGE = 'change'
+    #: An OSD restarted together with others: it is checked again.
+    RECHECK = 'recheck'
+    #: Some OSDs are restored, the experiment continues.
+    DROP = 'drop'
+    #: All OSDs are restored, then the experiment ends.
+    RESTORE = 'restore'
+
+
+@dataclass(frozen=True)
+class ExperimentOsd:
+    """One OSD, in an arm or a control."""
+
+    osd_id: int
+    #: The arm whose option string its own entry has; None: it has its old entry.
+    arm: Optional[str] = None
+    #: The process that was found to run that; None: not known.
+    nonce: Optional[int] = None
+    #: Why the experiment continues without it; None: it takes part.
+    lost: Optional[str] = None
+    #: Somebody else changed its own entry, which stays.
+    left_alone: bool = False
+
+
+@dataclass(frozen=True)
+class DroppedArm:
+    """An arm that ended early."""
+
+    name: str
+    reason: str
+    #: Signals that were worse; empty if it ended for another reason.
+    signals: tuple[SignalVerdict, ...]
+    period: int
+    #: Measured blocks of that period until then.
+    block: int
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """The objective of ``arm`` relative to ``other``."""
+
+    arm: str
+    other: str
+    contrast: Contrast
+
+
+@dataclass(frozen=True)
+class ArmGain:
+    """Effect of an arm on the objective, in percent; None: not known yet."""
+
+    name: str
+    estimate_percent: Optional[float]
+    low_percent: Optional[float]
+    high_percent: Optional[float]
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """All remaining arms after one block, for the lanes of the dashboard."""
+
+    time_s: float
+    period: int
+    #: Measured blocks of that period.
+    block: int
+    arms: tuple[ArmGain, ...]
+
+
+@dataclass(frozen=True)
+class ExperimentEnding:
+    """How the experiment ends once every OSD is restored."""
+
+    outcome: Outcome
+    #: None: it ended as planned.
+    reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class ExperimentState:
+    experiment_id: str
+    request: ExperimentRequest
+    #: Entries and options of every OSD of the experiment, controls included.
+    before: Before
+    #: OSDs of the arms first, then controls.
+    osds: tuple[ExperimentOsd, ...]
+    started_s: float
+    updated_s: float
+    ended_s: Optional[float] = None
+    stage: Stage = Stage.PLANNED
+    #: Number of the current period of the plan; 0 is the baseline.
+    period: int = 0
+    #: The OSDs of each arm in every period so far.
+    assigned: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...] = ((),)
+    #: Measured blocks of the current period.
+    blocks: int = 0
+    #: OSDs were restarted: caches are empty for the planned settle time.
+    settle_due: bool = False
+    #: The change of OSDs under way, and how many there were.
+    leg: Optional[RolloutState] = None
+    leg_kind: Optional[LegKind] = None
+    legs: int = 0
+    #: The last requested restart, as long as it may still happen.
+    asked: Optional[AskedRestart] = None
+    #: How long mgrs had been watching when it started: see `operations.stopwatch`.
+    started_steady_s: float = 0.0
+    dropped: tuple[DroppedArm, ...] = ()
+    #: Arms with an OSD that crashed or did not start.
+    crashed: tuple[str, ...] = ()
+    #: The last comparison; empty before the first.
+    results: tuple[ArmResult, ...] = ()
+    pairs: tuple[PairResult, ...] = ()
+    trace: tuple[TracePoint, ...] = ()
+    conclusion: Optional[Conclusion] = None
+    #: A change by somebody else that was seen once; acted on when it is seen again.
+    pending_conflict: Optional[str] = None
+    ending: Optional[ExperimentEnding] = None
+    paused_by: Optional[str] = None
+    #: Why it waits; None: it does not wait.
+    paused_reason: Optional[str] = None
+    outcome: Optional[Outcome] = None
+    #: What did not go as planned.
+    failure: Optional[str] = None
+    #: An operator has acknowledged how it ended.
+    acknowledged: bool = False
+    #: Its end is in the history.
+    recorded: bool = False
+
+    @property
+    def operation_id(self) -> str:
+        return self.experiment_id
+
+    @property
+    def phase(self) -> Phase:
+        return PHASES[self.stage] if self.paused_reason is None else Phase.WAITING
+
+    @property
+    def ended(self) -> bool:
+        return self.stage in FINAL_STAGES
+
+    @property
+    def comparison(self) -> Optional[Comparison]:
+        """All arms compared after the last block; None before the first."""
+        if not self.results:
+            return None
+        return Comparison(self.results, {(p.arm, p.other): p.contrast for p in self.pairs})
+
+    @property
+    def off(self) -> frozenset[int]:
+        """OSDs that may not run their old option string, or may not start with it."""
+        changed = {osd.osd_id for osd in self.osds if osd.arm is not None}
+        return frozenset(changed | set(() if self.leg is None else self.leg.request.order))

@@ -1,0 +1,21 @@
+"""What the machine of an experiment sees at one time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from ...judge.arms import Comparison
+from ..rollout.observation import Observation
+
+
+@dataclass(frozen=True)
+class View:
+    #: Of the leg under way, or of `legs.standing`.
+    cluster: Observation
+    #: Measured blocks of the current period.
+    blocks: int = 0
+    #: All arms, after the last block; None: nothing was compared yet.
+    comparison: Optional[Comparison] = None
+    #: How long the experiment has been running, as far as mgrs saw time pass.
+    elapsed_s: float = 0.0

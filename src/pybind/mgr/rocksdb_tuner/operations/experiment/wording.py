@@ -1,0 +1,50 @@
+"""An experiment and its result in words. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+from ...judge.arms import Contrast
+from ...judge.signals import judged_signals
+from ...judge.winner import Answer, Conclusion
+from .records import ExperimentState
+
+
+def in_words(state: ExperimentState) -> Optional[str]:
+    """The conclusion in one line; None: there is none."""
+    conclusion = state.conclusion
+    if conclusion is None:
+        return None
+    share = f'{state.request.min_effect:.0%}'
+    if conclusion.answer is Answer.WINNER:
+        return _winner(state, conclusion)
+    if conclusion.answer is Answer.NO_DIFFERENCE:
+        within = share if conclusion.within is None else f'{conclusion.within:.1%}'
+        return f'no difference above {within}'
+    return {
+        Answer.NO_GAIN: f'no arm is better by {share}',
+        Answer.UNCLEAR: f'a difference of {share} could not be told from none',
+        Answer.FAILED: f'failed: {", ".join(conclusion.failed)} crashed or did not start',
+    }[conclusion.answer]
+
+
+def contrast_in_words(contrast: Contrast) -> str:
+    told = f'{_percent(contrast.estimate):+.0f}%'
+    if contrast.low is None or contrast.high is None:
+        return told
+    return f'{told} ({_percent(contrast.low):+.0f} to {_percent(contrast.high):+.0f}%)'
+
+
+def _winner(state: ExperimentState, conclusion: Conclusion) -> str:
+    title = next(s.title for s in judged_signals() if s.name == state.request.objective)
+    told = f'{conclusion.winner} is best'
+    if conclusion.gain is not None:
+        told += f': {title} {contrast_in_words(conclusion.gain)}'
+    if conclusion.runner_up is not None and conclusion.lead is not None:
+        told += f'; against {conclusion.runner_up} {contrast_in_words(conclusion.lead)}'
+    return told
+
+
+def _percent(logarithm: float) -> float:
+    return math.expm1(logarithm) * 100

@@ -1,0 +1,202 @@
+"""Carries one schedule out, and says which acts came at which moments."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections import Counter
+from contextlib import suppress
+from typing import NamedTuple, Optional
+
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
+from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.tests.chaos.acts import REQUESTS, Act
+from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
+from rocksdb_tuner.tests.chaos.effects import (
+    befall,
+    heal_monitors,
+    heal_orchestrator,
+    heal_osd,
+    start,
+)
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS
+from rocksdb_tuner.tests.operations.experiment.conftest import STRINGS
+
+from .schedule import Moment, Planned, Schedule, moment_in
+from .watch import Rule, Violation, Watch
+from .world import ExperimentWorld
+
+#: Looks in which things happen.
+_MOST_LOOKS = 260
+#: Looks in which a repaired cluster comes to its end.
+_MOST_LOOKS_TO_THE_END = 1500
+
+
+class Happened(NamedTuple):
+    act: Act
+    moment: Moment
+
+
+class _Waiting:
+    """A chain of acts, of which the first waits for its time."""
+
+    def __init__(self, chain: tuple[Planned, ...]) -> None:
+        self.planned, self.following = chain[0], chain[1:]
+        self._left = self.planned.after
+
+    def comes(self, moment: Moment, *, looked: bool) -> bool:
+        """Count one more opportunity; whether this is the one."""
+        if self.planned.moment is None and not looked:
+            return False
+        if self.planned.moment not in {None, moment}:
+            return False
+        self._left -= 1
+        return self._left < 0
+
+
+class Course:
+    """Carries out one schedule; raises `Violation` where an invariant breaks."""
+
+    def __init__(self, planned: Schedule, only: Optional[Rule] = None) -> None:
+        self.planned = planned
+        self.happened: Counter[Happened] = Counter()
+        self._waiting = [_Waiting(chain) for chain in planned.acts]
+        self._restless = False
+        self._dead: frozenset[int] = frozenset()
+        cluster = self.cluster = ChaosCluster(planned.topology)
+        cluster.recover_s = planned.recover_s
+        self._before()
+        if planned.bad is not None:
+            bad = STRINGS[planned.bad]
+            cluster.refuses_to_start = lambda value: value == bad
+        self.world = ExperimentWorld(planned.topology, cluster, forgets=planned.forgets)
+        self.watch = Watch(self.world, planned, only)
+        self.world.on_observation = self._observed
+
+    def _before(self) -> None:
+        """What was there before: entries that say what OSDs run."""
+        cluster, string = self.cluster, DEFAULTS[self.cluster.release]
+        for who in (*(f'osd.{n}' for n in self.planned.own), *(('osd',) * self.planned.shared)):
+            cluster.operator_sets(who, string)
+        for osd in cluster.osds.values():
+            cluster._stop(osd)
+            cluster._start(osd)
+        cluster.advance(90)
+
+    def execute(self) -> None:
+        refused = self.world.guarded(lambda: self.world.begin_experiment(self.planned.request))
+        assert not refused
+        self._restless = True
+        for _ in range(_MOST_LOOKS):
+            if self.world.now.ended:
+                break
+            self._happen(requests=True, looked=True)
+            self._look()
+        self._restless = False
+        self._repair()
+        self._to_the_end()
+        self._look()
+        self.watch.at_the_end(self._dead)
+
+    def _observed(self) -> None:
+        if self._restless and self.watch.broken is None and self.world.experiment.state:
+            self._happen(requests=False, looked=False)
+
+    def _happen(self, *, requests: bool, looked: bool) -> None:
+        moment = moment_in(self.world.now)
+        for waiting in list(self._waiting):
+            if (waiting.planned.act in REQUESTS) is not requests and not looked:
+                continue
+            if waiting.comes(moment, looked=looked) and waiting in self._waiting:
+                self._waiting.remove(waiting)
+                if waiting.following:
+                    self._waiting.append(_Waiting(waiting.following))
+                osd = self._target(waiting.planned.osd)
+                if osd is not None:
+                    self.happened[Happened(waiting.planned.act, moment)] += 1
+                    befall(self.world, self.watch, waiting.planned.act, osd)  # type: ignore[arg-type]
+
+    def _target(self, osd: Optional[int]) -> Optional[int]:
+        leg = self.world.now.leg
+        if osd is None:
+            flying = None if leg is None else in_flight(leg)
+            osd = self.world.now.osds[0].osd_id if flying is None else flying.osd_id
+        return osd if osd in self.cluster.osds else None
+
+    def _look(self) -> None:
+        self.world.guarded(lambda: self.world.look(self.planned.look_every_s))
+        self.watch.looked()
+
+    # -- how it ends
+
+    def _repair(self) -> None:
+        """Everything works again, and nothing is held."""
+        world, cluster = self.world, self.cluster
+        world.next_writes.clear()
+        # Every second one that is down and out comes back.
+        lost = {n for n in cluster.down if not cluster.osds[n].in_cluster and n % 2 == 0}
+        self._dead = frozenset(lost)
+        for n in set(cluster.osds) - self._dead:
+            heal_osd(world, n)
+        heal_orchestrator(cluster)
+        heal_monitors(world)
+        cluster.flags -= {'noout', 'nobackfill', 'norecover'}
+        cluster.health.clear()
+        cluster.upgrades_to = None
+        cluster.inconsistent = False
+        cluster.makes_do = bool(self.watch.others | self._dead)
+        cluster.refuses_to_start = lambda _: False
+        world.store.error = None
+        world.may_act = True
+        world.outside_window = world.no_reports_reason = None
+        world.restarts_per_day = 0
+        world.clients.writes_per_s = 100
+        self._look()
+        if world.now.paused_by:
+            world.guarded(world.resume)
+
+    def _to_the_end(self) -> None:
+        """Time passes, and the operator does what it is told."""
+        for _ in range(_MOST_LOOKS_TO_THE_END):
+            self._look()
+            state = self.world.now
+            if state.ended:
+                return
+            self._obey(state.paused_reason or '')
+        self.watch.require(Rule.ENDS, ok=False, text=f'it did not end: {self.world.now}')
+
+    def _obey(self, reason: str) -> None:
+        world, cluster, leg = self.world, self.cluster, self.world.now.leg
+        back = leg is not None and leg.direction is Direction.BACK
+        due = (
+            {o.osd_id for o in leg.osds if o.step is OsdStep.RESTART_DUE} if leg and back else set()
+        )
+        for n in cluster.down - self._dead:
+            if n in due and f'start osd.{n} next' not in reason:
+                continue
+            if reason and not cluster.osds[n].coming:
+                start(world, n)
+        if 'systemctl restart' in reason:
+            world.guarded(world.resume)
+        wrong = re.search(r'osd.(\d+) (?:was restarted during the rollback|comes from)', reason)
+        if wrong and int(wrong.group(1)) in cluster.osds:
+            if cluster.osds[int(wrong.group(1))].up:
+                cluster.restart_by_hand(int(wrong.group(1)))
+            cluster.advance(60)
+
+
+def carried_out(
+    planned: Schedule, only: Optional[Rule] = None
+) -> tuple[Course, Optional[Violation]]:
+    """The course of a schedule, and what broke in it; see `Watch` for ``only``."""
+    course = Course(planned, only)
+    try:
+        with suppress(OperationRefused):
+            course.execute()
+    except Violation as violation:
+        return course, violation
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        text = ''.join(traceback.format_exception(error))[-2500:]
+        return course, course.watch.broken or Violation(Rule.NO_TRACEBACK, text)
+    return course, None

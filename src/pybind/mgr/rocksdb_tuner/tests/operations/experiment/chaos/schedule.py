@@ -1,0 +1,221 @@
+"""What a schedule is: a cluster, an experiment on it, and what happens to both at which moments."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Optional
+
+from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState, Stage
+from rocksdb_tuner.tests.chaos.acts import OF_THE_LOOP, Act
+from rocksdb_tuner.tests.chaos.schedule import Moment as OfLeg
+from rocksdb_tuner.tests.chaos.schedule import moment_of
+from rocksdb_tuner.tests.chaos.topology import Shape, Spot, Topology, _groups, _pools
+from rocksdb_tuner.tests.operations.experiment.conftest import plan, request
+
+#: Of rollouts alone, or of the loop above them.
+_NOT_HERE = OF_THE_LOOP | {
+    Act.MODULE_UPGRADED,
+    Act.ROLLBACK,
+    Act.ROLLBACK_UNKNOWN,
+    Act.APPLY_ANOTHER,
+    Act.NEW_IS_SLOW,
+}
+ACTS = tuple(act for act in Act if act not in _NOT_HERE)
+
+#: What goes on until something ends it, and what ends it.
+_ENDS_WITH = {
+    Act.PAUSE: Act.RESUME,
+    Act.OTHER_OPERATOR_PAUSES: Act.RESUME,
+    Act.MODE_OFF: Act.MODE_ON,
+    Act.MODE_OFF_IN_A_WRITE: Act.MODE_ON,
+    Act.WINDOW_CLOSES: Act.WINDOW_OPENS,
+    Act.DAILY_LIMIT: Act.NO_DAILY_LIMIT,
+    Act.OSD_DIES: Act.OSD_STARTS,
+    Act.HOST_DIES: Act.HOST_STARTS,
+    Act.MARKED_OUT: Act.MARKED_IN,
+    Act.ORCHESTRATOR_GONE: Act.ORCHESTRATOR_BACK,
+    Act.ORCHESTRATOR_IDLE: Act.ORCHESTRATOR_BACK,
+    Act.ORCHESTRATOR_REFUSES: Act.ORCHESTRATOR_BACK,
+    Act.REFUSES_SET: Act.MONITORS_BACK,
+    Act.REFUSES_RM: Act.MONITORS_BACK,
+    Act.REFUSES_DUMP: Act.MONITORS_BACK,
+    Act.REFUSES_OK_TO_STOP: Act.MONITORS_BACK,
+    Act.REFUSES_VERSIONS: Act.MONITORS_BACK,
+    Act.MONITORS_SLOW: Act.MONITORS_BACK,
+    Act.STORE_REFUSES: Act.STORE_BACK,
+    Act.FLAG: Act.NO_FLAG,
+    Act.NEARFULL: Act.NO_NEARFULL,
+    Act.SCRUB_FINDS_DAMAGE: Act.DAMAGE_REPAIRED,
+    Act.UPGRADE_BEGINS: Act.UPGRADE_ENDS,
+    Act.REPORTS_STOP: Act.REPORTS_COME,
+    Act.CLIENTS_STOP: Act.CLIENTS_COME,
+}
+#: They end most experiments: they are drawn less often.
+_FINAL = frozenset(
+    {
+        Act.ABORT,
+        Act.SETS_ALL,
+        Act.SETS_OSD,
+        Act.SETS_OSD_MASKED,
+        Act.SETS_CLASS,
+        Act.SETS_GLOBAL,
+        Act.SETS_HOST,
+        Act.SETS_OTHER_STRING,
+        Act.OF_ANOTHER_RELEASE,
+        Act.OSD_DIES,
+        Act.CRASHES,
+        Act.RESTARTED_BY_HAND,
+    }
+)
+
+
+class Moment(str, Enum):
+    """Where an experiment stands: what faults are aimed at."""
+
+    BASELINE = 'baseline'
+    BETWEEN = 'between two changes'
+    MEASURING = 'measuring'
+    BEGINNING = 'an OSD is about to be changed'
+    SETTING = 'setting'
+    RESTART_DUE = 'restart due'
+    RESTARTING = 'restarting'
+    CHECKING = 'checking'
+    SETTLING = 'settling'
+    RECOVERING = 'an OSD that failed is restored'
+    DROPPING = 'some OSDs are restored'
+    RESTORING_ENTRIES = 'all are restored: entries'
+    RESTORING = 'all are restored: restarts'
+    ENDED = 'ended'
+
+
+_OF_CHANGE = {
+    OfLeg.SETTING: Moment.SETTING,
+    OfLeg.RESTART_DUE: Moment.RESTART_DUE,
+    OfLeg.RESTARTING: Moment.RESTARTING,
+    OfLeg.CHECKING: Moment.CHECKING,
+    OfLeg.SETTLING: Moment.SETTLING,
+}
+
+
+def moment_in(state: ExperimentState) -> Moment:
+    leg = state.leg
+    if state.ended:
+        return Moment.ENDED
+    if leg is not None:
+        found = moment_of(leg)
+        if found.value.startswith('recover'):
+            return Moment.RECOVERING
+        if state.stage is Stage.RESTORING:
+            entries = found is OfLeg.BACK_ENTRIES
+            return Moment.RESTORING_ENTRIES if entries else Moment.RESTORING
+        if found.value.startswith('rolling back'):
+            return Moment.DROPPING
+        return _OF_CHANGE.get(found, Moment.BEGINNING)
+    if state.stage is Stage.MEASURING:
+        return Moment.MEASURING
+    return Moment.BETWEEN if state.stage is Stage.CHANGING else Moment.BASELINE
+
+
+class Planned(NamedTuple):
+    """One act: what happens, when, and to which OSD.
+
+    It happens when the experiment was seen at ``moment`` ``after`` times; None: after so many
+    looks.
+    """
+
+    act: Act
+    after: int
+    moment: Optional[Moment]
+    #: None: the OSD in flight, or the first of the arms.
+    osd: Optional[int]
+
+    def __str__(self) -> str:
+        target = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
+        where = 'looks' if self.moment is None else f'looks at "{self.moment.value}"'
+        return f'{self.after} {where}: {self.act.name} ({target})'
+
+
+@dataclass(frozen=True)
+class Schedule:
+    seed: str
+    topology: Topology
+    request: ExperimentRequest
+    #: OSDs with an entry of their own before, and whether there is one for all of them.
+    own: tuple[int, ...]
+    shared: bool
+    look_every_s: float
+    recover_s: float
+    forgets: bool
+    #: With the string of this arm no OSD starts; None: with all of them OSDs do.
+    bad: Optional[str]
+    acts: tuple[tuple[Planned, ...], ...]
+
+    def lines(self) -> Iterator[str]:
+        """The schedule, for people."""
+        periods = self.request.plan.periods
+        yield f'seed {self.seed}: {self.topology}; own entries {self.own}, shared {self.shared}'
+        yield f'periods {[dict(p.arms) for p in periods]}, controls {self.request.plan.controls}'
+        yield f'bad arm {self.bad}, a look every {self.look_every_s:g} s, forgets={self.forgets}'
+        for chain in self.acts:
+            yield '  ' + '; then '.join(map(str, chain))
+
+
+def schedule(seed: str) -> Schedule:
+    """The schedule of a seed."""
+    dice = random.Random(seed)
+    topology = _topology(dice)
+    osds = list(range(len(topology.spots)))
+    arms = dice.choice((('fast',), ('fast', 'slow'), ('fast', 'same'), ('fast', 'slow', 'same')))
+    changed = sorted(dice.sample(osds, 2 * len(arms)))
+    columns = tuple((changed[number], changed[number + len(arms)]) for number in range(len(arms)))
+    controls = tuple(n for n in osds if n not in changed)[:4]
+    planned = plan(
+        arms,
+        columns=columns,
+        controls=controls,
+        blocks=dice.choice((1, 2, 3)),
+        periods=dice.randrange(1, len(arms) + 1),
+        settle_blocks=dice.choice((0, 1)),
+    )
+    return Schedule(
+        seed=seed,
+        topology=topology,
+        request=request(planned, min_effect=dice.choice((0.1, 0.0001))),
+        own=tuple(n for n in osds if dice.random() < 0.3) if dice.random() < 0.4 else (),
+        shared=dice.random() < 0.3,
+        look_every_s=dice.choice((3.0, 6.0, 13.0)),
+        recover_s=dice.choice((4.0, 12.0, 40.0)),
+        forgets=dice.random() < 0.3,
+        bad=dice.choice(arms) if dice.random() < 0.12 else None,
+        acts=tuple(_chain(dice, osds) for _ in range(dice.choice((1, 2, 3, 5, 8)))),
+    )
+
+
+def _chain(dice: random.Random, osds: list[int]) -> tuple[Planned, ...]:
+    act = dice.choice(ACTS)
+    if act in _FINAL and dice.random() < 0.5:
+        act = dice.choice(ACTS)
+    moment = (
+        None if dice.random() < 0.15 else dice.choice([m for m in Moment if m.value != 'ended'])
+    )
+    after = dice.randrange(60) if moment is None else dice.choice((0, 0, 1, 2, 5))
+    osd = None if dice.random() < 0.4 else dice.choice(osds)
+    first = Planned(act, after, moment, osd)
+    if act not in _ENDS_WITH:
+        return (first,)
+    return first, Planned(_ENDS_WITH[act], dice.choice((0, 2, 10, 40)), None, osd)
+
+
+def _topology(dice: random.Random) -> Topology:
+    hosts, per_host = dice.choice(((3, 3), (3, 4), (4, 3), (5, 2)))
+    spots = tuple(
+        Spot(f'node{host}', FailureDomain('host', f'node{host}'), 'ssd', 'default')
+        for host in range(hosts)
+        for _ in range(per_host)
+    )
+    pools = tuple(_pools(dice, Shape.FLAT, spots))
+    return Topology(Shape.FLAT, spots, pools, tuple(_groups(dice, spots, pools)))

@@ -1,0 +1,328 @@
+"""Watches an experiment from outside: each rule is checked against the cluster itself."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from enum import Enum
+from typing import NoReturn, Optional
+
+from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
+from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
+from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorage
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
+from rocksdb_tuner.tests.chaos.schedule import Schedule as _  # noqa: F401
+from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
+
+from .schedule import Schedule
+from .world import ExperimentWorld
+
+#: A manager that became active samples for so long.
+_LOOKS_FIRST_S = 10.0
+_FLAGS = frozenset({'noout', 'nobackfill', 'norecover'})
+_HEALTH = frozenset({'OSD_NEARFULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'})
+
+
+class Rule(Enum):
+    """What must always hold."""
+
+    AS_REQUESTED = 'own entries of planned OSDs get the string of an arm or what they had'
+    ONLY_PLANNED = 'never are more OSDs off their old string than planned'
+    OF_ITS_PERIOD = 'an OSD gets the string of the arm that it has in this period'
+    SAVED_BEFORE = 'what is done was stored before'
+    ONE_DOWN = 'never are two OSDs down by the hand of the experiment'
+    ONE_OUTSTANDING = 'no restart is asked for while another one may still happen'
+    GATES = 'no OSD is stopped in a cluster that is not clean, or is held'
+    OPERATOR_WINS = 'what an operator changed is not overwritten'
+    PAUSE_HOLDS = 'nothing is done after a pause, but for an OSD that failed'
+    MODE = 'nothing is done in mode off, but for an OSD that failed'
+    WINDOW = 'no OSD is begun outside the maintenance window'
+    OBSERVES_FIRST = 'a manager samples before it acts'
+    DROPPED_STAYS_OFF = 'no OSD gets the string of an arm that was dropped, or any after a crash'
+    UNDISTURBED = 'no block is of a time in which anything was changed or down'
+    EVIDENCE_KEPT = 'what was measured is known to the next manager'
+    RESTORED = 'at the end every OSD has its old entry and runs its old string'
+    RIGHT_END = 'it ends as what happened says'
+    RECORDED = 'its end is in the history, once'
+    ENDS = 'it ends once all works'
+    NO_TRACEBACK = 'nothing raises'
+
+
+class Violation(AssertionError):  # noqa: N818 - what it is
+    """An invariant does not hold."""
+
+    def __init__(self, rule: Rule, text: str) -> None:
+        super().__init__(f'{rule.name} ({rule.value}): {text}')
+        self.rule = rule
+
+
+class Watch:
+    """Watches one world; a violation fails the test at the command that commits it.
+
+    What others do is told to it in the words of the watch of rollouts.
+    """
+
+    def __init__(
+        self, world: ExperimentWorld, planned: Schedule, only: Optional[Rule] = None
+    ) -> None:
+        self.world, self.planned, self.only = world, planned, only
+        self.cluster: ChaosCluster = world.cluster
+        self.broken: Optional[Violation] = None
+        #: Entries that an operator wrote or removed.
+        self.operators: set[str] = set()
+        #: OSDs that may run something else by the hand of others, or are others by now.
+        self.beside_itself: set[int] = set()
+        self.others: set[int] = set()
+        self.store_failed = False
+        self._ours: dict[int, int] = {}
+        self._manager_since_s = world.active_since_s
+        self._disturbed_s = 0.0
+        self._looked_s = 0.0
+        self.before = self.cluster.entries_of()
+        request = planned.request
+        self._strings = {arm.options: arm.name for arm in request.arms}
+        self._columns = {n for p in request.plan.periods for _, osds in p.arms for n in osds}
+        self._old = {n: self.cluster.runs(n) for n in self.cluster.osds}
+        self.cluster.on_command = self.check
+        world.on_take_over = self.taken_over
+        self._watch_blocks()
+
+    def require(self, rule: Rule, ok: object, text: str) -> None:
+        if not ok and self.only in {None, rule}:
+            self.fail(rule, text)
+
+    def fail(self, rule: Rule, text: str) -> NoReturn:
+        self.broken = self.broken or Violation(rule, text)
+        raise self.broken
+
+    # -- what others do, in the words of the watch of rollouts
+
+    def paused(self) -> None: ...
+
+    def resumed(self) -> None: ...
+
+    def refuted(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def operator_sets(self, who: str, value: str) -> None:
+        self.operators.add(who)
+        self.cluster.operator_sets(who, value)
+
+    def operator_sets_other_string(self, value: str) -> None:
+        self.operators.add('other')
+        self.cluster.operator_sets('osd', value, f'{OPTION}_annex')
+
+    def operator_removes(self, who: str) -> None:
+        self.operators.add(who)
+        self.cluster.operator_removes(who)
+
+    def stopped_by_others(self, osd_id: int) -> None:
+        self._ours.pop(osd_id, None)
+
+    def gone(self, osd_id: int) -> None:
+        self.others.add(osd_id)
+        self._ours.pop(osd_id, None)
+
+    def joined(self, osd_id: int) -> None:
+        self.others.add(osd_id)
+
+    # -- what the module does
+
+    def check(self, command: str) -> None:
+        words = shlex.split(command)
+        state = self.world.experiment.state
+        assert state is not None
+        leg = state.leg
+        self.require(Rule.SAVED_BEFORE, leg is not None and self._stored() == state, command)
+        assert leg is not None
+        now_s = self.cluster.now_s
+        since_s = now_s - self.world.active_since_s
+        self.require(Rule.OBSERVES_FIRST, since_s >= _LOOKS_FIRST_S, f'{command} after {since_s} s')
+        recovering = leg.direction is Direction.RECOVER
+        self.require(Rule.PAUSE_HOLDS, state.paused_by is None or recovering, command)
+        if words[1] == 'config':
+            self.require(Rule.MODE, self.world.may_act or recovering, command)
+            self._entry(state, leg, words[3], words[5] if words[2] == 'set' else None)
+        else:
+            self._restart(state, leg, int(words[-1].partition('.')[2]), command)
+
+    def _entry(
+        self, state: ExperimentState, leg: RolloutState, who: str, value: Optional[str]
+    ) -> None:
+        told = f'{who} = {value}'
+        osd_id = int(who[4:]) if who[4:].isdigit() else -1
+        before = self.before.get(who)
+        self.require(
+            Rule.AS_REQUESTED,
+            osd_id in self._columns and (value == before or value in self._strings),
+            told,
+        )
+        self.require(Rule.OPERATOR_WINS, not self._taken(who, value), told)
+        if value is None or value == before or value not in self._strings:
+            return
+        arm = self._strings[value]
+        previous = [p for p in state.assigned if osd_id in dict(p).get(arm, ())]
+        recovers = leg.direction is Direction.RECOVER and bool(previous)
+        self.require(Rule.OF_ITS_PERIOD, recovers or osd_id in dict(state.assigned[-1])[arm], told)
+        dropped = {found.name for found in state.dropped}
+        self.require(
+            Rule.DROPPED_STAYS_OFF, recovers or (arm not in dropped and not state.crashed), told
+        )
+        flying = in_flight(leg)
+        again = flying is not None and (flying.restarts_asked or state.leg != self._last_leg)
+        if leg.direction is Direction.FORWARD and not again and leg.errors == 0:
+            self.require(Rule.WINDOW, self.world.outside_window is None, told)
+
+    @property
+    def _last_leg(self) -> Optional[RolloutState]:
+        return self.world.known
+
+    def _taken(self, who: str, value: Optional[str]) -> bool:
+        """Whether an operator's entry would be overwritten by something else."""
+        now = self.cluster.entries_of().get(who)
+        # What an operator set to what the experiment may have set itself nobody can tell apart.
+        ours = now in {self.before.get(who), *self._strings}
+        return who in self.operators and not ours and now != value
+
+    def _restart(
+        self, state: ExperimentState, leg: RolloutState, osd_id: int, command: str
+    ) -> None:
+        cluster, osd = self.cluster, self.cluster.osds.get(osd_id)
+        self.require(Rule.AS_REQUESTED, osd_id in self._columns, command)
+        step = next(o.step for o in leg.osds if o.osd_id == osd_id)
+        self.require(Rule.SAVED_BEFORE, step is OsdStep.RESTARTING, command)
+        up = osd is not None and osd.up
+        recovering = leg.direction is Direction.RECOVER
+        self.require(Rule.MODE, self.world.may_act or (recovering and not up), command)
+        down = {n for n in self._down_by_us() if n != osd_id}
+        self.require(Rule.ONE_DOWN, not down, f'{command} while {down} are down')
+        coming = [found.osd_id for found in cluster.accepted if found.osd_id != osd_id]
+        self.require(Rule.ONE_OUTSTANDING, not coming, f'{command} while {coming} are to come')
+        if up:
+            heard = cluster.pg_summary()
+            self.require(
+                Rule.GATES,
+                heard.active_clean == heard.total
+                and not cluster.flags & _FLAGS
+                and not _HEALTH & set(cluster.health_codes())
+                and cluster.why_not_stop((osd_id,)) is None
+                and cluster.upgrades_to is None,
+                command,
+            )
+        if osd is not None and not self._refused():
+            self._ours[osd_id] = osd.boots
+
+    def _refused(self) -> bool:
+        cluster = self.cluster
+        reason = cluster.orchestrator_reason
+        return reason is not None or cluster.orchestrator_idle or 'orch daemon' in cluster.errors
+
+    def _down_by_us(self) -> set[int]:
+        osds = self.cluster.osds
+        self._ours = {
+            n: boots
+            for n, boots in self._ours.items()
+            if n in osds and not (osds[n].up and osds[n].boots > boots)
+        }
+        return {n for n in self._ours if not osds[n].up}
+
+    def _stored(self) -> Optional[ExperimentState]:
+        return ExperimentStorage(self.world.store).load()
+
+    # -- over time
+
+    def looked(self) -> None:
+        state, cluster = self.world.experiment.state, self.cluster
+        if self.broken is not None:
+            raise self.broken
+        if state is None:
+            return
+        self.store_failed = self.store_failed or self.world.store.error is not None
+        entries = cluster.entries_of()
+        off = {
+            n
+            for n in cluster.osds
+            if entries.get(f'osd.{n}') in set(self._strings) - {self.before.get(f'osd.{n}')}
+        }
+        self.require(Rule.ONLY_PLANNED, off <= self._columns, f'{off}')
+        arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
+        most = max(
+            len(osds) for p in self.planned.request.plan.periods for _, osds in p.arms or ((0, ()),)
+        )
+        crossing = state.stage in {Stage.CHANGING, Stage.RESTORING} or state.period > 1
+        if not crossing:
+            self.require(Rule.ONLY_PLANNED, all(n <= most for n in arms.values()), f'{arms}')
+        # An operator lets an OSD run something else; nothing is known of those then.
+        if state.leg_kind is not LegKind.RESTORE and not state.ended and state.outcome is None:
+            return
+
+    def _watch_blocks(self) -> None:
+        store = self.world.store
+        put = store.set
+
+        def watched(key: str, value: Optional[str]) -> None:
+            if key.startswith(BLOCKS) and value is not None:
+                state = self.world.now
+                quiet = state.leg is None and state.paused_reason is None
+                self.require(Rule.UNDISTURBED, quiet, f'{key} during {state.paused_reason}')
+                wanted = {n for n in self._measured(state) if n in self.cluster.osds}
+                down = {n for n in wanted if not self.cluster.osds[n].up}
+                self.require(
+                    Rule.UNDISTURBED, not down or self.world.no_reports_reason, f'{key}: {down}'
+                )
+            put(key, value)
+
+        watched.mortal = True  # type: ignore[attr-defined]
+        store.set = watched  # type: ignore[method-assign]
+
+    def _measured(self, state: ExperimentState) -> set[int]:
+        return set()
+
+    def taken_over(self, before: ExperimentDriver) -> None:
+        found = self.world.experiment
+        if before.state is None or found.state is None:
+            return
+        self.require(
+            Rule.SAVED_BEFORE, found.state == self._stored(), 'another state than the stored one'
+        )
+        kept = len(self.world.store.keys(BLOCKS))
+        known = sum(map(len, found._measuring._of(found.state).values()))
+        self.require(Rule.EVIDENCE_KEPT, known == kept, f'{known} of {kept} blocks')
+        had = sum(map(len, before._measuring._periods.values()))
+        ok = self.store_failed or self._lossy() or had <= kept + 1
+        self.require(Rule.EVIDENCE_KEPT, ok, f'{had} were measured, {kept} are stored')
+
+    def _lossy(self) -> bool:
+        """Whether single writes may have been lost."""
+        names = {found.act.name for chain in self.planned.acts for found in chain}
+        return bool({n for n in names if n.startswith(('WRITE', 'STORE', 'KILLED', 'MODE'))})
+
+    # -- the end
+
+    def at_the_end(self, dead: frozenset[int]) -> None:
+        state, cluster = self.world.now, self.cluster
+        entries = cluster.entries_of()
+        gave_up = 'before every OSD was restored' in (state.failure or '')
+        for n in self._columns:
+            who = f'osd.{n}'
+            if who in self.operators or gave_up:
+                continue
+            found, wanted = entries.get(who), self.before.get(who)
+            self.require(Rule.RESTORED, found == wanted, f'{who} has {found} instead of {wanted}')
+            if n in dead or n not in cluster.osds or n in self.beside_itself or n in self.others:
+                continue
+            if self.operators or not cluster.osds[n].up:
+                continue
+            runs = cluster.runs(n)
+            self.require(Rule.RESTORED, same_meaning(runs, self._old[n]), f'{who} runs {runs}')
+        if state.crashed:
+            self.require(Rule.RIGHT_END, state.outcome is not Outcome.DONE, f'{state.outcome}')
+        if state.outcome is Outcome.DONE:
+            self.require(Rule.RIGHT_END, state.conclusion is not None, 'no conclusion')
+        record = [r for r in self.world.driver.history if r.rollout_id == 'E1']
+        told = [(r.outcome, r.reason) for r in record]
+        self.require(Rule.RECORDED, told == [(state.outcome, state.failure)], f'{told}')

@@ -1,0 +1,102 @@
+"""The world of the schedules of rollouts, in which a manager runs experiments as well."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
+from rocksdb_tuner.operations.experiment.history import record_of
+from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.rules import Limits
+from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
+from rocksdb_tuner.tests.chaos.schedule import Change, Delays, Loop
+from rocksdb_tuner.tests.chaos.schedule import Schedule as RolloutSchedule
+from rocksdb_tuner.tests.chaos.topology import Topology
+from rocksdb_tuner.tests.chaos.world import World
+from rocksdb_tuner.tests.operations.experiment.conftest import FACTORS
+
+
+class ExperimentWorld(World):
+    """One cluster, one store, one manager."""
+
+    experiment: ExperimentDriver
+
+    def __init__(self, topology: Topology, cluster: ChaosCluster, *, forgets: bool) -> None:
+        #: Called once another manager has read what is stored, with the one before it.
+        self.on_take_over: Callable[[ExperimentDriver], None] = lambda _: None
+        super().__init__(_nothing_of_rollouts(topology, forgets=forgets), cluster)
+        self.clients.factors = dict(FACTORS)
+
+    def new_driver(self, limits: Optional[Limits] = None) -> Driver:
+        created = super().new_driver(limits)
+        self.experiment = ExperimentDriver(
+            created,
+            self.cluster,
+            self.store,
+            on_end=lambda state: created.add_record(record_of(state)),
+            changes_allowed=lambda: self.may_act,
+        )
+        return created
+
+    def fail_over(self) -> None:
+        before = self.experiment
+        super().fail_over()
+        self.experiment.load()
+        self.on_take_over(before)
+
+    @property
+    def now(self) -> ExperimentState:
+        assert self.experiment.state is not None
+        return self.experiment.state
+
+    @property
+    def known(self) -> Optional[RolloutState]:
+        """The change of OSDs under way, for what is aimed at it."""
+        state = self.experiment.state
+        return None if state is None else state.leg
+
+    def look(self, seconds: float) -> None:
+        if self.may_act and not self.sampling_fails:
+            self.experiment.observed(self.clients.newest, self.clock_s)
+        self.driver.tick(
+            self.clock_s,
+            self.may_act,
+            self.outside_window,
+            self.restarts_per_day,
+            self.no_reports_reason,
+            monotonic_s=self.cluster.now_s,
+        )
+        self.experiment.tick(self.clock_s)
+        self.pass_time(seconds)
+
+    def begin_experiment(self, request: ExperimentRequest) -> None:
+        self.experiment.start('E1', request, self.clock_s)
+
+    def pause(self, actor: str) -> None:
+        self.experiment.pause(actor, self.clock_s)
+
+    def resume(self) -> None:
+        self.experiment.resume(self.clock_s)
+
+    def abort(self, actor: str) -> None:
+        self.experiment.abort(actor, self.clock_s)
+
+
+def _nothing_of_rollouts(topology: Topology, *, forgets: bool) -> RolloutSchedule:
+    """What a world reads of a schedule."""
+    return RolloutSchedule(
+        seed='',
+        topology=topology,
+        change=Change.ALL,
+        value='',
+        soak=SoakPlan(),
+        look_every_s=2.0,
+        delays=Delays(),
+        loop=Loop.DRIVER,
+        orchestrator_forgets=forgets,
+        most_looks=0,
+        acts=(),
+    )

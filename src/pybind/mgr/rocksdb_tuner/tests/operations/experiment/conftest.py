@@ -1,0 +1,150 @@
+"""A cluster of nine OSDs on three hosts, and a driver of experiments that tests let run."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+import pytest
+
+from rocksdb_tuner.observe.slow_events import read_slow_events
+from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
+from rocksdb_tuner.operations.experiment.history import record_of
+from rocksdb_tuner.operations.experiment.records import (
+    ExperimentArm,
+    ExperimentRequest,
+    ExperimentState,
+)
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.rules import Limits
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
+from rocksdb_tuner.plan.experiment_precision import Shape
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+from rocksdb_tuner.tests.operations.rollout.conftest import TICK_S, Run
+
+FAST, SLOW, SAME = (
+    'compression=kLZ4Compression,write_buffer_size=16777216',
+    'compression=kZSTDCompression,write_buffer_size=8388608',
+    'compression=kNoCompression,write_buffer_size=33554432',
+)
+STRINGS = {'fast': FAST, 'slow': SLOW, 'same': SAME}
+#: Time and bytes per write, relative to the old option string.
+FACTORS = {FAST: 0.7, SLOW: 1.6, SAME: 1.0}
+BLOCK_S = 60.0
+
+
+def plan(
+    arms: tuple[str, ...] = ('fast', 'slow', 'same'),
+    *,
+    columns: tuple[tuple[int, ...], ...] = ((0, 3), (1, 4), (2, 6)),
+    controls: tuple[int, ...] = (5, 7, 8),
+    blocks: int = 3,
+    periods: int = 1,
+    settle_blocks: int = 1,
+) -> ExperimentPlan:
+    """Every arm has each column in turn."""
+    following = [
+        PlannedPeriod(
+            tuple(
+                (name, columns[(number + period) % len(arms)]) for number, name in enumerate(arms)
+            ),
+            blocks,
+            settle_blocks,
+        )
+        for period in range(periods)
+    ]
+    return ExperimentPlan(
+        periods=(PlannedPeriod((), blocks, 0), *following),
+        controls=controls,
+        block_s=BLOCK_S,
+        shape=Shape(len(arms), len(columns[0]), len(controls), blocks, periods),
+        detectable=0.1,
+        unsafe_detectable=0.2,
+    )
+
+
+def request(planned: Optional[ExperimentPlan] = None, **changes: object) -> ExperimentRequest:
+    found = planned or plan()
+    names = dict.fromkeys(name for p in found.periods for name, _ in p.arms)
+    fields = {
+        'who': 'osd',
+        'actor': 'client.admin',
+        'arms': tuple(ExperimentArm(name, STRINGS[name]) for name in names),
+        'plan': found,
+        'objective': 'kv_sync_ms_per_txn',
+        'min_effect': 0.1,
+        'max_duration_s': 86400.0,
+        'adopt': False,
+        'from_options': DEFAULTS['pacific'],
+        **changes,
+    }
+    return ExperimentRequest(**fields)  # type: ignore[arg-type]
+
+
+class ExperimentRun(Run):
+    """One cluster with one manager at a time, over which experiments run."""
+
+    def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
+        #: Conclusions that were handed on.
+        self.winners: list[ExperimentState] = []
+        super().__init__(cluster or FakeCluster(9, per_host=3))
+        self.clients.factors = dict(FACTORS)
+
+    def new_driver(self, limits: Optional[Limits] = None) -> Driver:
+        created = super().new_driver(limits)
+        self.experiment = ExperimentDriver(
+            created,
+            self.cluster,
+            self.store,
+            on_end=lambda state: created.add_record(record_of(state)),
+        )
+        self.experiment.on_winner = self.winners.append
+        return created
+
+    def fail_over(self) -> None:
+        super().fail_over()
+        self.experiment.load()
+
+    def tick(self, seconds: float = TICK_S) -> None:
+        if self.may_act:
+            self.experiment.observed(
+                self.clients.newest,
+                self.cluster.now_s,
+                lambda osd_ids: read_slow_events(self.cluster, osd_ids),
+            )
+        self.driver.tick(
+            self.cluster.now_s,
+            self.may_act,
+            self.outside_window,
+            self.restarts_per_day,
+            self.no_reports_reason,
+            monotonic_s=self.cluster.now_s,
+        )
+        self.experiment.tick(self.cluster.now_s)
+        self.cluster.advance(seconds)
+        self.clients.write(seconds)
+
+    @property
+    def now(self) -> ExperimentState:
+        assert self.experiment.state is not None
+        return self.experiment.state
+
+    def begin(self, wanted: Optional[ExperimentRequest] = None) -> ExperimentState:
+        return self.experiment.start('E1', wanted or request(), self.cluster.now_s)
+
+    def come_to(
+        self, condition: Callable[[ExperimentState], bool], within_s: float = 20000.0
+    ) -> ExperimentState:
+        """Let time pass until ``condition`` holds of the state."""
+        end_s = self.cluster.now_s + within_s
+        while not condition(self.now):
+            assert self.cluster.now_s < end_s, f'never came to it: {self.now}'
+            self.tick()
+        return self.now
+
+    def finish(self, within_s: float = 40000.0) -> ExperimentState:
+        return self.come_to(lambda state: state.ended, within_s)
+
+
+@pytest.fixture
+def run() -> ExperimentRun:
+    return ExperimentRun()

@@ -1,0 +1,50 @@
+"""What an operator types to restart an OSD, by what runs it."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import Place
+from rocksdb_tuner.plan.restarts import manual_command, manual_host, restart_command
+
+PACKAGES = Place('node1', None)
+CEPHADM = Place('node1', None, containerized=True)
+ROOK = Place('node1', None, containerized=True, pod_namespace='rook-ceph')
+
+
+@pytest.mark.parametrize(
+    ('place', 'manual', 'host', 'command'),
+    [
+        (None, 'systemctl restart ceph-osd@3', None, 'systemctl restart ceph-osd@3'),
+        (PACKAGES, 'systemctl restart ceph-osd@3', 'node1', 'systemctl restart ceph-osd@3'),
+        # The name of its unit has the fsid: cephadm finds it.
+        (CEPHADM, 'cephadm unit --name osd.3 restart', 'node1', 'ceph orch daemon restart osd.3'),
+        (
+            ROOK,
+            'kubectl -n rook-ceph rollout restart deploy/rook-ceph-osd-3',
+            None,
+            'kubectl -n rook-ceph rollout restart deploy/rook-ceph-osd-3',
+        ),
+    ],
+)
+def test_the_command_fits_what_runs_the_osd(
+    place: Optional[Place], manual: str, host: Optional[str], command: str
+) -> None:
+    """``restart_command`` is that of the orchestrator where one runs the OSD."""
+    assert manual_command(3, place) == manual
+    assert manual_host(place) == host
+    assert restart_command(3, place) == command
+
+
+def test_an_osd_that_is_down_is_started() -> None:
+    """A pod that crashes is replaced by the same command."""
+    assert manual_command(3, PACKAGES, 'start') == 'systemctl start ceph-osd@3'
+    assert manual_command(3, CEPHADM, 'start') == 'cephadm unit --name osd.3 start'
+    assert 'rollout restart' in manual_command(3, ROOK, 'start')
+
+
+def test_a_namespace_is_no_shell_command() -> None:
+    place = ROOK._replace(pod_namespace='a; reboot')
+    assert "kubectl -n 'a; reboot' rollout" in manual_command(3, place)
