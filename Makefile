@@ -12,9 +12,13 @@ VERSION := $(shell sed -n "s/^VERSION = '\(.*\)'$$/\1/p" src/pybind/mgr/rocksdb_
 MODULE := src/pybind/mgr/rocksdb_tuner
 TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
+REPORT_SCRIPT := build/dashboard/report.js
 # In a release tarball, where neither npm nor its registry is needed
 TAB_RELEASED := $(TAB)/released/$(notdir $(TAB_BUNDLE))
+REPORT_RELEASED := $(TAB)/released/$(notdir $(REPORT_SCRIPT))
 TAB_TO_INSTALL := $(or $(wildcard $(TAB_RELEASED)),$(TAB_BUNDLE))
+# Only reports need it: an installation from a checkout does without
+REPORT_TO_INSTALL := $(firstword $(wildcard $(REPORT_RELEASED) $(REPORT_SCRIPT)))
 PACKAGES_DIR := build/packages
 DIST := ceph-rocksdb-tuner-$(VERSION)
 DIST_TARBALL := $(PACKAGES_DIR)/$(DIST).tar.gz
@@ -130,6 +134,7 @@ install:
 	cd '$(DEST)$(MGR_DIR)' && rm -rf .rocksdb_tuner.new .rocksdb_tuner.old
 	cd $(MODULE) && find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
 	  -exec install -D -m 644 {} '$(DEST)$(MGR_DIR)/.rocksdb_tuner.new/{}' \;
+	$(if $(REPORT_TO_INSTALL),install -m 644 $(REPORT_TO_INSTALL) '$(DEST)$(MGR_DIR)/.rocksdb_tuner.new/offline/report.js')
 	cd '$(DEST)$(MGR_DIR)' && if test -e rocksdb_tuner; then mv rocksdb_tuner .rocksdb_tuner.old; fi && \
 	  mv .rocksdb_tuner.new rocksdb_tuner && rm -rf .rocksdb_tuner.old
 
@@ -150,13 +155,15 @@ doc: $(TOX)
 # folder of its own: two at once in one checkout would remove each other's.
 tab: $(TAB_BUNDLE) $(AXE)
 
-$(TAB_BUNDLE) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/* $(TAB)/tests/*)
+$(TAB_BUNDLE) $(REPORT_SCRIPT) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/* $(TAB)/tests/*)
 	mkdir -p build/dashboard
 	scratch=$$(mktemp -d build/tab.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
 	cp -R $(TAB)/. $$scratch && \
-	(cd $$scratch && npm ci --no-audit --no-fund && npm run check && npm test && npm run build -- --outfile=$(notdir $(TAB_BUNDLE))) && \
+	(cd $$scratch && npm ci --no-audit --no-fund && npm run check && npm test && npm run build -- --outfile=$(notdir $(TAB_BUNDLE)) && \
+	  npm run build-report -- --outfile=$(notdir $(REPORT_SCRIPT))) && \
 	test $$(gzip -9 -c $$scratch/$(notdir $(TAB_BUNDLE)) | wc -c) -le $(TAB_BYTES_MAX) && \
 	mv $$scratch/node_modules/axe-core/$(notdir $(AXE)) $(AXE) && touch $(AXE) && \
+	mv $$scratch/$(notdir $(REPORT_SCRIPT)) $(REPORT_SCRIPT) && \
 	mv $$scratch/$(notdir $(TAB_BUNDLE)) $(TAB_BUNDLE)
 
 CONTROLLERS := $(DEST)$(MGR_DIR)/dashboard/controllers
@@ -184,12 +191,12 @@ uninstall:
 
 # The same bytes for the same files: order, owners, modes and dates are fixed. The date is that of
 # the last commit.
-dist: $(TAB_BUNDLE)
+dist: $(TAB_BUNDLE) $(REPORT_SCRIPT)
 	mkdir -p $(PACKAGES_DIR)
 	set -o pipefail; scratch=$$(mktemp -d $(PACKAGES_DIR)/dist.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
 	top="$$scratch/$(DIST)" && mkdir "$$top" && \
 	git ls-files -z | tar -c --null --no-recursion -T - | tar -x -C "$$top" && \
-	install -D -m 644 $(TAB_BUNDLE) "$$top/$(TAB_RELEASED)" && \
+	install -D -m 644 -t "$$top/$(TAB)/released" $(TAB_BUNDLE) $(REPORT_SCRIPT) && \
 	tar -c --format=gnu --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w \
 	  --mtime=@$$(git log -1 --format=%ct) -C "$$scratch" $(DIST) | gzip -9n > "$$scratch/tarball" && \
 	mv "$$scratch/tarball" $(DIST_TARBALL)

@@ -147,7 +147,7 @@ def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object
             500,
             'module_outdated',
             'The rocksdb_tuner module and its dashboard files on this mgr have different versions. '
-            'Reinstall both, then run: ceph mgr fail',
+            'Reinstall both, then restart every manager.',
         ) from None
     except Exception:
         logger.exception('the rocksdb_tuner module failed')

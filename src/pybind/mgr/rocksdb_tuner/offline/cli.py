@@ -15,6 +15,7 @@ from ..present.render import FORMATS, PresentError
 from ..snapshot import Snapshot
 from ..version import VERSION
 from .judge import Judgement, judge
+from .page import SCRIPT, page
 from .sources import sources
 
 PROGRAM = 'python3 -m rocksdb_tuner.offline'
@@ -61,9 +62,13 @@ not exist; 2 invalid command line
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run the command; the exit status."""
     arguments = _parser().parse_args(argv)
+    if arguments.html is not None and arguments.command is not None:
+        _parser().error(f'--html shows everything: remove "{arguments.command}"')
     try:
         judgement = judge(read(sources(arguments.path)))
-        answer = _answer(judgement, arguments.command, arguments.subject, arguments.format)
+        if arguments.html is not None:
+            _write_page(judgement, arguments.html)
+        answer = None if arguments.html is not None else _answer(judgement, arguments.command, arguments.subject, arguments.format)
     except UnreadableError as error:
         _complain(str(problem) for problem in error.problems)
         return EXIT_FAILED
@@ -72,7 +77,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         return EXIT_FAILED
     for limitation in judgement.snapshot.limitations:
         _write(sys.stderr, f'note: {limitation}')
-    _write(sys.stdout, answer)
+    if answer is not None:
+        _write(sys.stdout, answer)
     return EXIT_JUDGED
 
 
@@ -92,8 +98,29 @@ def _parser() -> argparse.ArgumentParser:
         help=f'a command of the module; default: {", ".join(_OVERVIEW)}',
     )
     parser.add_argument('subject', nargs='?', help='OSD id for "osd"; id for "show" and "finding"')
+    parser.add_argument(
+        '--html', type=Path, metavar='FILE', help='write everything as one HTML file, with charts'
+    )
     parser.add_argument('--format', choices=FORMATS, default='plain')
     return parser
+
+
+def _write_page(judgement: Judgement, target: Path) -> None:
+    """Raises PresentError if the page cannot be made or written."""
+    try:
+        script = SCRIPT.read_text(encoding='utf-8')
+    except OSError:
+        raise PresentError(
+            errno.ENOENT,
+            f'--html requires {SCRIPT}, which releases and packages have; "make tab install" in a '
+            'checkout builds it',
+        ) from None
+    try:
+        target.write_text(page(judgement, script), encoding='utf-8')
+    except OSError as error:
+        raise PresentError(
+            error.errno or errno.EIO, f'{target}: cannot be written: {error.strerror or error}'
+        ) from None
 
 
 def _answer(

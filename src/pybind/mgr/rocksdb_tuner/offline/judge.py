@@ -16,6 +16,7 @@ from ..evaluate import AdviceContext, conclude, unknown_manager
 from ..mgr.records import OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
 from ..observe.details import Details
+from ..observe.growth import GrowthPoints
 from ..observe.signals import Signals
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
@@ -35,6 +36,8 @@ class Judgement:
     snapshot: Snapshot
     #: RocksDB's statistics, for OSDs with such files.
     deep: Mapping[int, OsdDeepStats]
+    #: Used space of DB devices over time, for OSDs whose module recorded it.
+    growth: Mapping[int, GrowthPoints]
 
 
 def judge(reading: Reading) -> Judgement:
@@ -46,7 +49,12 @@ def judge(reading: Reading) -> Judgement:
         if osd.kv_stats
     }
     # Empty statistics are among the limitations.
-    return Judgement(_snapshot(reading), {i: d for i, d in deep.items() if d.stats != DeepStats()})
+    module = reading.collection.module
+    return Judgement(
+        _snapshot(reading),
+        {i: d for i, d in deep.items() if d.stats != DeepStats()},
+        module.growth if module else {},
+    )
 
 
 def _snapshot(reading: Reading) -> Snapshot:

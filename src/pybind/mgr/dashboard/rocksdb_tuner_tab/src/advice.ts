@@ -68,6 +68,8 @@ export interface AdviceHost {
   mayChange: boolean;
   /** The operation in progress, which blocks all others. */
   busy: string | null;
+  /** Whether a plan can be asked for. */
+  plans: boolean;
   read: ReadonlyMap<string, Reading>;
   meanings: ReadonlyMap<string, string>;
   conclusions: string[];
@@ -132,7 +134,7 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
     ${rolledOut ? optionLine(r) : nothing} ${difference(r, reading, host)}
     ${executable
       ? html`<div class="rt-row">
-          ${rolledOut
+          ${rolledOut && host.plans
             ? html`<button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>`
             : nothing}
           ${host.mayChange

@@ -93,6 +93,8 @@ export class RocksDbTunerPanel extends LitElement {
 
   base = '';
   mayChange = false;
+  /** Answers of one moment, as in a report; null: those of the dashboard's REST API. */
+  still: Api | null = null;
   private data: Overview | null = null;
   private error: ApiError | null = null;
   private now = Date.now();
@@ -113,7 +115,7 @@ export class RocksDbTunerPanel extends LitElement {
   private meanings: ReadonlyMap<string, string> = new Map();
 
   private get api(): Api {
-    return new Api(this.base);
+    return this.still ?? new Api(this.base);
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -134,8 +136,8 @@ export class RocksDbTunerPanel extends LitElement {
   private async refresh(): Promise<void> {
     window.clearTimeout(this.timer);
     this.now = Date.now();
-    if (!document.hidden && !this.abort) await this.readAll();
-    if (!this.isConnected) return;
+    if ((this.still || !document.hidden) && !this.abort) await this.readAll();
+    if (this.still || !this.isConnected) return;
     const pause = busyWith(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
@@ -316,6 +318,7 @@ export class RocksDbTunerPanel extends LitElement {
 
   private stale(): TemplateResult | typeof nothing {
     const { sampling } = this.data?.status ?? {};
+    if (this.still) return nothing;
     if (this.now - this.readAt > STALE_MS) {
       return html`<div class="alert alert-warning" role="status">
         Stale data from ${new Date(this.readAt).toLocaleTimeString()}: the last refresh failed.
@@ -329,7 +332,7 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   private headline({ status, rollout }: Overview): TemplateResult {
-    const [kind, text] = state(status, rollout);
+    const [kind, text] = state(status, rollout, this.still !== null);
     return html`<div class=${`rt-headline rt-${kind}`} role="status">
       <strong>${text}</strong>
     </div>`;
@@ -413,7 +416,7 @@ export class RocksDbTunerPanel extends LitElement {
           </select>
         </label>
         <span class="rt-note">
-          Select an OSD to see its charts.${osdMap.spilled.some(Boolean)
+          ${this.still ? '' : 'Select an OSD to see its charts.'}${osdMap.spilled.some(Boolean)
             ? ' Red frame: DB spilled over to the slow device.'
             : ''}
         </span>
@@ -428,6 +431,14 @@ export class RocksDbTunerPanel extends LitElement {
 
   private charts({ osdMap }: Overview): TemplateResult {
     const { subject, trend, growth } = this;
+    if (this.still) {
+      return growth?.time_s.length
+        ? html`<h3>DB device</h3>
+            <div class="rt-charts">
+              <rocksdb-tuner-chart .picture=${growthPicture(growth)}></rocksdb-tuner-chart>
+            </div>`
+        : html``;
+    }
     const names = osdMap.device_classes.names.filter((n): n is string => n !== null);
     const osd = subject && 'osd' in subject ? subject.osd : null;
     return html`<h3>Over time</h3>
@@ -512,6 +523,7 @@ export class RocksDbTunerPanel extends LitElement {
     return {
       mayChange: this.mayChange,
       busy: busyWith(data.rollout),
+      plans: this.still === null,
       read: this.read,
       meanings: this.meanings,
       conclusions: data.status.groups.flatMap((g) => g.conclusion ?? []),
@@ -729,7 +741,7 @@ function busyWith(rollout: Rollout | null): 'rollout' | 'compaction campaign' | 
 }
 
 /** The overall state in one line. */
-function state(status: Status, rollout: Rollout | null): [string, string] {
+function state(status: Status, rollout: Rollout | null, still: boolean): [string, string] {
   const { findings: f, sampling } = status;
   const advice = status.recommendations
     ? `${plural(status.recommendations, 'recommendation')}`
@@ -749,7 +761,9 @@ function state(status: Status, rollout: Rollout | null): [string, string] {
   }
   if (status.mode === 'off') return ['', 'The mode is off.'];
   if (!sampling.osds) return ['', 'No samples yet.'];
-  if (isOld(sampling)) return ['warning', 'Stale data: OSDs are not reporting.'];
+  if (!still && isOld(sampling)) {
+    return ['warning', 'Stale data: OSDs are not reporting.'];
+  }
   const parts = [
     f.error ? plural(f.error, 'error') : '',
     f.warning ? plural(f.warning, 'warning') : '',

@@ -1,0 +1,106 @@
+"""One HTML file with everything, shown by the code of the dashboard's tab; it loads nothing."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any, Mapping, Optional
+from urllib.parse import quote
+
+from ..options.verdict import all_options
+from ..present import render
+from ..snapshot import Snapshot
+from ..units import format_time
+from ..version import VERSION
+from .judge import Judgement
+
+#: Built by `make tab`; a release has it.
+SCRIPT = Path(__file__).with_name('report.js')
+#: The script and its style are in the file. A browser gets nothing else, from anywhere.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+#: Of the fullest DB devices; one OSD of a device class is shown at first.
+_MOST_FORECASTS = 50
+#: What `encodeURIComponent` leaves as it is.
+_UNQUOTED = "!~*'()"
+#: Characters that end a script in HTML, or a line in older JavaScript.
+_ESCAPES = {'<': '\\u003c', '>': '\\u003e', '&': '\\u0026', '\u2028': '\\u2028', '\u2029': '\\u2029'}
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>RocksDB Tuner report, {time}</title>
+</head>
+<body>
+<header>
+<h1>RocksDB Tuner report</h1>
+<p>State of {time}; rocksdb_tuner {version}. This file loads nothing and changes nothing.</p>
+</header>
+<main></main>
+<script type="application/json" id="rocksdb-tuner-answers">{answers}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def page(judgement: Judgement, script: str) -> str:
+    """The file; ``script``: the text of SCRIPT."""
+    snapshot = judgement.snapshot
+    answers = json.dumps(_answers(judgement), allow_nan=False, separators=(',', ':'))
+    return _PAGE.format(
+        policy=_POLICY,
+        time=html.escape(_time(snapshot.taken_s)),
+        version=VERSION,
+        answers=answers.translate(str.maketrans(_ESCAPES)),
+        script=script.replace('</script', '<\\/script'),
+    )
+
+
+def _time(taken_s: Optional[float]) -> str:
+    return 'an unknown time' if taken_s is None else format_time(taken_s)
+
+
+def _answers(judgement: Judgement) -> Mapping[str, Any]:
+    """What the tab asks the REST API for, by path."""
+    snapshot = judgement.snapshot
+    texts = {
+        '': render.status(snapshot, 'json'),
+        '/findings': render.findings(snapshot, 'json'),
+        '/recommendation': render.recommend(snapshot, 'json'),
+        '/map': render.osd_map(snapshot),
+        '/rollout': render.rollout(snapshot.rollout, snapshot.campaign, 'json'),
+        '/history': render.history(snapshot, 'json'),
+        '/candidates': render.candidates(snapshot, 'json'),
+    }
+    for recommendation in snapshot.recommendations:
+        path = f'/recommendation/{quote(recommendation.recommendation_id, safe=_UNQUOTED)}'
+        texts[path] = render.show(recommendation, 'json')
+    for osd_id in _fullest(judgement):
+        texts[f'/osd/{osd_id}/growth'] = render.growth(snapshot, osd_id, judgement.growth[osd_id])
+    answers = {path: json.loads(text) for path, text in texts.items()}
+    answers['/option'] = _meanings(snapshot)
+    return answers
+
+
+def _fullest(judgement: Judgement) -> list[int]:
+    """The OSDs with the fullest DB devices, of those whose growth is known."""
+    used = {
+        osd_id: points.used_bytes[-1] / max(points.total_bytes, 1)
+        for osd_id, points in judgement.growth.items()
+        if any(facts.info.osd_id == osd_id for facts in judgement.snapshot.osds)
+    }
+    return sorted(used, key=lambda osd_id: (-used[osd_id], osd_id))[:_MOST_FORECASTS]
+
+
+def _meanings(snapshot: Snapshot) -> list[Mapping[str, str]]:
+    """The meaning of options in recommended strings."""
+    strings = ' '.join(
+        text for r in snapshot.recommendations for text in (r.options_from, r.options_to)
+    )
+    found = json.loads(render.option_list(tuple(all_options().values()), 'json'))
+    return [option for option in found if option['option'] in strings]
