@@ -5,9 +5,7 @@ Only commands that change nothing are run, and one recommendation is applied.
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Iterator
 
@@ -16,8 +14,8 @@ import pytest
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from manual.pages import pages
-from manual.sessions import TOOL, Session, missing, scripts, sessions, unlike
-from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from manual.sessions import TOOL, Session, missing, sessions, unlike
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.mgr.releases import CLICommand
 
@@ -109,27 +107,6 @@ def test_a_command_works_and_prints_what_the_manual_shows(
         assert missing(session.output, text) == []
         if name_of(session) in OF_ARGUMENTS and '--osd' not in session.words:
             assert unlike(session.output, text) == []
-
-
-def test_what_the_manual_collects_is_read_offline(tuner: ModuleClient) -> None:
-    """The script for clusters without the module, with a shorter pause between its two rounds."""
-    cluster = tuner.cluster
-    (script,) = scripts(pages()['offline'])
-    assert 'sleep 300' in script
-    folder = cluster.layout.dir / 'collected'
-    lines = f'mkdir {folder} && cd {folder}\n{script.replace("sleep 300", "sleep 5")}'
-    cluster.client.run('bash', '-euc', lines, timeout_s=120)
-    done = subprocess.run(
-        ['/usr/bin/python3', '-m', 'rocksdb_tuner.offline', cluster.host.outside(folder) / 'files'],
-        env={'PATH': os.environ['PATH'], 'PYTHONPATH': str(CHECKOUT / 'src/pybind/mgr')},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    shown = ('Release: pacific', 'GROUP  OSDS  WORKLOAD  OPTIONS  SOURCE')
-    assert missing(shown, done.stdout) == []
 
 
 def test_a_recommendation_is_applied_as_the_manual_describes(tuner: ModuleClient) -> None:
