@@ -1,31 +1,34 @@
 """The manual on a real cluster: its commands work, and print what it shows.
 
-Only commands that change nothing are run, on OSDs whose options give something to report.
+Only commands that change nothing are run, and one recommendation is applied.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Iterator
 
 import pytest
 
 from harness import Cluster, ClusterSpec, Progress
+from harness.layout import DEFAULT_MEMORY
 from manual.pages import pages
-from manual.sessions import TOOL, Session, missing, scripts, sessions, unlike
-from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from manual.sessions import TOOL, Session, missing, sessions, unlike
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.mgr.releases import CLICommand
 
 pytestmark = pytest.mark.integration
 
-#: Needs write permission, but changes nothing that lasts.
-ALSO_RUN = frozenset({'osd deep'})
+#: Need write permission, but change nothing that lasts.
+ALSO_RUN = frozenset({'osd deep', 'apply'})
 #: What they print depends on their arguments alone, if these name a release and no OSD.
 OF_ARGUMENTS = frozenset({'check', 'explain', 'model', 'profile derive', 'profile diff'})
+#: What they show is there once something was applied.
+OF_OPERATIONS = frozenset({'operation ls', 'operation status', 'history'})
+#: What the reader fills in.
+RECOMMENDATION = '<id>'
 
 
 def name_of(session: Session) -> str:
@@ -35,10 +38,13 @@ def name_of(session: Session) -> str:
 
 
 def can_run(session: Session) -> bool:
-    if not session.is_of_the_module or session.is_a_template:
+    if not session.is_of_the_module:
         return False
     name = name_of(session)
-    return CLICommand.PERMISSIONS[' '.join((*TOOL[1:], name))] == 'r' or name in ALSO_RUN
+    if name in ALSO_RUN:
+        return name != 'apply' or '--dry-run' in session.words
+    known = name in {'show', 'recommendation show'} or not session.is_a_template
+    return known and CLICommand.PERMISSIONS[' '.join((TOOL[1], name))] == 'r'
 
 
 SESSIONS = [
@@ -47,58 +53,71 @@ SESSIONS = [
     for session in sessions(page, text)
     if can_run(session)
 ]
+of_sessions = pytest.mark.parametrize(
+    'session',
+    [session for session in SESSIONS if name_of(session) not in OF_OPERATIONS],
+    ids=lambda session: f'{session.page}: {" ".join(session.words[2:])}',
+)
+of_operations = pytest.mark.parametrize(
+    'session',
+    [session for session in SESSIONS if name_of(session) in OF_OPERATIONS],
+    ids=lambda session: f'{session.page}: {" ".join(session.words[2:])}',
+)
 
 
 @pytest.fixture(scope='module')
 def tuner(release: str) -> Iterator[ModuleClient]:
+    """One OSD that runs a superseded string: it has findings and a recommendation, without load."""
     directory = tempfile.mkdtemp(prefix='tuner-manual-')
-    spec = ClusterSpec(release=release, osds=3, few_mgr_modules=True)
+    spec = ClusterSpec(release=release, osds=1, few_mgr_modules=True, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
         tuner = ModuleClient(cluster)
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        for name, value in (('sample_interval', '5'), ('soak_max', '0')):
+            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
         cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
-        tuner.wait_for(
-            lambda: tuner.status()['findings']['warning'] > 0, 60, 'a finding of the string'
-        )
+        tuner.restart(0)
+        tuner.wait_for_recommendation('remove-override')
         yield tuner
+
+
+def shown_by(tuner: ModuleClient, session: Session) -> str:
+    """What the command of a session prints, with the recommendation of this cluster."""
+    command = session.command.partition(' > ')[0]
+    if RECOMMENDATION in command:
+        (recommendation,) = tuner.recommendations()
+        command = command.replace(RECOMMENDATION, recommendation['id'])
+    code, text = tuner.answer(shlex.split(command)[2:])
+    assert code == 0, text
+    return text
 
 
 def test_the_manual_shows_outputs() -> None:
     """Without any, the tests below would pass of a manual that shows nothing."""
     shown = {name_of(session) for session in SESSIONS if session.output}
-    assert {'status', 'osd', 'finding ls', 'finding show', 'check', 'model'} <= shown
+    assert {'status', 'osd', 'finding ls', 'finding show', 'recommend', 'apply'} <= shown
+    assert {'check', 'model', 'operation ls', 'history'} <= shown
 
 
-@pytest.mark.parametrize('session', SESSIONS, ids=lambda s: f'{s.page}: {" ".join(s.words[2:])}')
+@of_sessions
 def test_a_command_works_and_prints_what_the_manual_shows(
     tuner: ModuleClient, session: Session
 ) -> None:
-    command = session.command.partition(' > ')[0]
-    code, text = tuner.answer(shlex.split(command)[2:])
-    assert code == 0, text
+    text = shown_by(tuner, session)
     if session.output:
         assert missing(session.output, text) == []
         if name_of(session) in OF_ARGUMENTS and '--osd' not in session.words:
             assert unlike(session.output, text) == []
 
 
-def test_what_the_manual_collects_is_read_offline(tuner: ModuleClient) -> None:
-    """The script for clusters without the module, with a shorter pause between its two rounds."""
-    cluster = tuner.cluster
-    (script,) = scripts(pages()['offline'])
-    assert 'sleep 300' in script
-    folder = cluster.layout.dir / 'collected'
-    lines = f'mkdir {folder} && cd {folder}\n{script.replace("sleep 300", "sleep 5")}'
-    cluster.client.run('bash', '-euc', lines, timeout_s=120)
-    done = subprocess.run(
-        ['/usr/bin/python3', '-m', 'rocksdb_tuner.offline', cluster.host.outside(folder) / 'files'],
-        env={'PATH': os.environ['PATH'], 'PYTHONPATH': str(CHECKOUT / 'src/pybind/mgr')},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert (
-        missing(('Release: pacific', 'GROUP  OSDS  WORKLOAD  OPTIONS  SOURCE'), done.stdout) == []
-    )
+def test_a_recommendation_is_applied_as_the_manual_describes(tuner: ModuleClient) -> None:
+    (recommendation,) = tuner.recommendations()
+    tuner.plain('apply', recommendation['id'])
+    assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
+
+
+@of_operations
+def test_a_command_prints_of_operations_what_the_manual_shows(
+    tuner: ModuleClient, session: Session
+) -> None:
+    text = shown_by(tuner, session)
+    assert missing(session.output or (), text) == []
