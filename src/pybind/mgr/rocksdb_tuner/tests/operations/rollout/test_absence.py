@@ -243,3 +243,16 @@ def test_a_map_is_not_scanned_again_for_each_absent_osd_nor_at_the_next_step() -
     assert times == 2
     assert absent_of(seen, range(6)) == (2, 4)
     assert times == 2
+    assert absent_of(replace(seen, osds=()), range(6)) == ()
+
+
+def test_a_manager_that_has_read_no_osd_map_yet_leaves_nobody_behind(five: Run) -> None:
+    five.start(set_profile(five.cluster))
+    at_step(five, 1, OsdStep.VERIFIED)
+    osds, five.cluster.osds = five.cluster.osds, {}
+    for _ in range(60):
+        five.tick()
+    five.cluster.osds = osds
+    ended = five.to_the_end()
+    assert ended.failure is None
+    assert ended.outcome is Outcome.DONE
