@@ -965,13 +965,13 @@ export interface Objects {
   fitted: Estimate | null;
 }
 
-/** A rollout or a compaction campaign; null fields are not kept for older operations. */
+/** One operation of any kind; null fields are not kept for older operations. */
 export interface Operation {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
-  kind: 'rollout' | 'compaction';
-  /** Id of the recommendation that it applies. */
+  kind: 'rollout' | 'compaction' | 'experiment';
+  /** Id of the recommendation; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;
@@ -1002,8 +1002,8 @@ export interface OperationInView {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
-  kind: 'rollout' | 'compaction';
-  /** Id of the recommendation that it applies. */
+  kind: 'rollout' | 'compaction' | 'experiment';
+  /** Id of the recommendation; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;
