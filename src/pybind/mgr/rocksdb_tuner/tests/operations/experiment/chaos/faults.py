@@ -170,6 +170,11 @@ def nothing_holds(patch: Patch) -> None:
     patch.never(rules.why_held)
 
 
+def nothing_holds_in_mode_off(patch: Patch) -> None:
+    nothing_holds(patch)
+    patch.attribute(ExperimentDriver, '_stays_in_mode_off', lambda *_: False)
+
+
 def mode_is_not_read(patch: Patch) -> None:
     seen(patch, may_act=True)
     patch.attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
