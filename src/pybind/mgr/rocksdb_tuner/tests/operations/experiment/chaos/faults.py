@@ -172,7 +172,7 @@ def nothing_holds(patch: Patch) -> None:
 
 def nothing_holds_in_mode_off(patch: Patch) -> None:
     nothing_holds(patch)
-    patch.attribute(ExperimentDriver, '_stays_in_mode_off', lambda *_: False)
+    patch.attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
 
 
 def mode_is_not_read(patch: Patch) -> None:
