@@ -495,7 +495,7 @@ def _other_value_written(patch: Patch) -> None:
 
 
 def _masked_entry_for_all(patch: Patch) -> None:
-    shared = ChangeRequest.shared_entries.func
+    shared: Callable[[ChangeRequest], Any] = vars(ChangeRequest)['shared_entries'].func
 
     def masked(request: ChangeRequest) -> Any:
         return tuple((f'{who}/class:ssd', value) for who, value in shared(request))

@@ -286,7 +286,8 @@ def test_a_change_of_an_entry_that_comes_and_goes_is_nothing(run: ExperimentRun)
     run.come_to(measuring)
     run.cluster.operator_sets('osd', OPERATORS)
     run.tick(0.5)
-    assert run.now.pending_conflict is not None
+    noticed = run.now
+    assert noticed.pending_conflict is not None
     run.cluster.operator_removes('osd')
     run.tick()
     assert run.now.pending_conflict is None

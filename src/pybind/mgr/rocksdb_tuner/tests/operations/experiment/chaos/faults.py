@@ -23,8 +23,9 @@ from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout import conflicts, restart, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observer import Observer
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
+from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep
 from rocksdb_tuner.plan.actions import SetEntry
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
@@ -54,7 +55,7 @@ def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, 
 
 
 def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
-    return dict(zip(turns, reversed(turns.values())))
+    return dict(zip(turns, reversed([*turns.values()])))
 
 
 def next_period(patch: Patch) -> None:
@@ -158,12 +159,12 @@ def nobody_changes_anything(patch: Patch) -> None:
 
 
 def pause_of_the_leg_is_forgotten(patch: Patch) -> None:
-    step = driving.Machine.step
+    step = Machine.step
 
     def not_paused(self: Any, state: Any, *args: Any) -> Any:
         return step(self, replace(state, paused_by=None), *args)
 
-    patch.attribute(driving.Machine, 'step', not_paused)
+    patch.attribute(Machine, 'step', not_paused)
 
 
 def nothing_holds(patch: Patch) -> None:
@@ -249,7 +250,7 @@ def what_comes_up_is_believed(patch: Patch) -> None:
     """A leg back spares the restart of an OSD of which only the entry was put back."""
 
     def whole(osd: Any) -> Any:
-        return legs.OsdProgress(
+        return OsdProgress(
             osd.osd_id, OsdStep.SETTING, nonce_before=osd.nonce, restart_needed=False
         )
 
