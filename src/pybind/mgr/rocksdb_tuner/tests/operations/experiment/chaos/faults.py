@@ -53,11 +53,6 @@ def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, 
     patch.everywhere(by_turns, lambda state: change(state, by_turns(state)))
 
 
-def control_instead(state: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
-    names = list(turns.items())
-    return dict([*names[:-1], (state.request.plan.controls[0], names[-1][1])])
-
-
 def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
     return dict(zip(turns, reversed(turns.values())))
 
@@ -173,6 +168,11 @@ def pause_of_the_leg_is_forgotten(patch: Patch) -> None:
 
 def nothing_holds(patch: Patch) -> None:
     patch.never(rules.why_held)
+
+
+def nothing_holds_in_mode_off(patch: Patch) -> None:
+    nothing_holds(patch)
+    patch.attribute(ExperimentDriver, '_stays_in_mode_off', lambda *_: False)
 
 
 def mode_is_not_read(patch: Patch) -> None:

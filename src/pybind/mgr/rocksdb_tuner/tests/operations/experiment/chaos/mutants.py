@@ -75,9 +75,10 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        'a control is changed in place of an OSD',
+        'all OSDs get the first arm',
         Rule.ONLY_PLANNED,
-        lambda patch: faults.turns(patch, faults.control_instead),
+        lambda patch: faults.turns(patch, lambda s, t: dict.fromkeys(t, s.request.arms[0].name)),
+        needs=_several,
     ),
     Mutant(
         'arms are swapped',
@@ -122,7 +123,12 @@ MUTANTS = (
         'a leg knows of no pause', Rule.PAUSE_HOLDS, faults.pause_of_the_leg_is_forgotten, _PAUSES
     ),
     Mutant('the mode is not read', Rule.MODE, faults.mode_is_not_read, (Act.MODE_OFF,)),
-    Mutant('nothing holds what is written', Rule.MODE, faults.nothing_holds, (Act.MODE_OFF,)),
+    Mutant(
+        'nothing holds what is written',
+        Rule.MODE,
+        faults.nothing_holds_in_mode_off,
+        (Act.MODE_OFF,),
+    ),
     Mutant(
         'the window is not seen',
         Rule.WINDOW,

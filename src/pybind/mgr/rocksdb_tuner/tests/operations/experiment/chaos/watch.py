@@ -246,7 +246,9 @@ class Watch:
         }
         self.require(Rule.ONLY_PLANNED, off <= self._columns, f'{off}')
         most = self.planned.request.plan.shape.arm_osds
-        if state.stage is Stage.MEASURING and state.leg is None:
+        # Where OSDs swap arms, the first of two may have its new one already.
+        steady = state.stage is Stage.MEASURING and state.leg is None
+        if steady or (state.period == 1 and not state.ended):
             arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
             self.require(Rule.ONLY_PLANNED, max(arms.values(), default=0) <= most, f'{arms}')
 
