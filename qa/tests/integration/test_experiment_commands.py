@@ -32,7 +32,7 @@ SMALL = (
     'max_background_jobs=2,max_total_wal_size=1073741824'
 )
 ARM = SMALL.replace('kNoCompression', 'kLZ4Compression')
-MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.5', 'experiment_block_min': '30'}
+MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.35', 'experiment_block_min': '30'}
 ASKED = ('--arms', 'packed', '--signal', 'kv_sync_ms_per_txn', '--min-effect', '50')
 
 
@@ -55,10 +55,10 @@ def impatient_module(folder: Path) -> Path:
 
 @pytest.fixture(scope='module')
 def tuner(release: str) -> Iterator[ModuleClient]:
-    """Four OSDs that run small memtables, and a custom profile beside them."""
+    """Six OSDs that run small memtables, and a custom profile beside them."""
     with tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory:
         module = impatient_module(Path(directory))
-        spec = ClusterSpec(release=release, osds=4, mgrs=1, module=str(module))
+        spec = ClusterSpec(release=release, osds=6, mgrs=1, module=str(module))
         with Cluster.up(spec, str(Path(directory) / 'cluster'), Progress()) as cluster:
             for option, value in MODULE_OPTIONS.items():
                 cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
@@ -127,10 +127,11 @@ def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient
     )
     planned = plan(tuner, *ASKED)
     assert planned['refusal'] is None, planned['summary']
-    assert len(planned['arms'][0]['osds']) == len(planned['controls']) == 2
+    assert len(planned['arms'][0]['osds']) == 2
+    assert len(planned['controls']) == 4
     assert planned['restarts'] == 4
     refused = plan(tuner, '--arms', 'packed,variant-2022-d')
-    assert refused['refusal']['osds'] == 8
+    assert refused['refusal']['osds'] == 12
     assert (
         'no experiment is possible'
         in tuner.refused('experiment', 'start', '--arms', 'packed,variant-2022-d')[1]
