@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Union
 from urllib.parse import quote
 
 from ..options.verdict import all_options
@@ -24,7 +24,7 @@ _MOST_FORECASTS = 50
 #: What `encodeURIComponent` leaves as it is.
 _UNQUOTED = "!~*'()"
 #: Characters that end a script in HTML, or a line in older JavaScript.
-_ESCAPES = {
+_ESCAPES: dict[str, Union[int, str, None]] = {
     '<': '\\u003c',
     '>': '\\u003e',
     '&': '\\u0026',
@@ -62,7 +62,7 @@ def page(judgement: Judgement, script: str) -> str:
         policy=_POLICY,
         time=html.escape(_time(snapshot.taken_s)),
         version=VERSION,
-        answers=answers.translate(str.maketrans(dict(_ESCAPES))),
+        answers=answers.translate(str.maketrans(_ESCAPES)),
         script=script.replace('</script', '<\\/script'),
     )
 

@@ -294,3 +294,8 @@ def blocks_are_not_counted(patch: Patch) -> None:
 
 def never_restored(patch: Patch) -> None:
     patch.everywhere(driving._back, lambda _, state, *__: state)
+
+
+def the_next_while_one_starts(patch: Patch) -> None:
+    settled_at_once(patch)
+    patch.never(gates.placement_groups)

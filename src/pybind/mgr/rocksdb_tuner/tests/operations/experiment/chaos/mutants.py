@@ -93,7 +93,7 @@ MUTANTS = (
     Mutant(
         'the next OSD is begun while one is starting',
         Rule.ONE_DOWN,
-        lambda patch: (faults.settled_at_once(patch), patch.never(gates.placement_groups))[0],
+        faults.the_next_while_one_starts,
     ),
     Mutant(
         'requests are over at once',
