@@ -192,6 +192,50 @@ def test_an_osd_that_does_not_come_back_with_its_host_ends_its_arm(run: Experime
     assert restored(run)
 
 
+def test_a_host_that_reboots_while_others_are_changed_is_no_crash(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=2), min_effect=0.0001))
+    run.come_to(
+        lambda state: (
+            state.leg is not None
+            and [o.step for o in state.leg.osds].count(OsdStep.VERIFIED) == 2
+            and at_step(state, OsdStep.SETTLING)
+        )
+    )
+    # osd.0 has its arm already, osd.2 settles.
+    for n in (0, 1, 2):
+        run.cluster.restart_by_hand(n)
+    for n in (7, 8):
+        run.cluster.restart_by_hand(n)
+    run.come_to(lambda state: state.leg_kind is LegKind.RECHECK)
+    state = run.finish()
+    assert (state.outcome, state.crashed) == (Outcome.DONE, ())
+    assert restored(run)
+
+
+@pytest.mark.usefixtures('one_step_a_tick')
+def test_no_restart_is_spared_because_an_arm_is_what_ran_before(run: ExperimentRun) -> None:
+    """While an OSD goes from another arm to that one, its process may run either."""
+    wanted = request(
+        plan(('fast', 'slow'), columns=((0, 3), (1, 4)), periods=2, blocks=1), min_effect=0.0001
+    )
+    current = replace(wanted.arms[1], options=DEFAULTS['pacific'])
+    run.clients.factors = {}
+    run.begin(replace(wanted, arms=(wanted.arms[0], current)))
+    # osd.0 goes from "fast" to what it ran before the experiment.
+    run.come_to(
+        lambda state: (
+            state.period == 2
+            and at_step(state, OsdStep.RESTART_DUE)
+            and state.leg is not None
+            and in_flight(state.leg).osd_id == 0  # type: ignore[union-attr]
+        )
+    )
+    assert run.cluster.runs(0) == STRINGS['fast']
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.finish()
+    assert restored(run)
+
+
 def test_an_upgrade_in_the_middle_ends_it(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
@@ -448,6 +492,7 @@ def test_an_osd_that_is_made_again_has_no_entry_of_an_arm(run: ExperimentRun) ->
     run.cluster.make_again(3)
     state = run.finish()
     assert 'osd.3 was removed and made again' in (state.failure or '')
+    assert (state.outcome, state.crashed) == (Outcome.DONE, ())
     assert run.cluster.entries_of() == {}
 
 

@@ -9,13 +9,12 @@ from rocksdb_tuner.operations import gates
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
-from rocksdb_tuner.operations.rollout import rules
 from rocksdb_tuner.tests.chaos.acts import Act
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from . import faults
+from .rules import Rule
 from .schedule import Schedule
-from .watch import Rule
 
 
 class Mutant(NamedTuple):
@@ -150,7 +149,7 @@ MUTANTS = (
     Mutant(
         'a manager samples for a second',
         Rule.LOOKS_FIRST,
-        lambda patch: patch.attribute(rules.Limits, 'look_first_s', 1.0),
+        faults.samples_for_a_second,
         _FAILOVERS,
     ),
     Mutant(
