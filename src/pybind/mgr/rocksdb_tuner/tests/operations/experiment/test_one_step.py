@@ -78,7 +78,9 @@ def test_of_arms_that_were_lost_nothing_is_concluded(changing: ExperimentState) 
 
 def test_an_old_trace_is_thinned_out(changing: ExperimentState) -> None:
     arms = tuple(result(arm.name, 0.0, 9.0) for arm in changing.request.arms)
-    comparison = Comparison(arms, {})
+    names = [arm.name for arm in arms]
+    pairs = {(a, b): Contrast(0.0) for a in names for b in names if a != b}
+    comparison = Comparison(arms, pairs)
     state = changing
     for number in range(judging.TRACE_MAX + 5):
         state = judging.compared(replace(state, blocks=number), comparison, float(number))
