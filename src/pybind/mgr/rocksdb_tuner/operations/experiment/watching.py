@@ -12,7 +12,7 @@ from ...plan.entries import own
 from ..absence import Away, absent, absent_of, why_away
 from ..gates import upgrading
 from ..rollout.conflicts import conflicting_entries, conflicts_in_other_option
-from ..rollout.identity import identity_mismatch
+from ..rollout.identity import identity_mismatch, not_as_planned
 from ..rollout.observation import Observation
 from ..rollout.records import OsdStep
 from ..rollout.rules import Limits
@@ -87,6 +87,11 @@ def lost_processes(state: ExperimentState, cluster: ClusterMap) -> tuple[int, ..
     checked = _checked_processes(state)
     known = {info.osd_id: info for info in cluster.osds}
     gone = set(absent_of(cluster, checked))
+    gone |= {
+        before.osd_id
+        for before in state.before.osds
+        if before.osd_id in known and not_as_planned(before, known[before.osd_id]) is not None
+    }
     return tuple(
         n
         for n, nonce in checked.items()

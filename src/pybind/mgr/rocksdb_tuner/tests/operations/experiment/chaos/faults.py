@@ -55,7 +55,7 @@ def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, 
 
 
 def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
-    return dict(zip(turns, reversed([*turns.values()])))
+    return dict(zip(turns, [*turns.values()][::-1]))
 
 
 def next_period(patch: Patch) -> None:
@@ -76,6 +76,16 @@ def next_period(patch: Patch) -> None:
         return replace(after, assigned=(*after.assigned[:-1], right))
 
     patch.attribute(ExperimentMachine, '_measuring', measuring_as_planned)
+
+
+def samples_for_a_second(patch: Patch) -> None:
+    observe = Observer.observe
+
+    def impatient(self: Observer, *args: Any, **named: Any) -> Any:
+        seen = observe(self, *args, **named)
+        return replace(seen, watched_s=10 * seen.watched_s)
+
+    patch.attribute(Observer, 'observe', impatient)
 
 
 # -- what is stored
@@ -125,10 +135,6 @@ def settled_at_once(patch: Patch) -> None:
         return rules.Step(replace(state, osds=osds, asked=None))
 
     patch.everywhere(restart.restarting, hasty)
-
-
-def gates_open(patch: Patch) -> None:
-    patch.never(gates.closed_gate)
 
 
 def never_outstanding(patch: Patch) -> None:
@@ -182,7 +188,6 @@ def mode_is_not_read(patch: Patch) -> None:
 
 
 def window_of_the_start(patch: Patch) -> None:
-    """A manager keeps what it read first."""
     now = Driver.now
     first: dict[int, Any] = {}
 
@@ -277,12 +282,15 @@ def recorded_otherwise(patch: Patch) -> None:
 
     def otherwise(self: ExperimentDriver, state: Any) -> None:
         on_end, self._on_end = self._on_end, lambda s: on_end(replace(s, failure='another'))
-        try:
-            conclude(self, state)
-        finally:
-            self._on_end = on_end
+        conclude(self, state)
+        self._on_end = on_end
 
     patch.attribute(ExperimentDriver, '_conclude', otherwise)
+
+
+def settled_though_unclean(patch: Patch) -> None:
+    settled_at_once(patch)
+    patch.never(gates.placement_groups)
 
 
 def blocks_are_not_counted(patch: Patch) -> None:
@@ -290,12 +298,3 @@ def blocks_are_not_counted(patch: Patch) -> None:
     patch.attribute(
         measuring.Measuring, 'found', lambda self, state: found(self, state)._replace(blocks=0)
     )
-
-
-def never_restored(patch: Patch) -> None:
-    patch.everywhere(driving._back, lambda _, state, *__: state)
-
-
-def the_next_while_one_starts(patch: Patch) -> None:
-    settled_at_once(patch)
-    patch.never(gates.placement_groups)
