@@ -181,8 +181,8 @@ def test_the_lanes_have_each_block_with_intervals() -> None:
         (
             'winner',
             (
-                'lz4-64x16m-2025 is better than the old options: kv_sync time per write -12% (-18% '
-                'to -6%). It is ahead of merged. Not shown to be no worse: spans with slow '
+                'lz4-64x16m-2025 is better than the old options: kv_sync time per write -12% '
+                '(-18% to -6%). It is ahead of merged. Not shown to be no worse: spans with slow '
                 'requests.'
             ),
         ),
