@@ -208,9 +208,7 @@ def compacting(osds: int, ended: bool = False) -> CampaignState:
         recommendation_id='ssd-compact-1a2b3c',
         who='osd/class:ssd',
         options=samples.LZ4,
-        osds=tuple(
-            (n, samples.info(n, f'node{n // PER_HOST}').place.location) for n in range(osds)
-        ),
+        osds=tuple((n, samples.info(n, f'node{n // PER_HOST}').place) for n in range(osds)),
         actor='dashboard:alice',
         prediction='BlueFS db_used_bytes -40% to 0%',
     )

@@ -32,24 +32,13 @@ class FailureDomain(NamedTuple):
         return self.name if self.kind == 'osd' else f'{self.kind} {self.name}'
 
 
-class Location(NamedTuple):
-    """Location of an OSD; None: unknown."""
-
-    host: Optional[str]
-    domain: Optional[FailureDomain]
-
-
 class Place(NamedTuple):
-    """Location of an OSD, and what runs it; None: unknown."""
+    """Location of an OSD, and of what runs it; None: unknown."""
 
     host: Optional[str]
     domain: Optional[FailureDomain]
     containerized: bool = False
     pod_namespace: Optional[str] = None
-
-    @property
-    def location(self) -> Location:
-        return Location(self.host, self.domain)
 
 
 @dataclass(frozen=True)
