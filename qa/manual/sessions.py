@@ -60,15 +60,6 @@ def sessions(page: str, text: str) -> Iterator[Session]:
             yield from (Session(page, command) for command in commands)
 
 
-def scripts(text: str) -> Iterator[str]:
-    """The shell scripts of a page."""
-    lines = text.splitlines()
-    for at, line in enumerate(lines):
-        if line.strip() == '.. code-block:: bash':
-            _, script = _block(lines, at + 1, len(line) - len(line.lstrip()))
-            yield '\n'.join(script)
-
-
 def _block(lines: Sequence[str], start: int, indent: int) -> tuple[int, list[str]]:
     """Where the text behind a block begins, and the lines of the block, not indented."""
     end = start
