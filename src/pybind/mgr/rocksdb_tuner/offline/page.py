@@ -62,13 +62,13 @@ def page(judgement: Judgement, script: str) -> str:
         policy=_POLICY,
         time=html.escape(_time(snapshot.taken_s)),
         version=VERSION,
-        answers=answers.translate(str.maketrans(_ESCAPES)),
+        answers=answers.translate({ord(char): escape for char, escape in _ESCAPES.items()}),
         script=script.replace('</script', '<\\/script'),
     )
 
 
 def _time(taken_s: Optional[float]) -> str:
-    return 'an unknown time' if taken_s is None else format_time(taken_s)
+    return format_time(taken_s) or 'an unknown time'
 
 
 def _answers(judgement: Judgement) -> Mapping[str, Any]:
