@@ -126,14 +126,14 @@ class Machine:
             lambda: {d.name for d in self.cluster.status().daemons if d.up} >= set(names),
             60, 'all managers running',
         )  # fmt: skip
+        before = self.gids()
         for name in names:
             self.cluster.stop_daemon(name)
-        before = self.epoch()
         for name in names:
             self.cluster.start_daemon(name)
+        # The monitors list a manager that ended until its beacons have been missing for a while.
         wait_until(
-            lambda: self.dump()['available'] and len(self.dump()['standbys']) == len(names) - 1
-            and self.epoch() > before,
+            lambda: self.dump()['available'] and len(self.gids() - before) == len(names),
             120, 'all managers back',
         )  # fmt: skip
 
@@ -144,6 +144,11 @@ class Machine:
             lambda: self.dump()['available'] and len(self.dump()['standbys']) == others,
             120, 'all managers back',
         )  # fmt: skip
+
+    def gids(self) -> set[int]:
+        """Of each manager that the monitors list: it changes with each process."""
+        dump = self.dump()
+        return {dump['active_gid'], *(standby['gid'] for standby in dump['standbys'])}
 
     def dump(self) -> Any:
         return self.cluster.ceph_json('mgr', 'dump')
@@ -234,6 +239,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     assert kept(machine) == state
 
     cluster.ceph('mgr', 'module', 'disable', MODULE)
+    machine.settle()
     machine.remove()
     assert machine.files() == []
     machine.restart_managers()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Mapping, Optional
 
-from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
+from ..mgr.records import ConfigEntry, Daemon, OsdInfo, Place, RunningOption
 from ..options.advice import RELATED_OPTIONS
 from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
@@ -175,6 +175,11 @@ def write_iops(osds: Iterable[OsdFacts]) -> Mapping[int, Optional[float]]:
 def places(osds: Iterable[OsdFacts]) -> tuple[tuple[int, Place], ...]:
     """Id and place of each OSD."""
     return tuple((o.info.osd_id, o.info.place) for o in osds)
+
+
+def daemons(osds: Iterable[OsdFacts]) -> tuple[tuple[int, Daemon], ...]:
+    """Id of each OSD, and what runs it."""
+    return tuple((o.info.osd_id, o.info.daemon) for o in osds)
 
 
 def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:

@@ -13,7 +13,7 @@ from ..judge.signals import judged_signals
 from ..plan.records import ChangeKind, ChangeRequest, Purpose
 from ..plan.steps import Change
 from .cohort import Cohort
-from .facts import places, write_iops
+from .facts import daemons, places, write_iops
 from .profiles import Profile
 from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
 from .strings import same_meaning
@@ -58,6 +58,7 @@ def recommendation(
             orchestrated=cohort.orchestrated,
             places=where,
             annex=annex,
+            daemons=daemons(cohort.osds),
         ),
         write_iops(cohort.osds),
     )

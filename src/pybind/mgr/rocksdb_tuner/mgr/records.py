@@ -33,10 +33,16 @@ class FailureDomain(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Location of an OSD, and of what runs it; None: unknown."""
+    """Location of an OSD; None: unknown. Stored with operations."""
 
     host: Optional[str]
     domain: Optional[FailureDomain]
+
+
+class Daemon(NamedTuple):
+    """What runs the process of an OSD, and where; None: unknown, or no pod."""
+
+    host: Optional[str]
     containerized: bool = False
     pod_namespace: Optional[str] = None
 
@@ -91,7 +97,11 @@ class OsdInfo:
 
     @property
     def place(self) -> Place:
-        return Place(self.host, self.failure_domain, self.containerized, self.pod_namespace)
+        return Place(self.host, self.failure_domain)
+
+    @property
+    def daemon(self) -> Daemon:
+        return Daemon(self.host, self.containerized, self.pod_namespace)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ _PAGE = """\
 <h1>RocksDB Tuner report</h1>
 <p>State of {time}; rocksdb_tuner {version}. This file loads nothing and changes nothing.</p>
 </header>
-<main></main>
+<main><h2 class="visually-hidden">State of the cluster</h2></main>
 <script type="application/json" id="rocksdb-tuner-answers">{answers}</script>
 <script>{script}</script>
 </body>
@@ -62,7 +62,7 @@ def page(judgement: Judgement, script: str) -> str:
         policy=_POLICY,
         time=html.escape(_time(snapshot.taken_s)),
         version=VERSION,
-        answers=answers.translate(str.maketrans(_ESCAPES)),
+        answers=answers.translate({ord(char): escape for char, escape in _ESCAPES.items()}),
         script=script.replace('</script', '<\\/script'),
     )
 

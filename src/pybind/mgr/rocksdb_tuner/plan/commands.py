@@ -9,7 +9,7 @@ from typing import Optional
 from ..judge.records import SoakPlan
 from ..judge.signals import limits
 from ..judge.soak import least_soak_s
-from ..mgr.records import Place
+from ..mgr.records import Daemon
 from .actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .batches import PlannedBatch, planned_batches
 from .entries import own
@@ -54,23 +54,23 @@ def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Act
 def commands(
     actions: tuple[Action, ...],
     orchestrated: bool = True,
-    places: Optional[Mapping[int, Place]] = None,
+    daemons: Optional[Mapping[int, Daemon]] = None,
     option: str = OPTION,
 ) -> tuple[str, ...]:
     """The commands for ``actions`` on entries of ``option``, with a check after each restart.
 
     ``orchestrated``: whether an orchestrator restarts daemons; otherwise the restart is a manual
-    command, which depends on what runs the OSD: ``places`` by OSD id.
+    command, which depends on what runs the OSD: ``daemons`` by OSD id.
     """
     lines: list[str] = []
     for action in actions:
         if isinstance(action, RestartOsd):
-            place = (places or {}).get(action.osd_id)
-            host = manual_host(place)
+            daemon = (daemons or {}).get(action.osd_id)
+            host = manual_host(daemon)
             lines += [
                 f'ceph orch daemon restart osd.{action.osd_id}'
                 if orchestrated
-                else manual_command(action.osd_id, place) + f'  # on {host}' * bool(host),
+                else manual_command(action.osd_id, daemon) + f'  # on {host}' * bool(host),
                 f'ceph config show osd.{action.osd_id} {option}',
             ]
         else:

@@ -5,34 +5,34 @@ from __future__ import annotations
 import shlex
 from typing import Optional
 
-from ..mgr.records import Place
+from ..mgr.records import Daemon
 
 #: Without knowledge of an OSD it is taken to be run by systemd alone, as packages install it.
-UNKNOWN = Place(None, None)
+UNKNOWN = Daemon(None)
 
 
-def manual_command(osd_id: int, place: Optional[Place], verb: str = 'restart') -> str:
+def manual_command(osd_id: int, daemon: Optional[Daemon], verb: str = 'restart') -> str:
     """The command for an operator to ``verb`` an OSD without an orchestrator.
 
     For the OSD's host, unless a pod runs it: Rook's deployments are named after their OSD, and a
     rollout of one starts the pod anew. cephadm finds the unit, whose name has the cluster's fsid.
     """
-    place = place or UNKNOWN
-    if place.pod_namespace is not None:
-        namespace = shlex.quote(place.pod_namespace)
+    daemon = daemon or UNKNOWN
+    if daemon.pod_namespace is not None:
+        namespace = shlex.quote(daemon.pod_namespace)
         return f'kubectl -n {namespace} rollout restart deploy/rook-ceph-osd-{osd_id}'
-    if place.containerized:
+    if daemon.containerized:
         return f'cephadm unit --name osd.{osd_id} {verb}'
     return f'systemctl {verb} ceph-osd@{osd_id}'
 
 
-def manual_host(place: Optional[Place]) -> Optional[str]:
-    """The host on which `manual_command` is for; None: any, or unknown."""
-    return None if place is None or place.pod_namespace is not None else place.host
+def manual_host(daemon: Optional[Daemon]) -> Optional[str]:
+    """The host that `manual_command` is for; None: any, or unknown."""
+    return None if daemon is None or daemon.pod_namespace is not None else daemon.host
 
 
-def restart_command(osd_id: int, place: Optional[Place]) -> str:
+def restart_command(osd_id: int, daemon: Optional[Daemon]) -> str:
     """The command that restarts an OSD: with the orchestrator that runs it, if one does."""
-    if place is not None and place.containerized and place.pod_namespace is None:
+    if daemon is not None and daemon.containerized and daemon.pod_namespace is None:
         return f'ceph orch daemon restart osd.{osd_id}'
-    return manual_command(osd_id, place)
+    return manual_command(osd_id, daemon)

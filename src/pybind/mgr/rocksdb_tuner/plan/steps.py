@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Optional
 
 from ..judge.signals import limits
-from ..mgr.records import Place
+from ..mgr.records import Daemon, Place
 from .commands import commands, forward_actions, undo_actions
 from .order import canary_first, domains_of, in_batches, matched_controls, typical_of
 from .precedence import is_for_a_class
@@ -34,6 +34,8 @@ class Change(NamedTuple):
     places: tuple[tuple[int, Place], ...]
     #: Value to write to or remove from the annex; None: ``options_to`` goes to the option itself.
     annex: Optional[str] = None
+    #: For the commands of manual restarts.
+    daemons: tuple[tuple[int, Daemon], ...] = ()
 
     @property
     def option(self) -> str:
@@ -93,7 +95,7 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
 
 
 def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
-    places = dict(change.places)
+    places, daemons = dict(change.places), dict(change.daemons)
     order = canary_first(places, write_iops)
     if change.kind is None:
         return Steps(order, controls=(), request=None, commands=(), undo_commands=())
@@ -121,9 +123,9 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         order=order,
         controls=request.controls,
         request=request,
-        commands=commands(forward_actions(request), change.orchestrated, places, request.option),
+        commands=commands(forward_actions(request), change.orchestrated, daemons, request.option),
         undo_commands=commands(
-            undo_actions(request, before), change.orchestrated, places, request.option
+            undo_actions(request, before), change.orchestrated, daemons, request.option
         ),
     )
 

@@ -260,8 +260,8 @@ def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
     for osds, severity in ((overdue, Severity.WARNING), (recent, Severity.INFO)):
         if not osds:
             continue
-        places = {osd.info.osd_id: osd.info.place for osd in osds}
-        ids = tuple(sorted(places))
+        daemons = {osd.info.osd_id: osd.info.daemon for osd in osds}
+        ids = tuple(sorted(daemons))
         strings = {o.options.next_start or '' for o in osds if o.options}
         seen_s = max(cluster.pending_s.get(osd_id, 0.0) for osd_id in ids)
         yield condition.finding(
@@ -272,5 +272,5 @@ def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
                 FindingEvidence('pending', seen_s, 's', None),
             ),
             severity=severity,
-            restart=restart_command(ids[0], places[ids[0]]),
+            restart=restart_command(ids[0], daemons[ids[0]]),
         )

@@ -257,7 +257,7 @@ def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) 
     return (
         f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, though its '
         'process runs: see its log; if it hangs, '
-        f'"{manual_command(osd_id, info.place if info else None)}"'
+        f'"{manual_command(osd_id, info.daemon if info else None)}"'
     )
 
 
@@ -270,11 +270,11 @@ def manual_restart(
 ) -> str:
     """Ask the operator for a manual restart."""
     verb = 'start' if info is not None and not info.up else 'restart'
-    place = info.place if info is not None else None
-    host = manual_host(place)
+    daemon = info.daemon if info is not None else None
+    host = manual_host(daemon)
     where = f' on {host}' if host else ''
     return (
-        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, place, verb)}"{where}; '
+        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, daemon, verb)}"{where}; '
         f'the {operation} continues after that ({reason})'
     )
 

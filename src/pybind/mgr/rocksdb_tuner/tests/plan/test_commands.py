@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
-from rocksdb_tuner.mgr.records import Place
+from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.actions import SetEntry
 from rocksdb_tuner.plan.commands import (
     commands,
@@ -49,7 +49,7 @@ def test_without_an_orchestrator_the_plan_names_the_host_of_each_restart() -> No
     lines = commands(
         forward_actions(set_profile(FakeCluster(osds=2))),
         orchestrated=False,
-        places={0: Place('node7', None)},
+        daemons={0: Daemon('node7')},
     )
     assert 'systemctl restart ceph-osd@0  # on node7' in lines
     assert 'systemctl restart ceph-osd@1' in lines

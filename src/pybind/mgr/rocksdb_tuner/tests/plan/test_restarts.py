@@ -6,16 +6,16 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.mgr.records import Place
+from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.restarts import manual_command, manual_host, restart_command
 
-PACKAGES = Place('node1', None)
-CEPHADM = Place('node1', None, containerized=True)
-ROOK = Place('node1', None, containerized=True, pod_namespace='rook-ceph')
+PACKAGES = Daemon('node1')
+CEPHADM = Daemon('node1', containerized=True)
+ROOK = Daemon('node1', containerized=True, pod_namespace='rook-ceph')
 
 
 @pytest.mark.parametrize(
-    ('place', 'manual', 'host', 'command'),
+    ('daemon', 'manual', 'host', 'command'),
     [
         (None, 'systemctl restart ceph-osd@3', None, 'systemctl restart ceph-osd@3'),
         (PACKAGES, 'systemctl restart ceph-osd@3', 'node1', 'systemctl restart ceph-osd@3'),
@@ -30,12 +30,12 @@ ROOK = Place('node1', None, containerized=True, pod_namespace='rook-ceph')
     ],
 )
 def test_the_command_fits_what_runs_the_osd(
-    place: Optional[Place], manual: str, host: Optional[str], command: str
+    daemon: Optional[Daemon], manual: str, host: Optional[str], command: str
 ) -> None:
     """``restart_command`` is that of the orchestrator where one runs the OSD."""
-    assert manual_command(3, place) == manual
-    assert manual_host(place) == host
-    assert restart_command(3, place) == command
+    assert manual_command(3, daemon) == manual
+    assert manual_host(daemon) == host
+    assert restart_command(3, daemon) == command
 
 
 def test_an_osd_that_is_down_is_started() -> None:
@@ -46,5 +46,5 @@ def test_an_osd_that_is_down_is_started() -> None:
 
 
 def test_a_namespace_is_no_shell_command() -> None:
-    place = ROOK._replace(pod_namespace='a; reboot')
-    assert "kubectl -n 'a; reboot' rollout" in manual_command(3, place)
+    daemon = ROOK._replace(pod_namespace='a; reboot')
+    assert "kubectl -n 'a; reboot' rollout" in manual_command(3, daemon)
