@@ -32,9 +32,13 @@ class Bar:
 ROLLOUT_MACHINE = (
     *('machine', 'back', 'batches', 'collapse', 'failing', 'foreign', 'forward', 'identity'),
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
-    *('acts', 'alarm', 'recorder'),
+    *('acts', 'alarm', 'blocks', 'recorder'),
 )
 COMPACTION_MACHINE = ('machine', 'acts', 'alarm', 'records', 'rules', 'states', 'view', 'watching')
+EXPERIMENT_MACHINE = (
+    *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records', 'view'),
+    *('acts', 'alarm'),
+)
 BARS = (
     Bar('options', 100, ('options/*',)),
     Bar('judge', 100, ('judge/*',)),
@@ -49,6 +53,11 @@ BARS = (
         'operations/compaction: machine',
         100,
         tuple(f'operations/compaction/{name}.py' for name in COMPACTION_MACHINE),
+    ),
+    Bar(
+        'operations/experiment: machine',
+        100,
+        tuple(f'operations/experiment/{name}.py' for name in EXPERIMENT_MACHINE),
     ),
     Bar('the whole module', 98.5, ('*',)),
 )

@@ -30,6 +30,8 @@ class TriedArm:
     options: str
     #: Effect on the objective according to the model and published figures; None: unknown.
     predicted: Optional[Predicted]
+    #: Warnings of the checks, which do not prevent an experiment.
+    cautions: tuple[str, ...] = ()
 
 
 def objective_for(case: Case, weighed: Optional[Weighing]) -> str:
@@ -144,12 +146,13 @@ def _best_first(weighed: Optional[Weighing]) -> list[Weighed]:
 
 def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str]:
     """Why these OSDs must not or need not try ``options``; None if they may."""
+    if not options:
+        return 'it sets no options'
     version = case.release.rocksdb_version
     refused = [problem.message for problem in safe_to_apply(options, version)]
     if case.alike(options, case.release.default_options):
         # Every untuned OSD runs it.
         refused = []
-    refused += [o.reason.statement for o in case.standing(options)]
     refused += [o.reason.statement for o in case.misfits(options)]
     if refused:
         return refused[0]
@@ -160,7 +163,8 @@ def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str
 
 
 def _tried(case: Case, name: str, options: str, objective: str) -> TriedArm:
-    return TriedArm(name, options, predicted_for(case, options, objective))
+    cautions = tuple(o.reason.statement for o in case.standing(options))
+    return TriedArm(name, options, predicted_for(case, options, objective), cautions)
 
 
 def predicted_for(case: Case, options: str, objective: str) -> Optional[Predicted]:

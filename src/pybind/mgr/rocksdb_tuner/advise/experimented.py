@@ -94,7 +94,7 @@ def prediction_from(arm: MeasuredArm) -> Prediction:
 
 def objection_from(arm: MeasuredArm) -> Objection:
     """The running options lost the experiment."""
-    text = f'In experiment {arm.experiment_id} these options changed the {effect_of(arm)}.'
+    text = f'In experiment {arm.experiment_id} the new options changed the {effect_of(arm)}.'
     return Objection(Name.OUTMEASURED, Reason(text, source_of(arm)))
 
 

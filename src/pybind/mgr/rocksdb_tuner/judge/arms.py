@@ -22,7 +22,6 @@ from .sequential import critical
 from .signals import JudgedSignal, judged_signals, limits
 from .slow_blocks import slow_blocks
 
-
 #: A wider half of an interval, in logarithms, bounds nothing.
 _UNBOUNDED = 10.0
 

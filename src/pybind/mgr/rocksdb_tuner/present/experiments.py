@@ -189,7 +189,8 @@ def risks(planned: PlannedExperiment) -> tuple[str, ...]:
         f'blocks ({format_duration(soon_s)}) in {1 - limits.error_rate:.0%} of cases.'
     )
     crash = 'If an OSD crashes or does not start, it is restored at once and the experiment ends.'
-    return restarts, untested, crash
+    cautions = (f'{arm.name}: {text}' for arm in planned.arms for text in arm.cautions)
+    return restarts, untested, crash, *cautions
 
 
 def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:

@@ -233,7 +233,12 @@ def experiment(state: Optional[ExperimentState], output_format: str) -> str:
 
 def experiment_list(snapshot: Snapshot, output_format: str) -> str:
     """Current and past experiments."""
-    return _render(experiments_of, experiment_tables.experiment_list, snapshot, output_format)
+    return _render(
+        lambda found: found,
+        experiment_tables.experiment_list,
+        experiments_of(snapshot),
+        output_format,
+    )
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:

@@ -99,7 +99,7 @@ class Components:
             cluster, self.steps, self.current, self.sampler, known_release=release is not None
         )
         self.winners = Winners(CustomProfiles(store), cluster.fsid, self.operations.start)
-        self.operations.on_winner = self.winners.remember
+        self.operations.experiment.on_winner = self.winners.remember
         self.auto_apply = AutoApply(self.operations, cluster, monotonic)
         self.evaluation = Evaluation(
             self.sampler,

@@ -1204,7 +1204,7 @@ export interface Operation {
   id: string;
   /** Kind of operation. */
   kind: 'rollout' | 'compaction' | 'experiment';
-  /** Id of the recommendation that it applies; of an experiment, its own id. */
+  /** Id of the recommendation; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;
@@ -1236,7 +1236,7 @@ export interface OperationInView {
   id: string;
   /** Kind of operation. */
   kind: 'rollout' | 'compaction' | 'experiment';
-  /** Id of the recommendation that it applies; of an experiment, its own id. */
+  /** Id of the recommendation; of an experiment, its own id. */
   recommendation: string;
   /** Config mask. */
   who: string;

@@ -51,8 +51,7 @@ class ExperimentPlan:
 
 def experiment_plan_of(planned: PlannedExperiment) -> ExperimentPlan:
     plan = planned.plan
-    refused = isinstance(plan, Refusal)
-    first = dict(() if refused else plan.periods[1].arms)
+    first = {} if isinstance(plan, Refusal) else dict(plan.periods[1].arms)
     return ExperimentPlan(
         id=None,
         phase=ExperimentPhase.PLANNED,

@@ -122,6 +122,7 @@ def test_candidates_and_custom_profiles_can_be_named_too() -> None:
             errno.EINVAL,
             f'"twin" cannot be an arm: it means the same as "{D.name}"',
         ),
+        (('empty',), errno.EINVAL, '"empty" cannot be an arm: it sets no options'),
         (('broken',), errno.EINVAL, '"broken" cannot be an arm: '),
         (('clamped',), errno.EINVAL, '"clamped" cannot be an arm: '),
         (('large',), errno.EINVAL, '"large" cannot be an arm: '),
@@ -133,6 +134,7 @@ def test_an_arm_must_be_known_safe_and_different(
 ) -> None:
     own = {
         'twin': D.options,
+        'empty': '',
         'broken': 'compression=kFoo',
         'clamped': f'{D.options},max_write_buffer_number=1',
         'large': f'{D.options},write_buffer_size=4294967296',
@@ -162,6 +164,15 @@ def test_what_is_asked_must_exist_and_be_in_range(question: Question, code: int,
     error = refused(question)
     assert error.errno == code
     assert text in str(error)
+
+
+def test_a_warning_of_the_checks_is_no_refusal_but_is_said() -> None:
+    single = replace(D, name='single', options=f'{PACIFIC},write_buffer_size=4194304')
+    found, _ = planned(
+        Question(arms=('single',)), custom=[replace(single, own_releases=('pacific',))]
+    )
+    (caution,) = found.arms[0].cautions
+    assert 'flushed one by one' in caution
 
 
 def test_the_group_must_be_named_unless_there_is_one() -> None:

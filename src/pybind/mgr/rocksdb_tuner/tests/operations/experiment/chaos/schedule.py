@@ -171,9 +171,7 @@ def schedule(seed: str) -> Schedule:
     osds = list(range(len(topology.spots)))
     arms = dice.choice((('fast',), ('fast', 'slow'), ('fast', 'same'), ('fast', 'slow', 'same')))
     changed = sorted(dice.sample(osds, 2 * len(arms)))
-    columns = tuple(
-        (changed[number], changed[number + len(arms)]) for number in range(len(arms))
-    )
+    columns = tuple((changed[number], changed[number + len(arms)]) for number in range(len(arms)))
     controls = tuple(n for n in osds if n not in changed)[:4]
     planned = plan(
         arms,
@@ -201,10 +199,15 @@ def _chain(dice: random.Random, osds: list[int]) -> tuple[Planned, ...]:
     act = dice.choice(ACTS)
     if act in _FINAL and dice.random() < 0.5:
         act = dice.choice(ACTS)
-    moment = None if dice.random() < 0.15 else dice.choice([m for m in Moment if m.value != 'ended'])
+    moment = (
+        None if dice.random() < 0.15 else dice.choice([m for m in Moment if m.value != 'ended'])
+    )
     after = dice.randrange(60) if moment is None else dice.choice((0, 0, 1, 2, 5))
     osd = None if dice.random() < 0.4 else dice.choice(osds)
     first = Planned(act, after, moment, osd)
+    if act is Act.ORCHESTRATOR_LATE:
+        # What was asked for comes after somebody else has restarted the OSD.
+        return first, Planned(Act.RESTARTED_BY_HAND, 0, Moment.RESTARTING, None)
     if act not in _ENDS_WITH:
         return (first,)
     return first, Planned(_ENDS_WITH[act], dice.choice((0, 2, 10, 40)), None, osd)
