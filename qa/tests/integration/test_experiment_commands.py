@@ -18,8 +18,8 @@ import pytest
 
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import CHECKOUT
-from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
+from real_workload import run_workload
 
 pytestmark = [pytest.mark.experiment]
 
@@ -77,14 +77,14 @@ def tuner(release: str) -> Iterator[ModuleClient]:
 
 
 @pytest.fixture(scope='module')
-def client(tuner: ModuleClient) -> Iterator[Overwriter]:
-    """Steady writes for as long as the tests take."""
-    writer = Overwriter(tuner.cluster, 60, 5)
-    writer.start()
+def client(tuner: ModuleClient) -> Iterator[None]:
+    """Steady writes to all OSDs for as long as the tests take."""
+    running = run_workload(tuner.cluster, 'rbd-randwrite', 1500)
     try:
-        yield writer
+        yield
     finally:
-        writer.kill()
+        running.terminate()
+        running.wait(60)
 
 
 def plan(tuner: ModuleClient, *arguments: str) -> Any:

@@ -13,7 +13,7 @@ from ..judge.experiment_limits import experiment_limits
 from ..judge.history_blocks import history_blocks, undisturbed
 from ..judge.noise import LEAST_OSDS, MeasuredNoise, Noise, measured_noise
 from ..judge.signals import JudgedSignal, judged_signals, limits
-from ..observe.load_history import KeptWork, Work
+from ..observe.load_history import KeptWork
 from ..options.verdict import BadQuestionError
 from ..plan.commands import TYPICAL_RESTART_S
 from ..plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
@@ -24,6 +24,7 @@ from .assessment import Assessment
 from .case import Case
 from .cohort import group_cohort
 from .experiment_arms import TriedArm, best_arms, named_arms, objective_for
+from .experiment_group import similar_by
 from .profiles import Profile
 from .records import GroupFacts, MeasuredArm, OsdFacts
 from .weighing import Bars, Weighing
@@ -153,7 +154,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         from_options=case.running,
         fill_s=fill,
         block_s=block_s,
-        plan=_planned(_candidates(case, kept, noises.get(objective)), terms, noises, fill),
+        plan=_planned(similar_by(case, kept, noises.get(objective)), terms, noises, fill),
         history_s=len(blocks) * block_s,
         release=case.release.name,
         workload=None if case.writer is None else case.writer.workload_class.value,
@@ -252,31 +253,6 @@ def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]
         f'{format_duration(least * block_s)}, in blocks of {format_duration(block_s)} without '
         f'restarts of OSDs: try again in {format_duration((least - known) * block_s)}',
     )
-
-
-def _candidates(
-    case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]
-) -> tuple[Candidate, ...]:
-    by_osd: Mapping[int, float] = {} if noise is None else noise.by_osd
-    return tuple(
-        Candidate(
-            osd_id=osd.info.osd_id,
-            device_class=osd.info.device_class,
-            domain=osd.info.failure_domain,
-            write_iops=None if osd.signals is None else osd.signals.write_iops,
-            pgs=None if osd.details is None else osd.details.pgs,
-            primary_share=_primary_share(kept.by_osd[osd.info.osd_id]),
-            noise=by_osd.get(osd.info.osd_id),
-        )
-        for osd in case.osds
-    )
-
-
-def _primary_share(work: Sequence[Work]) -> Optional[float]:
-    """Share of client writes among transactions: an OSD writes as a primary and as a replica."""
-    known = [(w.writes, w.txns) for w in work if w.writes is not None and w.txns]
-    txns = sum(count for _, count in known)
-    return min(1.0, sum(writes for writes, _ in known) / txns) if txns else None
 
 
 def _planned(

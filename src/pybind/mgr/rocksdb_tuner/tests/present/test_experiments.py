@@ -10,6 +10,7 @@ import pytest
 
 from rocksdb_tuner.judge.winner import Answer
 from rocksdb_tuner.operations.experiment.history import record_of
+from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.plan.experiment_design import Refusal
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.answers.experiment import experiments_of
@@ -180,8 +181,9 @@ def test_the_lanes_have_each_block_with_intervals() -> None:
         (
             'winner',
             (
-                'lz4-64x16m-2025 is better than the old options: kv_sync time per write -12% (-18% to '
-                '-6%). It is ahead of merged. Not shown to be no worse: spans with slow requests.'
+                'lz4-64x16m-2025 is better than the old options: kv_sync time per write -12% '
+                '(-18% to -6%). It is ahead of merged. Not shown to be no worse: spans with slow '
+                'requests.'
             ),
         ),
         ('no-difference', 'No arm differs from the old options by more than 7%.'),
@@ -196,7 +198,7 @@ def test_the_state_or_the_result_is_a_sentence(name: str, summary: str) -> None:
 
 
 def test_a_winner_is_announced_before_its_osds_are_restored() -> None:
-    state = replace(experiments.ended(), ended_s=None, stage=experiments.Stage.RESTORING)
+    state = replace(experiments.ended(), ended_s=None, stage=Stage.RESTORING)
     assert summary_of(state).endswith('The OSDs are being restored.')
     without = replace(experiments.aborted(), failure=None)
     assert summary_of(without) == 'Aborted without a result.'

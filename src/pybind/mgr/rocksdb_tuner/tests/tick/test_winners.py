@@ -45,7 +45,7 @@ def advice() -> Recommendation:
 
 def test_a_winner_is_kept_with_its_provenance() -> None:
     store = CustomProfiles(FakeStore())
-    kept = Winners(store, lambda: FSID, lambda *_: None)  # type: ignore[arg-type,return-value]
+    kept = Winners(store, lambda: FSID, lambda *_: None)  # type: ignore[arg-type]
     for _ in range(2):
         # A manager that takes over may hear of it again.
         kept.remember(experiments.ended())
@@ -59,11 +59,9 @@ def test_a_winner_is_kept_with_its_provenance() -> None:
         'rbd-small-write',
         'nvme',
     )
-    assert (found.signal, found.low_percent, found.high_percent) == (
-        experiments.OBJECTIVE,
-        pytest.approx(-18.1),
-        pytest.approx(-6.3),
-    )
+    assert found.signal == experiments.OBJECTIVE
+    assert found.low_percent == pytest.approx(-18.1)
+    assert found.high_percent == pytest.approx(-6.3)
     assert f'experiment E7 on osd/class:ssd of cluster {FSID}' in own.source
     assert store.get('e7-winner') == own
 
@@ -90,7 +88,7 @@ def test_a_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCaptureFixtu
     assert own is not None
     store.add(replace(own, provenance=None))
     with caplog.at_level(logging.WARNING):
-        Winners(store, lambda: None, lambda *_: None).remember(  # type: ignore[arg-type,return-value]
+        Winners(store, lambda: None, lambda *_: None).remember(  # type: ignore[arg-type]
             experiments.ended()
         )
     assert 'the winner of E7 is not kept' in caplog.text
