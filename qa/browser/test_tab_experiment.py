@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tab_page import THEMES, TabPages, tab_pages, violations
 
 from made_answers import answers
+from made_candidates import all_decisions
 from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration
@@ -301,6 +302,38 @@ def test_earlier_ones_are_read_when_opened(pages: TabPages) -> None:
     earlier.locator('summary').first.click()
     expect(earlier.locator('.rt-lane')).to_have_count(3)
     assert len([url for url in pages.asked if url.endswith('/experiment/E2')]) == 1
+
+
+def test_the_history_has_its_result_and_no_change(pages: TabPages) -> None:
+    made = answers(OSDS, 'quiet')
+    tried = {'name': BEST, 'options': OPTIONS[BEST], 'dropped': None}
+    found = {
+        'signal': SIGNAL,
+        'min_effect_percent': 10.0,
+        'conclusion': 'winner',
+        'winner': BEST,
+        'arms': [{**tried, 'change_percent': -17.0, 'low_percent': -21.0, 'high_percent': -12.0}],
+    }
+    made['/history'] = [{**made['/history'][0], 'id': 'E1', 'outcome': 'done', 'experiment': found}]
+    page = pages.open(made)
+    page.locator(f'{PANEL} summary', has_text='Experiment on device class ssd').click()
+    expect(page.get_by_role('row', name=BEST)).to_contain_text('-21% to -12%')
+    expect(page.get_by_role('heading', name='From', exact=True)).to_have_count(0)
+
+
+def test_a_decision_that_the_model_cannot_make_says_how_to_find_out(pages: TabPages) -> None:
+    command = f'ceph rocksdb-tuner experiment plan --who {WHO} --arms {BEST},{OTHER}'
+    ssd, *others = all_decisions()
+    candidates = [{**one, 'measured_in': 'E2'} for one in ssd['candidates']]
+    made = answers(OSDS, 'quiet')
+    made['/candidates'] = [{**ssd, 'experiment': command, 'candidates': candidates}, *others]
+    decision = pages.open(made).locator(f'{PANEL} .rt-decision[data-who="{WHO}"]')
+    expect(decision).to_contain_text('The model cannot tell which of the two best candidates')
+    expect(decision.get_by_role('group', name='Experiment')).to_have_text(command)
+    decision.locator('summary', has_text='as a table').click()
+    expect(decision.get_by_role('row', name=BEST).first).to_contain_text(
+        'Measured in experiment E2'
+    )
 
 
 @pytest.mark.parametrize('status', [400, 404])

@@ -400,7 +400,7 @@ export class RocksDbTunerPanel extends LitElement {
 
   private groups(groups: Group[]): TemplateResult {
     return html`<h3>Device classes</h3>
-      <div class="rt-scroll"><table class=${TABLE}>
+      <div class="rt-scroll" tabindex="0" role="group" aria-label="Device classes"><table class=${TABLE}>
         <thead>
           <tr>
             ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Options', 'Conclusion'].map(

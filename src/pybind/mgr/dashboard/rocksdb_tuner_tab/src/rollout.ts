@@ -182,7 +182,7 @@ export function effects(
     <tbody>
       ${found.map(
         (s) => html`<tr>
-          <th scope="row">${s.signal}</th>
+          <th scope="row">${signalName(s.signal)}</th>
           <td>${s.effect}</td>
           <td>${signedPercent('change_percent' in s ? s.change_percent : s.estimate_percent)}</td>
           <td>${interval(s.low_percent, s.high_percent)}</td>
