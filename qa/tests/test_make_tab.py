@@ -62,6 +62,10 @@ def test_two_at_once_in_one_checkout_do_not_break_each_other(checkout: Path) -> 
     assert (checkout / BUNDLE).read_text() == 'a bundle\n'
     assert (checkout / AXE).read_text() == 'axe\n'
     assert {path.name for path in (checkout / 'build').iterdir()} == {'dashboard', 'axe.min.js'}
+    assert {path.name for path in (checkout / 'build/dashboard').iterdir()} == {
+        BUNDLE.name,
+        'report.js',
+    }
 
 
 def test_a_build_that_fails_leaves_the_bundle_that_was_there(checkout: Path) -> None:

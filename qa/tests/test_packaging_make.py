@@ -50,6 +50,7 @@ def checkout(tmp_path: Path) -> Path:
         subprocess.run([*git, *words], cwd=folder, check=True)
     (folder / BUNDLE).parent.mkdir(parents=True)
     (folder / BUNDLE).write_text('the bundle')
+    (folder / BUNDLE).with_name('report.js').write_text('the report')
     (folder / 'build/axe.min.js').write_text('axe')
     npm = tmp_path / 'bin/npm'
     npm.parent.mkdir()
@@ -165,6 +166,8 @@ def test_a_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) 
     make(unpacked, 'install', 'install-dashboard', 'DESTDIR=out')
     installed = unpacked / 'out' / MGR / 'dashboard/controllers' / BUNDLE.name
     assert installed.read_text() == 'the bundle'
+    module = unpacked / 'out' / MGR / 'rocksdb_tuner'
+    assert (module / 'offline/report.js').read_text() == 'the report'
     assert not (unpacked / 'build').exists()
 
 

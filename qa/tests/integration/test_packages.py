@@ -121,6 +121,11 @@ class Machine:
     def restart_managers(self) -> None:
         """As systemd restarts ceph-mgr.target: every manager of the host."""
         names = [f'mgr.{mgr_id}' for mgr_id in self.cluster.record.spec.mgr_ids]
+        # A manager that was told of an enabled or disabled module begins anew by itself.
+        wait_until(
+            lambda: {d.name for d in self.cluster.status().daemons if d.up} >= set(names),
+            60, 'all managers running',
+        )  # fmt: skip
         for name in names:
             self.cluster.stop_daemon(name)
         before = self.epoch()
@@ -129,6 +134,14 @@ class Machine:
         wait_until(
             lambda: self.dump()['available'] and len(self.dump()['standbys']) == len(names) - 1
             and self.epoch() > before,
+            120, 'all managers back',
+        )  # fmt: skip
+
+    def settle(self) -> None:
+        """Wait for the managers that a disabled module has made begin anew."""
+        others = len(self.cluster.record.spec.mgr_ids) - 1
+        wait_until(
+            lambda: self.dump()['available'] and len(self.dump()['standbys']) == others,
             120, 'all managers back',
         )  # fmt: skip
 
@@ -235,6 +248,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
 
     # Last, for it spoils the installed files: what a manager with an older Python reports.
     cluster.ceph('mgr', 'module', 'disable', MODULE)
+    machine.settle()
     version = machine.host.outside(machine.folder / MODULE / 'version.py')
     version.write_text(version.read_text().replace(f'{MINIMUM_PYTHON}', '(3, 99)'))
     machine.restart_managers()

@@ -68,7 +68,11 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         judgement = judge(read(sources(arguments.path)))
         if arguments.html is not None:
             _write_page(judgement, arguments.html)
-        answer = None if arguments.html is not None else _answer(judgement, arguments.command, arguments.subject, arguments.format)
+        answer = (
+            None
+            if arguments.html is not None
+            else _answer(judgement, arguments.command, arguments.subject, arguments.format)
+        )
     except UnreadableError as error:
         _complain(str(problem) for problem in error.problems)
         return EXIT_FAILED

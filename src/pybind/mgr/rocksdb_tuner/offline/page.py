@@ -24,7 +24,13 @@ _MOST_FORECASTS = 50
 #: What `encodeURIComponent` leaves as it is.
 _UNQUOTED = "!~*'()"
 #: Characters that end a script in HTML, or a line in older JavaScript.
-_ESCAPES = {'<': '\\u003c', '>': '\\u003e', '&': '\\u0026', '\u2028': '\\u2028', '\u2029': '\\u2029'}
+_ESCAPES = {
+    '<': '\\u003c',
+    '>': '\\u003e',
+    '&': '\\u0026',
+    '\u2028': '\\u2028',
+    '\u2029': '\\u2029',
+}
 
 _PAGE = """\
 <!DOCTYPE html>

@@ -145,9 +145,11 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
               >
                 Apply …
               </button>`
-            : html`<span class="rt-note">
-                Applying requires update permission for OSDs and the configuration.
-              </span>`}
+            : host.plans
+              ? html`<span class="rt-note">
+                  Applying requires update permission for OSDs and the configuration.
+                </span>`
+              : nothing}
           ${host.busy ? html`<span class="rt-note">A ${host.busy} is in progress.</span>` : nothing}
         </div>`
       : nothing}

@@ -1,0 +1,154 @@
+"""The HTML file of a report: what is in it, what it may load, and how it is asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocksdb_tuner.collection.read import read, unpack
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.offline import cli
+from rocksdb_tuner.offline.cli import main
+from rocksdb_tuner.offline.judge import Judgement, judge
+from rocksdb_tuner.offline.page import page
+from rocksdb_tuner.present import render
+
+from .test_same_answers import World, a_stale_string, before_the_first_report
+
+SCRIPT = 'run("</script>")'
+
+
+@pytest.fixture(scope='module')
+def text() -> str:
+    """The report of a cluster with a finding and a recommendation."""
+    world = World()
+    a_stale_string(world)
+    return report(world.tuner.collection(), anonymous=False)
+
+
+@pytest.fixture(scope='module')
+def judgement(text: str) -> Judgement:
+    return judge(read(unpack('report.json', text.encode())))
+
+
+def answers(made: str) -> dict[str, Any]:
+    """What the script reads."""
+    (found,) = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', made)
+    document: dict[str, Any] = json.loads(found)
+    return document
+
+
+def test_the_answers_are_those_of_the_commands(judgement: Judgement) -> None:
+    found, snapshot = answers(page(judgement, SCRIPT)), judgement.snapshot
+    assert found[''] == json.loads(render.status(snapshot, 'json'))
+    assert found['/findings'] == json.loads(render.findings(snapshot, 'json')) != []
+    assert found['/candidates'] == json.loads(render.candidates(snapshot, 'json'))
+    assert found['/map']['osds'] == [0, 1, 2]
+    assert found['/rollout'] is None
+    (recommendation,) = snapshot.recommendations
+    full = found[f'/recommendation/{recommendation.recommendation_id}']
+    assert full == json.loads(render.show(recommendation, 'json'))
+    # What the table of changed options explains.
+    meanings = {option['option'] for option in found['/option']}
+    assert {'write_buffer_size', 'max_write_buffer_number'} <= meanings
+
+
+def test_the_forecast_of_a_db_device_is_in_it(text: str) -> None:
+    """For the fullest devices; an OSD that is gone has none."""
+    document = json.loads(text)
+    taken_s = document['files']['module.json']['taken_s']
+    document['files']['module.json']['growth'] = {
+        str(osd_id): {
+            'times_s': [taken_s - 3600, taken_s],
+            'used_bytes': [10**9, used],
+            'total_bytes': 10**11,
+            'slow_used_bytes': 0,
+        }
+        for osd_id, used in ((0, 3 * 10**9), (1, 2 * 10**9), (77, 10**9))
+    }
+    judged = judge(read(unpack('report.json', json.dumps(document).encode())))
+    found = answers(page(judged, SCRIPT))
+    assert [path for path in found if path.endswith('/growth')] == [
+        '/osd/0/growth',
+        '/osd/1/growth',
+    ]
+    assert len(found['/osd/0/growth']['time_s']) == 2
+
+
+def test_no_text_of_the_cluster_ends_the_script(judgement: Judgement) -> None:
+    hostile = '</script><script>alert(1)</script><!--\u2028'
+    osds = judgement.snapshot.osds
+    renamed = osds[0]._replace(info=replace(osds[0].info, host=hostile))
+    snapshot = replace(judgement.snapshot, osds=(renamed, *osds[1:]))
+    made = page(replace(judgement, snapshot=snapshot), SCRIPT)
+    assert answers(made)['/map']['hosts']['names'][0] == hostile
+    assert made.count('</script') == 2
+    assert '<!--' not in made
+    assert '\u2028' not in made
+    # Nor does the script itself.
+    assert 'run("<\\/script>")' in made
+
+
+def test_it_may_load_nothing(judgement: Judgement) -> None:
+    made = page(judgement, SCRIPT)
+    assert "default-src 'none'" in made
+    assert re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?(?:https?:)?//', made) == []
+
+
+def test_before_the_first_sample_it_says_that_the_time_is_unknown() -> None:
+    world = World()
+    before_the_first_report(world)
+    text = report(world.tuner.collection(), anonymous=False)
+    judged = judge(read(unpack('report.json', text.encode())))
+    unknown = replace(judged, snapshot=replace(judged.snapshot, taken_s=None))
+    assert 'State of an unknown time;' in page(unknown, SCRIPT)
+
+
+@pytest.fixture
+def files(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A report, and a script as `make tab` builds one."""
+    (tmp_path / 'report.json').write_text(text)
+    (tmp_path / 'report.js').write_text(SCRIPT)
+    monkeypatch.setattr(cli, 'SCRIPT', tmp_path / 'report.js')
+    return tmp_path
+
+
+def test_the_command_writes_the_file_and_prints_no_answer(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = files / 'report.html'
+    assert main([str(files / 'report.json'), '--html', str(target)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ''
+    # Limitations are told as ever.
+    assert shown.err.startswith('note: ')
+    assert target.read_text().startswith('<!DOCTYPE html>')
+
+
+def test_without_the_script_it_says_how_to_get_it(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / 'report.js').unlink()
+    assert main([str(files / 'report.json'), '--html', str(files / 'x.html')]) == 1
+    assert 'which releases and packages have; "make tab install"' in capsys.readouterr().err
+    assert not (files / 'x.html').exists()
+
+
+def test_a_file_that_cannot_be_written_is_named(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = files / 'nowhere/report.html'
+    assert main([str(files / 'report.json'), '--html', str(target)]) == 1
+    assert f'{target}: cannot be written: No such file' in capsys.readouterr().err
+
+
+def test_a_command_beside_it_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([str(files / 'report.json'), 'findings', '--html', str(files / 'x.html')])
+    assert ended.value.code == 2
+    assert '--html shows everything: remove "findings"' in capsys.readouterr().err
