@@ -155,7 +155,7 @@ doc: $(TOX)
 # folder of its own: two at once in one checkout would remove each other's.
 tab: $(TAB_BUNDLE) $(AXE)
 
-$(TAB_BUNDLE) $(REPORT_SCRIPT) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/* $(TAB)/tests/*)
+$(TAB_BUNDLE) $(REPORT_SCRIPT) $(AXE) &: $(addprefix $(TAB)/,package.json package-lock.json tsconfig.json build.mjs) $(wildcard $(TAB)/src/* $(TAB)/tests/*)
 	mkdir -p build/dashboard
 	scratch=$$(mktemp -d build/tab.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
 	cp -R $(TAB)/. $$scratch && \

@@ -32,17 +32,14 @@ class Bar:
 ROLLOUT_MACHINE = (
     *('machine', 'rollback', 'batches', 'collapse', 'recovery', 'conflicts', 'forward', 'identity'),
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
-    *('operator_actions', 'alarm', 'recorder'),
+    *('operator_actions', 'alarm', 'blocks', 'recorder'),
 )
 COMPACTION_MACHINE = (
-    'machine',
-    'operator_actions',
-    'alarm',
-    'records',
-    'rules',
-    'states',
-    'view',
-    'watching',
+    *('machine', 'operator_actions', 'alarm', 'records', 'rules', 'states', 'view', 'watching'),
+)
+EXPERIMENT_MACHINE = (
+    *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records', 'view'),
+    *('operator_actions', 'alarm'),
 )
 BARS = (
     Bar('options', 100, ('options/*',)),
@@ -58,6 +55,11 @@ BARS = (
         'operations/compaction: machine',
         100,
         tuple(f'operations/compaction/{name}.py' for name in COMPACTION_MACHINE),
+    ),
+    Bar(
+        'operations/experiment: machine',
+        100,
+        tuple(f'operations/experiment/{name}.py' for name in EXPERIMENT_MACHINE),
     ),
     Bar('the whole module', 98.5, ('*',)),
 )

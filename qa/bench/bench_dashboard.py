@@ -23,7 +23,7 @@ sys.path[:0] = [
 
 from bench_tick import make, report  # noqa: E402 - after the path to it
 from dashboard import mgr  # noqa: E402
-from dashboard.controllers._rocksdb_tuner import RocksDBTuner  # noqa: E402
+from tuner_api import Api  # noqa: E402
 
 from rocksdb_tuner import Module  # noqa: E402
 
@@ -39,7 +39,7 @@ ANSWERS = {
 OVERVIEW = ('status', 'findings', 'recommend', 'map')
 
 
-def prepare(osds: int, ticks: int) -> RocksDBTuner:
+def prepare(osds: int, ticks: int) -> Api:
     """The API of a cluster whose module has ticked some times."""
     cluster, tuner = make(osds)
     for step in range(ticks):
@@ -49,10 +49,10 @@ def prepare(osds: int, ticks: int) -> RocksDBTuner:
     module: Any = Module('rocksdb_tuner', '', '')
     module._tuner = tuner  # noqa: SLF001 - in a manager it makes its own
     mgr.answer = lambda _name, method, *args: getattr(module, method)(*args)
-    return RocksDBTuner()
+    return Api()
 
 
-def measure(api: RocksDBTuner, name: str, times: int) -> tuple[float, int]:
+def measure(api: Api, name: str, times: int) -> tuple[float, int]:
     """(median milliseconds until the answer is compressed, its compressed size in bytes)."""
     costs_ms, size = [], 0
     for _ in range(times):

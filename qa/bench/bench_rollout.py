@@ -32,7 +32,7 @@ sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
 
 from bench_store import CountingStore  # noqa: E402 - after the path to it
 
-from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo  # noqa: E402
+from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo, PgSummary  # noqa: E402
 from rocksdb_tuner.operations.phases import Outcome  # noqa: E402
 from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer  # noqa: E402
 from rocksdb_tuner.operations.rollout.driver import Driver  # noqa: E402
@@ -76,7 +76,8 @@ class LargeCluster(ChaosCluster):
         self._lively: set[int] = set()
         self._away: set[int] = set()
         self._listed: Optional[tuple[OsdInfo, ...]] = None
-        self._entries: Optional[tuple[ConfigEntry, ...]] = None
+        self._map: Optional[ClusterMap] = None
+        self._entries: dict[str, ConfigEntry] = {}
         super().__init__(spots)
         # OSDs stay away for moments: nearly each look finds the next step.
         self.stop_s = self.boot_s = self.recover_s = 1.0
@@ -130,15 +131,24 @@ class LargeCluster(ChaosCluster):
     def cluster_map(self) -> ClusterMap:
         if self._listed is None:
             self._listed = tuple(map(self._seen, self.osds.values()))
-        return ClusterMap(self.epoch, frozenset(self.flags), self.release, self._listed, self.pools)
+        flags = frozenset(self.flags)
+        if self._map is None or (self._map.osds, self._map.flags) != (self._listed, flags):
+            # Like the module's adapter, which parses a map once.
+            self._map = ClusterMap(self.epoch, flags, self.release, self._listed, self.pools)
+        return self._map
 
     def health_codes(self) -> Mapping[str, str]:
         return {'OSD_DOWN': 'HEALTH_WARN'} if self.down else {}
 
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
-        if self._entries is None:
-            self._entries = super().entries(names)
-        return self._entries
+        return tuple(entry for entry in self._entries.values() if entry.name in names)
+
+    def pg_summary(self) -> PgSummary:
+        # Older ones are never asked for again.
+        heard_s = self.now_s - self.pg_report_s
+        while len(self._summaries) > 1 and self._summaries[1][0] <= heard_s:
+            del self._summaries[0]
+        return super().pg_summary()
 
     def operator_sets(self, who: str, value: str, name: Optional[str] = None) -> None:
         self.store[who, name or self.option] = value
@@ -149,7 +159,11 @@ class LargeCluster(ChaosCluster):
         self._entry_changed(who)
 
     def _entry_changed(self, who: str) -> None:
-        self._entries = None
+        value = self.store.get((who, self.option))
+        if value is None:
+            self._entries.pop(who, None)
+        else:
+            self._entries[who] = ConfigEntry(who, self.option, value)
         section, _, osd_id = who.partition('.')
         assert section == 'osd', who
         for osd in [self.osds[int(osd_id)]] if osd_id else self.osds.values():

@@ -6,79 +6,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+from tab_page import THEMES, tab_pages, violations
 
 from made_answers import answers
 from made_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
-from module_client import CHECKOUT
-from visitor import AXE, PANEL, SHOTS
+from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration
 
-BUNDLE = CHECKOUT / 'build/dashboard/_rocksdb_tuner_tab.js'
-API = '/api/rocksdb_tuner'
-#: Values of variables of Tentacle's page; other pages have none of them.
-THEMES = {
-    'light': {'ground': '#fff', 'ink': '#212121'},
-    'dark': {'ground': '#262626', 'ink': '#f4f4f4'},
-}
 WIDTHS = (1280, 800, 400)
 
 Open = Callable[..., Page]
 
 
-def host_page(ground: str, ink: str) -> str:
-    """What of Cluster » OSDs the script looks for, in the colors of a theme."""
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>OSDs</title>
-    <style>body {{ font: 12px/1.5 sans-serif; margin: 0 15px; background: {ground}; color: {ink};
-      --cds-layer: {ground}; --cds-text-primary: {ink} }}
-      .visually-hidden {{ position: absolute; clip-path: inset(50%) }}
-      td, th {{ text-align: left; border-bottom: 1px solid #b8b8b8 }}</style></head><body>
-    <cd-osd-list><ul class="nav-tabs" role="tablist"><li role="presentation">
-      <a class="nav-link active" role="tab" href="#/osd">OSDs List</a></li></ul>
-      <div class="tab-content"></div></cd-osd-list>
-    <script src="/ui-api/rocksdb_tuner_tab/script"></script></body></html>"""
-
-
 @pytest.fixture
 def open_tab(browser: Browser, bundle: None) -> Iterator[Open]:
-    """Opens the tab; scripts of the page must not fail."""
-    contexts = []
-    errors: list[str] = []
+    """Opens the tab with these decisions."""
+    with tab_pages(browser) as pages:
 
-    def opened(
-        decisions: list[Decision], *, theme: str = 'light', width: int = 1280, **refused: Any
-    ) -> Page:
-        made = answers(12, 'quiet') | {'/candidates': decisions}
-        context = browser.new_context(viewport={'width': width, 'height': 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.on('pageerror', lambda error: errors.append(str(error.stack)))
+        def opened(decisions: list[Decision], **more: Any) -> Page:
+            return pages.open(answers(12, 'quiet') | {'/candidates': decisions}, **more)
 
-        def answer(route: Route) -> None:
-            path = '/' + route.request.url.split('/', 3)[3].partition('?')[0]
-            if path == '/':
-                route.fulfill(body=host_page(**THEMES[theme]), content_type='text/html')
-            elif path.endswith('/script'):
-                route.fulfill(path=BUNDLE, content_type='application/javascript')
-            elif path.startswith('/ui-api'):
-                route.fulfill(json={'available': True, 'may_change': False})
-            elif refused and path == f'{API}/candidates':
-                route.fulfill(**refused)
-            elif path.removeprefix(API) in made:
-                route.fulfill(json=made[path.removeprefix(API)])
-            else:
-                route.fulfill(status=404, json={'detail': path})
-
-        page.route('**/*', answer)
-        page.goto('http://dashboard.test/#/osd?tab=rocksdb-tuner')
-        page.wait_for_selector(f'{PANEL} .rt-headline')
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert errors == []
+        yield opened
 
 
 def of(page: Page, who: str) -> Locator:
@@ -258,7 +208,8 @@ def test_effects_that_are_not_known_are_not_drawn_as_none(open_tab: Open) -> Non
 
 
 def test_a_module_that_is_older_than_the_tab_has_no_decision(open_tab: Open) -> None:
-    page = open_tab([], status=400, json={'detail': 'no command "candidates"'})
+    old = {'status': 400, 'json': {'detail': 'no command "candidates"'}}
+    page = open_tab([], refused={'/candidates': old})
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
     expect(page.get_by_role('heading', name='Decision')).to_have_count(0)
     assert 'no command' not in page.locator(PANEL).inner_text()
@@ -266,7 +217,8 @@ def test_a_module_that_is_older_than_the_tab_has_no_decision(open_tab: Open) -> 
 
 def test_without_an_answer_everything_else_is_as_good_as_before(open_tab: Open) -> None:
     detail = 'The rocksdb_tuner module failed'
-    page = open_tab([], status=500, json={'detail': detail})
+    failed = {'status': 500, 'json': {'detail': detail}}
+    page = open_tab([], refused={'/candidates': failed})
     expect(page.locator(PANEL)).to_contain_text(f'Cannot read the candidates: {detail}')
     expect(page.locator(f'{PANEL} .rt-headline')).to_contain_text('No issues')
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
@@ -290,9 +242,7 @@ def test_it_is_accessible_in_the_colors_of_the_page(open_tab: Open, theme: str, 
     for decision in ('ssd', 'nvme', 'qlc', 'crowd'):
         path = SHOTS / f'decision-{decision}-{theme}-{width}.png'
         of(page, f'osd/class:{decision}').screenshot(path=path)
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("async () => (await axe.run('.rt-decision')).violations")
-    assert [(v['id'], [n['html'] for n in v['nodes']][:3]) for v in found] == []
+    assert violations(page, '.rt-decision') == []
     # Axe does not look into pictures: names are in the color of the text on that of the ground.
     fill = page.locator('.rt-name').first.evaluate('(e) => getComputedStyle(e).fill')
     ink = THEMES[theme]['ink'].lstrip('#')

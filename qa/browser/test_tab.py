@@ -515,7 +515,7 @@ def test_the_dashboards_own_pages_are_as_before_with_the_drop_in_broken(
     """A file that fails on its last line: the page has no tab, and everything else goes on."""
     cluster = tuner.cluster
     controllers = cluster.client.host.outside(cluster.layout.mgr_modules / 'dashboard/controllers')
-    files = [controllers / '_rocksdb_tuner.py', controllers / '_rocksdb_tuner_tab.py']
+    files = [controllers / '_rocksdb_tuner_api.py', controllers / '_rocksdb_tuner_tab.py']
     shipped = [file.read_text() for file in files]
     try:
         for file, text in zip(files, shipped):

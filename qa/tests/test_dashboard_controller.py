@@ -13,19 +13,17 @@ from types import SimpleNamespace
 from typing import Any, Optional
 
 import cherrypy
+import made_experiments as made
 import pytest
 from dashboard import mgr
 from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
-from dashboard.controllers._rocksdb_tuner import (
-    MAX_TEXT_CHARACTERS,
-    RocksDBTuner,
-    read_body,
-)
+from dashboard.controllers._rocksdb_tuner_api import MAX_TEXT_CHARACTERS, read_body
 from dashboard.controllers._rocksdb_tuner_schemas import SCHEMAS, described, responses
 from dashboard.exceptions import DashboardException
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tuner_api import CONTROLLERS, Api, endpoints
 
 from made_candidates import all_decisions, crowd
 from rocksdb_tuner import Module
@@ -34,7 +32,7 @@ from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
 
-CONTROLLERS = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
+FILES = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
 MAY_CHANGE = {('config-opt', 'update')}
 
 
@@ -54,12 +52,7 @@ def _module_and_permissions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def api() -> Any:
-    return RocksDBTuner()
-
-
-def endpoints() -> list[Any]:
-    members = inspect.getmembers(RocksDBTuner, inspect.isfunction)
-    return [function for _, function in members if hasattr(function, 'path')]
+    return Api()
 
 
 def refusal(call: Any) -> DashboardException:
@@ -80,7 +73,7 @@ READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.p
 
 
 #: Those that need to be told something, and what the module does not have yet.
-NOT_ALONE = {'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
+NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
 
 
 @pytest.mark.parametrize('name', sorted(set(READS) - NOT_ALONE))
@@ -107,6 +100,25 @@ def test_decisions_are_answered_as_the_module_has_them(
     assert asked == [('candidates', {})]
 
 
+@pytest.mark.parametrize(
+    ('name', 'answers'),
+    [
+        ('experiment-plan', [made.plan(), made.refused(), made.refused(None, None)]),
+        (
+            'experiment',
+            [made.baseline(), made.measuring(), made.waiting(), made.won(), made.aborted(), None],
+        ),
+        ('experiment-ls', [made.experiment_answers(made.won())['/experiment']]),
+    ],
+)
+def test_the_tab_is_tested_with_experiments_that_the_module_may_answer(
+    name: str, answers: list[Any]
+) -> None:
+    schema = json.loads((SCHEMAS / f'{name}.schema.json').read_text())
+    for answer in answers:
+        Draft202012Validator(schema).validate(answer)
+
+
 def test_a_check_is_answered_with_the_judgement(api: Any) -> None:
     answer = api.check(options='no_such_option=1', release='reef')
     assert (answer['accepted'], answer['release']) == (False, 'reef')
@@ -116,7 +128,7 @@ def test_a_check_is_answered_with_the_judgement(api: Any) -> None:
 @pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
 def test_who_may_read_cannot_change_and_get_changes_nothing(endpoint: Any) -> None:
     assert endpoint.permission == ('read' if endpoint.method == 'GET' else 'update')
-    assert RocksDBTuner.scope == 'osd'  # type: ignore[attr-defined]
+    assert {controller.scope for controller in CONTROLLERS} == {'osd'}
 
 
 @pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
@@ -146,6 +158,10 @@ def test_a_change_needs_permission_for_the_configuration_too(
         lambda: api.deep(osd_id='0'),
         lambda: api.add_profile(**OWN),
         lambda: api.remove_profile(name='mine'),
+        api.start_experiment,
+        api.pause_experiment,
+        api.resume_experiment,
+        api.abort_experiment,
     ):
         assert refusal(call).status == 403
     assert api.mode() == before
@@ -194,6 +210,8 @@ def test_the_mode_is_set(api: Any) -> None:
         (lambda a: a.check(options='a' * (MAX_TEXT_CHARACTERS + 1)), 400, '16385'),
         (lambda a: a.model(options='typo=1'), 400, 'typo'),
         (lambda a: a.report(anonymous='perhaps'), 400, '"perhaps"'),
+        (lambda a: a.start_experiment(adopt='perhaps'), 400, '"perhaps"'),
+        (lambda a: a.start_experiment(arms=['a', 'b']), 400, '"arms"'),
     ],
 )
 def test_bad_input_is_named_with_the_right_status(
@@ -221,7 +239,7 @@ def test_an_error_has_nothing_that_the_log_of_a_manager_fails_on(api: Any) -> No
 )
 def test_nothing_that_is_asked_of_check_is_an_internal_error(said: dict[str, Any]) -> None:
     try:
-        statuses = {200} if RocksDBTuner().check(**said) else set()
+        statuses = {200} if Api().check(**said) else set()
     except DashboardException as error:
         statuses = {error.status}
     assert statuses <= {200, 400, 404}
@@ -256,28 +274,36 @@ def test_a_failure_inside_the_module_shows_no_detail(
     assert 'secret' not in str(error)
 
 
-@pytest.mark.parametrize(
-    ('broken', 'kept'),
-    [
-        ('_rocksdb_tuner', ['RocksDBTunerStatus', 'RocksDBTunerTab']),
-        ('_rocksdb_tuner_tab', ['RocksDBTuner']),
-    ],
-)
+CLASSES = {
+    '_rocksdb_tuner': {'RocksDBTuner'},
+    '_rocksdb_tuner_profiles': {'RocksDBTunerProfiles'},
+    '_rocksdb_tuner_operations': {'RocksDBTunerOperations'},
+    '_rocksdb_tuner_experiments': {'RocksDBTunerExperiments'},
+    '_rocksdb_tuner_tab': {'RocksDBTunerStatus', 'RocksDBTunerTab'},
+}
+#: Without what they share, there is no API.
+LOST = {
+    **CLASSES,
+    '_rocksdb_tuner_api': {controller.__name__ for controller in CONTROLLERS},
+}
+
+
+@pytest.mark.parametrize('broken', sorted(LOST))
 def test_the_dashboard_starts_without_a_broken_controller(
-    monkeypatch: pytest.MonkeyPatch, broken: str, kept: list[str]
+    monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """Even where the file fails on its last line, after its class was registered."""
     package = 'dashboard.controllers'
     private, guard = f'{package}.{broken}', f'{package}.rocksdb_tuner'
-    modules = [f'{package}.{name}' for name in ('_rocksdb_tuner', '_rocksdb_tuner_tab')]
-    original = (CONTROLLERS / f'{broken}.py').read_text()
+    modules = [f'{package}.{name}' for name in LOST]
+    original = (FILES / f'{broken}.py').read_text()
 
     class Broken(importlib.abc.Loader):
         def create_module(self, spec: Any) -> None:
             return None
 
         def exec_module(self, module: Any) -> None:
-            module.__file__ = str(CONTROLLERS / f'{broken}.py')
+            module.__file__ = str(FILES / f'{broken}.py')
             exec(compile(original + '\n1 / 0\n', private, 'exec'), module.__dict__)
 
     class Finder(importlib.abc.MetaPathFinder):
@@ -289,7 +315,8 @@ def test_the_dashboard_starts_without_a_broken_controller(
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(sys, 'meta_path', [Finder(), *sys.meta_path])
     importlib.import_module(guard)
-    assert sorted(controller.__name__ for controller in BaseController._registry) == kept
+    kept = {controller.__name__ for controller in BaseController._registry}
+    assert kept == set().union(*CLASSES.values()) - LOST[broken]
 
 
 @pytest.fixture
@@ -316,6 +343,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         (lambda a: a.acknowledge(), 'rollout_ack', {}),
         (lambda a: a.deep(osd_id='3'), 'osd', {'osd_id': '3', 'deep': True}),
         (lambda a: a.remove_profile(name='mine'), 'profile_rm', {'name': 'mine'}),
+        (lambda a: a.start_experiment(), 'experiment_start', {'adopt': False}),
+        (
+            lambda a: a.start_experiment(
+                who='osd', arms='a,b', min_effect=10, max_duration='6h', adopt=True
+            ),
+            'experiment_start',
+            {'who': 'osd', 'arms': 'a,b', 'min_effect': '10', 'max_duration': '6h', 'adopt': True},
+        ),
+        (lambda a: a.pause_experiment(), 'experiment_pause', {}),
+        (lambda a: a.resume_experiment(), 'experiment_resume', {}),
+        (lambda a: a.abort_experiment(), 'experiment_abort', {}),
     ],
 )
 def test_a_change_is_asked_for_in_the_name_of_the_user(
@@ -336,6 +374,10 @@ CHANGES: dict[str, dict[str, Any]] = {
     'add_profile': OWN,
     'remove_profile': {'name': 'mine'},
     'set_mode': {'mode': 'off'},
+    'start_experiment': {},
+    'pause_experiment': {},
+    'resume_experiment': {},
+    'abort_experiment': {},
 }
 
 
@@ -358,6 +400,37 @@ def test_a_refused_change_has_the_status_of_its_error_only(
     monkeypatch.setattr(cherrypy.response, 'status', None)
     refusal(lambda: api.apply(recommendation_id='nope'))
     assert cherrypy.response.status is None
+
+
+def test_a_plan_is_a_read_with_the_arguments_of_the_start(
+    api: Any, asked: list[tuple[Any, ...]]
+) -> None:
+    arguments = {
+        'who': 'osd/class:ssd',
+        'arms': 'a,b',
+        'signal': 'kv_sync_ms_per_txn',
+        'min_effect': '10%',
+        'max_duration': '12h',
+    }
+    api.experiment_plan(**arguments)
+    api.start_experiment(**arguments)
+    assert asked == [
+        ('experiment_plan', arguments),
+        ('experiment_start', {**arguments, 'adopt': False}, 'dashboard:alice'),
+    ]
+
+
+def test_the_list_the_last_and_one_experiment_are_reads(
+    api: Any, asked: list[tuple[Any, ...]]
+) -> None:
+    api.experiments()
+    api.experiment_status()
+    api.experiment(experiment_id='E1')
+    assert asked == [
+        ('experiment_ls', {}),
+        ('experiment_status', {}),
+        ('experiment_show', {'experiment_id': 'E1'}),
+    ]
 
 
 def test_a_read_is_asked_for_in_nobodys_name(api: Any, asked: list[tuple[Any, ...]]) -> None:
@@ -424,9 +497,10 @@ def test_any_other_body_is_refused_before_the_dashboard_gets_it_wrong(
 
 
 def test_our_endpoints_read_bodies_so_and_show_no_traceback() -> None:
-    config = RocksDBTuner._cp_config
-    assert config['tools.json_in.processor'] is read_body
-    assert config['request.show_tracebacks'] is False
+    for controller in CONTROLLERS:
+        config = controller._cp_config
+        assert config['tools.json_in.processor'] is read_body
+        assert config['request.show_tracebacks'] is False
 
 
 #: Statuses of answers that the dashboard's document has, and shows with what they are made of.

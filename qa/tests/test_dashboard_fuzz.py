@@ -22,10 +22,11 @@ import cherrypy
 import pytest
 from dashboard import mgr
 from dashboard.controllers import BaseController
-from dashboard.controllers._rocksdb_tuner import MAX_BODY_BYTES, RocksDBTuner, read_body
+from dashboard.controllers._rocksdb_tuner_api import MAX_BODY_BYTES, read_body
 from dashboard.exceptions import DashboardException
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from tuner_api import Api, endpoints
 
 from rocksdb_tuner.tests.test_fuzz import (
     ANSWER_CHARS,
@@ -65,16 +66,13 @@ class Answer(NamedTuple):
     refusal: str
 
 
-ENDPOINTS: dict[str, Any] = {
-    name: function
-    for name, function in inspect.getmembers(RocksDBTuner, inspect.isfunction)
-    if hasattr(function, 'path')
-}
+ENDPOINTS: dict[str, Any] = {function.__name__: function for function in endpoints()}
 #: What stands in paths and arguments where things go well.
 GOOD = (
     '0', '1', '3', 'ssd', 'lz4-2025', 'reef', 'pacific', 'true', 'false', 'r1', 'off', 'observe',
     'recommend', 'auto-apply', 'rbd-small-write', '60G', 'compression', 'write_buffer_size',
     'compression=kLZ4Compression', 'write_buffer_size=16777216,ttl=1',
+    'osd/class:ssd', 'lz4-2025,variant-2022-d', 'kv_sync_ms_per_txn', '10%', '12h', 'E1',
 )  # fmt: skip
 OWN = {
     'name': 'mine',
@@ -167,7 +165,7 @@ def answered(asked: Asked) -> Answer:
             read_body(SimpleNamespace(headers=headers, fp=io.BytesIO(asked.body)))
             # What is said twice is what the body says.
             said.update(cherrypy.serving.request.json)
-        document = getattr(RocksDBTuner(), asked.name)(**said)
+        document = getattr(Api(), asked.name)(**said)
     except DashboardException as error:
         return Answer(error.status, None, str(error))
     except cherrypy.HTTPError as error:

@@ -11,8 +11,11 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from made_experiments import baseline, experiment_answers, measuring, waiting, won
+
 from made_candidates import all_decisions
 from rocksdb_tuner.advise.assessment import Assessment
+from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Kind, Risk
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.signals import Signals
@@ -39,6 +42,13 @@ CLASSES = (
     WorkloadClass.IDLE,
     WorkloadClass.READ_MOSTLY,
 )
+#: With these as the last one.
+EXPERIMENTS = {
+    'experiment-baseline': baseline,
+    'experiment': measuring,
+    'experiment-waiting': waiting,
+    'experiment-won': won,
+}
 PER_HOST = 24
 DB_BYTES = 60 << 30
 STEP_S = 30.0
@@ -66,6 +76,8 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
             texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
     found = {path: json.loads(text) for path, text in texts.items()}
     found['/candidates'] = all_decisions()
+    found |= experiment_answers(EXPERIMENTS[state]() if state in EXPERIMENTS else None)
+    found['/profile'] = json.loads(render.profile_list(profiles(), 'json'))
     if snapshot.osds:
         first = snapshot.osds[0].info.osd_id
         grown = json.loads(render.growth(snapshot, first, growth()))
@@ -112,6 +124,7 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
     compacted = compacting(len(snapshot.osds), ended=True)
     nothing = replace(quiet, osds=(), groups=(), sampling=Sampling(10.0, 0, None, None))
     return {
+        **dict.fromkeys(EXPERIMENTS, quiet),
         'rollout': snapshot,
         'waiting': replace(snapshot, rollout=samples.waiting_rollout()),
         'broken': replace(snapshot, rollout=samples.failed_rollout()),
@@ -195,7 +208,9 @@ def compacting(osds: int, ended: bool = False) -> CampaignState:
         recommendation_id='ssd-compact-1a2b3c',
         who='osd/class:ssd',
         options=samples.LZ4,
-        osds=tuple((n, samples.info(n, f'node{n // PER_HOST}').place) for n in range(osds)),
+        osds=tuple(
+            (n, samples.info(n, f'node{n // PER_HOST}').place.location) for n in range(osds)
+        ),
         actor='dashboard:alice',
         prediction='BlueFS db_used_bytes -40% to 0%',
     )

@@ -31,6 +31,7 @@ class Candidate(TypedDict):
     infeasible: list[str]
     effects: list[Effect]
     short: Optional[str]
+    measured_in: Optional[str]
 
 
 class Decision(TypedDict):
@@ -40,6 +41,7 @@ class Decision(TypedDict):
     min_gain_percent: float
     max_loss_percent: float
     unconstrained: list[str]
+    experiment: Optional[str]
     candidates: list[Candidate]
 
 
@@ -71,6 +73,7 @@ def candidate(
         'infeasible': list(infeasible),
         'effects': list(effects),
         'short': short,
+        'measured_in': None,
     }
 
 
@@ -84,6 +87,7 @@ def decision(
         'min_gain_percent': MIN_GAIN_PERCENT,
         'max_loss_percent': MAX_LOSS_PERCENT,
         'unconstrained': [],
+        'experiment': None,
         'candidates': list(candidates),
     }
 

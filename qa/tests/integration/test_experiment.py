@@ -136,7 +136,7 @@ def scene(release: str) -> Iterator[Scene]:
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
         cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
         tuner = ModuleClient(cluster)
-        found = Scene(cluster, tuner, None, SHAPE)  # type: ignore[arg-type] - nothing is changed
+        found = Scene(cluster, tuner, None, SHAPE)  # type: ignore[arg-type]
         (found.default,) = set(found.running().values())
         yield found
 

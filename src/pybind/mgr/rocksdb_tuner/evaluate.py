@@ -19,6 +19,7 @@ from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
 from .operations.compaction.offer import compaction_advice
+from .operations.experiment.history import measured_arms
 from .operations.history import HistoryRecord
 from .plan.steps import ShownSteps
 from .snapshot import Mode
@@ -118,11 +119,11 @@ def _assessments(
     if context.no_advice is not None:
         return tuple(Assessment(g.who, context.no_advice, ()) for g in found_groups)
     return tuple(
-        _assessment(_advised(group, advised_on), osds, context, steps) for group in found_groups
+        _assessment(advised(group, advised_on), osds, context, steps) for group in found_groups
     )
 
 
-def _advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:
+def advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:
     """``group`` with the workload to base advice on, which may be an earlier one."""
     workload = advised_on.get(group.device_class)
     return with_limit(replace(group, workload=workload)) if workload != group.workload else group
@@ -139,6 +140,7 @@ def _assessment(
         shown_steps=steps,
         custom_profiles=context.custom_profiles,
         bars=bars_of(context.limits),
+        measured=measured_arms(context.history),
     )
     if context.rollout_under_way:
         return assessment

@@ -6,6 +6,7 @@ from typing import Callable, Mapping, Optional, Protocol
 
 from .mgr.protocols import ClusterReader, CounterReader
 from .observe.interval import choose_interval
+from .observe.load_history import WorkHistory
 from .observe.observer import Observer
 from .observe.pool_rates import PoolHistory, PoolRates
 from .observe.sample import Sample
@@ -42,6 +43,8 @@ class Sampler:
         self.starts = StartWatch()
         #: For charts only.
         self.trends = Trends()
+        #: For plans of experiments.
+        self.work = WorkHistory()
         self._pools = PoolHistory()
         self.pool_rates: Mapping[int, PoolRates] = {}
         self.classifier = Classifier()
@@ -81,6 +84,7 @@ class Sampler:
             self.classifier = Classifier()
             self.recognition = _NO_WORKLOADS
             self.trends.clear()
+            self.work.clear()
         self._sampled_s = now_s
         self._rounds = 0
         self.cost_s = None
@@ -102,6 +106,7 @@ class Sampler:
             return True
         run('evidence', lambda: self._record(self.observer.newest, now_s))
         run('trends', lambda: self._chart(now_s))
+        run('work of OSDs', lambda: self._keep_work(now_s))
         run('pools', lambda: self._sample_pools(now_s))
         run('workload', lambda: self._classify(now_s))
         osds = len(self.observer.signals())
@@ -116,6 +121,10 @@ class Sampler:
     def _chart(self, now_s: float) -> None:
         classes = {osd.osd_id: osd.device_class for osd in self._cluster.cluster_map().osds}
         self.trends.add(self.observer.signals(), classes, now_s)
+
+    def _keep_work(self, now_s: float) -> None:
+        osds = self._cluster.cluster_map().osds
+        self.work.add({osd.osd_id: self.observer.newest(osd.osd_id) for osd in osds}, now_s)
 
     def _sample_pools(self, now_s: float) -> None:
         self.pool_rates = {}

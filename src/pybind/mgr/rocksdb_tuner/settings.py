@@ -241,6 +241,21 @@ _COMPACTION_PARALLEL = Setting(
     1,
     16,
 )
+_EXPERIMENT_SHARE = _share(
+    'experiment_share',
+    0.25,
+    0.05,
+    0.75,
+    'maximum share of the OSDs of a group that an experiment may change at a time',
+)
+_EXPERIMENT_BLOCK_MIN = _seconds(
+    'experiment_block_min',
+    600,
+    30,
+    _DAY_S,
+    'minimum length of a block, the time over which an experiment compares OSDs; it is at least '
+    'three memtable flushes',
+)
 _MAINTENANCE_DAYS = _text(
     'maintenance_days',
     '',
@@ -324,6 +339,8 @@ SETTINGS: tuple[Setting[Any], ...] = (
     _BATCH_SOAK_MAX,
     _BATCH_SOAK_INCONCLUSIVE,
     _COMPACTION_PARALLEL,
+    _EXPERIMENT_SHARE,
+    _EXPERIMENT_BLOCK_MIN,
     _MAINTENANCE_DAYS,
     _MAINTENANCE_HOURS,
     _RESTARTS_PER_DAY,
@@ -350,6 +367,9 @@ class Settings:
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: OSDs per failure domain that compact at the same time.
     compaction_parallel: int = 1
+    #: Of a group, that an experiment may change at a time.
+    experiment_share: float = 0.25
+    experiment_block_min_s: float = 600.0
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: 0: no limit.
     restarts_per_day: int = 0
@@ -377,6 +397,8 @@ def read_settings(option: ReadOption) -> Settings:
         workload_memory_s=_WORKLOAD_MEMORY.read(option),
         soak=_soak(option),
         compaction_parallel=_COMPACTION_PARALLEL.read(option),
+        experiment_share=_EXPERIMENT_SHARE.read(option),
+        experiment_block_min_s=_EXPERIMENT_BLOCK_MIN.read(option),
         maintenance=MaintenanceWindow(
             days=_MAINTENANCE_DAYS.read(option), hours=_MAINTENANCE_HOURS.read(option)
         ),

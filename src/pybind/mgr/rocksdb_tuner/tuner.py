@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Callable, Optional, TypeVar
 
 from .collection.records import Collection
+from .observe.load_history import WorkHistory
 from .observe.trend import Trends
 from .operations.allowed import Allowed
 from .requests import BusyError
@@ -47,6 +48,11 @@ class Tuner(Components):
     def trends(self) -> Trends:
         """Time series for charts; safe to read from any thread."""
         return self.sampler.trends
+
+    @property
+    def work(self) -> WorkHistory:
+        """Work of OSDs over the last hours; safe to read from any thread."""
+        return self.sampler.work
 
     def collection(self, of: Optional[Published] = None) -> Collection:
         """All inputs of a snapshot, assembled in the calling thread; the newest by default.
@@ -136,6 +142,8 @@ class Tuner(Components):
         if settings.mode is Mode.AUTO_APPLY and may_begin:
             advised = self.snapshot.recommendations
             run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
+        if may_begin:
+            run('adoption', lambda: self._adopt(now_s))
         run('audit log', self.actors.take_answers)
         self.publication.show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
@@ -169,6 +177,15 @@ class Tuner(Components):
         if done_id is not None:
             # The advice predates the end of the campaign: it must not be applied again.
             self.publication.replace(self.snapshot.without_recommendation(done_id))
+
+    def _adopt(self, now_s: float) -> None:
+        operations = self.operations
+        self.winners.adopt(
+            operations.experiment.state,
+            operations.driver.state,
+            self.snapshot.recommendations,
+            now_s,
+        )
 
     def _rest(self, settings: Settings, now_s: float) -> None:
         """Stop reading: mode off."""

@@ -10,7 +10,9 @@ import logging
 
 from ._base_controller import BaseController
 
-for _name in (f'{__package__}._rocksdb_tuner', f'{__package__}._rocksdb_tuner_tab'):
+_FILES = ('', '_profiles', '_operations', '_experiments', '_tab')
+
+for _name in (f'{__package__}._rocksdb_tuner{_file}' for _file in _FILES):
     try:
         importlib.import_module(_name)
     except Exception:

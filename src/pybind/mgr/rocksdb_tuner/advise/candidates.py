@@ -14,10 +14,11 @@ from ..options.syntax import format, parse  # noqa: A004
 from ..units import format_bytes
 from ..workload.records import WorkloadClass
 from .case import Case, fits
+from .experimented import measured_effect, measured_usage, of_case
 from .limit import limit_thresholds
 from .objections import METADATA, Name
 from .profiles import PublishedEffect, Storage, predict, profiles
-from .records import Resource
+from .records import MeasuredArm, Resource
 from .strings import recognize, safe_to_apply, same_meaning, suits
 from .usage import Usage, choice_thresholds, comparable, fused, holds_data, usages
 from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighing, neighbors, weigh
@@ -101,6 +102,7 @@ def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> W
             case.db_space_short,
             case.hardware,
             is_packed,
+            of_case(case),
             case,
         )
     )
@@ -127,6 +129,7 @@ class _Key:
     hardware: tuple[Hardware, ...]
     #: Whether the OSDs run with compression, independent of ``base``.
     is_packed: bool
+    measured: tuple[MeasuredArm, ...]
     case: Case = field(compare=False)
 
 
@@ -229,7 +232,11 @@ def _weighed(case: Case, candidates: Iterable[OptionCandidate], base: str) -> tu
             continue
         against = _infeasible(case, candidate, base)
         used = () if against else usages(base, candidate.options, case.situation, surely=False)
-        weighed = Weighed(candidate, against, _with_published(case, candidate, base, used))
+        arm = measured_effect(case, base, candidate.options)
+        known = _with_published(case, candidate, base, used)
+        weighed = Weighed(
+            candidate, against, known, measured_in=None if arm is None else arm.experiment_id
+        )
         grows = weighed.of(Resource.DB_SPACE)
         short = case.db_space_short
         if short is not None and grows is not None and grows.value > 1:
@@ -280,7 +287,15 @@ def _published_effect(
 def _with_published(
     case: Case, candidate: OptionCandidate, base: str, used: tuple[Usage, ...]
 ) -> tuple[Usage, ...]:
-    """Combine the model with the published effect of this change."""
+    """Combine the model with the published effect of this change; a measured one replaces both."""
+    used = _published(case, candidate, base, used)
+    measured = measured_usage(case, base, candidate.options)
+    return tuple(u._replace(ratio=measured.get(u.resource, u.ratio)) for u in used)
+
+
+def _published(
+    case: Case, candidate: OptionCandidate, base: str, used: tuple[Usage, ...]
+) -> tuple[Usage, ...]:
     effect = _published_effect(case, candidate, base) if used else None
     resource = None if effect is None else _PUBLISHED.get(effect.metric)
     if effect is None or resource is None:

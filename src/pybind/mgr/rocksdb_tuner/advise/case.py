@@ -25,7 +25,7 @@ from .objections import (
     workload_objections,
 )
 from .profiles import Storage, few_cores
-from .records import UNKNOWN_LIMIT, Limit, OsdFacts, Reason
+from .records import UNKNOWN_LIMIT, Limit, MeasuredArm, OsdFacts, Reason
 from .storage import common_storage
 from .strings import check, same_meaning
 from .weighing import Bars
@@ -49,6 +49,8 @@ class Case:
     cohort: Cohort
     #: Required gain and allowed loss of a change for gain.
     bars: Bars = field(default_factory=Bars)
+    #: Results of experiments on this cluster.
+    measured: tuple[MeasuredArm, ...] = ()
 
     @property
     def release(self) -> KnownRelease:

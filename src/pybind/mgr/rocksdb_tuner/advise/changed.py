@@ -42,8 +42,14 @@ def changed(
     objections: Sequence[Objection],
     target: Target,
     weighed: Optional[Weighing] = None,
+    *,
+    measured: bool = False,
 ) -> Union[Recommendation, str]:
-    """Recommend ``target`` because of ``objections`` to the running options."""
+    """Recommend ``target`` because of ``objections`` to the running options.
+
+    ``measured``: an experiment on this cluster found it to be better.
+    """
+    gain = measured or weighed is not None
     cohort = case.cohort
     refusals = safe_to_apply(target.options, case.release.rocksdb_version)
     is_default = case.alike(target.options, case.release.default_options)
@@ -73,17 +79,15 @@ def changed(
         *losses(case, target),
         *cautions(target, is_default=is_default),
     )
-    predictions = predictions_of(expected, change, case, weighed)
+    predictions = predictions_of(expected, change, case, weighed, target.options)
     risk = Risk.MEDIUM
     if is_default and change is not None and change.is_better and fits(case, target.options):
         risk = Risk.LOW
-    if change is not None and change.is_worse and not is_default:
+    if change is not None and change.is_worse and not is_default and not measured:
         risk = Risk.HIGH
     if is_default and cohort.deciding_entries:
-        return removed(case, all_osds, target, reasons, predictions, risk, gain=weighed is not None)
-    return proposed(
-        case, Kind.SET_PROFILE, target, reasons, predictions, risk, gain=weighed is not None
-    )
+        return removed(case, all_osds, target, reasons, predictions, risk, gain=gain)
+    return proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk, gain=gain)
 
 
 def removed(

@@ -21,7 +21,7 @@ from ..options.verdict import BadQuestionError, judge
 from ..store.codec import ADDED_LATER, decode, encode
 from ..store.errors import StoredStateError
 from ..store.text import pack, unpack
-from .profiles import Hardware, Profile, UnknownProfileError, profiles
+from .profiles import Hardware, Profile, Provenance, UnknownProfileError, profiles
 
 __all__ = ['CustomProfiles', 'decode_custom_profile']
 
@@ -63,6 +63,7 @@ class _Document:
     cautions: Annotated[
         tuple[_Text, ...], Only(lambda texts: len(texts) <= 20, 'at most 20 texts')
     ] = field(default=(), metadata=ADDED_LATER)
+    provenance: Optional[Provenance] = field(default=None, metadata=ADDED_LATER)
 
 
 def decode_custom_profile(text: Optional[str]) -> Profile:
@@ -81,6 +82,10 @@ def decode_custom_profile(text: Optional[str]) -> Profile:
     except (ValueError, RecursionError) as error:
         raise BadQuestionError(errno.EINVAL, f'the profile is not valid JSON: {error}') from None
     own = _profile(document)
+    if own.provenance is not None:
+        raise BadQuestionError(
+            errno.EINVAL, '"provenance" is written by experiments only: remove it'
+        )
     _refuse_errors(own)
     return own
 
@@ -107,6 +112,7 @@ def _profile(document: object) -> Profile:
         superseded_from_rocksdb=None,
         source=own.source,
         own_releases=own.releases,
+        provenance=own.provenance,
     )
 
 
@@ -126,7 +132,15 @@ def _refuse_errors(own: Profile) -> None:
 
 
 def _document(own: Profile) -> _Document:
-    return _Document(own.name, own.title, own.options, own.own_releases, own.source, own.cautions)
+    return _Document(
+        own.name,
+        own.title,
+        own.options,
+        own.own_releases,
+        own.source,
+        own.cautions,
+        own.provenance,
+    )
 
 
 @dataclass(frozen=True)
@@ -164,9 +178,23 @@ class CustomProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        text = pack({'version': _DOCUMENT_VERSION, 'profile': encode(_document(own))})
+        document = encode(_document(own))
+        if own.provenance is None:
+            # An earlier version of the module reads it, too.
+            del document['provenance']
+        text = pack({'version': _DOCUMENT_VERSION, 'profile': document})
         self.store.set(KEY + own.name, text)
         return own
+
+    def remember(self, own: Profile) -> None:
+        """Add a profile that an experiment found, or replace the one of the same experiment.
+
+        Raises BadQuestionError for another profile of that name, and as `add`.
+        """
+        known = {profile.name: profile for profile in self.all()}.get(own.name)
+        if known is not None and known.provenance is not None:
+            self.remove(own.name)
+        self.add(own)
 
     def remove(self, name: str) -> None:
         """Raises BadQuestionError: EPERM for a built-in profile, ENOENT for an unknown one."""

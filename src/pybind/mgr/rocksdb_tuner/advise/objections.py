@@ -80,6 +80,8 @@ class Name(str, Enum):
     UNCOMPRESSED = 'uncompressed-metadata'
     #: According to the model another option string relieves the limit.
     OUTWEIGHED = 'outweighed'
+    #: An experiment on this cluster measured a better one.
+    OUTMEASURED = 'outmeasured'
 
 
 #: Objections to entries of single OSDs. Others are ignored, since such an entry may be an

@@ -7,6 +7,7 @@ from typing import Mapping, Optional
 from ..lsm.records import Estimate
 from .case import Case
 from .effect import Change, kv_sync_prediction, prediction_of, space_prediction
+from .experimented import measured_effect, measured_usage, prediction_from
 from .records import Prediction, Resource
 from .weighing import Weighing
 
@@ -24,10 +25,14 @@ def predictions_of(
     change: Optional[Change],
     case: Case,
     weighed: Optional[Weighing],
+    options: str,
 ) -> tuple[Prediction, ...]:
-    """The predictions, the limiting resource first."""
+    """The predictions, a measured one or the limiting resource first."""
     kv_sync, space = relief(expected, case), expected.get(Resource.DB_SPACE)
-    found = [] if kv_sync is None else [kv_sync_prediction(kv_sync)]
+    measured = measured_effect(case, case.running, options)
+    found = [] if measured is None else [prediction_from(measured)]
+    if kv_sync is not None and Resource.KV_SYNC not in measured_usage(case, case.running, options):
+        found.append(kv_sync_prediction(kv_sync))
     found += [] if change is None else [prediction_of(change)]
     if weighed is not None and weighed.resource is Resource.DB_SPACE and space is not None:
         found.append(space_prediction(space))

@@ -17,6 +17,7 @@ from ..workload.records import WorkloadClass
 __all__ = [
     'Hardware',
     'Profile',
+    'Provenance',
     'PublishedEffect',
     'PublishedEvidence',
     'Source',
@@ -109,6 +110,26 @@ class Hardware:
 
 
 @dataclass(frozen=True)
+class Provenance:
+    """The experiment that found a custom profile; None: unknown, or not bounded."""
+
+    experiment_id: str
+    #: FSID of the cluster.
+    cluster: Optional[str]
+    #: ISO 8601, UTC.
+    started: Optional[str]
+    who: str
+    release: Optional[str]
+    workload: Optional[str]
+    hardware: Optional[str]
+    #: The judged signal, and its change relative to the old option string.
+    signal: str
+    change_percent: Optional[float]
+    low_percent: Optional[float]
+    high_percent: Optional[float]
+
+
+@dataclass(frozen=True)
 class Profile:
     """A named option string."""
 
@@ -129,10 +150,12 @@ class Profile:
     source: str
     #: Releases of a custom profile. Empty: built-in.
     own_releases: tuple[str, ...] = ()
+    #: None: not from an experiment.
+    provenance: Optional[Provenance] = None
 
     @property
     def own(self) -> bool:
-        """Whether it is a custom profile, which is never recommended."""
+        """Whether it is a custom profile; only an experiment can make one recommended."""
         return bool(self.own_releases)
 
 

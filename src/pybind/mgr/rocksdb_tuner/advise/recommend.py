@@ -30,12 +30,14 @@ from .choice import (
 )
 from .cohort import Cohort, group_cohort
 from .entry_advice import annex_advice, own_entries_advice
+from .experimented import objection_from, runs_winner, winner_for
 from .no_change import beyond_rocksdb, none_gains, suits_best, why_nothing
 from .objections import Name, Objection
 from .overrides import redundant_entry
 from .profiles import Profile
 from .reasons import outweighed
-from .records import GroupFacts, OsdFacts, Recommendation, Risk
+from .records import GroupFacts, MeasuredArm, OsdFacts, Recommendation, Risk
+from .strings import recognize
 from .weighing import Bars, Weighing
 
 
@@ -48,13 +50,15 @@ def assess(
     shown_steps: Optional[ShownSteps] = None,
     custom_profiles: Sequence[Profile] = (),
     bars: Optional[Bars] = None,
+    measured: Sequence[MeasuredArm] = (),
 ) -> Assessment:
     """Assess ``group``.
 
     ``all_osds``: to find other OSDs that share an entry. ``orchestrated``: whether an orchestrator
     can restart daemons, which affects the commands. ``rollout_under_way``: ignore entries of single
     OSDs, since they may be the rollout's. ``shown_steps``: steps of displayed recommendations.
-    ``custom_profiles``: custom profiles. ``bars``: required gain and allowed loss.
+    ``custom_profiles``: custom profiles. ``bars``: required gain and allowed loss. ``measured``:
+    results of experiments on this cluster.
     """
     shown = shown_steps or ShownSteps()
     own: tuple[Recommendation, ...] = ()
@@ -68,7 +72,7 @@ def assess(
     cohort = group_cohort(group, all_osds, orchestrated, shown)
     if isinstance(cohort, str):
         return Assessment(group.who, ' '.join((cohort, *remarks)), own)
-    case = Case(cohort, bars or Bars())
+    case = Case(cohort, bars or Bars(), tuple(measured))
     weighed = _weighed(case)
     advice = _advice(case, all_osds, custom_profiles, weighed)
     if isinstance(advice, str):
@@ -127,6 +131,9 @@ def _gain(
     misfits = case.misfits(case.running)
     if misfits:
         return _fitted(case, all_osds, misfits)
+    winner = winner_for(case)
+    if winner is not None:
+        return _by_experiment(case, all_osds, winner, custom_profiles)
     objections = case.under_workload(case.running)
     if weighed is None and not objections:
         return why_nothing(case, custom_profiles)
@@ -143,6 +150,21 @@ def _gain(
     target = target_of(case, weighed.chosen.candidate)
     solved = _solved(case, objections, target)
     return changed(case, all_osds, solved or (outweighed(weighed),), target, weighed=weighed)
+
+
+def _by_experiment(
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    winner: MeasuredArm,
+    custom_profiles: Sequence[Profile],
+) -> Union[Recommendation, str]:
+    """The winner of an experiment, whatever the model expects."""
+    if case.alike(winner.options, case.running):
+        return runs_winner(winner)
+    own = (p for p in custom_profiles if case.alike(p.options, winner.options))
+    profile = recognize(winner.options, case.release) or next(own, None)
+    target = Target(winner.options, profile, ())
+    return changed(case, all_osds, (objection_from(winner),), target, measured=True)
 
 
 def _solved(case: Case, objections: Sequence[Objection], target: Target) -> tuple[Objection, ...]:

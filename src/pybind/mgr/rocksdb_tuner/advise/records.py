@@ -181,6 +181,29 @@ class Finding:
     do_not: Optional[str] = None
 
 
+class MeasuredArm(NamedTuple):
+    """Effect of one option string in an experiment on a group."""
+
+    experiment_id: str
+    #: When it was started.
+    time_s: float
+    name: str
+    options: str
+    #: What the group ran.
+    options_from: str
+    who: str
+    #: Release and workload of the group at that time, by name.
+    release: str
+    workload: Optional[str]
+    #: A judged signal, with its change and simultaneous 95% interval.
+    signal: str
+    change_percent: float
+    low_percent: float
+    high_percent: float
+    #: Whether the experiment found it to be the best.
+    won: bool
+
+
 @dataclass(frozen=True)
 class Reason:
     """A reason in one sentence, with its source."""

@@ -107,6 +107,8 @@ class Weighed:
     usages: tuple[Usage, ...] = ()
     #: Why a feasible candidate is not chosen; None if it is chosen or infeasible.
     short: Optional[str] = None
+    #: The experiment on this cluster that measured it against the running options; None: none did.
+    measured_in: Optional[str] = None
 
     def of(self, resource: Resource) -> Optional[Estimate]:
         return next((u.ratio for u in self.usages if u.resource is resource), None)

@@ -3,7 +3,18 @@
 Importing a submodule registers its commands with Ceph and in `COMMANDS`.
 """
 
-from . import advice, doctor, operation, options, profiles, report, rollout, status, views
+from . import (
+    advice,
+    doctor,
+    experiment,
+    operation,
+    options,
+    profiles,
+    report,
+    rollout,
+    status,
+    views,
+)
 from .command import COMMANDS, Command, guarded
 from .context import Context
 from .remote import answer_module
@@ -15,6 +26,7 @@ __all__ = [
     'advice',
     'answer_module',
     'doctor',
+    'experiment',
     'guarded',
     'operation',
     'options',

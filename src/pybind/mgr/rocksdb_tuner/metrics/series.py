@@ -6,7 +6,8 @@ and means were worked out between two reports of an OSD. What is not known has n
 
 No label holds a text that somebody else chooses freely but the name of a device class and that of
 an operator's profile. Series: at most `SERIES_PER_OSD` for each OSD, `SERIES_PER_DEVICE_CLASS` for
-each class, one for each severity of each condition that is met, and fewer than 40 more.
+each class, one for each severity of each condition that is met, four for each arm of an experiment,
+and fewer than 60 more.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from typing import NamedTuple, Optional
 
 from ..advise.records import GroupFacts, Kind, OsdFacts, Severity
 from ..observe.signals import Signals
+from ..operations.experiment.records import ExperimentState
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
+from ..present.experiments import ExperimentPhase, arm_verdict, percent_of
+from ..present.experiments import phase_of as experiment_phase
 from ..present.summaries import options_in_use, osds_finished
 from ..snapshot import Mode, Snapshot
 from ..version import VERSION
@@ -175,6 +179,16 @@ _CLASS_FIGURES = (
     ),
 )
 
+#: Effect of an arm and both ends of its interval, in the order of `percent_of`.
+_ARM_FIGURES = (
+    (
+        'experiment_arm_effect_ratio',
+        'Change of the signal in an arm relative to unchanged OSDs; negative is better.',
+    ),
+    ('experiment_arm_effect_low_ratio', 'Lower end of its 95% interval.'),
+    ('experiment_arm_effect_high_ratio', 'Upper end of its 95% interval.'),
+)
+
 #: The signals, osd_info, newest report, pending restart, and two of the forecast.
 SERIES_PER_OSD = len(_OSD_SIGNALS) + 5
 #: The aggregates, device_class_info, and the number of OSDs.
@@ -188,6 +202,7 @@ def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
         *_module(snapshot, omitted_osds=0 if single else len(snapshot.osds)),
         *_advice(snapshot),
         *_rollout(snapshot.rollout),
+        *_experiment(snapshot.experiment),
         *_device_classes(snapshot.groups),
         *(_osds(snapshot.osds, snapshot.taken_s) if single else ()),
     )
@@ -265,6 +280,50 @@ def _rollout(state: Optional[RolloutState]) -> Iterable[Metric]:
         'Time of the last progress of the last rollout.',
         state.updated_s,
     )
+
+
+def _experiment(state: Optional[ExperimentState]) -> Iterable[Metric]:
+    """The current or last experiment; nothing before the first."""
+    if state is None:
+        return
+    phases = [phase.value for phase in ExperimentPhase]
+    yield _states(
+        'experiment_phase',
+        '1 for the phase of the last experiment.',
+        phases,
+        experiment_phase(state).value,
+    )
+    changed = sum(osd.arm is not None for osd in state.osds)
+    yield _one('experiment_changed_osds', 'OSDs that run the options of an arm.', changed)
+    yield _one(
+        'experiment_start_timestamp_seconds', 'Start time of the last experiment.', state.started_s
+    )
+    yield _one(
+        'experiment_update_timestamp_seconds',
+        'Time of the last progress of the last experiment.',
+        state.updated_s,
+    )
+    gains = {result.name: percent_of(result.gain) for result in state.results}
+    verdicts = {arm.name: arm_verdict(state, arm.name) for arm in state.request.arms}
+    yield _metric(
+        'experiment_arm_info',
+        'Verdict on each arm of the last experiment; empty before the first.',
+        [
+            _labeled(1, arm=name, verdict='' if verdict is None else verdict.value)
+            for name, verdict in verdicts.items()
+        ],
+    )
+    for number, (name, text) in enumerate(_ARM_FIGURES):
+        yield _metric(
+            name,
+            text,
+            [
+                _labeled(value / 100, arm=arm, signal=state.request.objective)
+                for arm, percents in gains.items()
+                for value in [percents[number]]
+                if value is not None
+            ],
+        )
 
 
 def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:

@@ -224,6 +224,11 @@ class MgrCluster:
                 )
                 self._host = manager_host(mgr_map, MODULES)
 
+    def fsid(self) -> Optional[str]:
+        with understood('the monitor map'):
+            found = self._module.get('mon_map').get('fsid')
+            return None if found is None else str(found)
+
     def slow_ops(self) -> Mapping[int, int]:
         with understood('the slow requests of OSDs'):
             return parse_slow_ops(self._module.get_daemon_health_metrics())

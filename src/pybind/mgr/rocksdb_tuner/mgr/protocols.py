@@ -55,6 +55,9 @@ class ClusterReader(Protocol):
     def pool_counters(self) -> Mapping[int, PoolCounters]:
         """By pool id; the cost depends on the number of pools, not of PGs."""
 
+    def fsid(self) -> Optional[str]:
+        """Id of the cluster; None if unknown."""
+
     def managers(self) -> tuple[ManagerInfo, ...]:
         """The active mgr and the standbys."""
 

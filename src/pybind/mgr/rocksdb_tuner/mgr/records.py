@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Mapping, NamedTuple, Optional
 
 
@@ -31,13 +32,24 @@ class FailureDomain(NamedTuple):
         return self.name if self.kind == 'osd' else f'{self.kind} {self.name}'
 
 
+class Location(NamedTuple):
+    """Location of an OSD; None: unknown."""
+
+    host: Optional[str]
+    domain: Optional[FailureDomain]
+
+
 class Place(NamedTuple):
-    """Location of an OSD, and of what runs it; None: unknown."""
+    """Location of an OSD, and what runs it; None: unknown."""
 
     host: Optional[str]
     domain: Optional[FailureDomain]
     containerized: bool = False
     pod_namespace: Optional[str] = None
+
+    @property
+    def location(self) -> Location:
+        return Location(self.host, self.domain)
 
 
 @dataclass(frozen=True)
@@ -183,6 +195,14 @@ class ClusterMap:
     pools: tuple[PoolInfo, ...]
     #: Empty if unknown.
     crush: CrushMap = CrushMap()
+
+    @cached_property
+    def by_id(self) -> Mapping[int, OsdInfo]:
+        return {osd.osd_id: osd for osd in self.osds}
+
+    @cached_property
+    def down_and_out(self) -> frozenset[int]:
+        return frozenset(osd.osd_id for osd in self.osds if not osd.up and not osd.in_cluster)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ class DetailNames(NamedTuple):
     #: Allocations of pieces smaller than bluefs_shared_alloc_size.
     bluefs_fallbacks: Optional[str] = 'bluefs.alloc_slow_size_fallback'
     fragmentation_micros: Optional[str] = 'bluestore.fragmentation_micros'
+    #: Placement groups on the OSD.
+    pgs: Optional[str] = 'osd.numpg'
 
 
 @lru_cache(maxsize=16)

@@ -30,6 +30,7 @@ _NUMBERS = frozenset(
         'onode_misses',
         'bluefs_fallbacks',
         'fragmentation_micros',
+        'pgs',
     }
 )
 _IS_NUMBER = tuple(field in _NUMBERS for field in DetailNames._fields)
@@ -58,6 +59,8 @@ class Details(NamedTuple):
     fragmentation: Optional[float] = None
     #: Between the two samples.
     window_s: Optional[float] = None
+    #: Placement groups on the OSD.
+    pgs: Optional[int] = None
 
 
 class DetailSample(NamedTuple):
@@ -84,6 +87,7 @@ class DetailSample(NamedTuple):
     onode_misses: Optional[int]
     bluefs_fallbacks: Optional[int]
     fragmentation_micros: Optional[int]
+    pgs: Optional[int]
 
 
 _LATENCIES = tuple(
@@ -137,6 +141,7 @@ def details(before: Optional[DetailSample], after: DetailSample) -> Details:
         after.bluefs_fallbacks,
         None if after.fragmentation_micros is None else after.fragmentation_micros / 1e6,
         after.time_s - before.time_s if before and window else None,
+        after.pgs,
     )
 
 

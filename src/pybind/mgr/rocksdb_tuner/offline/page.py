@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Union
 from urllib.parse import quote
 
 from ..options.verdict import all_options
@@ -24,7 +24,7 @@ _MOST_FORECASTS = 50
 #: What `encodeURIComponent` leaves as it is.
 _UNQUOTED = "!~*'()"
 #: Characters that end a script in HTML, or a line in older JavaScript.
-_ESCAPES = {
+_ESCAPES: dict[str, Union[int, str, None]] = {
     '<': '\\u003c',
     '>': '\\u003e',
     '&': '\\u0026',
@@ -68,7 +68,7 @@ def page(judgement: Judgement, script: str) -> str:
 
 
 def _time(taken_s: Optional[float]) -> str:
-    return 'an unknown time' if taken_s is None else format_time(taken_s)
+    return format_time(taken_s) or 'an unknown time'
 
 
 def _answers(judgement: Judgement) -> Mapping[str, Any]:

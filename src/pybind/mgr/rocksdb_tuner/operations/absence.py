@@ -22,8 +22,8 @@ class Away(Enum):
 
 def absent(seen: ClusterView, osd_id: int) -> Optional[Away]:
     """How an OSD is absent; None if it is present."""
-    osds = seen.cluster.osds
-    return _away(next((osd for osd in osds if osd.osd_id == osd_id), None)) if osds else None
+    # An empty map has not been read yet.
+    return _away(seen.osd(osd_id)) if seen.cluster.osds else None
 
 
 def absent_of(cluster: ClusterMap, osd_ids: Iterable[int]) -> tuple[int, ...]:
@@ -31,8 +31,8 @@ def absent_of(cluster: ClusterMap, osd_ids: Iterable[int]) -> tuple[int, ...]:
     # An empty map has not been read yet.
     if not cluster.osds:
         return ()
-    known = {osd.osd_id: osd for osd in cluster.osds}
-    return tuple(n for n in osd_ids if _away(known.get(n)) is not None)
+    known, out = cluster.by_id, cluster.down_and_out
+    return tuple(n for n in osd_ids if n not in known or n in out)
 
 
 def why_away(osd_id: int, away: Away) -> str:

@@ -35,4 +35,4 @@ class ClusterView:
     osds_moved: bool = False
 
     def osd(self, osd_id: int) -> Optional[OsdInfo]:
-        return next((osd for osd in self.cluster.osds if osd.osd_id == osd_id), None)
+        return self.cluster.by_id.get(osd_id)

@@ -13,6 +13,18 @@ from .phases import Outcome
 
 
 @dataclass(frozen=True)
+class ArmOutcome:
+    """Effect of one arm on the objective, in percent; None: unknown, or not bounded."""
+
+    name: str
+    change_percent: Optional[float]
+    low_percent: Optional[float]
+    high_percent: Optional[float]
+    #: The prediction at the start; None: none.
+    predicted: Optional[Predicted]
+
+
+@dataclass(frozen=True)
 class ExperimentResult:
     """What an experiment found."""
 
@@ -31,6 +43,11 @@ class ExperimentResult:
     gain_high_percent: Optional[float]
     #: (name, reason) of each arm that ended early.
     dropped: tuple[tuple[str, str], ...]
+    #: All arms that were compared.
+    effects: tuple[ArmOutcome, ...] = ()
+    #: Release and workload of the group, by name; None: unknown.
+    release: Optional[str] = None
+    workload: Optional[str] = None
 
 
 @dataclass(frozen=True)

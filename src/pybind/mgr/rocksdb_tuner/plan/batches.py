@@ -6,6 +6,7 @@ Shared by the displayed plan and the rollout that executes it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Optional
 
 from ..judge.records import Inconclusive, NoBenefit, SoakPlan
@@ -91,10 +92,12 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
         )
     # As many OSDs as a canary and its controls, since measurements are stored in the same space.
     most = limits().most_controls // 2
-    later = tuple(osd_id for piece in pieces[number + 1 :] for osd_id in piece)
     # The canary's controls are typical of the group; OSDs changed last stay controls longest.
-    alike = tuple(n for n in request.controls if n in later)
-    others = tuple(n for n in reversed(later) if n not in alike)
+    changed_up_to = request.position[osds[-1]]
+    alike = tuple(n for n in request.controls if request.position.get(n, 0) > changed_up_to)
+    known = frozenset(alike)
+    later = (n for n in reversed(request.order[changed_up_to + 1 :]) if n not in known)
+    others = islice(later, max(0, most - len(alike)))
     return PlannedBatch(
         number,
         osds,

@@ -14,7 +14,7 @@ from .actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .batches import PlannedBatch, planned_batches
 from .entries import own
 from .records import OPTION, ChangeRequest
-from .request import end_value, shared_entries
+from .request import end_value
 from .restarts import manual_command, manual_host
 
 #: From the stop of an OSD to clean PGs: 8 to 15 s to come up and 8 to 23 s to recover, measured on
@@ -29,7 +29,7 @@ def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
     actions: list[Action] = []
     for osd_id in request.order if request.restart else ():
         actions += [SetEntry(own(osd_id), targets[osd_id]), RestartOsd(osd_id)]
-    actions += [_entry(who, value) for who, value in shared_entries(request)]
+    actions += [_entry(who, value) for who, value in request.shared_entries]
     own_entries = request.order if request.restart else (n for n in targets if own(n) in final)
     actions += [RemoveEntry(own(n)) for n in own_entries if end_value(request, n) is None]
     return tuple(actions)
@@ -42,7 +42,7 @@ def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Act
     """
     final = dict(request.final_entries)
     touched = (
-        *(who for who, _ in shared_entries(request)),
+        *(who for who, _ in request.shared_entries),
         *(own(osd_id) for osd_id in request.order),
     )
     return (

@@ -19,7 +19,7 @@ from .experiment_precision import Shape, detectable, unsafe_detectable
 
 #: Workloads of a group change over longer times.
 LONGEST_S = 14 * 86400.0
-#: Bound of the search for the required number of OSDs per arm.
+#: More OSDs per arm gain little.
 MOST_ARM_OSDS = 32
 
 
@@ -106,18 +106,22 @@ def plan_experiment(
         )
     if terms.objective not in noises:
         return Refusal(f'the noise of {terms.objective} is unknown')
-    sizes = [(n, c) for n in range(least, most + 1) if (c := _controls(len(ordered), arms, n))]
-    fitting = [(n, c) for n, c in sizes if choose(ordered, arms, n, c) is not None]
-    if not fitting:
+    sizes = [
+        (n, c)
+        for n in range(least, min(most, MOST_ARM_OSDS) + 1)
+        if (c := _controls(len(ordered), arms, n))
+    ]
+    for arm_osds, controls in sizes:
+        shape = _shortest(arms, arm_osds, controls, terms, noises, terms.max_duration_s)
+        if shape is not None and choose(ordered, arms, arm_osds, controls) is not None:
+            return _plan(ordered, shape, terms, noises)
+    largest = next((s for s in reversed(sizes) if choose(ordered, arms, *s) is not None), None)
+    if largest is None:
         return Refusal(
             f'{len(ordered)} of the {len(candidates)} OSDs of the group are similar enough: too '
             f'few, or in too few failure domains, for {arms} arms of {least} OSDs and controls'
         )
-    for arm_osds, controls in fitting:
-        shape = _shortest(arms, arm_osds, controls, terms, noises, terms.max_duration_s)
-        if shape is not None:
-            return _plan(ordered, shape, terms, noises)
-    return _too_imprecise(fitting[-1], terms, noises)
+    return _too_imprecise(largest, terms, noises)
 
 
 def _plan(

@@ -70,6 +70,7 @@ def choose(
     """Choose among `usable` OSDs; None: too few of them, or in too few failure domains."""
     columns: list[list[Candidate]] = [[] for _ in range(arms)]
     left = list(ordered)
+    rank = {c.osd_id: number for number, c in enumerate(ordered)}
     for _ in range(arm_osds):
         shared: Optional[FailureDomain] = None
         for column in columns:
@@ -81,7 +82,7 @@ def choose(
             wide = Counter(c.domain for c in free)
             found = next(
                 (c for c in free if c.domain == shared),
-                max(free, key=lambda c: (min(wide[c.domain], arms), -left.index(c))),
+                max(free, key=lambda c: (min(wide[c.domain], arms), -rank[c.osd_id])),
             )
             shared = found.domain
             column.append(found)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Optional
 
 from ..judge.records import Predicted
 from ..mgr.records import FailureDomain
+from .entries import own
 
 #: A rollout changes one of these. An OSD appends the annex to the option string, so values in the
 #: annex survive an upgrade that changes the default option string.
@@ -73,6 +76,25 @@ class ChangeRequest:
     #: Time between memtable flushes under the load at the time of the request, with the slower of
     #: the two option strings; None: unknown.
     fill_s: Optional[float] = None
+
+    @cached_property
+    def target_by_osd(self) -> Mapping[int, str]:
+        return dict(self.targets)
+
+    @cached_property
+    def final_by_who(self) -> Mapping[str, Optional[str]]:
+        return dict(self.final_entries)
+
+    @cached_property
+    def shared_entries(self) -> tuple[tuple[str, Optional[str]], ...]:
+        """The final entries except for those of single OSDs."""
+        owned = {own(osd_id) for osd_id in self.order}
+        return tuple((who, value) for who, value in self.final_entries if who not in owned)
+
+    @cached_property
+    def position(self) -> Mapping[int, int]:
+        """Index of each OSD in ``order``."""
+        return {osd_id: index for index, osd_id in enumerate(self.order)}
 
     @property
     def other_option(self) -> str:

@@ -10,18 +10,12 @@ from .records import ChangeRequest
 
 
 def target(request: ChangeRequest, osd_id: int) -> str:
-    return dict(request.targets)[osd_id]
-
-
-def shared_entries(request: ChangeRequest) -> tuple[tuple[str, Optional[str]], ...]:
-    """The final entries except for those of single OSDs."""
-    owned = {own(osd_id) for osd_id in request.order}
-    return tuple((who, value) for who, value in request.final_entries if who not in owned)
+    return request.target_by_osd[osd_id]
 
 
 def end_value(request: ChangeRequest, osd_id: int) -> Optional[str]:
     """Final value of the OSD's own entry; None if it is removed."""
-    return dict(request.final_entries).get(own(osd_id))
+    return request.final_by_who.get(own(osd_id))
 
 
 def overruled(request: ChangeRequest, osd_id: int, running: RunningOption) -> str:

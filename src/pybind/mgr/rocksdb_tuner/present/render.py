@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Callable, Optional, TypeVar, Union
 
+from ..advise.experiment_plan import PlannedExperiment
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.whatif.compare import Comparison
@@ -24,6 +25,7 @@ from ..judge.soak import contradiction
 from ..observe.growth import GrowthPoints
 from ..observe.trend import Trend
 from ..operations.compaction.records import CampaignState
+from ..operations.experiment.records import ExperimentState
 from ..operations.rollout.records import RolloutState
 from ..options.catalogue import OptionInfo
 from ..options.related_options import RelatedOption
@@ -33,6 +35,8 @@ from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.candidates import decisions_of
 from .answers.doctor import checks_of
+from .answers.experiment import experiment_of, experiments_of
+from .answers.experiment_plan import experiment_plan_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
 from .answers.findings import findings_of, found_of
 from .answers.growth import growth_of
@@ -56,6 +60,7 @@ from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
 from .tables import doctor as doctor_tables
+from .tables import experiment as experiment_tables
 from .tables import options as option_tables
 from .tables import osds as osd_tables
 from .tables import profiles as profile_tables
@@ -73,6 +78,9 @@ __all__ = [
     'comparison',
     'derivation',
     'doctor',
+    'experiment',
+    'experiment_list',
+    'experiment_plan',
     'explain',
     'failing_checks',
     'finding',
@@ -215,6 +223,26 @@ def operation_list(snapshot: Snapshot, output_format: str) -> str:
 def operation(last: LastOperations, output_format: str) -> str:
     """The current or last operation: also the answer to commands that control it."""
     return _render(operation_in_view_of, change_tables.operation, last, output_format)
+
+
+def experiment_plan(planned: PlannedExperiment, output_format: str) -> str:
+    """The answer to a dry run."""
+    return _render(experiment_plan_of, experiment_tables.experiment_plan, planned, output_format)
+
+
+def experiment(state: Optional[ExperimentState], output_format: str) -> str:
+    """An experiment: also the answer to commands that control it."""
+    return _render(experiment_of, experiment_tables.experiment, state, output_format)
+
+
+def experiment_list(snapshot: Snapshot, output_format: str) -> str:
+    """Current and past experiments."""
+    return _render(
+        lambda found: found,
+        experiment_tables.experiment_list,
+        experiments_of(snapshot),
+        output_format,
+    )
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:

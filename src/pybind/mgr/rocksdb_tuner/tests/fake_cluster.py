@@ -65,6 +65,7 @@ DEFAULTS = {
 VERSIONS = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
 
 PGS = 33
+FSID = '6f0b7a52-98a1-11ef-8d2c-0242ac120002'
 
 
 @dataclass
@@ -354,6 +355,9 @@ class FakeCluster:
 
     def pool_counters(self) -> Mapping[int, PoolCounters]:
         return dict(self.pool_io)
+
+    def fsid(self) -> Optional[str]:
+        return FSID
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         return self.known_managers

@@ -39,6 +39,7 @@ from .permission import Permission
 from .publication import Publication
 from .queries import Queries, Start, in_a_thread
 from .startup import Startup
+from .winners import Winners
 
 #: OSDs that are queried at the same time for advice.
 CONCURRENT_QUERIES = 2
@@ -97,6 +98,8 @@ class Components:
         self.permission = Permission(
             cluster, self.steps, self.current, self.sampler, known_release=release is not None
         )
+        self.winners = Winners(CustomProfiles(store), cluster.fsid, self.operations.start)
+        self.operations.experiment.on_winner = self.winners.remember
         self.auto_apply = AutoApply(self.operations, cluster, monotonic)
         self.evaluation = Evaluation(
             self.sampler,

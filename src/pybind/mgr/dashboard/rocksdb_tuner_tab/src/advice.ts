@@ -150,7 +150,7 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
                   Applying requires update permission for OSDs and the configuration.
                 </span>`
               : nothing}
-          ${host.busy ? html`<span class="rt-note">A ${host.busy} is in progress.</span>` : nothing}
+          ${host.busy ? html`<span class="rt-note">${host.busy === 'experiment' ? 'An' : 'A'} ${host.busy} is in progress.</span>` : nothing}
         </div>`
       : nothing}
     ${reading?.plan ? plan(reading.plan) : nothing}

@@ -108,6 +108,8 @@ export interface Candidate {
   effects: ResourceEffect[];
   /** Why it was not chosen, as a sentence; null for the chosen candidate, running options and infeasible candidates. */
   short: string | null;
+  /** Experiment on this cluster that measured it against the running options; null: none. */
+  measured_in: string | null;
 }
 
 /** A change with its actor and outcome. */
@@ -146,6 +148,8 @@ export interface Change {
   measured_effects: SignalEffect[];
   /** Comparison of prediction and measurement; null if one is missing. */
   comparison: Comparison | null;
+  /** Result of an experiment, which leaves all options as they were; null: a change. */
+  experiment: ExperimentOutcome | null;
 }
 
 /** Check of an option string, for the release with the worst result. */
@@ -362,6 +366,8 @@ export interface Decision {
   max_loss_percent: number;
   /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
   unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
+  /** Command that plans an experiment on the two best candidates, if the model cannot tell which is better; else null. */
+  experiment: string | null;
   /** Candidates that were compared. */
   candidates: Candidate[];
 }
@@ -468,6 +474,18 @@ export interface DoctorCheck {
   optional: boolean;
 }
 
+/** Why an arm ended before the experiment. */
+export interface DroppedArm {
+  /** The reason, as a phrase. */
+  reason: string;
+  /** Signals that got worse by more than their tolerance. */
+  signals: string[];
+  /** Period in which it ended. */
+  period: number;
+  /** Number of measured blocks of that period until then. */
+  block: number;
+}
+
 /** A level with its dynamic target size. */
 export interface DynamicLevel {
   /** Number of the level, from 1. */
@@ -507,6 +525,221 @@ export interface Evidence {
   window_s: number | null;
   /** Interpretation, as a sentence. */
   statement: string;
+}
+
+/** The experiment under way, or an ended one. */
+export interface Experiment {
+  /** Id of the experiment, as in history. */
+  id: string;
+  /** Current phase. */
+  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted';
+  /** Client that requested it. */
+  actor: string;
+  /** The compared option strings. */
+  arms: ExperimentArm[];
+  /** Config mask of the group. */
+  who: string;
+  /** The judged signal that arms are expected to improve. */
+  signal: string;
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
+  /** Maximum duration in seconds. */
+  max_duration_s: number;
+  /** Option string that the group runs. */
+  options_from: string;
+  /** OSDs that stay unchanged for comparison. */
+  controls: number[];
+  /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
+  detectable_percent: number | null;
+  /** Smallest worsening that ends an arm within three blocks; null: unknown. */
+  unsafe_percent: number | null;
+  /** Planned duration in seconds, without waiting for gates; null: no plan. */
+  duration_s: number | null;
+  /** Length of a block in seconds. */
+  block_s: number | null;
+  /** Planned restarts of OSDs, including the last; null: no plan. */
+  restarts: number | null;
+  /** Periods in order; the first is the baseline. */
+  periods: ExperimentPeriod[];
+  /** Whether the winner is applied to the group at the end. */
+  adopt: boolean;
+  /** Current period; 0 is the baseline. */
+  period: number;
+  /** Number of measured blocks. */
+  blocks: number;
+  /** Effect of each arm on the signal after each block, oldest first. */
+  trace: TracedBlock[];
+  /** Best arm; null: none, or not yet. */
+  winner: string | null;
+  /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data does not tell; null: not yet. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** State or result, as a sentence. */
+  summary: string;
+  /** Second best arm; null: none. */
+  runner_up: string | null;
+  /** The winner against the runner-up; null without either. */
+  lead: ExperimentEffect | null;
+  /** Upper bound of all differences; null: not bounded. */
+  within_percent: number | null;
+  /** Signals of the winner that may have got worse. */
+  unproven: string[];
+  /** Why it is paused or waiting; null if it is not. */
+  paused_reason: string | null;
+  /** Client that requested the pause. */
+  paused_by: string | null;
+  /** Outcome; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What went wrong; null if nothing did. */
+  failure: string | null;
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** Time of the last change. ISO 8601, UTC. */
+  updated: string | null;
+  /** End time; null while it is under way. ISO 8601, UTC. */
+  ended: string | null;
+}
+
+/** An option string on some OSDs. */
+export interface ExperimentArm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  /** Option string of the arm. */
+  options: string;
+  /** OSDs of the arm in the current period, or in the first one before it begins. */
+  osds: number[];
+  /** Prediction of the model and published figures; null: none. */
+  predicted: PredictedGain | null;
+  /** Verdict so far; null: none yet. */
+  verdict: 'better' | 'same' | 'worse' | 'unclear' | 'failed' | null;
+  /** Effect on each signal, the goal of the experiment first. */
+  effect: ExperimentEffect[];
+  /** null if it was not dropped. */
+  dropped: DroppedArm | null;
+}
+
+/** Effect of an arm on one signal, against unchanged OSDs. */
+export interface ExperimentEffect {
+  /** Name of the signal, as in knowledge/judged_signals.json. */
+  signal: string;
+  /** Effect; "unclear": too little data so far. */
+  effect: 'better' | 'same' | 'worse' | 'unclear';
+  /** Most likely change; negative is better. null: unknown. */
+  estimate_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+}
+
+/** Result of an experiment. */
+export interface ExperimentOutcome {
+  /** The judged signal that arms were expected to improve. */
+  signal: string;
+  /** Smaller differences counted as none. */
+  min_effect_percent: number;
+  /** Result; null: it ended before. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** Best arm; null: none. */
+  winner: string | null;
+  arms: TriedOptions[];
+}
+
+/** A time in which no OSD changes its options. */
+export interface ExperimentPeriod {
+  /** Empty in the first period, the baseline. */
+  arms: PeriodArm[];
+  /** Number of measured blocks. */
+  blocks: number;
+  /** Blocks before them for restarts and warm-up. */
+  settle_blocks: number;
+}
+
+/** Preview of `experiment start`. */
+export interface ExperimentPlan {
+  /** Always null: nothing was started. */
+  id: string | null;
+  /** Always "planned". */
+  phase: 'planned';
+  /** Option strings to compare; without any effects. */
+  arms: ExperimentArm[];
+  /** Config mask of the group. */
+  who: string;
+  /** The judged signal that arms are expected to improve. */
+  signal: string;
+  /** Smaller differences count as none. */
+  min_effect_percent: number;
+  /** Maximum duration in seconds. */
+  max_duration_s: number;
+  /** Option string that the group runs. */
+  options_from: string;
+  /** OSDs that stay unchanged for comparison. */
+  controls: number[];
+  /** Smallest difference that is detected, with the noise measured on these OSDs; null: unknown. */
+  detectable_percent: number | null;
+  /** Smallest worsening that ends an arm within three blocks; null: unknown. */
+  unsafe_percent: number | null;
+  /** Planned duration in seconds, without waiting for gates; null: no plan. */
+  duration_s: number | null;
+  /** Length of a block in seconds. */
+  block_s: number | null;
+  /** Planned restarts of OSDs, including the last; null: no plan. */
+  restarts: number | null;
+  /** Periods in order; the first is the baseline. */
+  periods: ExperimentPeriod[];
+  /** Always null. */
+  winner: string | null;
+  /** Always null. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** The plan or the refusal, as a sentence. */
+  summary: string;
+  /** Always null. */
+  started: string | null;
+  /** Always null. */
+  ended: string | null;
+  /** null if the experiment is possible. */
+  refusal: ExperimentRefusal | null;
+  /** What can happen, in sentences. */
+  risk: string[];
+  /** What the experiment does not tell, in sentences. */
+  unknown: string[];
+  /** Conditions that must hold before each restart. */
+  gates: string[];
+  /** Command that starts it. */
+  command: string;
+}
+
+/** Why no experiment is possible, and what it would take. */
+export interface ExperimentRefusal {
+  /** The reason, as a phrase. */
+  reason: string;
+  /** Size of the group that it would take; null: unknown, or none suffices. */
+  osds: number | null;
+  /** Duration that it would take with these OSDs; null: unknown, or none suffices. */
+  duration_s: number | null;
+}
+
+/** One experiment in a list; null fields are not kept for older ones. */
+export interface ExperimentSummary {
+  /** Id of the experiment, as in history. */
+  id: string;
+  /** Config mask of the group. */
+  who: string;
+  /** Client that requested it. */
+  actor: string;
+  /** Names of the arms. */
+  arms: string[];
+  /** Phase. */
+  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted' | null;
+  /** Outcome; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** Best arm; null: none, or not yet. */
+  winner: string | null;
+  /** Result; null: not yet. */
+  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
+  /** Start time. ISO 8601, UTC. */
+  started: string | null;
+  /** End time. ISO 8601, UTC. */
+  ended: string | null;
 }
 
 /** The CRUSH bucket in which a placement group has at most one copy. */
@@ -1395,6 +1628,13 @@ export interface Overview {
   recommend: Recommendation[];
 }
 
+/** OSDs of one arm in one period. */
+export interface PeriodArm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  osds: number[];
+}
+
 /** Preview of `apply`. */
 export interface Plan {
   /** Id of the recommendation. */
@@ -1452,6 +1692,16 @@ export interface PredictedEffect {
   high_percent: number | null;
 }
 
+/** Predicted effect of an arm on the goal of the experiment. */
+export interface PredictedGain {
+  /** The metric that would change. */
+  metric: string;
+  /** Lower end of the 80% interval; negative is better. */
+  low_percent: number;
+  /** Upper end of the 80% interval. */
+  high_percent: number;
+}
+
 /** Predicted effect of a change on one signal. */
 export interface Prediction {
   /** The metric that would change. */
@@ -1506,7 +1756,7 @@ export interface ProfileInFull {
   superseded: string | null;
   /** Publication of the profile. */
   source: string;
-  /** Whether it is a custom profile, which is never recommended. */
+  /** Whether it is a custom profile; only an experiment can make one recommended. */
   own: boolean;
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
@@ -1519,6 +1769,8 @@ export interface ProfileInFull {
   cautions: string[];
   /** RocksDB version from which it is superseded. */
   superseded_from_rocksdb: string | null;
+  /** The experiment that found it; null: not from an experiment. */
+  provenance: Provenance | null;
 }
 
 /** A profile, in brief. */
@@ -1537,10 +1789,36 @@ export interface ProfileSummary {
   superseded: string | null;
   /** Publication of the profile. */
   source: string;
-  /** Whether it is a custom profile, which is never recommended. */
+  /** Whether it is a custom profile; only an experiment can make one recommended. */
   own: boolean;
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
+}
+
+/** The experiment that found a custom profile. */
+export interface Provenance {
+  /** Id of the experiment. */
+  experiment: string;
+  /** FSID of the cluster; null: unknown. */
+  cluster: string | null;
+  /** Start of the experiment. ISO 8601, UTC. */
+  started: string | null;
+  /** Config mask of the group. */
+  who: string;
+  /** Release of the group; null: unknown. */
+  release: string | null;
+  /** Workload of the group; null: unknown. */
+  workload: string | null;
+  /** Storage of the group; null: unknown. */
+  hardware: string | null;
+  /** The judged signal that was compared. */
+  signal: string;
+  /** Its change; null: unknown. */
+  change_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
 }
 
 /** A published measurement. */
@@ -2015,11 +2293,34 @@ export interface Totals {
   wal_bytes: number | null;
 }
 
+/** The goal of the experiment in one arm, as known after one block. */
+export interface TracedArm {
+  /** Name of the arm: the profile that it tries. */
+  name: string;
+  /** Most likely change; null: unknown. */
+  estimate_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+}
+
+/** All remaining arms after one block. */
+export interface TracedBlock {
+  /** Period of the block. */
+  period: number;
+  /** Number of measured blocks of that period. */
+  block: number;
+  /** End of the block. ISO 8601, UTC. */
+  time: string | null;
+  arms: TracedArm[];
+}
+
 /** Accuracy of the predictions for all ended changes. */
 export interface TrackRecord {
   /** Number of ended changes. */
   changes: number;
-  /** Changes with a prediction and a comparable measurement. */
+  /** Changes, and arms of experiments, with a prediction and a comparable measurement. */
   compared: number;
   /** Changes whose measured and predicted intervals overlap. */
   right: number;
@@ -2063,6 +2364,22 @@ export interface Trend {
   db_write_amp: (number | null)[];
   /** Bytes used on the DB device. */
   db_used_bytes: (number | null)[];
+}
+
+/** One arm of an experiment. */
+export interface TriedOptions {
+  /** Name of the arm: the profile that it tried. */
+  name: string;
+  /** Option string of the arm. */
+  options: string;
+  /** Change of the signal against unchanged OSDs; null: unknown. */
+  change_percent: number | null;
+  /** Lower end of the interval; null: unbounded. */
+  low_percent: number | null;
+  /** Upper end of the interval; null: unbounded. */
+  high_percent: number | null;
+  /** Why it ended early; null if it did not. */
+  dropped: string | null;
 }
 
 /** OSDs that run the same profile from the same source. */

@@ -8,7 +8,7 @@ import type { Candidate, Decision } from './answers';
 import { inOrder } from './decision';
 import type { Weighed } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
-import { label, TABLE } from './parts';
+import { commands, label, TABLE } from './parts';
 
 const ORIGIN: Record<string, string> = {
   running: 'running',
@@ -32,6 +32,12 @@ export function decisions(found: readonly Decision[], error: string): TemplateRe
       (d) => html`<section class="rt-decision" data-who=${d.who} aria-label=${`Decision for ${who(d.who)}`}>
         <h4>${sentenceCase(who(d.who))}</h4>
         <p>${d.conclusion}</p>
+        ${d.experiment
+          ? html`<p>
+                The model cannot tell which of the two best candidates is better. An experiment can:
+              </p>
+              ${commands([d.experiment], 'Experiment')}`
+          : nothing}
         ${d.resource === null ? nothing : weighing(d, d.resource)}
       </section>`,
     )}`;
@@ -108,9 +114,9 @@ function tableRow({ candidate, gain, loss, losesOn }: Weighed, resource: string)
   </tr>`;
 }
 
-function result(candidate: Candidate): unknown {
-  if (candidate.chosen) return label('chosen', 'good');
-  return candidate.short ?? '–';
+function result({ chosen, short, measured_in }: Candidate): TemplateResult {
+  return html`${chosen ? label('chosen', 'good') : (short ?? '–')}
+    ${measured_in ? html`<div class="rt-note">Measured in experiment ${measured_in}.</div>` : nothing}`;
 }
 
 function sentenceCase(text: string): string {

@@ -1,15 +1,19 @@
+import { RocksDbTunerArms } from './arms';
 import { RocksDbTunerChart } from './chart';
 import { RocksDbTunerDialog } from './dialog';
 import { RocksDbTunerMap } from './map';
 import { RocksDbTunerPanel } from './panel';
+import { RocksDbTunerPlanner } from './planner';
 import { RocksDbTunerScatter } from './scatter';
 
 /** Register the custom elements once. */
 export function define(): void {
   if (customElements.get('rocksdb-tuner-panel')) return;
+  customElements.define('rocksdb-tuner-arms', RocksDbTunerArms);
   customElements.define('rocksdb-tuner-chart', RocksDbTunerChart);
   customElements.define('rocksdb-tuner-dialog', RocksDbTunerDialog);
   customElements.define('rocksdb-tuner-map', RocksDbTunerMap);
+  customElements.define('rocksdb-tuner-planner', RocksDbTunerPlanner);
   customElements.define('rocksdb-tuner-scatter', RocksDbTunerScatter);
   customElements.define('rocksdb-tuner-panel', RocksDbTunerPanel);
 }

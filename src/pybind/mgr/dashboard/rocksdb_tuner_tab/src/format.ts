@@ -42,7 +42,7 @@ export function spanned(
 ): string {
   if (span === null) return UNKNOWN;
   const { estimate, low, high } = span;
-  return `${signedPercent(estimate)} (${signedPercent(low).replace('%', '')} to ${signedPercent(high)})`;
+  return `${signedPercent(estimate)} (${range(low, high)})`;
 }
 
 const RESOURCES: Record<string, string> = {
@@ -59,11 +59,39 @@ export function resourceName(resource: string): string {
   return RESOURCES[resource] ?? resource;
 }
 
+/** The judged signals that an experiment can improve. */
+export const SIGNALS: Record<string, string> = {
+  op_w_latency_ms: 'client write latency',
+  kv_sync_ms_per_txn: 'kv_sync time per write',
+  db_bytes_per_txn: 'DB bytes written per write',
+  db_used_bytes: 'space used by the DB',
+};
+
+export function signalName(signal: string): string {
+  return SIGNALS[signal] ?? signal;
+}
+
+/** "-12 to +4%" */
+export function range(low: number, high: number): string {
+  return `${signedPercent(low).replace('%', '')} to ${signedPercent(high)}`;
+}
+
+/** A measured change with its interval, or the interval alone. */
+export function bounded(
+  change: { estimate_percent: number | null; low_percent: number | null; high_percent: number | null },
+  alone = false,
+): string {
+  const { estimate_percent: estimate, low_percent: low, high_percent: high } = change;
+  const interval = low === null || high === null ? 'unbounded' : range(low, high);
+  if (alone) return interval;
+  return estimate === null ? UNKNOWN : `${signedPercent(estimate)} (${interval})`;
+}
+
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return UNKNOWN;
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
+  if (seconds < 172800) return `${Math.round(seconds / 360) / 10} h`;
   return `${Math.round(seconds / 86400)} days`;
 }
 

@@ -8,6 +8,8 @@ import type {
   Campaign,
   Change,
   Decision,
+  Experiment,
+  ExperimentSummary,
   Finding,
   Growth,
   Group,
@@ -27,6 +29,8 @@ import { campaignSection, finished, inFlight } from './campaign';
 import type { CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
+import { earlier, experimentView, inProgress, questionOf } from './experiment';
+import type { ExperimentHost } from './experiment';
 import { duration, durations, ids, moment, plural, who } from './format';
 import { COLORINGS } from './map';
 import type { Coloring } from './map';
@@ -62,6 +66,13 @@ interface Overview {
   osdMap: OsdMap;
   rollout: Rollout | null;
   history: Change[];
+  experiments: Experiments | null;
+}
+
+interface Experiments {
+  /** The current or last one. */
+  last: Experiment | null;
+  all: ExperimentSummary[];
 }
 
 /** The subject of the charts. */
@@ -86,6 +97,7 @@ export class RocksDbTunerPanel extends LitElement {
     read: { state: true },
     decisions: { state: true },
     decisionError: { state: true },
+    ended: { state: true },
   };
 
   /** The style sheet, unless the page has it already. */
@@ -112,6 +124,8 @@ export class RocksDbTunerPanel extends LitElement {
   private read: ReadonlyMap<string, Reading> = new Map();
   private decisions: Decision[] = [];
   private decisionError = '';
+  /** Earlier experiments that were opened. */
+  private ended: ReadonlyMap<string, Experiment> = new Map();
   private meanings: ReadonlyMap<string, string> = new Map();
 
   private get api(): Api {
@@ -138,7 +152,7 @@ export class RocksDbTunerPanel extends LitElement {
     this.now = Date.now();
     if ((this.still || !document.hidden) && !this.abort) await this.readAll();
     if (this.still || !this.isConnected) return;
-    const pause = busyWith(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
+    const pause = this.data && busyWith(this.data) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
       void this.refresh();
@@ -150,13 +164,14 @@ export class RocksDbTunerPanel extends LitElement {
     const abort = (this.abort = new AbortController());
     try {
       const { signal } = abort;
-      const [status, found, advice, osdMap, rollout, changes] = await Promise.all([
+      const [status, found, advice, osdMap, rollout, changes, experiments] = await Promise.all([
         api.get<Status>('', signal),
         api.get<Finding[]>('/findings', signal),
         api.get<Recommendation[]>('/recommendation', signal),
         api.get<OsdMap>('/map', signal),
         api.get<Rollout | null>('/rollout', signal),
         api.get<Change[]>('/history', signal),
+        this.readExperiments(signal),
       ]);
       this.data = {
         status,
@@ -165,6 +180,7 @@ export class RocksDbTunerPanel extends LitElement {
         osdMap,
         rollout,
         history: changes,
+        experiments,
       };
       this.readAt = this.now = Date.now();
       this.error = null;
@@ -219,6 +235,20 @@ export class RocksDbTunerPanel extends LitElement {
       this.decisionError = error.status === 400 ? '' : error.message;
     }
     this.decisionsAt = Date.now();
+  }
+
+  /** null: the module or the controllers are older than the tab. */
+  private async readExperiments(signal: AbortSignal): Promise<Experiments | null> {
+    try {
+      const [last, all] = await Promise.all([
+        this.api.get<Experiment | null>('/experiment/status', signal),
+        this.api.get<ExperimentSummary[]>('/experiment', signal),
+      ]);
+      return { last, all };
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 400 || error.status === 404)) return null;
+      throw error;
+    }
   }
 
   private async readTrends(signal?: AbortSignal): Promise<void> {
@@ -283,10 +313,11 @@ export class RocksDbTunerPanel extends LitElement {
       ${this.headline(data)} ${this.figures(status)}
       ${data.rollout && underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
       ${campaign && underWay(campaign) ? this.campaign(campaign) : nothing}
+      ${this.currentExperiment(data)}
       ${status.mode === 'off' || status.groups.length === 0
         ? this.nothing(status)
         : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
-          ${decisions(this.decisions, this.decisionError)} ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
+          ${decisions(this.decisions, this.decisionError)} ${this.experiments(data)} ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
       ${campaign && !underWay(campaign) ? this.campaign(campaign) : nothing}
       ${data.rollout && !underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
       ${history(data.history, data.status.track_record)}
@@ -331,8 +362,8 @@ export class RocksDbTunerPanel extends LitElement {
     </div>`;
   }
 
-  private headline({ status, rollout }: Overview): TemplateResult {
-    const [kind, text] = state(status, rollout, this.still !== null);
+  private headline({ status, rollout, experiments }: Overview): TemplateResult {
+    const [kind, text] = state(status, rollout, experiments?.last ?? null, this.still !== null);
     return html`<div class=${`rt-headline rt-${kind}`} role="status">
       <strong>${text}</strong>
     </div>`;
@@ -514,6 +545,58 @@ export class RocksDbTunerPanel extends LitElement {
     });
   }
 
+  private currentExperiment(data: Overview): TemplateResult | typeof nothing {
+    const last = data.experiments?.last;
+    return last && inProgress(last)
+      ? html`<h3>Experiment in progress</h3>
+          ${experimentView(last, this.experimentHost(data))}`
+      : nothing;
+  }
+
+  private experiments(data: Overview): TemplateResult | typeof nothing {
+    const { experiments: found, status } = data;
+    if (!found) return nothing;
+    const last = found.last && !inProgress(found.last) ? found.last : null;
+    return html`<h3>Experiments</h3>
+      <rocksdb-tuner-planner
+        .base=${this.base}
+        .groups=${status.groups.map((g) => g.who)}
+        .mayChange=${this.mayChange}
+        .busy=${busyWith(data)}
+        @ask=${(event: CustomEvent<Question>) => this.ask(event.detail)}
+      ></rocksdb-tuner-planner>
+      ${last
+        ? html`<h4>Last experiment</h4>
+            ${experimentView(last, this.experimentHost(data))}`
+        : nothing}
+      ${earlier(
+        found.all.filter((e) => e.id !== found.last?.id),
+        this.ended,
+        (id) => void this.readEnded(id),
+      )}`;
+  }
+
+  private experimentHost(data: Overview): ExperimentHost {
+    return {
+      mayChange: this.mayChange,
+      busy: busyWith(data) !== null,
+      recommendations: data.recommendations,
+      control: (what, of) => this.ask(questionOf(what, of, this.api)),
+      apply: (r) => void this.askApply(r),
+    };
+  }
+
+  private async readEnded(id: string): Promise<void> {
+    if (this.ended.has(id)) return;
+    try {
+      const found = await this.api.get<Experiment>(`/experiment/${encodeURIComponent(id)}`);
+      this.ended = new Map([...this.ended, [id, found]]);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.error = error;
+    }
+  }
+
   private choose(subject: Subject): void {
     this.subject = subject;
     void this.readCharts();
@@ -522,7 +605,7 @@ export class RocksDbTunerPanel extends LitElement {
   private adviceHost(data: Overview): AdviceHost {
     return {
       mayChange: this.mayChange,
-      busy: busyWith(data.rollout),
+      busy: busyWith(data),
       plans: this.still === null,
       read: this.read,
       meanings: this.meanings,
@@ -734,14 +817,19 @@ export class RocksDbTunerPanel extends LitElement {
 }
 
 /** The operation in progress, which blocks all others. */
-function busyWith(rollout: Rollout | null): 'rollout' | 'compaction campaign' | null {
-  if (rollout === null) return null;
+function busyWith({ rollout, experiments }: Overview): 'rollout' | 'compaction campaign' | 'experiment' | null {
   if (underWay(rollout)) return 'rollout';
-  return underWay(rollout.campaign) ? 'compaction campaign' : null;
+  if (underWay(rollout?.campaign ?? null)) return 'compaction campaign';
+  return experiments?.last && inProgress(experiments.last) ? 'experiment' : null;
 }
 
 /** The overall state in one line. */
-function state(status: Status, rollout: Rollout | null, still: boolean): [string, string] {
+function state(
+  status: Status,
+  rollout: Rollout | null,
+  experiment: Experiment | null,
+  still: boolean,
+): [string, string] {
   const { findings: f, sampling } = status;
   const advice = status.recommendations
     ? `${plural(status.recommendations, 'recommendation')}`
@@ -758,6 +846,11 @@ function state(status: Status, rollout: Rollout | null, still: boolean): [string
     return campaign.phase === 'waiting'
       ? ['warning', `Compaction campaign waiting: ${campaign.paused_reason ?? ''} (${progress})`]
       : ['busy', `Compaction campaign in progress: ${progress}`];
+  }
+  if (experiment && inProgress(experiment)) {
+    return experiment.phase === 'waiting'
+      ? ['warning', `Experiment waiting: ${experiment.paused_reason ?? ''}`]
+      : ['busy', `Experiment in progress: ${experiment.summary}`];
   }
   if (status.mode === 'off') return ['', 'The mode is off.'];
   if (!sampling.osds) return ['', 'No samples yet.'];

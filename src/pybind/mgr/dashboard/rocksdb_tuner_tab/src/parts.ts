@@ -74,6 +74,15 @@ export function label(
   return html`<span class=${`rt-label${kind ? ` rt-${kind}` : ''}`}>${text}</span>`;
 }
 
+/** Results of experiments. */
+export const CONCLUSION: Record<string, [string, 'good' | 'warning' | 'danger' | '']> = {
+  winner: ['winner found', 'good'],
+  'no-difference': ['no difference', ''],
+  'no-gain': ['no gain', ''],
+  unclear: ['inconclusive', 'warning'],
+  failed: ['failed', 'danger'],
+};
+
 export function facts(pairs: [string, unknown][]): TemplateResult {
   return html`<dl class="rt-facts">
     ${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}

@@ -4,9 +4,18 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, FailureDomain, Judgment, Rollout, SignalEffect, Status } from './answers';
-import { duration, ids, moment, plural, signedPercent, who } from './format';
-import { commands, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
+import type {
+  Change,
+  ExperimentEffect,
+  ExperimentOutcome,
+  FailureDomain,
+  Judgment,
+  Rollout,
+  SignalEffect,
+  Status,
+} from './answers';
+import { duration, ids, moment, plural, signalName, signedPercent, who } from './format';
+import { commands, CONCLUSION, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
 const FINAL = new Set(['done', 'rolled-back', 'failed']);
 const STAGES = ['preflight', 'canary', 'soaking', 'judging', 'promoting', 'collapsing', 'done'];
@@ -156,8 +165,10 @@ function judgement(title: string, found: Judgment | null): TemplateResult | type
     ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;
 }
 
-function effects(
-  found: readonly SignalEffect[],
+type Effect = SignalEffect | ExperimentEffect;
+
+export function effects(
+  found: readonly Effect[],
   change = 'Change vs. controls',
 ): TemplateResult | typeof nothing {
   if (!found.length) return nothing;
@@ -173,7 +184,7 @@ function effects(
         (s) => html`<tr>
           <th scope="row">${s.signal}</th>
           <td>${s.effect}</td>
-          <td>${signedPercent(s.change_percent)}</td>
+          <td>${signedPercent('change_percent' in s ? s.change_percent : s.estimate_percent)}</td>
           <td>${interval(s.low_percent, s.high_percent)}</td>
         </tr>`,
       )}
@@ -221,31 +232,60 @@ export function history(
             <summary>
               ${label(c.outcome, OUTCOME[c.outcome] ?? '')}
               <span class="rt-main">
-                ${c.id.startsWith(CAMPAIGN) ? 'Compaction of ' : nothing}${who(c.who)}, by ${c.actor}
+                ${c.experiment ? 'Experiment on ' : c.id.startsWith(CAMPAIGN) ? 'Compaction of ' : nothing}${who(c.who)}, by ${c.actor}
               </span>
               <time class="rt-side" datetime=${c.time ?? ''}>${moment(c.time)}</time>
             </summary>
             <div class="rt-body">
               ${c.reason ? html`<p>${c.reason}</p>` : nothing}
-              ${facts([
-                ...(c.id.startsWith(CAMPAIGN)
-                  ? []
-                  : [['Option', html`<code>${c.option}</code>`] as [string, unknown]]),
-                ['Predicted', c.prediction ?? 'nothing'],
-                ['Measured', c.measured ?? 'nothing'],
-                ['Verdict', judgedAs(c) ?? 'none'],
-                ...(c.comparison
-                  ? [['Outcome', RESULT[c.comparison.result] ?? c.comparison.result] as [string, string]]
-                  : []),
-              ])}
-              ${c.id.startsWith(CAMPAIGN) ? effects(c.measured_effects, 'Change') : effects(c.measured_effects)}
-              ${c.id.startsWith(CAMPAIGN)
-                ? nothing
-                : html`<h4>From</h4>
-                    ${commands([c.from], 'Option string before')}
-                    <h4>To</h4>
-                    ${commands([c.to], 'Option string after')}`}
+              ${c.experiment ? experiment(c.experiment) : change(c)}
             </div>
           </details>`,
         )}`;
+}
+
+function change(c: Change): TemplateResult {
+  return html`${facts([
+      ...(c.id.startsWith(CAMPAIGN)
+        ? []
+        : [['Option', html`<code>${c.option}</code>`] as [string, unknown]]),
+      ['Predicted', c.prediction ?? 'nothing'],
+      ['Measured', c.measured ?? 'nothing'],
+      ['Verdict', judgedAs(c) ?? 'none'],
+      ...(c.comparison
+        ? [['Outcome', RESULT[c.comparison.result] ?? c.comparison.result] as [string, string]]
+        : []),
+    ])}
+    ${c.id.startsWith(CAMPAIGN) ? effects(c.measured_effects, 'Change') : effects(c.measured_effects)}
+    ${c.id.startsWith(CAMPAIGN)
+      ? nothing
+      : html`<h4>From</h4>
+          ${commands([c.from], 'Option string before')}
+          <h4>To</h4>
+          ${commands([c.to], 'Option string after')}`}`;
+}
+
+function experiment({ signal, conclusion, winner, arms }: ExperimentOutcome): TemplateResult {
+  return html`${facts([
+      ['Result', CONCLUSION[conclusion ?? '']?.[0] ?? 'none'],
+      ['Winner', winner ?? 'none'],
+    ])}
+    <div class="rt-scroll"><table class=${TABLE}>
+      <thead>
+        <tr>
+          <th scope="col">Arm</th><th scope="col">Change in ${signalName(signal)}</th>
+          <th scope="col">Interval</th><th scope="col">Dropped</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${arms.map(
+          (arm) => html`<tr>
+            <th scope="row" title=${arm.options}>${arm.name}</th>
+            <td>${signedPercent(arm.change_percent)}</td>
+            <td>${interval(arm.low_percent, arm.high_percent)}</td>
+            <td>${arm.dropped ?? '–'}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table></div>`;
 }

@@ -116,7 +116,7 @@ def campaign_request(recommendation: Recommendation, actor: str, parallel: int) 
         recommendation_id=recommendation.recommendation_id,
         who=recommendation.who,
         options=recommendation.options_to,
-        osds=tuple((osd_id, where[osd_id]) for osd_id in recommendation.osds),
+        osds=tuple((osd_id, where[osd_id].location) for osd_id in recommendation.osds),
         actor=actor,
         parallel=parallel,
         prediction=prediction_text(recommendation.prediction),

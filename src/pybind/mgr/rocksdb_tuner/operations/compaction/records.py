@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Optional
 
 from ...judge.records import Predicted
-from ...mgr.records import FailureDomain, Place
+from ...mgr.records import FailureDomain, Location
 from ..phases import FINAL_PHASES, Outcome, Phase
 
 
@@ -50,8 +50,8 @@ class OsdCompaction:
     reason: Optional[str] = None
 
     @property
-    def place(self) -> Place:
-        return Place(self.host, self.domain)
+    def location(self) -> Location:
+        return Location(self.host, self.domain)
 
     @property
     def freed_bytes(self) -> Optional[int]:
@@ -68,7 +68,7 @@ class CampaignRequest:
     #: The option string that the OSDs run.
     options: str
     #: In the order of compaction, one failure domain after the other.
-    osds: tuple[tuple[int, Place], ...]
+    osds: tuple[tuple[int, Location], ...]
     actor: str
     #: OSDs of one failure domain at once.
     parallel: int = 1
@@ -137,7 +137,7 @@ def planned(campaign_id: str, request: CampaignRequest, now_s: float) -> Campaig
     return CampaignState(
         campaign_id=campaign_id,
         request=request,
-        osds=tuple(OsdCompaction(osd_id, *place) for osd_id, place in request.osds),
+        osds=tuple(OsdCompaction(osd_id, *location) for osd_id, location in request.osds),
         started_s=now_s,
         updated_s=now_s,
     )

@@ -33,12 +33,11 @@ def planned(
 ) -> ExperimentState:
     """A new experiment with everything that was there before; raises OperationRefused.
 
+    ``request`` is not malformed.
+
     ``entries`` are all entries of the option by `who`, ``other_entries`` those of the annex;
     ``running`` is what each OSD reports, by OSD id (missing where it did not answer).
     """
-    wrong = _malformed(request)
-    if wrong is not None:
-        raise OperationRefused(errno.EINVAL, f'the experiment cannot start: {wrong}')
     # What a rollout of the first period would refuse; controls keep what they run.
     first = planned_rollout(
         experiment_id,
@@ -64,6 +63,13 @@ def planned(
         updated_s=now_s,
         started_steady_s=steady_s,
     )
+
+
+def refuse_malformed(request: ExperimentRequest) -> None:
+    """Before anything is read of the OSDs; raises OperationRefused."""
+    wrong = _malformed(request)
+    if wrong is not None:
+        raise OperationRefused(errno.EINVAL, f'the experiment cannot start: {wrong}')
 
 
 def concerned(request: ExperimentRequest) -> tuple[int, ...]:

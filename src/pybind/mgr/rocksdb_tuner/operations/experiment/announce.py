@@ -78,7 +78,7 @@ def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
     if leg is None or after.leg_kind is None:
         return
     if after.legs != before.legs:
-        yield Line(f'{format_ids(leg.request.order)} {_LEGS[after.leg_kind]}')
+        yield Line(f'OSD(s) {format_ids(leg.request.order)} {_LEGS[after.leg_kind]}')
         return
     for line in of_leg(before.leg, leg):
         # What it waits for is told of the experiment.

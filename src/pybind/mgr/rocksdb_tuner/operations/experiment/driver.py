@@ -28,7 +28,7 @@ from ..rollout.recording import NOTHING_FOUND as NOTHING_OF_LEG
 from ..rollout.records import AskedRestart, Direction
 from ..rollout.rules import suppressed_in_mode_off
 from . import alarm, legs, operator_actions
-from .admission import concerned, first_change, planned
+from .admission import concerned, first_change, planned, refuse_malformed
 from .announce import ExperimentAnnouncer
 from .driving import Step
 from .machine import ExperimentMachine
@@ -90,6 +90,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             raise OperationRefused(
                 errno.EBUSY, f'experiment {self._last.experiment_id} is under way'
             )
+        refuse_malformed(request)
         entries = self._cluster.entries_now()
         state = planned(
             experiment_id,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Optional
 
 from ...plan.actions import Action
+from ...plan.entries import own
 from ...plan.request import overruled
-from ...units import format_ids
 from .. import step
 from ..phases import Outcome
 from ..rollout.machine import Machine
@@ -157,7 +157,7 @@ def without_processes(state: ExperimentState, seen: Observation) -> ExperimentSt
     dead = crashed(state, lost, seen)
     if dead:
         arms = arms_of(state)
-        reason = f'the process of {format_ids(dead)} ended by itself'
+        reason = f'the process of {", ".join(map(own, dead))} ended by itself'
         return failed(state, (arms[n] for n in dead), reason)
     return with_processes_unknown(state, lost) if lost else state
 

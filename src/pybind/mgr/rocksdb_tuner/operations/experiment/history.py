@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Optional
 
-from ..history import ExperimentResult, HistoryRecord
+from ...advise.experimented import known_arms
+from ...advise.records import MeasuredArm
+from ...judge.winner import Answer
+from ..history import ArmOutcome, ExperimentResult, HistoryRecord
 from ..phases import Outcome
 from .records import ExperimentState
 from .wording import in_words
@@ -38,7 +42,54 @@ def record_of(state: ExperimentState) -> HistoryRecord:
             gain_low_percent=None if gain is None else _percent(gain.low),
             gain_high_percent=None if gain is None else _percent(gain.high),
             dropped=tuple((arm.name, arm.reason) for arm in state.dropped),
+            effects=_effects(state),
+            release=request.release,
+            workload=request.workload,
         ),
+    )
+
+
+def measured_arms(records: Iterable[HistoryRecord]) -> tuple[MeasuredArm, ...]:
+    """Bounded effects of all arms of past experiments, as evidence for advice."""
+    return known_arms(
+        MeasuredArm(
+            experiment_id=record.rollout_id,
+            time_s=record.time_s,
+            name=effect.name,
+            options=dict(found.arms)[effect.name],
+            options_from=record.options_from,
+            who=record.who,
+            release=found.release,
+            workload=found.workload,
+            signal=found.objective,
+            change_percent=effect.change_percent,
+            low_percent=effect.low_percent,
+            high_percent=effect.high_percent,
+            won=found.answer is Answer.WINNER and found.winner == effect.name,
+        )
+        for record in records
+        for found in [record.experiment]
+        if found is not None and found.release is not None
+        for effect in found.effects
+        if effect.change_percent is not None
+        and effect.low_percent is not None
+        and effect.high_percent is not None
+        and effect.name in dict(found.arms)
+    )
+
+
+def _effects(state: ExperimentState) -> tuple[ArmOutcome, ...]:
+    predicted = {arm.name: arm.predicted for arm in state.request.arms}
+    return tuple(
+        ArmOutcome(
+            result.name,
+            _percent(result.gain.estimate),
+            _percent(result.gain.low),
+            _percent(result.gain.high),
+            predicted.get(result.name),
+        )
+        for result in state.results
+        if result.gain is not None
     )
 
 

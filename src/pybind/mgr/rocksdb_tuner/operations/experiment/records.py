@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Optional
 
 from ...judge.arms import ArmResult, Comparison, Contrast
-from ...judge.records import SignalVerdict
+from ...judge.records import Predicted, SignalVerdict
 from ...judge.winner import Conclusion
 from ...plan.experiment_design import ExperimentPlan
 from ..phases import Outcome, Phase
@@ -28,6 +28,8 @@ class ExperimentArm:
     name: str
     #: The whole ``bluestore_rocksdb_options``. A release default is spelled out.
     options: str
+    #: Predicted effect on the objective at the start; None: none.
+    predicted: Optional[Predicted] = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class ExperimentRequest:
     from_options: str
     #: Time between memtable flushes with the slowest of the option strings; None: unknown.
     fill_s: Optional[float] = None
+    #: Release, workload and hardware of the group, by name; None: unknown.
+    release: Optional[str] = None
+    workload: Optional[str] = None
+    hardware: Optional[str] = None
 
     def options(self, arm: str) -> str:
         return next(one.options for one in self.arms if one.name == arm)

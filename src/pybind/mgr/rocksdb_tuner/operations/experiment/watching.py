@@ -118,8 +118,9 @@ def arms_of(state: ExperimentState) -> dict[int, str]:
     arms = {osd.osd_id: osd.arm for osd in state.osds if osd.arm is not None}
     if state.leg is not None and state.leg_kind is LegKind.CHANGE:
         assigned = {n: arm for arm, osds in state.assigned[-1] for n in osds}
+        changed = set(state.leg.request.order)
         pending = {o.osd_id for o in state.leg.osds if o.step is OsdStep.PENDING}
-        arms.update({n: assigned[n] for n in state.leg.request.order if n not in pending})
+        arms.update({n: assigned[n] for n in assigned.keys() & changed - pending})
     return arms
 
 

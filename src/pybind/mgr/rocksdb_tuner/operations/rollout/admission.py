@@ -54,12 +54,12 @@ def planned(
         if running[osd_id].beats_config_store:
             raise OperationRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
         if not request.restart and not same_meaning(
-            running[osd_id].value, dict(request.targets)[osd_id]
+            running[osd_id].value, request.target_by_osd[osd_id]
         ):
             raise OperationRefused(
                 errno.EINVAL, f'osd.{osd_id} must be restarted first: it runs another value'
             )
-    after = {who: value for who, value in entries.items() if who not in dict(request.final_entries)}
+    after = {who: value for who, value in entries.items() if who not in request.final_by_who}
     after.update({who: value for who, value in request.final_entries if value is not None})
     _refuse_shadowed(request, osds, after, same_meaning)
     _refuse_outsiders(request, cluster, entries, after, same_meaning)
@@ -95,8 +95,7 @@ def planned(
 
 
 def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
-    targets = dict(request.targets)
-    final = dict(request.final_entries)
+    targets, final = request.target_by_osd, request.final_by_who
     if request.option not in {OPTION, ANNEX}:
         raise OperationRefused(
             errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
@@ -142,7 +141,7 @@ def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str],
 
 
 def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]:
-    known = {osd.osd_id: osd for osd in cluster.osds}
+    known = cluster.by_id
     missing = [osd_id for osd_id in request.order if osd_id not in known]
     if missing:
         raise OperationRefused(
@@ -158,7 +157,7 @@ def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]
 
 
 def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> None:
-    final = dict(request.final_entries)
+    final = request.final_by_who
     owned = {own(osd_id) for osd_id in request.order}
     for who in sorted(entries):
         section, _, mask = who.partition('/')
@@ -183,7 +182,7 @@ def _refuse_shadowed(
             f'the entry for {masked[0]} has a mask, which OSDs ignore at startup: name "osd" or '
             'single OSDs',
         )
-    targets = dict(request.targets)
+    targets = request.target_by_osd
     for osd in osds:
         starts = starts_with(after, osd.osd_id)
         if starts is None and request.kind is ChangeKind.SET_PROFILE:
@@ -212,7 +211,7 @@ def _refuse_outsiders(
     changed = []
     for osd in cluster.osds:
         # An OSD that is down and out returns only if an operator brings it back.
-        if osd.osd_id in request.order or not (osd.up or osd.in_cluster):
+        if osd.osd_id in request.position or not (osd.up or osd.in_cluster):
             continue
         old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)
         if old != new and (old is None or new is None or not same_meaning(old, new)):

@@ -18,15 +18,16 @@ def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
     if state.direction is not Direction.FORWARD or number >= count(state.request):
         return None
     batch = batch_of(state, number)
-    steps = {osd.osd_id: osd.step for osd in state.osds}
-    changed = all(steps.get(osd_id) is OsdStep.VERIFIED for osd_id in batch.osds)
+    changed = all(_step(state, osd_id) is OsdStep.VERIFIED for osd_id in batch.osds)
     return batch if batch.watched and batch.osds and changed else None
 
 
 def batch_of(state: RolloutState, number: int) -> PlannedBatch:
     """A planned batch without the OSDs that were left behind."""
     batch = planned_batch(state.request, state.soak, number)
-    left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
+    left = state.left_behind
+    if not left:
+        return batch
     osds, compared, controls = (
         tuple(n for n in ids if n not in left)
         for ids in (batch.osds, batch.compared, batch.controls)
@@ -50,14 +51,13 @@ class Batch:
 def batches(state: RolloutState) -> tuple[Batch, ...]:
     """All batches of a rollout, in order."""
     watched = watched_batch(state)
-    steps = {osd.osd_id: osd.step for osd in state.osds}
     return tuple(
         Batch(
             osds=batch.osds,
             domain=batch.domain,
             phase=Phase.SOAKING
             if watched is not None and watched.number == batch.number
-            else _phase(state, batch, steps),
+            else _phase(state, batch),
             verdict=_verdict(state, batch.number),
             controls=batch.controls if batch.judged else (),
         )
@@ -77,7 +77,12 @@ _PHASES = {
 }
 
 
-def _phase(state: RolloutState, batch: PlannedBatch, steps: dict[int, OsdStep]) -> Phase:
+def _step(state: RolloutState, osd_id: int) -> OsdStep:
+    osd = state.by_id.get(osd_id)
+    return OsdStep.PENDING if osd is None else osd.step
+
+
+def _phase(state: RolloutState, batch: PlannedBatch) -> Phase:
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
         return Phase.PLANNED
     under_way = Phase.CANARY if batch.number == 0 else Phase.PROMOTING
@@ -85,7 +90,7 @@ def _phase(state: RolloutState, batch: PlannedBatch, steps: dict[int, OsdStep]) 
         under_way = Phase.ROLLING_BACK
     if state.ended:
         under_way = Phase.FAILED
-    found = {_PHASES.get(steps.get(osd_id, OsdStep.PENDING), under_way) for osd_id in batch.osds}
+    found = {_PHASES.get(_step(state, osd_id), under_way) for osd_id in batch.osds}
     if len(found) == 1:
         return found.pop()
     # In a batch that was only started, untouched OSDs do not determine the phase.

@@ -10,7 +10,7 @@ from typing import Optional
 from ...plan.actions import RemoveEntry, SetEntry
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import ChangeKind
-from ...plan.request import end_value, shared_entries, target
+from ...plan.request import end_value, target
 from ..absence import Away, absent
 from ..phases import Outcome, Phase
 from ..texts import clip
@@ -30,7 +30,7 @@ def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     reason = _why_keep_own_entries(rules, state, seen)
     if reason is not None:
         return Step(replace(state, own_entries_stay=clip(reason), entries_done=0, errors=0))
-    shared = shared_entries(state.request)
+    shared = state.request.shared_entries
     if state.entries_done < len(shared):
         who, value = shared[state.entries_done]
         if seen.entries.get(who) == value:
@@ -62,7 +62,7 @@ def _gone_or_replaced(state: RolloutState, seen: Observation) -> Optional[tuple[
 
 def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> Optional[str]:
     """Why the entries of single OSDs are kept: a shared one would change unchecked OSDs."""
-    shared = shared_entries(state.request)
+    shared = state.request.shared_entries
     checked = {osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND}
     left = {osd.osd_id for osd in state.osds} - checked
     before, after = dict(seen.entries), dict(seen.entries)
@@ -108,7 +108,7 @@ def _keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> S
     for osd in state.osds:
         if osd.step is OsdStep.COLLAPSED and end_value(state.request, osd.osd_id) is None:
             return Step(with_osd(state, replace(osd, step=OsdStep.REPINNING)))
-    for who, _ in shared_entries(state.request):
+    for who, _ in state.request.shared_entries:
         value = state.before.entry(who)
         if seen.entries.get(who) != value:
             return write(rules, state, seen, who, value)
@@ -135,7 +135,7 @@ def _share_later(state: RolloutState) -> str:
         f'"ceph config rm {who} {option}"'
         if value is None
         else f'"ceph config set {who} {option}" with the same string'
-        for who, value in shared_entries(state.request)
+        for who, value in state.request.shared_entries
     )
     return f'once those OSDs may get it too: {shared}, then "ceph config rm" for each single OSD'
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
 from ...plan.entries import Scope, own
-from ...plan.request import shared_entries
 from ..phases import Phase
 from ..texts import clip
 from .observation import Observation
@@ -18,16 +17,15 @@ from .states import UNCHANGED, in_flight
 
 def conflicting_entries(state: RolloutState, seen: Observation) -> tuple[str, ...]:
     """Each `who` whose entry holds neither the recorded value nor one this rollout wrote."""
-    allowed = _allowed_entries(state)
-    before = dict(state.before.entries)
-    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
-    scope = Scope.of(seen.cluster, concerned)
-    return tuple(
-        who
-        for who in sorted({*seen.entries, *before, *allowed})
-        if seen.entries.get(who) not in allowed.get(who, {before.get(who)})
-        and _is_watched(state, who, allowed, scope)
-    )
+    if state.direction is Direction.BACK:
+        # A rollback only writes recorded values: other entries do not matter.
+        return tuple(sorted(_rollback_conflicts(state, seen.entries)))
+    if state.direction is Direction.RECOVER:
+        osd = in_flight(state)
+        if osd is None or seen.entries.get(own(osd.osd_id)) in _allowed_own(state, osd):
+            return ()
+        return (own(osd.osd_id),)
+    return tuple(sorted(_forward_conflicts(state, seen)))
 
 
 def conflicts_in_other_option(state: RolloutState, seen: Observation) -> tuple[str, ...]:
@@ -39,19 +37,12 @@ def conflicts_in_other_option(state: RolloutState, seen: Observation) -> tuple[s
     before, now = state.before.other_entries, seen.other_entries
     if before is None or now is None or state.direction is not Direction.FORWARD:
         return ()
-    was = dict(before)
-    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
-    scope = Scope.of(seen.cluster, concerned)
-    return tuple(
-        who for who in sorted({*was, *now}) if was.get(who) != now.get(who) and scope.may_cover(who)
-    )
+    return tuple(sorted(_covered(_differing(dict(before), now), state, seen)))
 
 
 def entries_blocking_rollback(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
     """Each `who` that a rollback would restore and that somebody else has changed since."""
-    turned = rolled_back(state, '', state.updated_s)
-    allowed = _allowed_entries(turned)
-    return tuple(who for who in turned.restoring if entries.get(who) not in allowed[who])
+    return tuple(_rollback_conflicts(rolled_back(state, '', state.updated_s), entries))
 
 
 def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]) -> RolloutState:
@@ -83,81 +74,87 @@ def _named(whos: Sequence[str]) -> str:
     return ', '.join(whos[:5]) + (' and more' if len(whos) > 5 else '')
 
 
-def _is_watched(
-    state: RolloutState,
-    who: str,
-    allowed: Mapping[str, frozenset[Optional[str]]],
-    scope: Scope,
-) -> bool:
-    """Whether a conflicting change of this entry stops the rollout."""
-    if state.direction is Direction.FORWARD:
-        return who in allowed or scope.may_cover(who)
-    if state.direction is Direction.BACK:
-        # A rollback only writes recorded values: other entries do not matter.
-        return who in allowed
-    osd = in_flight(state)
-    return osd is not None and who == own(osd.osd_id)
-
-
-def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]:
-    """Allowed values of the entries that this rollout writes."""
-    before, targets = dict(state.before.entries), dict(state.request.targets)
-    final = dict(state.request.final_entries)
-    shared = shared_entries(state.request)
-    if state.direction is Direction.BACK:
-        ours = {own(n): {before.get(own(n)), targets[n], final.get(own(n))} for n in targets}
-        ours.update({who: {before.get(who), value} for who, value in shared})
-        return {
-            who: frozenset(ours[who] if index >= state.entries_done else {before.get(who)})
-            for index, who in enumerate(state.restoring)
-        }
-    allowed = {
-        who: _allowed_shared(state, index, before.get(who), value)
-        for index, (who, value) in enumerate(shared)
-    }
+def _forward_conflicts(state: RolloutState, seen: Observation) -> Iterator[str]:
+    entries, before = seen.entries, state.before.value_by_who
+    written = set()
+    for index, (who, value) in enumerate(state.request.shared_entries):
+        written.add(who)
+        if entries.get(who) not in _allowed_shared(state, index, before.get(who), value):
+            yield who
+    targets = state.request.target_by_osd if state.request.restart else {}
     for osd in state.osds:
-        if osd.step is OsdStep.LEFT_BEHIND:
+        step = osd.step
+        if step in UNCHANGED:
             continue
         who = own(osd.osd_id)
-        allowed[who] = _allowed_own(
-            osd,
-            before.get(who),
-            targets[osd.osd_id] if state.request.restart else before.get(who),
-            final.get(who),
-            state.direction,
+        written.add(who)
+        value = entries.get(who)
+        # First the state of nearly all OSDs of a large rollout.
+        expected = step is OsdStep.VERIFIED and value == targets.get(osd.osd_id, '')
+        if not expected and value not in _allowed_own(state, osd):
+            yield who
+    others = [who for who in _differing(before, entries) if who not in written]
+    yield from _covered(others, state, seen)
+
+
+def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    changed = [who for who, value in now.items() if before.get(who) != value]
+    return [*changed, *(who for who in before if who not in now)]
+
+
+def _covered(whos: Sequence[str], state: RolloutState, seen: Observation) -> list[str]:
+    """Those that may apply to an OSD of the rollout."""
+    if not whos:
+        return []
+    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
+    scope = Scope.of(seen.cluster, concerned)
+    return [who for who in whos if scope.may_cover(who)]
+
+
+def _rollback_conflicts(state: RolloutState, entries: Mapping[str, str]) -> Iterator[str]:
+    """Entries to restore that hold neither the recorded value nor, before that, a written one."""
+    request, before = state.request, state.before.value_by_who
+    shared = dict(request.shared_entries)
+    target_by_who = {own(osd_id): value for osd_id, value in request.targets}
+    for index, who in enumerate(state.restoring):
+        value = entries.get(who)
+        if value == before.get(who):
+            continue
+        written = (
+            (shared[who],) if who in shared else (target_by_who[who], request.final_by_who.get(who))
         )
-        if osd.step is OsdStep.REPINNING:
-            allowed[who] |= {targets[osd.osd_id]}
-    return allowed
+        if index < state.entries_done or value not in written:
+            yield who
 
 
 def _allowed_shared(
     state: RolloutState, index: int, before: Optional[str], final: Optional[str]
-) -> frozenset[Optional[str]]:
+) -> tuple[Optional[str], ...]:
     if not state.shared_touched:
-        return frozenset({before})
-    return frozenset({before, final} if index >= state.entries_done else {final})
+        return (before,)
+    return (before, final) if index >= state.entries_done else (final,)
 
 
-def _allowed_own(
-    osd: OsdProgress,
-    before: Optional[str],
-    wanted: Optional[str],
-    final: Optional[str],
-    direction: Direction,
-) -> frozenset[Optional[str]]:
+def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], ...]:
+    """Allowed values of an OSD's own entry, which this rollout may have written."""
+    who = own(osd.osd_id)
+    before, final = state.before.entry(who), state.request.final_by_who.get(who)
+    target = state.request.target_by_osd[osd.osd_id]
+    wanted = target if state.request.restart else before
     if osd.step in UNCHANGED:
-        return frozenset({before})
-    if osd.step is OsdStep.RESTORING and direction is Direction.FORWARD:
+        return (before,)
+    if osd.step is OsdStep.RESTORING and state.direction is Direction.FORWARD:
         # It is being left behind: see `collapse`.
-        return frozenset({before, wanted, final})
+        return (before, wanted, final)
     if osd.step in {OsdStep.SETTING, OsdStep.RESTORING}:
-        return frozenset({before, wanted})
-    if osd.step in {OsdStep.COLLAPSING, OsdStep.REPINNING}:
-        return frozenset({wanted, final})
+        return (before, wanted)
+    if osd.step is OsdStep.COLLAPSING:
+        return (wanted, final)
+    if osd.step is OsdStep.REPINNING:
+        return (wanted, final, target)
     if osd.step is OsdStep.COLLAPSED:
-        return frozenset({final})
+        return (final,)
     # From "restart due" on, the entry was confirmed. Only an OSD under recovery has its previous
     # entry again.
-    recovering = direction is Direction.RECOVER and osd.restart_needed
-    return frozenset({before if recovering else wanted})
+    recovering = state.direction is Direction.RECOVER and osd.restart_needed
+    return (before,) if recovering else (wanted,)

@@ -67,7 +67,7 @@ def _advance(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     n = following(state, frozenset(absent_of(seen.cluster, state.request.order)))
     if n is None:
         return Step(replace(state, stage=Phase.COLLAPSING, shared_touched=True))
-    osd = next(osd for osd in state.osds if osd.osd_id == n)
+    osd = state.by_id[n]
     away = absent(seen, n)
     if away is not None:
         return _leave_behind(rules, state, osd, away, seen)
@@ -122,7 +122,7 @@ def _start_osd(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step
         if others_changed(state):
             return Step(left_behind(state, osd, another))
         return Step(ended(state, Ending(Outcome.FAILED, another)))
-    recorded = next(b for b in state.before.osds if b.osd_id == n)
+    recorded = state.before.by_id[n]
     if info.release != recorded.release:
         reason = f'osd.{n} now runs {info.release}: the plan was made for {recorded.release}'
         return _not_as_planned(state, reason)

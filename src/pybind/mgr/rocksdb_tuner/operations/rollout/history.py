@@ -12,8 +12,10 @@ def record_of(state: RolloutState) -> HistoryRecord:
     """The history record of the present state."""
     request = state.request
     first = request.order[0]
-    before = {osd.osd_id: osd.value for osd in state.before.osds}
-    options_from, options_to = request.strings or (before[first], dict(request.targets)[first])
+    options_from, options_to = request.strings or (
+        state.before.by_id[first].value,
+        request.target_by_osd[first],
+    )
     return HistoryRecord(
         rollout_id=state.rollout_id,
         time_s=state.started_s,

@@ -7,6 +7,7 @@ identified by its uuid; its options were chosen for its device class.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Optional
 
 from ...judge.records import Verdict
@@ -22,9 +23,12 @@ from .states import others_changed, with_osd
 _UUID_DIGITS = 6
 #: Longest reason, of which there may be one for each OSD.
 _REASON_MAX = 200
+#: A rollout compares the uuids of all its OSDs at each step of its collapse.
+_UUIDS_REMEMBERED = 1 << 15
 _NO_UUID = '0' * _UUID_DIGITS
 
 
+@lru_cache(_UUIDS_REMEMBERED)
 def uuid_head(uuid: Optional[str]) -> Optional[str]:
     """The stored digits of a uuid; None without a uuid, as after `osd destroy`."""
     head = (uuid or '').replace('-', '')[:_UUID_DIGITS].lower()
@@ -38,25 +42,29 @@ def not_as_planned(before: OsdBefore, info: OsdInfo) -> Optional[str]:
 
     Values that an older module version did not record are not compared.
     """
-    name = f'osd.{info.osd_id}'
     if before.uuid_head is not None and uuid_head(info.uuid) != before.uuid_head:
-        return f'{name} was removed and recreated: the plan was made for the previous OSD'
+        return (
+            f'osd.{info.osd_id} was removed and recreated: the plan was made for the previous OSD'
+        )
     if before.device_class is not None and info.device_class != before.device_class:
         return (
-            f'{name} now has device class {info.device_class or "none"}: the plan was made for '
-            f'{before.device_class}'
+            f'osd.{info.osd_id} now has device class {info.device_class or "none"}: the plan was '
+            f'made for {before.device_class}'
         )
     if None not in (before.objectstore, info.objectstore) and (
         info.objectstore != before.objectstore
     ):
-        return f'{name} now runs {info.objectstore}: the plan was made for {before.objectstore}'
+        return (
+            f'osd.{info.osd_id} now runs {info.objectstore}: the plan was made for '
+            f'{before.objectstore}'
+        )
     return None
 
 
 def identity_mismatch(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
     """`not_as_planned` for an OSD of the rollout; None also if it is not in the map."""
     info = seen.osd(osd_id)
-    before = next((b for b in state.before.osds if b.osd_id == osd_id), None)
+    before = state.before.by_id.get(osd_id)
     return None if info is None or before is None else not_as_planned(before, info)
 
 

@@ -14,13 +14,19 @@ from ...mgr.protocols import (
     OsdCommands,
     Upgrades,
 )
-from ...mgr.records import ClusterMap, ConfigEntry, OrchestratedDaemon, RunningOption
+from ...mgr.records import (
+    ClusterMap,
+    ConfigEntry,
+    OrchestratedDaemon,
+    OsdInfo,
+    RunningOption,
+)
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION, ChangeRequest
 from ..absence import absent_of
 from ..errors import OperationRefused
 from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
-from ..stopwatch import LastChange, Stopwatch
+from ..stopwatch import LastChange, RecentChanges, Stopwatch
 from .batches import watched_batch
 from .machine import Machine, wait_key
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation
@@ -108,7 +114,10 @@ class Observer:
         #: The last OSD in flight that was down, and for how long.
         self._was_down: tuple[Optional[int], float] = (None, 0.0)
         self._osds_changed = LastChange()
-        self._moves: dict[int, LastChange] = {}
+        #: Processes of all OSDs, and the OSDs that they were read from.
+        self._processes: Mapping[int, tuple[bool, bool, Optional[int]]] = {}
+        self._osds: Optional[tuple[OsdInfo, ...]] = None
+        self._moves: RecentChanges[int] = RecentChanges()
         self._soaking = Stopwatch()
         #: The last restart requested by this manager.
         self._asked: Optional[tuple[str, int]] = None
@@ -161,8 +170,8 @@ class Observer:
         is_down = flying is not None and _is_down(cluster, flying.osd_id)
         key = state.rollout_id, None if flying is None else flying.osd_id, is_down
         down_s = self._down.update(key, steady_s)
-        processes = tuple((osd.osd_id, osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds)
-        changed_ago_s = self._osds_changed.update(processes, steady_s)
+        self._see_processes(cluster, steady_s)
+        changed_ago_s = self._osds_changed.update(self._processes, steady_s)
         described = self._described(needs, down_s if is_down else 0.0)
         down = self._of_down(flying, key, down_s, described, steady_s)
         entries = self._cluster.entries()
@@ -184,10 +193,9 @@ class Observer:
             schedule_reason=now.schedule_reason,
             no_reports_reason=now.no_reports_reason,
             moved=frozenset(
-                osd_id
-                for osd_id, *process in processes
-                if self._moves.setdefault(osd_id, LastChange()).update(tuple(process), steady_s)
-                < min(RESTARTED_TOGETHER_S, soaking_s)
+                n
+                for n in self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
+                if n in self._processes
             ),
             osds_moved=changed_ago_s < limits.report_s,
             watched_s=now.watched_s,
@@ -206,6 +214,15 @@ class Observer:
             judgement=found.judgement,
             restart_is_ours=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
         )
+
+    def _see_processes(self, cluster: ClusterMap, steady_s: float) -> None:
+        # The map of a large cluster rarely changes between two steps.
+        if cluster.osds is self._osds:
+            self._moves.update(None, steady_s)
+            return
+        self._osds = cluster.osds
+        self._processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
+        self._moves.update(self._processes, steady_s)
 
     def _of_down(
         self,
@@ -267,4 +284,5 @@ class Observer:
 
 
 def _is_down(cluster: ClusterMap, osd_id: int) -> bool:
-    return any(osd.osd_id == osd_id and not osd.up for osd in cluster.osds)
+    info = cluster.by_id.get(osd_id)
+    return info is not None and not info.up

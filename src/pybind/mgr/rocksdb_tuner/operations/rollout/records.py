@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Optional
 
 from ...judge.records import Judgement, SoakPlan, Verdict
@@ -52,6 +54,18 @@ class OsdStep(str, Enum):
     LEFT_BEHIND = 'left-behind'
 
 
+_RESTARTING = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
+_CHANGING = frozenset(
+    {
+        OsdStep.SETTING,
+        OsdStep.RESTORING,
+        OsdStep.RESTART_DUE,
+        OsdStep.COLLAPSING,
+        OsdStep.REPINNING,
+    }
+)
+
+
 @dataclass(frozen=True)
 class OsdBefore:
     """Running options and identity of one OSD before the rollout."""
@@ -81,8 +95,16 @@ class Before:
     #: versions.
     other_entries: Optional[tuple[tuple[str, str], ...]] = None
 
+    @cached_property
+    def value_by_who(self) -> Mapping[str, str]:
+        return dict(self.entries)
+
+    @cached_property
+    def by_id(self) -> Mapping[int, OsdBefore]:
+        return {osd.osd_id: osd for osd in self.osds}
+
     def entry(self, who: str) -> Optional[str]:
-        return dict(self.entries).get(who)
+        return self.value_by_who.get(who)
 
 
 @dataclass(frozen=True)
@@ -197,6 +219,23 @@ class RolloutState:
     @property
     def controls(self) -> tuple[int, ...]:
         return self.request.controls
+
+    @cached_property
+    def by_id(self) -> Mapping[int, OsdProgress]:
+        return {osd.osd_id: osd for osd in self.osds}
+
+    @cached_property
+    def left_behind(self) -> frozenset[int]:
+        return frozenset(osd.osd_id for osd in self.osds if osd.step is OsdStep.LEFT_BEHIND)
+
+    @cached_property
+    def in_flight(self) -> Optional[OsdProgress]:
+        """The one OSD being changed; one that is restarting comes first."""
+        for steps in (_RESTARTING, _CHANGING):
+            for osd in self.osds:
+                if osd.step in steps:
+                    return osd
+        return None
 
     @property
     def promoted(self) -> bool:

@@ -22,7 +22,7 @@ def start_recovery(
         ending = replace(ending, reason=f'{recovery_ending(state).reason}; {ending.reason}')
     info = seen.osd(osd.osd_id)
     running = seen.running.get(osd.osd_id)
-    recorded = next(b for b in state.before.osds if b.osd_id == osd.osd_id)
+    recorded = state.before.by_id[osd.osd_id]
     untouched = info is not None and info.up and info.nonce == osd.nonce_before
     # The verified process, with a running value that is no longer stale.
     as_before = (

@@ -8,7 +8,7 @@ from typing import Optional
 
 from ...mgr.records import RunningOption
 from ...plan.entries import masked_for, own, starts_with
-from ...plan.request import shared_entries, target
+from ...plan.request import target
 from ..phases import Outcome, Phase
 from ..texts import clip, paused_text
 from .identity import describe_left_behind, identity_mismatch
@@ -36,7 +36,7 @@ def rolled_back(
     ``paused_by`` keeps a pause; None: an operator's rollback ends an earlier pause.
     """
     earlier = f'{state.failure}; ' if state.failure else ''
-    shared = tuple(who for who, _ in shared_entries(state.request))
+    shared = tuple(who for who, _ in state.request.shared_entries)
     return replace(
         state,
         direction=Direction.BACK,
@@ -242,7 +242,7 @@ def _runs_what_store_gives(
         return False
     if not rules.same_meaning(running.value, target(state.request, osd_id)):
         return True
-    before = next((b for b in state.before.osds if b.osd_id == osd_id), None)
+    before = state.before.by_id.get(osd_id)
     return (
         before is not None
         and before.source == 'mon'

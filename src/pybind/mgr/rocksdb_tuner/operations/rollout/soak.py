@@ -80,12 +80,10 @@ def lost_process(
     state: RolloutState, batch: PlannedBatch, cluster: ClusterMap
 ) -> Optional[OsdProgress]:
     """An OSD of the batch whose verified process is gone."""
-    known = {info.osd_id: info for info in cluster.osds}
-    for osd in state.osds:
-        if osd.osd_id in batch.osds:
-            info = known.get(osd.osd_id)
-            if info is None or not info.up or info.nonce != osd.nonce_after:
-                return osd
+    for osd_id in batch.osds:
+        info, osd = cluster.by_id.get(osd_id), state.by_id[osd_id]
+        if info is None or not info.up or info.nonce != osd.nonce_after:
+            return osd
     return None
 
 

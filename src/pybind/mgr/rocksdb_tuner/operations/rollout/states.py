@@ -12,25 +12,10 @@ from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 #: Steps of an OSD that is not changed, or no longer.
 UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
 
-_WATCHED = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
-_ACTED_ON = frozenset(
-    {
-        OsdStep.SETTING,
-        OsdStep.RESTORING,
-        OsdStep.RESTART_DUE,
-        OsdStep.COLLAPSING,
-        OsdStep.REPINNING,
-    }
-)
-
 
 def in_flight(state: RolloutState) -> Optional[OsdProgress]:
     """The one OSD being changed."""
-    for steps in (_WATCHED, _ACTED_ON):
-        for osd in state.osds:
-            if osd.step in steps:
-                return osd
-    return None
+    return state.in_flight
 
 
 def first_at(state: RolloutState, step: OsdStep) -> Optional[OsdProgress]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, Optional
 
 from ...judge.predictions import Comparison, PredictionResult, compared_with, interval_score
-from ..history import HistoryRecord
+from ...judge.records import Effect, Judgement, SignalVerdict, Verdict
+from ..history import ArmOutcome, HistoryRecord
 from ..phases import Outcome
 
 
@@ -15,7 +16,8 @@ class TrackRecord(NamedTuple):
     """Counts over all ended changes."""
 
     changes: int
-    #: Changes with a prediction and a measurement precise enough to compare.
+    #: Changes and arms of experiments with a prediction, and a measurement precise enough to
+    #: compare it with.
     compared: int
     right: int
     direction: int
@@ -35,16 +37,35 @@ def compared(record: HistoryRecord) -> Optional[Comparison]:
     return compared_with(record.predicted, record.judgement)
 
 
+def comparisons(record: HistoryRecord) -> tuple[Comparison, ...]:
+    """Of a change at most one, of an experiment one for each arm."""
+    found = record.experiment
+    if found is None:
+        pairs = [compared(record)]
+    else:
+        pairs = [
+            compared_with(effect.predicted, _measured(found.objective, effect))
+            for effect in found.effects
+        ]
+    return tuple(pair for pair in pairs if pair is not None)
+
+
+def _measured(objective: str, effect: ArmOutcome) -> Optional[Judgement]:
+    """None if the interval is not bounded."""
+    percents = effect.change_percent, effect.low_percent, effect.high_percent
+    if None in percents:
+        return None
+    # What it is compared by is the interval.
+    signal = SignalVerdict(objective, Effect.SAME, *percents)
+    return Judgement(Verdict.NO_WORSE, (signal,))
+
+
 def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
-    ended = [
-        record
-        for record in records
-        if record.outcome is not Outcome.WAITING and record.experiment is None
-    ]
-    found = [comparison for comparison in map(compared, ended) if comparison is not None]
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [comparison for record in ended for comparison in comparisons(record)]
     results = [comparison.result for comparison in found]
     return TrackRecord(
-        changes=len(ended),
+        changes=sum(record.experiment is None for record in ended),
         compared=len(found),
         right=results.count(PredictionResult.RIGHT),
         direction=results.count(PredictionResult.DIRECTION),

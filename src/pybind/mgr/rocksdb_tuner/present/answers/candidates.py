@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...advise.assessment import Assessment
+from ...advise.experiment_arms import plan_command, rivals
 from ...advise.records import Recommendation, Resource
 from ...advise.usage import Usage
 from ...advise.weighing import Bars, Origin, Weighed, Weighing
@@ -66,6 +67,10 @@ class Candidate:
         'Why it was not chosen, as a sentence; null for the chosen candidate, running options and '
         'infeasible candidates.',
     ]
+    measured_in: Annotated[
+        Optional[str],
+        'Experiment on this cluster that measured it against the running options; null: none.',
+    ]
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ class Decision:
     unconstrained: Annotated[
         tuple[_Weighed, ...],
         'Resources that the OSDs have plenty of, exempt from max_loss_percent.',
+    ]
+    experiment: Annotated[
+        Optional[str],
+        'Command that plans an experiment on the two best candidates, if the model cannot tell '
+        'which is better; else null.',
     ]
     candidates: Annotated[tuple[Candidate, ...], 'Candidates that were compared.']
 
@@ -105,6 +115,7 @@ def candidates_of(
 def _decision(assessment: Assessment) -> Decision:
     weighing = assessment.weighing
     bars = Bars() if weighing is None else weighing.bars
+    unclear = rivals(weighing)
     return Decision(
         who=assessment.who,
         resource=None if weighing is None else weighing.resource,
@@ -112,6 +123,7 @@ def _decision(assessment: Assessment) -> Decision:
         min_gain_percent=bars.min_gain * 100,
         max_loss_percent=bars.max_loss * 100,
         unconstrained=tuple(sorted(bars.plenty, key=lambda resource: resource.value)),
+        experiment=plan_command(assessment.who, unclear) if unclear else None,
         candidates=() if weighing is None else _candidates(weighing),
     )
 
@@ -131,6 +143,7 @@ def _candidate(weighed: Weighed, *, chosen: bool) -> Candidate:
         infeasible=weighed.infeasible,
         effects=tuple(map(_effect, weighed.usages)),
         short=weighed.short,
+        measured_in=weighed.measured_in,
     )
 
 

@@ -9,6 +9,8 @@ from . import (
     advice,
     candidates,
     doctor,
+    experiment,
+    experiment_plan,
     explain,
     findings,
     growth,
@@ -41,6 +43,21 @@ ANSWERS: Mapping[str, Answer] = {
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
     'doctor': Answer(
         'ceph rocksdb-tuner doctor', tuple[doctor.DoctorCheck, ...], 'One row per check.'
+    ),
+    'experiment': Answer(
+        'ceph rocksdb-tuner experiment status, and the answer to experiment start, pause, resume, '
+        'abort and show',
+        Optional[experiment.Experiment],
+        'The experiment under way or the last one; null before the first.',
+    ),
+    'experiment-ls': Answer(
+        'ceph rocksdb-tuner experiment ls',
+        tuple[experiment.ExperimentSummary, ...],
+        'Newest first.',
+    ),
+    'experiment-plan': Answer(
+        'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
+        experiment_plan.ExperimentPlan,
     ),
     'explain': Answer('ceph rocksdb-tuner explain <option>', explain.Option),
     'explain-ls': Answer(

@@ -9,12 +9,13 @@ from typing import Annotated, Optional
 from ...judge.predictions import Comparison as FoundComparison
 from ...judge.predictions import PredictionResult
 from ...judge.records import Predicted
-from ...operations.history import HistoryRecord
+from ...judge.winner import Answer
+from ...operations.history import ExperimentResult, HistoryRecord
 from ...operations.phases import Outcome
 from ...operations.rollout.track_record import compared
 from ...units import format_time
 from .judgment import Judged, SignalEffect, effects_of, judged_of
-from .notes import InPlace, Time
+from .notes import Amount, InPlace, Time
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,31 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class TriedOptions:
+    """One arm of an experiment."""
+
+    name: Annotated[str, 'Name of the arm: the profile that it tried.']
+    options: Annotated[str, 'Option string of the arm.']
+    change_percent: Annotated[
+        Optional[float], 'Change of the signal against unchanged OSDs; null: unknown.'
+    ]
+    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
+    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
+    dropped: Annotated[Optional[str], 'Why it ended early; null if it did not.']
+
+
+@dataclass(frozen=True)
+class ExperimentOutcome:
+    """Result of an experiment."""
+
+    signal: Annotated[str, 'The judged signal that arms were expected to improve.']
+    min_effect_percent: Annotated[Amount, 'Smaller differences counted as none.']
+    conclusion: Annotated[Optional[Answer], 'Result; null: it ended before.']
+    winner: Annotated[Optional[str], 'Best arm; null: none.']
+    arms: tuple[TriedOptions, ...]
+
+
+@dataclass(frozen=True)
 class Change:
     """A change with its actor and outcome."""
 
@@ -75,6 +101,10 @@ class Change:
         Optional[Comparison],
         'Comparison of prediction and measurement; null if one is missing.',
     ]
+    experiment: Annotated[
+        Optional[ExperimentOutcome],
+        'Result of an experiment, which leaves all options as they were; null: a change.',
+    ]
 
 
 def history_of(records: Sequence[HistoryRecord]) -> tuple[Change, ...]:
@@ -101,6 +131,29 @@ def _change(record: HistoryRecord) -> Change:
         judged=judged_of(None if judgement is None else judgement.verdict),
         measured_effects=effects_of(() if judgement is None else judgement.signals),
         comparison=_comparison(compared(record)),
+        experiment=None if record.experiment is None else _experiment(record.experiment),
+    )
+
+
+def _experiment(found: ExperimentResult) -> ExperimentOutcome:
+    effects = {effect.name: effect for effect in found.effects}
+    dropped = dict(found.dropped)
+    return ExperimentOutcome(
+        signal=found.objective,
+        min_effect_percent=found.min_effect * 100,
+        conclusion=found.answer,
+        winner=found.winner,
+        arms=tuple(
+            TriedOptions(
+                name=name,
+                options=options,
+                change_percent=effects[name].change_percent if name in effects else None,
+                low_percent=effects[name].low_percent if name in effects else None,
+                high_percent=effects[name].high_percent if name in effects else None,
+                dropped=dropped.get(name),
+            )
+            for name, options in found.arms
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from ...advise.profiles import Profile, PublishedEvidence, Storage
 from ...workload.records import WorkloadClass
 from ..summaries import suited_workloads
 from .copies import like
-from .notes import Count, InPlace, Share
+from .notes import Count, InPlace, Share, Time
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class ProfileSummary:
     workloads: Annotated[tuple[WorkloadClass, ...], 'Workloads that it is designed for.']
     superseded: Annotated[Optional[str], 'Why it should no longer be used; null: not superseded.']
     source: Annotated[str, 'Publication of the profile.']
-    own: Annotated[bool, 'Whether it is a custom profile, which is never recommended.']
+    own: Annotated[
+        bool, 'Whether it is a custom profile; only an experiment can make one recommended.'
+    ]
     own_releases: Annotated[
         tuple[str, ...], 'Releases of a custom profile; empty for a built-in profile.'
     ]
@@ -101,6 +103,23 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Provenance:
+    """The experiment that found a custom profile."""
+
+    experiment: Annotated[str, 'Id of the experiment.']
+    cluster: Annotated[Optional[str], 'FSID of the cluster; null: unknown.']
+    started: Annotated[Optional[Time], 'Start of the experiment. ISO 8601, UTC.']
+    who: Annotated[str, 'Config mask of the group.']
+    release: Annotated[Optional[str], 'Release of the group; null: unknown.']
+    workload: Annotated[Optional[str], 'Workload of the group; null: unknown.']
+    hardware: Annotated[Optional[str], 'Storage of the group; null: unknown.']
+    signal: Annotated[str, 'The judged signal that was compared.']
+    change_percent: Annotated[Optional[float], 'Its change; null: unknown.']
+    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
+    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
+
+
+@dataclass(frozen=True)
 class ProfileInFull:
     """A profile with its suitability and published measurements."""
 
@@ -111,6 +130,9 @@ class ProfileInFull:
     cautions: Annotated[tuple[str, ...], 'Cautions.']
     superseded_from_rocksdb: Annotated[
         Optional[str], 'RocksDB version from which it is superseded.'
+    ]
+    provenance: Annotated[
+        Optional[Provenance], 'The experiment that found it; null: not from an experiment.'
     ]
 
 
@@ -127,6 +149,9 @@ def profile_of(shown: Profile) -> ProfileInFull:
         evidence=tuple(map(_published, shown.evidence)),
         cautions=shown.cautions,
         superseded_from_rocksdb=shown.superseded_from_rocksdb,
+        provenance=None
+        if shown.provenance is None
+        else like(Provenance, shown.provenance, experiment=shown.provenance.experiment_id),
     )
 
 

@@ -71,7 +71,9 @@ class TrackRecord:
     """Accuracy of the predictions for all ended changes."""
 
     changes: Annotated[Count, 'Number of ended changes.']
-    compared: Annotated[Count, 'Changes with a prediction and a comparable measurement.']
+    compared: Annotated[
+        Count, 'Changes, and arms of experiments, with a prediction and a comparable measurement.'
+    ]
     right: Annotated[Count, 'Changes whose measured and predicted intervals overlap.']
     direction: Annotated[Count, 'Changes of which only the direction was predicted correctly.']
     wrong: Annotated[Count, 'All other compared changes.']

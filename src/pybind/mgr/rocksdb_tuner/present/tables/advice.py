@@ -16,6 +16,7 @@ from ..difference import difference
 from ..layout import Column, fields, paragraph, shell_command, table
 from ..subjects import Plan
 from ..summaries import worst_first
+from .candidates import experiment_hint
 from .phrases import (
     COMMAND,
     UNNAMED_OPTIONS,
@@ -87,7 +88,10 @@ def recommend(snapshot: Snapshot) -> str:
         return nothing_known(snapshot.mode)
     if not snapshot.recommendations:
         return sections(
-            'No changes recommended.', _conclusions(snapshot), limits_of_groups(snapshot.groups)
+            'No changes recommended.',
+            _conclusions(snapshot),
+            limits_of_groups(snapshot.groups),
+            *map(experiment_hint, snapshot.assessments),
         )
     text = table(
         (
@@ -121,6 +125,7 @@ def recommend(snapshot: Snapshot) -> str:
         titled('Expected', '\n'.join(expected)),
         _conclusions(snapshot),
         limits_of_groups(snapshot.groups),
+        *map(experiment_hint, snapshot.assessments),
         f'Details, with commands and undo: {COMMAND} show <id>',
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...advise.assessment import Assessment
+from ...advise.experiment_arms import plan_command, rivals
 from ...advise.records import Resource
 from ...advise.usage import at_most
 from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing
@@ -13,7 +14,7 @@ from ...units import UNKNOWN
 from ..layout import WIDE, Column, paragraph, table
 from .phrases import COMMAND, bullets, nothing_known, sections, titled
 
-__all__ = ['candidates']
+__all__ = ['candidates', 'experiment_hint']
 
 
 def candidates(snapshot: Snapshot) -> str:
@@ -42,7 +43,19 @@ def _group(assessment: Assessment) -> str:
         head,
         _table(weighing, feasible),
         _unconstrained(feasible, bars),
+        experiment_hint(assessment),
         *([titled('Infeasible', _infeasible(infeasible))] if infeasible else []),
+    )
+
+
+def experiment_hint(assessment: Assessment) -> str:
+    """The command for what the model cannot tell; empty if it can, or if there is no choice."""
+    names = rivals(assessment.weighing)
+    if not names:
+        return ''
+    return paragraph(
+        f'The model cannot tell whether {names[0]} or {names[1]} is better for {assessment.who}. '
+        f'An experiment can: "{plan_command(assessment.who, names)}"'
     )
 
 

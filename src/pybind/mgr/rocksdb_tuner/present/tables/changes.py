@@ -252,6 +252,15 @@ def _history_record(record: HistoryRecord) -> str:
     head = paragraph(
         f'{when} {record.rollout_id} {record.who} {record.outcome.value}, started by {record.actor}'
     )
+    if record.experiment is not None:
+        pairs = [
+            ('Arms', ', '.join(name for name, _ in record.experiment.arms)),
+            ('Measured', record.measured or 'nothing'),
+            *(('Dropped', f'{name}: {why}') for name, why in record.experiment.dropped),
+        ]
+        if record.reason is not None:
+            pairs.append(('Reason', record.reason))
+        return f'{head}\n{fields(pairs, indent=4)}'
     pairs = [
         ('Change', _change_line(record)),
         ('Predicted', record.prediction or 'nothing'),

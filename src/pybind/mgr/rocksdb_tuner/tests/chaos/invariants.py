@@ -20,7 +20,6 @@ from rocksdb_tuner.operations.rollout.storage import HISTORY, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batches
 from rocksdb_tuner.plan.entries import starts_with
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
-from rocksdb_tuner.plan.request import shared_entries
 from rocksdb_tuner.tests.operations.rollout.conftest import Run, same_meaning
 
 from .rules import Rule, Violation
@@ -164,7 +163,7 @@ class Watch:
 
     @staticmethod
     def _being_written(state: RolloutState, who: str) -> bool:
-        if state.shared_touched and who in [one for one, _ in shared_entries(state.request)]:
+        if state.shared_touched and who in [one for one, _ in state.request.shared_entries]:
             return True
         setting = {f'osd.{o.osd_id}' for o in state.osds if o.step is OsdStep.SETTING}
         return who in setting

@@ -43,9 +43,8 @@ from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.operations.rollout.restart_log import RestartLog
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan import batches as planned_batches
-from rocksdb_tuner.plan import request
 from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
-from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.plan.records import OPTION, ChangeRequest
 
 from .acts import Act
 from .rules import Rule
@@ -496,12 +495,12 @@ def _other_value_written(patch: Patch) -> None:
 
 
 def _masked_entry_for_all(patch: Patch) -> None:
-    shared = request.shared_entries
+    shared: Callable[[ChangeRequest], Any] = vars(ChangeRequest)['shared_entries'].func
 
-    def masked(request_: Any) -> Any:
-        return tuple((f'{who}/class:ssd', value) for who, value in shared(request_))
+    def masked(request: ChangeRequest) -> Any:
+        return tuple((f'{who}/class:ssd', value) for who, value in shared(request))
 
-    patch.everywhere(shared, masked)
+    patch.attribute(ChangeRequest, 'shared_entries', property(masked))
 
 
 def _masked_entry_for_one(patch: Patch) -> None:
@@ -532,7 +531,7 @@ def _collapse_leaves_one(patch: Patch) -> None:
 
     def all_but_the_last(rules_: Any, state: Any, seen: Any) -> Any:
         left = [osd for osd in state.osds if osd.step is OsdStep.VERIFIED]
-        shared = request.shared_entries(state.request)
+        shared = state.request.shared_entries
         if len(left) == 1 and state.entries_done >= len(shared):
             return Step(states.finished(state, Phase.DONE, Outcome.DONE))
         return collapse_one(rules_, state, seen)

@@ -21,6 +21,7 @@ from rocksdb_tuner.metrics.series import (
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.snapshot import Snapshot
 
+from ..present import experiment_samples as experiments
 from ..present import samples
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -206,3 +207,30 @@ def test_findings_are_counted_by_condition_with_their_osds() -> None:
             severity=finding.severity.value,
         ) == len(finding.osds)
     assert value(found, 'findings', severity='error') == 1
+
+
+def test_an_experiment_has_its_phase_and_the_effects_of_its_arms() -> None:
+    """Nothing before the first, and no number for what is not bounded yet."""
+    snapshot = samples.small_cluster()
+    assert not [name for name, _ in series(snapshot) if name.startswith('experiment')]
+    found = series(replace(snapshot, experiment=experiments.measuring()))
+    assert value(found, 'experiment_phase', phase='measuring') == 1
+    assert value(found, 'experiment_phase', phase='done') == 0
+    assert value(found, 'experiment_changed_osds') == 2
+    assert value(found, 'experiment_start_timestamp_seconds') == samples.NOW_S - 9000
+    assert value(found, 'experiment_arm_info', arm=experiments.BEST, verdict='unclear') == 1
+    assert value(found, 'experiment_arm_info', arm=experiments.OTHER, verdict='worse') == 1
+    labels = {'arm': experiments.BEST, 'signal': experiments.OBJECTIVE}
+    assert value(found, 'experiment_arm_effect_ratio', **labels) == pytest.approx(-0.125)
+    assert value(found, 'experiment_arm_effect_low_ratio', **labels) == pytest.approx(-0.271)
+    assert value(found, 'experiment_arm_effect_high_ratio', **labels) == pytest.approx(0.043)
+    begun = series(replace(snapshot, experiment=experiments.baseline()))
+    assert value(begun, 'experiment_arm_info', arm=experiments.BEST, verdict='') == 1
+    assert not [name for name, _ in begun if 'effect' in name]
+
+
+@pytest.mark.parametrize('state', sorted(experiments.all_states()))
+def test_an_experiment_adds_few_series(state: str) -> None:
+    snapshot = samples.small_cluster()
+    with_it = replace(snapshot, experiment=experiments.all_states()[state])
+    assert len(series(with_it)) - len(series(snapshot)) <= 13 + 4 * 2

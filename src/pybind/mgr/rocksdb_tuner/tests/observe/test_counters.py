@@ -64,7 +64,7 @@ def test_what_is_read_as_a_latency_is_one_in_this_release(release: str) -> None:
         if path is not None:
             is_average = bool(sent(release)[path] & AVERAGE)
             is_amount = field.startswith(
-                ('op_', 'recovery_', 'onode_', 'bluefs_', 'fragmentation')
+                ('op_', 'recovery_', 'onode_', 'bluefs_', 'fragmentation', 'pgs')
             ) and field not in {
                 'op_w_latency',
                 'op_w_process',

@@ -29,7 +29,13 @@ def report(table: CounterTable, time_s: float, progress: int, names: DetailNames
             continue
         if field.endswith('_bytes'):
             table.points[0, path] = CounterPoint(time_s, 512 * MIB, None)
-        elif field in {'onode_hits', 'onode_misses', 'bluefs_fallbacks', 'fragmentation_micros'}:
+        elif field in {
+            'onode_hits',
+            'onode_misses',
+            'bluefs_fallbacks',
+            'fragmentation_micros',
+            'pgs',
+        }:
             table.points[0, path] = CounterPoint(time_s, progress, None)
         else:
             table.points[0, path] = CounterPoint(time_s, progress * 2_000_000, progress)
@@ -63,6 +69,7 @@ def test_hits_are_those_between_two_looks_and_fallbacks_those_since_the_start() 
     assert (found.onode_hits, found.onode_misses, found.window_s) == (3000, 3000, 60.0)
     assert (found.bluefs_fallbacks, found.fragmentation) == (4000, 0.004)
     assert looked_at('pacific').fragmentation is None
+    assert found.pgs == 4000
     assert looked_at('pacific').onode_hits == 3000
     table, names = CounterTable(), details_for('reef')
     report(table, 100.0, 1000, names)

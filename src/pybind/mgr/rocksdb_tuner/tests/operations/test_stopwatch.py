@@ -7,7 +7,13 @@ import math
 import pytest
 
 from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
-from rocksdb_tuner.operations.stopwatch import GAP_MAX_S, LastChange, SteadyClock, Stopwatch
+from rocksdb_tuner.operations.stopwatch import (
+    GAP_MAX_S,
+    LastChange,
+    RecentChanges,
+    SteadyClock,
+    Stopwatch,
+)
 
 
 def test_a_steady_clock_goes_on_from_what_was_stored_and_never_back() -> None:
@@ -99,3 +105,28 @@ def test_a_stopwatch_does_not_believe_a_clock_that_jumps() -> None:
     watch.update('a', 100.0)
     assert watch.update('a', 50.0) == 0.0
     assert watch.update('a', 1e9) == GAP_MAX_S
+
+
+def test_a_changed_value_is_recent_for_a_while_and_a_new_one_is_not() -> None:
+    changes: RecentChanges[int] = RecentChanges()
+    changes.update({1: 'a', 2: 'a'}, 100.0)
+    assert changes.within(60.0) == frozenset()
+    changes.update({1: 'a', 2: 'b', 3: 'c'}, 110.0)
+    assert changes.within(60.0) == {2}
+    # Unchanged, also where nothing was read again.
+    changes.update(None, 125.0)
+    assert changes.within(15.0) == frozenset()
+    assert changes.within(15.1) == {2}
+    # A value that was missing for a while is compared with the one before.
+    changes.update({1: 'z'}, 130.0)
+    changes.update({1: 'z', 2: 'b', 3: 'd'}, 131.0)
+    assert changes.within(2.0) == {1, 3}
+
+
+def test_a_clock_that_jumps_makes_no_change_older_than_it_is_known_to_be() -> None:
+    changes: RecentChanges[int] = RecentChanges()
+    for value, at_s in (('a', 0.0), ('b', 1.0)):
+        changes.update({1: value}, at_s)
+    changes.update(None, 1e9)
+    assert changes.within(GAP_MAX_S) == frozenset()
+    assert changes.within(GAP_MAX_S + 0.1) == {1}

@@ -8,7 +8,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.plan.records import ANNEX, OPTION
-from rocksdb_tuner.plan.request import end_value, overruled, shared_entries, target
+from rocksdb_tuner.plan.request import end_value, overruled, target
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, NEW, OLD, set_profile
 
@@ -22,7 +22,7 @@ def test_each_osd_has_a_target_and_what_its_own_entry_holds_at_the_end() -> None
     )
     assert (target(request, 0), target(request, 1)) == (NEW, OLD)
     assert (end_value(request, 0), end_value(request, 1)) == (None, OLD)
-    assert shared_entries(request) == ((ALL, NEW), ('osd.7', None))
+    assert request.shared_entries == ((ALL, NEW), ('osd.7', None))
 
 
 @pytest.mark.parametrize(('option', 'other'), [(OPTION, ANNEX), (ANNEX, OPTION)])

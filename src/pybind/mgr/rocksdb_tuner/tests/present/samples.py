@@ -410,7 +410,7 @@ def failed_rollout() -> RolloutState:
 
 def compacting() -> CampaignState:
     """A campaign whose first OSD compacts."""
-    osds = ((0, info(0, 'node0').place), (1, info(1, 'node1').place))
+    osds = ((0, info(0, 'node0').place.location), (1, info(1, 'node1').place.location))
     request = CampaignRequest('osd-compact-1a2b3c', 'osd', LZ4, osds, 'operator')
     made = planned('c8', request, NOW_S - 7800)
     first = replace(made.osds[0], step=CompactionStep.COMPACTING, asked=1)

@@ -37,6 +37,7 @@ from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..test_tuner import World
+from . import experiment_samples as experiments
 from . import samples
 from .test_tables import looked_at_closely
 
@@ -129,6 +130,11 @@ OTHERS: dict[str, Callable[[], str]] = {
     'model': lambda: render.model(tree('ttl=1', SITUATION), 'json'),
     'trend': lambda: render.trend([(3, TREND)], None),
     'growth': growth_document,
+    'experiment': lambda: render.experiment(experiments.measuring(), 'json'),
+    'experiment-ls': lambda: render.experiment_list(
+        replace(samples.small_cluster(), experiment=experiments.ended()), 'json'
+    ),
+    'experiment-plan': lambda: render.experiment_plan(experiments.possible(), 'json'),
 }
 
 

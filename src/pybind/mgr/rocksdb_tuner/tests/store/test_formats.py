@@ -12,7 +12,7 @@ from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.deep import overrides
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Predicted
-from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.mgr.records import FailureDomain, Location
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -129,15 +129,15 @@ def test_a_campaign_under_way_is_read() -> None:
     assert state is not None
     assert (state.campaign_id, len(state.osds), state.finished) == ('c15', 130, 65)
     domain = FailureDomain('host', 'host1')
-    assert state.osds[5].place == Place('host1', domain)
+    assert state.osds[5].location == Location('host1', domain)
     assert state.osds[5].used_before_bytes == 10**9 + 5
     assert (state.osds[64].step, state.osds[64].reason) == (
         CompactionStep.SKIPPED,
         'it is down and out',
     )
     assert (state.osds[65].step, state.osds[65].nonce) == (CompactionStep.COMPACTING, 1)
-    assert state.osds[129].place == Place('host32', None)
-    assert state.request.osds == tuple((osd.osd_id, osd.place) for osd in state.osds)
+    assert state.osds[129].location == Location('host32', None)
+    assert state.request.osds == tuple((osd.osd_id, osd.location) for osd in state.osds)
     assert (state.request.parallel, state.request.actor) == (2, 'client.ann')
     assert state.request.predicted == Predicted('space', -30.0, -10.0)
     assert (state.stage, state.paused_reason) == (Phase.PROMOTING, 'writes are slow')

@@ -8,7 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
-from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.mgr.records import FailureDomain, Location
 from rocksdb_tuner.operations.compaction.announce import (
     change_percent,
     in_words,
@@ -27,7 +27,7 @@ from rocksdb_tuner.operations.phases import Outcome, Phase
 
 GIB = 1 << 30
 PENDING, COMPACTING, SETTLING, DONE, SKIPPED = CompactionStep
-PLACE = Place('node0', FailureDomain('host', 'node0'))
+PLACE = Location('node0', FailureDomain('host', 'node0'))
 PREDICTED = Predicted('db_used_bytes', -40.0, 0.0)
 BEGUN = planned(
     'c7',

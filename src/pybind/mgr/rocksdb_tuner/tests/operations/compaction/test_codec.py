@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.mgr.records import FailureDomain, Location
 from rocksdb_tuner.operations.compaction.codec import LAYOUT, VERSION
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
@@ -70,7 +70,7 @@ def states(draw: st.DrawFn) -> CampaignState:
             draw(TEXTS),
             draw(TEXTS),
             draw(TEXTS),
-            tuple((osd.osd_id, osd.place) for osd in osds),
+            tuple((osd.osd_id, osd.location) for osd in osds),
             draw(TEXTS),
             draw(st.integers(1, 9)),
             draw(MAYBE),
@@ -234,8 +234,8 @@ MANY = 10_000
 CHUNK = LAYOUT.rows_per_chunk
 
 
-def on(host: str) -> Place:
-    return Place(host, FailureDomain('host', host))
+def on(host: str) -> Location:
+    return Location(host, FailureDomain('host', host))
 
 
 def large(count: int, host: str = 'host') -> CampaignState:
@@ -319,7 +319,7 @@ def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
     state = large(1)
     storage.save(state)
     moved = replace(state.osds[0], host='other')
-    places = ((0, moved.place),)
+    places = ((0, moved.location),)
     other = replace(state, osds=(moved,), request=replace(state.request, osds=places))
     storage.save(other)
     assert CampaignStorage(store).load() == other

@@ -111,7 +111,7 @@ def test_what_is_carried_out_is_what_it_shows() -> None:
     advice = offered(changed())
     request = campaign_request(advice, 'operator', 2)
     assert [n for n, _ in request.osds] == list(advice.osds)
-    assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
+    assert dict(request.osds) == {n: osd_info(n).place.location for n in range(3)}
     assert (request.options, request.parallel) == (LZ4, 2)
     assert request.recommendation_id == advice.recommendation_id
 

@@ -44,7 +44,7 @@ def campaign(
     cluster: FakeCluster, *steps: CompactionStep, parallel: int = 1, **changes: object
 ) -> CampaignState:
     """OSDs that are that far; what compacts was asked once, and had begun 4 times before."""
-    places = tuple(cluster.places.items())
+    places = tuple((n, place.location) for n, place in cluster.places.items())
     request = CampaignRequest('osd-abc', 'osd', 'x=y', places, 'operator', parallel)
     begun = planned('c1', request, 1.0)
     made = tuple(

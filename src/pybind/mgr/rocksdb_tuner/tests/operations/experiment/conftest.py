@@ -7,6 +7,7 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.observe.slow_events import read_slow_events
+from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.history import record_of
 from rocksdb_tuner.operations.experiment.records import (
@@ -148,3 +149,9 @@ class ExperimentRun(Run):
 @pytest.fixture
 def run() -> ExperimentRun:
     return ExperimentRun()
+
+
+@pytest.fixture
+def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that follow at once are seen one by one."""
+    monkeypatch.setattr(driver, 'STEPS_PER_TICK', 1)

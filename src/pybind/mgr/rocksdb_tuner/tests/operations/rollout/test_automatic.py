@@ -201,6 +201,7 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
             'no orchestrator to restart OSDs: no orchestrator configured',
         ),
         (Past(campaign_under_way=True), 'a compaction campaign is under way'),
+        (Past(experiment_under_way=True), 'an experiment is under way'),
     ],
 )
 def test_of_several_reasons_the_gravest_is_told(past: Past, said: str) -> None:

@@ -275,7 +275,7 @@ def test_what_an_older_version_did_not_record_is_not_compared() -> None:
     ],
 )
 def test_a_uuid_is_kept_by_its_first_digits(uuid: object, head: object) -> None:
-    assert uuid_head(uuid) == head  # type: ignore[arg-type]
+    assert uuid_head(uuid) == head
 
 
 def test_the_uuid_of_an_osd_is_read_from_the_map() -> None:

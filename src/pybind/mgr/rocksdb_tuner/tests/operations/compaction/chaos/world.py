@@ -190,7 +190,7 @@ class World:
             recommendation_id='osd-abc',
             who='osd',
             options='compression=kLZ4Compression',
-            osds=tuple(self.cluster.places.items()),
+            osds=tuple((n, place.location) for n, place in self.cluster.places.items()),
             actor='operator',
             parallel=self.planned.parallel,
         )

@@ -33,6 +33,10 @@ _MOST_LOOKS = 260
 _MOST_LOOKS_TO_THE_END = 1500
 
 
+#: What shows only once everything works again.
+_OF_THE_END = frozenset({Rule.RESTORED, Rule.RIGHT_END, Rule.RECORDED, Rule.ENDS})
+
+
 class Happened(NamedTuple):
     act: Act
     moment: Moment
@@ -94,6 +98,8 @@ class Course:
             self._happen(requests=True, looked=True)
             self._look()
         self._restless = False
+        if self.watch.only is not None and self.watch.only not in _OF_THE_END:
+            return
         self._repair()
         self._to_the_end()
         self._look()

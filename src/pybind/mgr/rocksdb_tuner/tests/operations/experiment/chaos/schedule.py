@@ -205,6 +205,9 @@ def _chain(dice: random.Random, osds: list[int]) -> tuple[Planned, ...]:
     after = dice.randrange(60) if moment is None else dice.choice((0, 0, 1, 2, 5))
     osd = None if dice.random() < 0.4 else dice.choice(osds)
     first = Planned(act, after, moment, osd)
+    if act is Act.ORCHESTRATOR_LATE:
+        # What was asked for comes after somebody else has restarted the OSD.
+        return first, Planned(Act.RESTARTED_BY_HAND, 0, Moment.RESTARTING, None)
     if act not in _ENDS_WITH:
         return (first,)
     return first, Planned(_ENDS_WITH[act], dice.choice((0, 2, 10, 40)), None, osd)

@@ -8,14 +8,13 @@ from enum import Enum
 from typing import NoReturn, Optional
 
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
-from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
+from rocksdb_tuner.operations.experiment.measuring import measured_osds
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
-from rocksdb_tuner.tests.chaos.schedule import Schedule as _  # noqa: F401
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
 from .schedule import Schedule
@@ -79,9 +78,8 @@ class Watch:
         self.others: set[int] = set()
         self.store_failed = False
         self._ours: dict[int, int] = {}
-        self._manager_since_s = world.active_since_s
-        self._disturbed_s = 0.0
-        self._looked_s = 0.0
+        #: The leg and the OSD whose entry was set last.
+        self._begun: Optional[tuple[str, int]] = None
         self.before = self.cluster.entries_of()
         request = planned.request
         self._strings = {arm.options: arm.name for arm in request.arms}
@@ -172,14 +170,11 @@ class Watch:
         self.require(
             Rule.DROPPED_STAYS_OFF, recovers or (arm not in dropped and not state.crashed), told
         )
-        flying = in_flight(leg)
-        again = flying is not None and (flying.restarts_asked or state.leg != self._last_leg)
-        if leg.direction is Direction.FORWARD and not again and leg.errors == 0:
+        # An OSD that was begun is finished.
+        begun = self._begun == (leg.rollout_id, osd_id)
+        self._begun = leg.rollout_id, osd_id
+        if leg.direction is Direction.FORWARD and not begun:
             self.require(Rule.WINDOW, self.world.outside_window is None, told)
-
-    @property
-    def _last_leg(self) -> Optional[RolloutState]:
-        return self.world.known
 
     def _taken(self, who: str, value: Optional[str]) -> bool:
         """Whether an operator's entry would be overwritten by something else."""
@@ -213,7 +208,8 @@ class Watch:
                 and cluster.upgrades_to is None,
                 command,
             )
-        if osd is not None and not self._refused():
+        # One that is down already was not stopped by this.
+        if osd is not None and osd.up and not self._refused():
             self._ours[osd_id] = osd.boots
 
     def _refused(self) -> bool:
@@ -249,16 +245,12 @@ class Watch:
             if entries.get(f'osd.{n}') in set(self._strings) - {self.before.get(f'osd.{n}')}
         }
         self.require(Rule.ONLY_PLANNED, off <= self._columns, f'{off}')
-        arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
-        most = max(
-            len(osds) for p in self.planned.request.plan.periods for _, osds in p.arms or ((0, ()),)
-        )
-        crossing = state.stage in {Stage.CHANGING, Stage.RESTORING} or state.period > 1
-        if not crossing:
-            self.require(Rule.ONLY_PLANNED, all(n <= most for n in arms.values()), f'{arms}')
-        # An operator lets an OSD run something else; nothing is known of those then.
-        if state.leg_kind is not LegKind.RESTORE and not state.ended and state.outcome is None:
-            return
+        most = self.planned.request.plan.shape.arm_osds
+        # Where OSDs swap arms, the first of two may have its new one already.
+        steady = state.stage is Stage.MEASURING and state.leg is None
+        if steady or (state.period == 1 and not state.ended):
+            arms = Counter(self._strings[entries[f'osd.{n}']] for n in off)
+            self.require(Rule.ONLY_PLANNED, max(arms.values(), default=0) <= most, f'{arms}')
 
     def _watch_blocks(self) -> None:
         store = self.world.store
@@ -269,8 +261,7 @@ class Watch:
                 state = self.world.now
                 quiet = state.leg is None and state.paused_reason is None
                 self.require(Rule.UNDISTURBED, quiet, f'{key} during {state.paused_reason}')
-                wanted = {n for n in self._measured(state) if n in self.cluster.osds}
-                down = {n for n in wanted if not self.cluster.osds[n].up}
+                down = {n for n in measured_osds(state) if n in self.cluster.down}
                 self.require(
                     Rule.UNDISTURBED, not down or self.world.no_reports_reason, f'{key}: {down}'
                 )
@@ -278,9 +269,6 @@ class Watch:
 
         watched.mortal = True  # type: ignore[attr-defined]
         store.set = watched  # type: ignore[method-assign]
-
-    def _measured(self, state: ExperimentState) -> set[int]:
-        return set()
 
     def taken_over(self, before: ExperimentDriver) -> None:
         found = self.world.experiment

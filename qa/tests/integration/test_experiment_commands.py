@@ -1,0 +1,161 @@
+"""Experiments by their commands on a real cluster: plan, refusals, start, pause and abort.
+
+The module is a copy that is content with less data, so that a plan is possible within minutes. Its
+commands are the module's own. OSDs have small memtables, since a block covers three flushes.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from harness.layout import CHECKOUT
+from harness.workloads.overwriter import Overwriter
+from module_client import OPTION, ModuleClient
+
+pytestmark = [pytest.mark.experiment]
+
+GROUP = 'osd/class:ssd'
+#: Blocks that a plan needs, and an unsafe share that short blocks detect.
+LEAST_HISTORY_BLOCKS, UNSAFE = 4, 50.0
+SMALL = (
+    'compression=kNoCompression,max_write_buffer_number=4,min_write_buffer_number_to_merge=1,'
+    'write_buffer_size=1048576,writable_file_max_buffer_size=0,compaction_readahead_size=2097152,'
+    'max_background_jobs=2,max_total_wal_size=1073741824'
+)
+ARM = SMALL.replace('kNoCompression', 'kLZ4Compression')
+MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.35', 'experiment_block_min': '30'}
+ASKED = ('--arms', 'packed', '--signal', 'kv_sync_ms_per_txn', '--min-effect', '50')
+
+
+def impatient_module(folder: Path) -> Path:
+    """The module with other data in `knowledge/experiments.json`."""
+    module = folder / 'rocksdb_tuner'
+    shutil.copytree(
+        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
+        module,
+        ignore=shutil.ignore_patterns('tests', '__pycache__'),
+    )
+    path = module / 'knowledge/experiments.json'
+    document = json.loads(path.read_text())
+    changes = {'least_history_blocks': LEAST_HISTORY_BLOCKS, 'unsafe': UNSAFE}
+    for entry in document['experiments']:
+        entry['value'] = changes.get(entry['name'], entry['value'])
+    path.write_text(json.dumps(document))
+    return module
+
+
+@pytest.fixture(scope='module')
+def tuner(release: str) -> Iterator[ModuleClient]:
+    """Six OSDs that run small memtables, and a custom profile beside them."""
+    with tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory:
+        module = impatient_module(Path(directory))
+        spec = ClusterSpec(release=release, osds=6, mgrs=1, module=str(module))
+        with Cluster.up(spec, str(Path(directory) / 'cluster'), Progress()) as cluster:
+            for option, value in MODULE_OPTIONS.items():
+                cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
+            cluster.ceph('config', 'set', 'osd', OPTION, SMALL)
+            found = ModuleClient(cluster)
+            found.restart_all()
+            document = {
+                'name': 'packed',
+                'title': 'Small memtables with LZ4',
+                'options': ARM,
+                'releases': [release],
+                'source': 'this test',
+            }
+            cluster.ceph('rocksdb-tuner', 'profile', 'add', '-i', '-', stdin=json.dumps(document))
+            yield found
+
+
+@pytest.fixture(scope='module')
+def client(tuner: ModuleClient) -> Iterator[Overwriter]:
+    """Steady writes for as long as the tests take."""
+    writer = Overwriter(tuner.cluster, 60, 5)
+    writer.start()
+    try:
+        yield writer
+    finally:
+        writer.kill()
+
+
+def plan(tuner: ModuleClient, *arguments: str) -> Any:
+    return tuner.json('experiment', 'plan', *arguments, schema='experiment-plan')
+
+
+def status(tuner: ModuleClient) -> Any:
+    return tuner.json('experiment', 'status', schema='experiment')
+
+
+def test_what_cannot_be_planned_is_refused_by_name(tuner: ModuleClient) -> None:
+    """Each error names what was wrong, and what would be right."""
+    assert status(tuner) is None
+    assert tuner.json('experiment', 'ls', schema='experiment-ls') == []
+    for arguments, code, text in (
+        (('--arms', 'nonesuch'), errno.ENOENT, 'unknown profile "nonesuch" in --arms'),
+        (('--who', 'osd/class:hdd'), errno.ENOENT, f'no group "osd/class:hdd"; groups: {GROUP}'),
+        (('--min-effect', 'much'), errno.EINVAL, 'invalid --min-effect "much"'),
+        (('--max-duration', '3w'), errno.EINVAL, 'invalid --max-duration "3w"'),
+        (('--arms', 'packed', '--signal', 'slow_ops'), errno.EINVAL, 'signals: op_w_latency_ms'),
+        (('--arms', 'packed,packed'), errno.EINVAL, 'it means the same as "packed"'),
+    ):
+        found, error = tuner.refused('experiment', 'plan', *arguments)
+        assert found == code, error
+        assert text in error
+    for command in ('pause', 'resume', 'abort'):
+        assert 'no experiment is under way' in tuner.refused('experiment', command)[1]
+    assert 'does not exist' in tuner.refused('experiment', 'show', 'E1')[1]
+
+
+@pytest.mark.usefixtures('client')
+def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient) -> None:
+    """Nothing is changed by a dry run, and nothing is left by an abort."""
+    code, error = tuner.answer(('experiment', 'plan', *ASKED))
+    if code:
+        assert code == errno.EAGAIN, error
+        assert 'try again in' in error
+    tuner.wait_for(
+        lambda: tuner.answer(('experiment', 'plan', *ASKED))[0] == 0, 900, 'a plan', every_s=10
+    )
+    planned = plan(tuner, *ASKED)
+    assert planned['refusal'] is None, planned['summary']
+    assert len(planned['arms'][0]['osds']) == 2
+    assert len(planned['controls']) == 4
+    assert planned['restarts'] == 4
+    refused = plan(tuner, '--arms', 'packed,variant-2022-d')
+    assert refused['refusal']['osds'] == 12
+    assert (
+        'no experiment is possible'
+        in tuner.refused('experiment', 'start', '--arms', 'packed,variant-2022-d')[1]
+    )
+    before = tuner.entries(), tuner.nonces()
+    dry = tuner.json('experiment', 'start', *ASKED, '--dry-run', schema='experiment-plan')
+    assert dry['phase'] == 'planned'
+    assert status(tuner) is None
+    started = tuner.json('experiment', 'start', *ASKED, schema='experiment')
+    assert started['id'].startswith('E')
+    assert 'under way' in tuner.refused('experiment', 'start', *ASKED)[1]
+    tuner.wait_for(lambda: status(tuner)['phase'] == 'baseline', 60, 'the baseline')
+    paused = tuner.json('experiment', 'pause', schema='experiment')
+    assert paused['phase'] == 'waiting'
+    assert tuner.json('experiment', 'resume', schema='experiment')['phase'] != 'waiting'
+    tuner.json('experiment', 'abort', schema='experiment')
+    ended = tuner.wait_for(
+        lambda: (found := status(tuner))['outcome'] and found, 120, 'the end of the experiment'
+    )
+    assert (ended['phase'], ended['outcome'], ended['winner']) == ('aborted', 'aborted', None)
+    assert (tuner.entries(), tuner.nonces()) == before
+    assert tuner.json('experiment', 'show', started['id'], schema='experiment') == ended
+    listed = tuner.json('experiment', 'ls', schema='experiment-ls')
+    assert [(one['id'], one['outcome']) for one in listed] == [(started['id'], 'aborted')]
+    record = tuner.json('history', schema='history')[-1]
+    assert (record['id'], record['outcome']) == (started['id'], 'aborted')
+    assert 'Experiment' in tuner.plain('experiment', 'status')

@@ -1,0 +1,130 @@
+"""Endpoints of the RocksDB Tuner about recommendations, rollouts and compaction campaigns."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ..security import Scope
+from . import (
+    APIDoc,
+    APIRouter,
+    BaseController,
+    Endpoint,
+    EndpointDoc,
+    ReadPermission,
+    UpdatePermission,
+)
+from ._rocksdb_tuner_api import ACCEPTED, TunerEndpoints, ask, checked
+from ._rocksdb_tuner_schemas import responses
+
+_ID = (str, 'Id of a recommendation')
+
+
+@APIRouter('/rocksdb_tuner', Scope.OSD)
+@APIDoc('Monitor and tune the RocksDB of OSDs', 'RocksDBTuner')
+class RocksDBTunerOperations(TunerEndpoints, BaseController):
+    """Recommendations, and the operations that apply them."""
+
+    @Endpoint('GET', path='/recommendation')
+    @ReadPermission
+    @EndpointDoc(
+        'List the recommendations',
+        responses=responses('recommend'),
+    )
+    @checked
+    def recommendations(self) -> Any:
+        return ask('recommend')
+
+    @Endpoint('GET', path='/recommendation/{recommendation_id}')
+    @ReadPermission
+    @EndpointDoc(
+        'Show a recommendation in full',
+        parameters={'recommendation_id': _ID},
+        responses=responses('show'),
+    )
+    @checked
+    def recommendation(self, recommendation_id: str) -> Any:
+        return ask('show', recommendation_id=recommendation_id)
+
+    @Endpoint('GET', path='/recommendation/{recommendation_id}/plan')
+    @ReadPermission
+    @EndpointDoc(
+        'Preview the steps to apply a recommendation; for a compaction, the recommendation itself',
+        parameters={'recommendation_id': _ID},
+        responses=responses('plan'),
+    )
+    @checked
+    def plan(self, recommendation_id: str) -> Any:
+        return ask('apply', recommendation_id=recommendation_id, dry_run=True)
+
+    @Endpoint('POST', path='/recommendation/{recommendation_id}/apply')
+    @UpdatePermission
+    @EndpointDoc(
+        'Apply a recommendation, as a rollout or a compaction campaign',
+        parameters={'recommendation_id': _ID},
+        responses=responses('rollout', ACCEPTED),
+    )
+    @checked
+    def apply(self, recommendation_id: str) -> Any:
+        return self._change(ACCEPTED, 'apply', recommendation_id=recommendation_id)
+
+    @Endpoint('GET', path='/rollout')
+    @ReadPermission
+    @EndpointDoc(
+        'Show the current or last rollout and compaction campaign; null before the first rollout',
+        responses=responses('rollout'),
+    )
+    @checked
+    def rollout(self) -> Any:
+        return ask('rollout_status')
+
+    @Endpoint('POST', path='/rollout/pause')
+    @UpdatePermission
+    @EndpointDoc(
+        'Pause the rollout or the compaction campaign once the OSD in flight is safe',
+        responses=responses('rollout', ACCEPTED),
+    )
+    @checked
+    def pause(self) -> Any:
+        return self._change(ACCEPTED, 'rollout_pause')
+
+    @Endpoint('POST', path='/rollout/resume')
+    @UpdatePermission
+    @EndpointDoc(
+        'Resume a paused rollout or compaction campaign',
+        responses=responses('rollout', ACCEPTED),
+    )
+    @checked
+    def resume(self) -> Any:
+        return self._change(ACCEPTED, 'rollout_resume')
+
+    @Endpoint('POST', path='/rollout/abort')
+    @UpdatePermission
+    @EndpointDoc(
+        'Abort the rollout or compaction campaign once the OSD in flight is safe',
+        responses=responses('rollout', ACCEPTED),
+    )
+    @checked
+    def abort(self) -> Any:
+        return self._change(ACCEPTED, 'rollout_abort')
+
+    @Endpoint('POST', path='/rollout/ack')
+    @UpdatePermission
+    @EndpointDoc(
+        'Acknowledge a failed or rolled-back rollout, which clears its health check',
+        responses=responses('rollout', ACCEPTED),
+    )
+    @checked
+    def acknowledge(self) -> Any:
+        return self._change(ACCEPTED, 'rollout_ack')
+
+    @Endpoint('POST', path='/rollback')
+    @UpdatePermission
+    @EndpointDoc(
+        'Roll back a rollout to the exact previous settings',
+        parameters={'rollout_id': (str, 'Id of a rollout; default: the last one', True)},
+        responses=responses('rollout', ACCEPTED),
+    )
+    @checked
+    def rollback(self, rollout_id: Optional[str] = None) -> Any:
+        return self._change(ACCEPTED, 'rollback', rollout_id=rollout_id)

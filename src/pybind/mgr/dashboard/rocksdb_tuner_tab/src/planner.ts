@@ -1,0 +1,246 @@
+import { LitElement, html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+
+import type { ExperimentPlan, ProfileSummary } from './answers';
+import { Api, ApiError } from './api';
+import { osdsOf } from './arms';
+import type { Question } from './dialog';
+import { duration, ids, plural, range, SIGNALS, who } from './format';
+import { commands, facts, TABLE } from './parts';
+
+const HOUR_S = 3600;
+
+/** A form that plans an experiment; the plan can be started. */
+export class RocksDbTunerPlanner extends LitElement {
+  static override properties = {
+    groups: { attribute: false },
+    mayChange: { attribute: false },
+    busy: { attribute: false },
+    profiles: { state: true },
+    plan: { state: true },
+    refusal: { state: true },
+    planning: { state: true },
+  };
+
+  base = '';
+  groups: readonly string[] = [];
+  mayChange = false;
+  /** The operation in progress, which blocks a start. */
+  busy: string | null = null;
+  private profiles: ProfileSummary[] = [];
+  private plan: ExperimentPlan | null = null;
+  private refusal = '';
+  private planning = false;
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  private get api(): Api {
+    return new Api(this.base);
+  }
+
+  protected override render(): TemplateResult {
+    const select = 'form-control form-select custom-select';
+    return html`<details class="rt-item" @toggle=${() => void this.readProfiles()}>
+      <summary><span class="rt-main">Plan an experiment</span></summary>
+      <div class="rt-body">
+        <p>
+          An experiment compares option strings on a few OSDs of one group with unchanged OSDs of it.
+          A preview changes nothing.
+        </p>
+        <form
+          @submit=${(event: SubmitEvent) => {
+            event.preventDefault();
+            void this.preview(new FormData(event.currentTarget as HTMLFormElement));
+          }}
+          @change=${() => {
+            this.plan = null;
+            this.refusal = '';
+          }}
+        >
+          <div class="rt-row">
+            <label>
+              Group
+              <select class=${select} name="who">
+                ${this.groups.map((g) => html`<option value=${g}>${who(g)}</option>`)}
+              </select>
+            </label>
+            <label>
+              Signal
+              <select class=${select} name="signal">
+                <option value="">of the limiting resource</option>
+                ${Object.entries(SIGNALS).map(
+                  ([name, text]) => html`<option value=${name}>${text}</option>`,
+                )}
+              </select>
+            </label>
+            <label>
+              Smallest effect in %
+              <input class="form-control" type="number" name="min_effect" min="1" max="50" step="any" value="10" required />
+            </label>
+            <label>
+              Maximum duration in hours
+              <input class="form-control" type="number" name="hours" min="1" max="336" step="any" value="12" required />
+            </label>
+          </div>
+          <fieldset class="rt-arms">
+            <legend>Arms: if none is selected, the best candidates</legend>
+            ${this.profiles.map(
+              ({ name, title }) => html`<label title=${title}>
+                <input type="checkbox" name="arms" value=${name} /> ${name}
+              </label>`,
+            )}
+          </fieldset>
+          <div class="rt-row">
+            <button class="btn btn-light" ?disabled=${this.planning}>Preview</button>
+          </div>
+        </form>
+        <div role="status">
+          ${this.planning ? html`<p>Planning …</p>` : nothing}
+          ${this.refusal ? html`<div class="alert alert-warning">${this.refusal}</div>` : nothing}
+          ${this.plan ? this.planned(this.plan) : nothing}
+        </div>
+      </div>
+    </details>`;
+  }
+
+  private planned(plan: ExperimentPlan): TemplateResult {
+    const { refusal } = plan;
+    return html`<h4>Preview: no changes were made</h4>
+      ${refusal
+        ? html`<div class="alert alert-warning">${plan.summary} ${takes(refusal)}</div>`
+        : html`<p>${plan.summary}</p>
+            ${schedule(plan)}
+            ${facts([
+              ['Duration without waiting', duration(plan.duration_s)],
+              ['Restarts', plan.restarts],
+              ['Detectable effect', percent(plan.detectable_percent)],
+              ['Dropped early if worse by', percent(plan.unsafe_percent)],
+            ])}
+            ${list('Risks', plan.risk)} ${list('Not measured', plan.unknown)}
+            ${list('Before each restart', plan.gates)} ${commands([plan.command], 'Command')}
+            ${this.mayChange
+              ? html`<div class="rt-row">
+                  <button class="btn btn-accent rt-act" ?disabled=${this.busy !== null} @click=${() => this.askStart(plan)}>
+                    Start …
+                  </button>
+                  ${this.busy ? html`<span class="rt-note">Wait until the ${this.busy} in progress ends.</span>` : nothing}
+                </div>`
+              : nothing}`}`;
+  }
+
+  /** Once, when the form is opened. */
+  private async readProfiles(): Promise<void> {
+    if (this.profiles.length) return;
+    await this.answered(async () => {
+      this.profiles = await this.api.get<ProfileSummary[]>('/profile');
+    });
+  }
+
+  private async preview(form: FormData): Promise<void> {
+    const query = new URLSearchParams();
+    const given = {
+      who: form.get('who'),
+      arms: form.getAll('arms').join(','),
+      signal: form.get('signal'),
+      min_effect: form.get('min_effect'),
+      max_duration: Math.round(Number(form.get('hours')) * HOUR_S),
+    };
+    for (const [name, value] of Object.entries(given)) if (value) query.set(name, `${value}`);
+    this.planning = true;
+    this.plan = null;
+    await this.answered(async () => {
+      this.plan = await this.api.get<ExperimentPlan>(`/experiment/plan?${query}`);
+    });
+    this.planning = false;
+  }
+
+  private async answered(ask: () => Promise<void>): Promise<void> {
+    this.refusal = '';
+    try {
+      await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.refusal = error.message;
+    }
+  }
+
+  private askStart(plan: ExperimentPlan): void {
+    let adopt = false;
+    const question: Question = {
+      title: `Start an experiment on ${who(plan.who)}`,
+      lines: [
+        plan.summary,
+        ...plan.risk,
+        `Expected duration without waiting: ${duration(plan.duration_s)}.`,
+        ...plan.unknown,
+        'At the end, and if you abort it, all OSDs get exactly their current options back.',
+      ],
+      choice: html`<label>
+        <input type="checkbox" @change=${(event: Event) => {
+          adopt = (event.currentTarget as HTMLInputElement).checked;
+        }} />
+        Then apply the winner to the whole group, as a rollout (--adopt)
+      </label>`,
+      command: plan.command,
+      action: 'Start',
+      run: async () => {
+        await this.api.change('POST', '/experiment', {
+          who: plan.who,
+          arms: plan.arms.map((arm) => arm.name).join(','),
+          signal: plan.signal,
+          min_effect: `${plan.min_effect_percent}`,
+          max_duration: `${Math.round(plan.max_duration_s)}`,
+          adopt,
+        });
+        this.plan = null;
+      },
+    };
+    this.dispatchEvent(new CustomEvent<Question>('ask', { detail: question }));
+  }
+}
+
+function percent(value: number | null): string {
+  return value === null ? '–' : `${value.toFixed(0)}%`;
+}
+
+function list(title: string, lines: readonly string[]): TemplateResult | typeof nothing {
+  if (!lines.length) return nothing;
+  return html`<h4>${title}</h4>
+    <ul>
+      ${lines.map((line) => html`<li>${line}</li>`)}
+    </ul>`;
+}
+
+function takes({ osds, duration_s }: NonNullable<ExperimentPlan['refusal']>): string {
+  const ways = [
+    ...(osds === null ? [] : [`a group of ${plural(osds, 'OSD')}`]),
+    ...(duration_s === null ? [] : [`${duration(duration_s)} with these OSDs`]),
+  ];
+  return ways.length ? `It would take ${ways.join(' or ')}.` : '';
+}
+
+function schedule(plan: ExperimentPlan): TemplateResult {
+  const time = ({ blocks, settle_blocks }: ExperimentPlan['periods'][number]): string =>
+    `${plural(blocks, 'block')} of ${duration(plan.block_s)}${settle_blocks ? `, after ${duration(settle_blocks * (plan.block_s ?? 0))} for restarts and warm-up` : ''}`;
+  return html`<ol>
+      ${plan.periods.map((period, i) => html`<li>${i ? `Period ${i}` : 'Baseline'}: ${time(period)}</li>`)}
+      <li>All OSDs get their current options back</li>
+    </ol>
+    <div class="rt-scroll"><table class=${TABLE}>
+      <thead>
+        <tr><th scope="col">Arm</th><th scope="col">Predicted change</th><th scope="col">OSDs</th></tr>
+      </thead>
+      <tbody>
+        ${plan.arms.map(
+          ({ name, options, predicted }) => html`<tr>
+            <th scope="row" title=${options}>${name}</th>
+            <td>${predicted ? `${predicted.metric} ${range(predicted.low_percent, predicted.high_percent)}` : '–'}</td>
+            <td>${osdsOf(name, plan.periods)}</td>
+          </tr>`,
+        )}
+        <tr><th scope="row">unchanged</th><td>–</td><td>${ids(plan.controls)}</td></tr>
+      </tbody>
+    </table></div>`;
+}

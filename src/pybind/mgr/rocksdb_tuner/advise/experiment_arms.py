@@ -1,0 +1,183 @@
+"""Option strings that an experiment may try, and what the model predicts for them. Pure."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from ..judge.experiment_limits import objective_of
+from ..judge.records import Predicted
+from ..options.verdict import BadQuestionError
+from .candidates import expected_usages, resource_of_writer, weighing
+from .case import Case
+from .profiles import Profile, profiles
+from .records import Resource
+from .strings import safe_to_apply
+from .weighing import RESOURCES, Origin, Weighed, Weighing
+
+#: More of them leave too few OSDs for each in any cluster.
+ARMS_MAX = 8
+
+
+@dataclass(frozen=True)
+class TriedArm:
+    """An option string to try."""
+
+    name: str
+    options: str
+    #: Effect on the objective according to the model and published figures; None: unknown.
+    predicted: Optional[Predicted]
+    #: Warnings of the checks, which do not prevent an experiment.
+    cautions: tuple[str, ...] = ()
+
+
+def objective_for(case: Case, weighed: Optional[Weighing]) -> str:
+    """The judged signal of the resource to relieve."""
+    resource = case.limit.resource if weighed is None else weighed.resource
+    found = objective_of(resource.value)
+    assert found is not None
+    return found
+
+
+def named_arms(
+    case: Case,
+    names: Sequence[str],
+    objective: str,
+    weighed: Optional[Weighing],
+    custom_profiles: Sequence[Profile],
+) -> tuple[TriedArm, ...]:
+    """Profiles, or candidates of the choice, by name; raises BadQuestionError."""
+    if len(names) > ARMS_MAX:
+        raise BadQuestionError(errno.EINVAL, f'{len(names)} arms are more than {ARMS_MAX}')
+    known = {p.name: p.options for p in (*profiles(), *custom_profiles)}
+    for candidate in () if weighed is None else weighed.weighed:
+        known.setdefault(candidate.candidate.name, candidate.candidate.options)
+    found: list[TriedArm] = []
+    for name in names:
+        if name not in known:
+            raise BadQuestionError(
+                errno.ENOENT,
+                f'unknown profile "{name}" in --arms; profiles: '
+                f'{", ".join(p.name for p in (*profiles(), *custom_profiles))}',
+            )
+        problem = _unfit(case, known[name], found)
+        if problem is not None:
+            raise BadQuestionError(errno.EINVAL, f'"{name}" cannot be an arm: {problem}')
+        found.append(_tried(case, name, known[name], objective))
+    return tuple(found)
+
+
+def best_arms(
+    case: Case, objective: str, weighed: Optional[Weighing], count: int
+) -> tuple[TriedArm, ...]:
+    """The ``count`` best candidates of the choice; raises BadQuestionError if there are none."""
+    found: list[TriedArm] = []
+    for candidate in _best_first(weighed or _weighed(case)):
+        options = candidate.candidate.options
+        if len(found) < count and _unfit(case, options, found) is None:
+            found.append(_tried(case, candidate.candidate.name, options, objective))
+    if not found:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'no candidate for {case.cohort.group.who} is worth an experiment: "ceph rocksdb-tuner '
+            'candidates" shows why; name profiles with --arms',
+        )
+    return tuple(found)
+
+
+def rivals(weighed: Optional[Weighing]) -> tuple[str, ...]:
+    """The two best candidates if both promise relief and the model cannot tell which is better.
+
+    Empty otherwise, or if an experiment has measured one of them.
+    """
+    best = _best_first(weighed)[:2]
+    if weighed is None or len(best) < 2:
+        return ()
+    ratios = [w.of(weighed.resource) for w in best]
+    measured = any(w.measured_in is not None for w in best)
+    if measured or any(ratio is None or ratio.value >= 1 for ratio in ratios):
+        return ()
+    one, other = ratios
+    assert one is not None
+    assert other is not None
+    apart = one.high < other.low or other.high < one.low
+    return () if apart else tuple(w.candidate.name for w in best)
+
+
+def plan_command(who: str, names: Sequence[str]) -> str:
+    """The command that plans an experiment with these arms."""
+    arms = shlex.quote(','.join(names))
+    return f'ceph rocksdb-tuner experiment plan --who {who} --arms {arms}'
+
+
+def _weighed(case: Case) -> Optional[Weighing]:
+    """Candidates for a group without a resource to relieve."""
+    limit = case.limit.resource
+    resource = limit if limit in RESOURCES else resource_of_writer(case)
+    return None if resource is None else weighing(case, resource)
+
+
+def _best_first(weighed: Optional[Weighing]) -> list[Weighed]:
+    """Feasible candidates that may relieve the resource, the most promising first.
+
+    An option string that was never tested has to promise more than a tested one. Candidates with
+    the same prediction count once: an experiment would not tell them apart.
+    """
+    if weighed is None:
+        return []
+    resource = weighed.resource
+    found = [
+        (ratio.value * (1 + weighed.bars.min_gain * w.candidate.untried), number, w)
+        for number, w in enumerate(weighed.weighed)
+        for ratio in [w.of(resource)]
+        if not w.infeasible
+        and w.candidate.origin is not Origin.RUNNING
+        and ratio is not None
+        and ratio.low < 1
+    ]
+    distinct: dict[object, Weighed] = {}
+    for _, _, candidate in sorted(found, key=lambda one: one[:2]):
+        distinct.setdefault(candidate.usages, candidate)
+    return list(distinct.values())
+
+
+def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str]:
+    """Why these OSDs must not or need not try ``options``; None if they may."""
+    if not options:
+        return 'it sets no options'
+    version = case.release.rocksdb_version
+    refused = [problem.message for problem in safe_to_apply(options, version)]
+    if case.alike(options, case.release.default_options):
+        # Every untuned OSD runs it.
+        refused = []
+    refused += [o.reason.statement for o in case.misfits(options)]
+    if refused:
+        return refused[0]
+    if case.alike(options, case.running):
+        return 'the group runs these options already'
+    twin = next((other.name for other in others if case.alike(options, other.options)), None)
+    return None if twin is None else f'it means the same as "{twin}"'
+
+
+def _tried(case: Case, name: str, options: str, objective: str) -> TriedArm:
+    cautions = tuple(o.reason.statement for o in case.standing(options))
+    return TriedArm(name, options, predicted_for(case, options, objective), cautions)
+
+
+def predicted_for(case: Case, options: str, objective: str) -> Optional[Predicted]:
+    """The predicted effect of ``options`` on a judged signal."""
+    for usage in expected_usages(case, options):
+        if _shows(usage.resource, objective):
+            low, _, high = (100 * (end - 1) for end in usage.ratio.ends)
+            return Predicted(RESOURCES[usage.resource], low, high)
+    return None
+
+
+def _shows(resource: Resource, objective: str) -> bool:
+    """Whether the use of a modeled resource is itself a judged signal."""
+    if resource not in {Resource.KV_SYNC, Resource.DB_DEVICE, Resource.DB_SPACE}:
+        return False
+    return objective_of(resource.value) == objective

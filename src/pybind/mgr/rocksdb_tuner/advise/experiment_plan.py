@@ -1,0 +1,297 @@
+"""The plan of an experiment on a group, from its history and the requested arms. Pure."""
+
+from __future__ import annotations
+
+import errno
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Callable, Mapping, Optional, Union
+
+from ..judge.evidence import Block
+from ..judge.experiment_limits import experiment_limits
+from ..judge.history_blocks import history_blocks, undisturbed
+from ..judge.noise import LEAST_OSDS, MeasuredNoise, Noise, measured_noise
+from ..judge.signals import JudgedSignal, judged_signals, limits
+from ..observe.load_history import KeptWork, Work
+from ..options.verdict import BadQuestionError
+from ..plan.commands import TYPICAL_RESTART_S
+from ..plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
+from ..plan.experiment_osds import Candidate
+from ..plan.steps import ShownSteps
+from ..units import format_bytes, format_duration, format_percent
+from .assessment import Assessment
+from .case import Case
+from .cohort import group_cohort
+from .experiment_arms import TriedArm, best_arms, named_arms, objective_for
+from .profiles import Profile
+from .records import GroupFacts, MeasuredArm, OsdFacts
+from .weighing import Bars, Weighing
+from .whatif.fill import fill_s
+
+#: A block covers this many memtable flushes, as does the soak of a canary.
+LEAST_FILLS = 3
+#: Smaller effects are not worth restarts, larger ones need no experiment.
+MIN_EFFECT_BOUNDS = (0.01, 0.5)
+MAX_DURATION_BOUNDS_S = (600.0, 14 * 86400.0)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The requested experiment."""
+
+    #: The group; None: the only one.
+    who: Optional[str] = None
+    #: Names of profiles; empty: the best candidates.
+    arms: tuple[str, ...] = ()
+    #: None: the signal of the resource to relieve.
+    signal: Optional[str] = None
+    min_effect: float = 0.1
+    max_duration_s: float = 43200.0
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a plan is made from."""
+
+    #: With the workload to base advice on.
+    groups: tuple[GroupFacts, ...]
+    osds: tuple[OsdFacts, ...]
+    assessments: tuple[Assessment, ...]
+    custom_profiles: tuple[Profile, ...]
+    #: The history of these OSDs.
+    history: Callable[[Iterable[int]], KeptWork]
+    #: Module options.
+    share: float
+    least_block_s: float
+    bars: Bars
+    #: Results of earlier experiments.
+    measured: tuple[MeasuredArm, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlannedExperiment:
+    """What would be tried, and the plan or why there is none."""
+
+    who: str
+    arms: tuple[TriedArm, ...]
+    objective: str
+    min_effect: float
+    max_duration_s: float
+    #: Maximum share of the group that is off its old options.
+    share: float
+    from_options: str
+    #: Time between memtable flushes with the slowest of the option strings; None: unknown.
+    fill_s: Optional[float]
+    block_s: float
+    plan: Union[ExperimentPlan, Refusal]
+    #: Length of the history that the noise comes from.
+    history_s: float
+    #: Release, workload and hardware of the group, by name; None: unknown.
+    release: str
+    workload: Optional[str]
+    hardware: Optional[str]
+    #: Signals that no noise is known of, so that harm to them may not be detected early.
+    unmeasured: tuple[str, ...]
+
+    @property
+    def restarts(self) -> Optional[int]:
+        """Planned restarts: at the start of each period and at the end; None: no plan."""
+        if isinstance(self.plan, Refusal):
+            return None
+        return self.plan.shape.changed * (self.plan.shape.periods + 1)
+
+    @property
+    def duration_s(self) -> Optional[float]:
+        """With the last restarts, without waiting for gates; None: no plan."""
+        if isinstance(self.plan, Refusal):
+            return None
+        return self.plan.duration_s + self.plan.shape.changed * TYPICAL_RESTART_S
+
+
+def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
+    """Raises BadQuestionError: EINVAL and ENOENT for the request, EAGAIN for a short history."""
+    _refuse_bounds(question)
+    group = _group(question.who, grounds.groups)
+    case, weighed = _case(group, grounds)
+    objective = _objective(question.signal, case, weighed)
+    limits_ = experiment_limits()
+    most_arms = int(len(case.osds) * grounds.share) // limits_.least_arm_osds
+    arms = (
+        named_arms(case, question.arms, objective, weighed, grounds.custom_profiles)
+        if question.arms
+        # Without any room the refusal says what one arm would take.
+        else best_arms(case, objective, weighed, max(1, min(limits_.default_arms, most_arms)))
+    )
+    fills = [fill_s(case.running, arm.options, case.situation) for arm in arms]
+    fill = max((f for f in fills if f is not None), default=None)
+    kept = grounds.history([osd.info.osd_id for osd in case.osds])
+    block_s = _block_s(grounds.least_block_s, fill, kept.spacing_s)
+    needed = [signal for signal in judged_signals() if _is_needed(signal, objective)]
+    blocks = _blocks(kept, block_s, objective)
+    noises = {
+        signal.name: noise
+        for signal in needed
+        if (noise := measured_noise(signal.name, blocks)) is not None
+    }
+    terms = Terms(
+        arms=tuple(arm.name for arm in arms),
+        objective=objective,
+        block_s=block_s,
+        settle_s=0.0,
+        min_effect=question.min_effect,
+        max_duration_s=question.max_duration_s,
+        share=grounds.share,
+    )
+    return PlannedExperiment(
+        who=group.who,
+        arms=arms,
+        objective=objective,
+        min_effect=question.min_effect,
+        max_duration_s=question.max_duration_s,
+        share=grounds.share,
+        from_options=case.running,
+        fill_s=fill,
+        block_s=block_s,
+        plan=_planned(_candidates(case, kept, noises.get(objective)), terms, noises, fill),
+        history_s=len(blocks) * block_s,
+        release=case.release.name,
+        workload=None if case.writer is None else case.writer.workload_class.value,
+        hardware=_hardware(case),
+        unmeasured=tuple(signal.name for signal in needed if signal.name not in noises),
+    )
+
+
+def _hardware(case: Case) -> Optional[str]:
+    """Storage of the group in words."""
+    if case.storage is None:
+        return None
+    sizes = {osd.info.db_device_bytes for osd in case.osds if osd.info.dedicated_db}
+    known = sorted(size for size in sizes if size is not None)
+    return case.storage.value + (f', DB device of {format_bytes(known[0])}' if known else '')
+
+
+def _refuse_bounds(question: Question) -> None:
+    low, high = MIN_EFFECT_BOUNDS
+    if not low <= question.min_effect <= high:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'--min-effect {format_percent(question.min_effect)} is out of range; allowed: '
+            f'{low:.0%} to {high:.0%}',
+        )
+    least_s, most_s = MAX_DURATION_BOUNDS_S
+    if not least_s <= question.max_duration_s <= most_s:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'--max-duration {question.max_duration_s:g} is out of range; allowed: {least_s:g} to '
+            f'{most_s:g} seconds',
+        )
+
+
+def _group(who: Optional[str], groups: Sequence[GroupFacts]) -> GroupFacts:
+    known = {group.who: group for group in groups}
+    names = ', '.join(known) or 'none yet'
+    if who is None:
+        if len(known) == 1:
+            return groups[0]
+        raise BadQuestionError(errno.EINVAL, f'name a group with --who; groups: {names}')
+    if who not in known:
+        raise BadQuestionError(errno.ENOENT, f'no group "{who}"; groups: {names}')
+    return known[who]
+
+
+def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Optional[Weighing]]:
+    cohort = group_cohort(group, grounds.osds, orchestrated=True, shown_steps=ShownSteps())
+    if isinstance(cohort, str):
+        raise BadQuestionError(errno.EINVAL, f'no experiment on {group.who}: {cohort}')
+    weighed = next((a.weighing for a in grounds.assessments if a.who == group.who), None)
+    return Case(cohort, grounds.bars, grounds.measured), weighed
+
+
+def _objective(signal: Optional[str], case: Case, weighed: Optional[Weighing]) -> str:
+    if signal is None:
+        return objective_for(case, weighed)
+    known = [judged.name for judged in judged_signals() if judged.kind != 'events']
+    if signal not in known:
+        raise BadQuestionError(
+            errno.EINVAL, f'invalid --signal "{signal}"; signals: {", ".join(known)}'
+        )
+    return signal
+
+
+def _is_needed(signal: JudgedSignal, objective: str) -> bool:
+    """Whether harm to it must end an arm early: the others come in bursts, or as events."""
+    return signal.name == objective or (signal.required and signal.kind != 'events')
+
+
+def _block_s(least_s: float, fill: Optional[float], spacing_s: float) -> float:
+    """A multiple of what the history can tell apart."""
+    wanted_s = max(least_s, LEAST_FILLS * (fill or 0.0))
+    return math.ceil(wanted_s / spacing_s) * spacing_s
+
+
+def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]:
+    """The history without disturbances; raises BadQuestionError while it is too short."""
+    least = experiment_limits().least_history_blocks
+    found = history_blocks(kept, block_s)
+    steady = undisturbed(found, [objective], least)
+    if steady:
+        return steady
+    known = next(
+        (n for n in range(len(found), 0, -1) if undisturbed(found[-n:], [objective], n)), 0
+    )
+    if len(found) >= least and not known:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'fewer than {LEAST_OSDS} OSDs of the group have enough client writes to measure '
+            f'{objective}: an experiment needs a steady workload',
+        )
+    raise BadQuestionError(
+        errno.EAGAIN,
+        f'the noise of {objective} is known for {format_duration(known * block_s)} of the required '
+        f'{format_duration(least * block_s)}, in blocks of {format_duration(block_s)} without '
+        f'restarts of OSDs: try again in {format_duration((least - known) * block_s)}',
+    )
+
+
+def _candidates(
+    case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]
+) -> tuple[Candidate, ...]:
+    by_osd: Mapping[int, float] = {} if noise is None else noise.by_osd
+    return tuple(
+        Candidate(
+            osd_id=osd.info.osd_id,
+            device_class=osd.info.device_class,
+            domain=osd.info.failure_domain,
+            write_iops=None if osd.signals is None else osd.signals.write_iops,
+            pgs=None if osd.details is None else osd.details.pgs,
+            primary_share=_primary_share(kept.by_osd[osd.info.osd_id]),
+            noise=by_osd.get(osd.info.osd_id),
+        )
+        for osd in case.osds
+    )
+
+
+def _primary_share(work: Sequence[Work]) -> Optional[float]:
+    """Share of client writes among transactions: an OSD writes as a primary and as a replica."""
+    known = [(w.writes, w.txns) for w in work if w.writes is not None and w.txns]
+    txns = sum(count for _, count in known)
+    return min(1.0, sum(writes for writes, _ in known) / txns) if txns else None
+
+
+def _planned(
+    candidates: Sequence[Candidate],
+    terms: Terms,
+    noises: Mapping[str, MeasuredNoise],
+    fill: Optional[float],
+) -> Union[ExperimentPlan, Refusal]:
+    """The settle time grows with the number of OSDs that restart at the start of a period."""
+    of_group: Mapping[str, Noise] = {name: noise.group for name, noise in noises.items()}
+    changed = len(terms.arms) * experiment_limits().least_arm_osds
+    warm_up_s = max(limits().warm_up_s, fill or 0.0)
+    while True:
+        settled = replace(terms, settle_s=changed * TYPICAL_RESTART_S + warm_up_s)
+        found = plan_experiment(candidates, settled, of_group)
+        if isinstance(found, Refusal) or found.shape.changed <= changed:
+            return found
+        changed = found.shape.changed

@@ -1,0 +1,172 @@
+"""Commands that plan, start and control experiments."""
+
+from __future__ import annotations
+
+import errno
+import re
+from typing import Optional
+
+from ..advise.experiment_plan import Grounds, PlannedExperiment, Question, plan_for
+from ..advise.weighing import bars_of
+from ..evaluate import advised
+from ..operations.experiment.history import measured_arms
+from ..operations.experiment.offer import request_of
+from ..present import render
+from ..present.answers.experiment import experiments_of
+from ..requests import BusyError
+from ..units import natural
+from .command import Answer, changes, reads
+from .context import Context
+from .errors import CommandRefusedError
+
+_UNITS_S = {'s': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}
+
+
+@reads('experiment plan')
+def experiment_plan(
+    context: Context,
+    who: Optional[str] = None,
+    arms: Optional[str] = None,
+    signal: Optional[str] = None,
+    min_effect: Optional[str] = None,
+    max_duration: Optional[str] = None,
+) -> Answer:
+    """Show how an experiment would compare option strings on a group"""
+    planned = _planned(context, _question(who, arms, signal, min_effect, max_duration))
+    return lambda form: render.experiment_plan(planned, form)
+
+
+@changes('experiment start')
+def experiment_start(
+    context: Context,
+    who: Optional[str] = None,
+    arms: Optional[str] = None,
+    signal: Optional[str] = None,
+    min_effect: Optional[str] = None,
+    max_duration: Optional[str] = None,
+    dry_run: bool = False,
+    adopt: bool = False,
+) -> Answer:
+    """Compare option strings on OSDs of a group, then restore them"""
+    planned = _planned(context, _question(who, arms, signal, min_effect, max_duration))
+    if dry_run:
+        return lambda form: render.experiment_plan(planned, form)
+    request = request_of(planned, context.actor, adopt=adopt)
+    context.tuner.submit(lambda: context.tuner.operations.start_experiment(request))
+    return _now(context)
+
+
+@reads('experiment status')
+def experiment_status(context: Context) -> Answer:
+    """Show the current or last experiment"""
+    return lambda form: render.experiment(context.snapshot.experiment, form)
+
+
+@reads('experiment ls')
+def experiment_ls(context: Context) -> Answer:
+    """List experiments, newest first"""
+    return lambda form: render.experiment_list(context.snapshot, form)
+
+
+@reads('experiment show')
+def experiment_show(context: Context, experiment_id: str) -> Answer:
+    """Show an experiment in full"""
+    snapshot = context.snapshot
+    state = snapshot.experiment
+    if state is None or state.experiment_id != experiment_id:
+        known = ', '.join(one.id for one in experiments_of(snapshot)) or 'none yet'
+        raise CommandRefusedError(
+            errno.ENOENT, f'experiment "{experiment_id}" does not exist; experiments: {known}'
+        )
+    return lambda form: render.experiment(state, form)
+
+
+@changes('experiment pause')
+def experiment_pause(context: Context) -> Answer:
+    """Pause the experiment once the OSD in flight is safe"""
+    actor, tuner = context.actor, context.tuner
+    tuner.submit(lambda: tuner.operations.experiment.pause(actor, tuner.clock()))
+    return _now(context)
+
+
+@changes('experiment resume')
+def experiment_resume(context: Context) -> Answer:
+    """Resume a paused experiment"""
+    tuner = context.tuner
+    tuner.submit(lambda: tuner.operations.experiment.resume(tuner.clock()))
+    return _now(context)
+
+
+@changes('experiment abort')
+def experiment_abort(context: Context) -> Answer:
+    """End the experiment and restore all of its OSDs"""
+    actor, tuner = context.actor, context.tuner
+    tuner.submit(lambda: tuner.operations.experiment.abort(actor, tuner.clock()))
+    return _now(context)
+
+
+def _question(
+    who: Optional[str],
+    arms: Optional[str],
+    signal: Optional[str],
+    min_effect: Optional[str],
+    max_duration: Optional[str],
+) -> Question:
+    known = Question()
+    return Question(
+        who=who,
+        arms=() if arms is None else tuple(name.strip() for name in arms.split(',')),
+        signal=signal,
+        min_effect=known.min_effect if min_effect is None else _share(min_effect),
+        max_duration_s=known.max_duration_s if max_duration is None else _seconds(max_duration),
+    )
+
+
+def _share(text: str) -> float:
+    """The 0.1 of "10" or "10%"."""
+    found = re.fullmatch(r'(\d+(?:\.\d+)?)%?', text.strip(), re.ASCII)
+    if found is None:
+        raise CommandRefusedError(
+            errno.EINVAL, f'invalid --min-effect "{text}": use percent, as in "10" or "7.5%"'
+        )
+    return float(found[1]) / 100
+
+
+def _seconds(text: str) -> float:
+    """The 43200 of "43200" or "12h"."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS_S else (text, 's')
+    count = natural(number)
+    if count is None:
+        raise CommandRefusedError(
+            errno.EINVAL,
+            f'invalid --max-duration "{text}": use seconds, or a number with s, m, h or d, as in '
+            '"12h"',
+        )
+    return count * _UNITS_S[unit]
+
+
+def _planned(context: Context, question: Question) -> PlannedExperiment:
+    published, settings = context.tuner.published, context.settings()
+    snapshot, inputs = published.snapshot, published.inputs
+    if inputs is None:
+        raise BusyError('the module has not sampled the cluster yet; try again in a moment')
+    return plan_for(
+        question,
+        Grounds(
+            groups=tuple(advised(group, inputs.advised_on) for group in snapshot.groups),
+            osds=snapshot.osds,
+            assessments=snapshot.assessments,
+            custom_profiles=context.profiles.all(),
+            history=context.tuner.work.read,
+            share=settings.experiment_share,
+            least_block_s=settings.experiment_block_min_s,
+            bars=bars_of(settings.limits),
+            measured=measured_arms(snapshot.history),
+        ),
+    )
+
+
+def _now(context: Context) -> Answer:
+    """The experiment after a change."""
+    state = context.tuner.operations.experiment.state
+    return lambda form: render.experiment(state, form)

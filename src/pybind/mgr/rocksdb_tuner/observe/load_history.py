@@ -1,0 +1,170 @@
+"""Work of each OSD over the last hours in bounded memory: the noise that experiments have to beat.
+
+All OSDs are read in the same tick, so they share one list of times. While there is room, intervals
+are short, so that a plan is possible soon after a failover; then adjacent ones are merged. An OSD
+takes `WIDTH` four-byte numbers for each of `INTERVALS` (3.4 KiB). Written by the serve thread, read
+by others.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Mapping, NamedTuple, Optional
+
+from .history import MAX_GAP_S
+from .sample import Sample
+from .window import window
+
+#: Length of an interval; each is a multiple of the one before.
+SPACINGS_S = (30.0, 60.0, 300.0)
+#: Twelve hours of the longest intervals.
+INTERVALS = 144
+
+
+class Work(NamedTuple):
+    """Work of one OSD in one interval; None: unknown, as after a restart."""
+
+    kv_sync_s: Optional[float]
+    #: Transactions, as a primary and as a replica.
+    txns: Optional[float]
+    #: Client writes as a primary, and the time that they took.
+    writes: Optional[float]
+    write_s: Optional[float]
+    #: Bytes written to WAL and SST files.
+    db_bytes: Optional[float]
+    #: At the end of the interval.
+    db_used_bytes: Optional[float]
+
+
+WIDTH = len(Work._fields)
+_UNKNOWN = array('f', [math.nan] * WIDTH)
+
+
+@dataclass(frozen=True)
+class KeptWork:
+    """The history of some OSDs at one time."""
+
+    #: Ends of the intervals, with the start of the first; seconds since the epoch, oldest first.
+    times_s: tuple[float, ...]
+    #: Shortest length of a block of time that the intervals can be joined to.
+    spacing_s: float
+    #: As many as there are intervals.
+    by_osd: Mapping[int, tuple[Work, ...]]
+
+    @property
+    def span_s(self) -> float:
+        return self.times_s[-1] - self.times_s[0] if self.times_s else 0.0
+
+
+class WorkHistory:
+    """The histories of all OSDs; one thread writes, any thread may read."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._spacing = 0
+        self._times_s: list[float] = []
+        self._rows: dict[int, array[float]] = {}
+        #: At the end of the last interval.
+        self._last: dict[int, Sample] = {}
+
+    def add(self, samples: Mapping[int, Optional[Sample]], time_s: float) -> None:
+        """Add the newest samples of all existing OSDs if an interval is over."""
+        with self._lock:
+            passed_s = time_s - self._times_s[-1] if self._times_s else 0.0
+            if passed_s < 0 or passed_s > MAX_GAP_S:
+                self._clear()
+            # Ticks jitter a little.
+            if self._times_s and passed_s < 0.9 * SPACINGS_S[self._spacing]:
+                return
+            if self._times_s:
+                self._end_interval(samples)
+            self._times_s.append(time_s)
+            self._last = {n: sample for n, sample in samples.items() if sample is not None}
+            while len(self._times_s) > INTERVALS + 1:
+                self._make_room()
+
+    def read(self, osd_ids: Iterable[int]) -> KeptWork:
+        with self._lock:
+            unknown = _UNKNOWN * max(0, len(self._times_s) - 1)
+            rows = {n: self._rows.get(n, unknown)[:] for n in osd_ids}
+            times_s, spacing_s = tuple(self._times_s), SPACINGS_S[self._spacing]
+        return KeptWork(times_s, spacing_s, {n: _works(row) for n, row in rows.items()})
+
+    def clear(self) -> None:
+        with self._lock:
+            self._clear()
+
+    def _clear(self) -> None:
+        self._spacing = 0
+        self._times_s.clear()
+        self._rows.clear()
+        self._last = {}
+
+    def _end_interval(self, samples: Mapping[int, Optional[Sample]]) -> None:
+        for gone in self._rows.keys() - samples.keys():
+            del self._rows[gone]
+        before = len(self._times_s) - 1
+        for osd_id, newest in samples.items():
+            row = self._rows.get(osd_id)
+            if row is None:
+                row = self._rows[osd_id] = _UNKNOWN * before
+            row.extend(_row(self._last.get(osd_id), newest))
+
+    def _make_room(self) -> None:
+        """Merge intervals, or drop the oldest of the longest ones."""
+        if self._spacing + 1 == len(SPACINGS_S):
+            del self._times_s[0]
+            for row in self._rows.values():
+                del row[:WIDTH]
+            return
+        count = round(SPACINGS_S[self._spacing + 1] / SPACINGS_S[self._spacing])
+        self._spacing += 1
+        # The newest stay complete.
+        extra = (len(self._times_s) - 1) % count
+        self._times_s = self._times_s[extra::count]
+        for osd_id, row in self._rows.items():
+            self._rows[osd_id] = _merged(row[extra * WIDTH :], count)
+
+
+def _row(first: Optional[Sample], last: Optional[Sample]) -> array[float]:
+    span = None if first is None or last is None else window(first, last)
+    if span is None or last is None:
+        return _UNKNOWN
+    kv_sync, commit, writes = span.kv_sync, span.commit, span.op_w_latency
+    wal, sst = span.bytes_written_wal, span.bytes_written_sst
+    values = Work(
+        kv_sync_s=kv_sync.total_s if kv_sync else None,
+        txns=commit.operations if commit else None,
+        writes=writes.operations if writes else None,
+        write_s=writes.total_s if writes else None,
+        db_bytes=None if wal is None or sst is None else wal + sst,
+        db_used_bytes=last.db_used_bytes,
+    )
+    return array('f', [math.nan if value is None else value for value in values])
+
+
+def _merged(row: Sequence[float], count: int) -> array[float]:
+    """Each ``count`` intervals as one; unknown if one of them is."""
+    found = array('f')
+    step = count * WIDTH
+    for begin in range(0, len(row), step):
+        piece = row[begin : begin + step]
+        found.extend(sum(piece[column::WIDTH]) for column in range(WIDTH - 1))
+        # A level, not a sum.
+        found.append(piece[-1])
+    return found
+
+
+def _works(row: Sequence[float]) -> tuple[Work, ...]:
+    return tuple(
+        Work(*(_known(value) for value in row[begin : begin + WIDTH]))
+        for begin in range(0, len(row), WIDTH)
+    )
+
+
+def _known(value: float) -> Optional[float]:
+    return value if math.isfinite(value) else None

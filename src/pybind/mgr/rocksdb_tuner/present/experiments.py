@@ -1,0 +1,238 @@
+"""Experiments in words. Pure."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from enum import Enum
+from typing import Optional
+
+from ..advise.experiment_plan import PlannedExperiment
+from ..judge.arms import ArmResult, Contrast
+from ..judge.experiment_limits import experiment_limits
+from ..judge.records import SignalVerdict
+from ..judge.signals import judged_signals
+from ..judge.winner import Answer, Conclusion
+from ..operations.experiment.records import ExperimentState, Stage
+from ..plan.experiment_design import Refusal
+from ..units import format_duration, format_percent_range, format_plural
+
+#: A limit of every experiment.
+_SLOW_EFFECTS = (
+    'Effects that take longer than a period, such as the rewriting of existing data by '
+    'compactions, are not measured.'
+)
+
+
+class ExperimentPhase(str, Enum):
+    """Where an experiment stands."""
+
+    PLANNED = 'planned'
+    BASELINE = 'baseline'
+    CHANGING = 'changing'
+    MEASURING = 'measuring'
+    RESTORING = 'restoring'
+    #: For the operator or a gate; `paused_reason` says which.
+    WAITING = 'waiting'
+    DONE = 'done'
+    FAILED = 'failed'
+    ABORTED = 'aborted'
+
+
+class ArmVerdict(str, Enum):
+    BETTER = 'better'
+    SAME = 'same'
+    WORSE = 'worse'
+    UNCLEAR = 'unclear'
+    #: An OSD of the arm crashed or did not start.
+    FAILED = 'failed'
+
+
+def phase_of(state: ExperimentState) -> ExperimentPhase:
+    waits = state.paused_reason is not None and not state.ended
+    return ExperimentPhase.WAITING if waits else ExperimentPhase(state.stage.value)
+
+
+def signal_title(name: str) -> str:
+    """ "kv_sync time per write" """
+    return next(signal.title for signal in judged_signals() if signal.name == name)
+
+
+def arm_verdict(state: ExperimentState, name: str) -> Optional[ArmVerdict]:
+    """None before the first comparison."""
+    if name in state.crashed:
+        return ArmVerdict.FAILED
+    if any(dropped.name == name and dropped.signals for dropped in state.dropped):
+        return ArmVerdict.WORSE
+    found = result_of(state, name)
+    if found is None:
+        return None
+    if found.worse:
+        return ArmVerdict.WORSE
+    objective = _signal(found, state.request.objective)
+    return None if objective is None else ArmVerdict(objective.effect.value)
+
+
+def result_of(state: ExperimentState, name: str) -> Optional[ArmResult]:
+    return next((result for result in state.results if result.name == name), None)
+
+
+def _signal(result: ArmResult, name: str) -> Optional[SignalVerdict]:
+    return next((signal for signal in result.signals if signal.name == name), None)
+
+
+def percent_of(contrast: Optional[Contrast]) -> tuple[Optional[float], ...]:
+    """Estimate and interval of a contrast, in percent."""
+    if contrast is None:
+        return None, None, None
+    return tuple(
+        None if value is None or not math.isfinite(value) else math.expm1(value) * 100
+        for value in contrast
+    )
+
+
+def effect_text(estimate: Optional[float], low: Optional[float], high: Optional[float]) -> str:
+    """ "-13% (-18% to -6%)" """
+    if estimate is None:
+        return 'unknown'
+    text = format_percent_range(estimate, estimate)
+    if low is None or high is None:
+        return f'{text} (not bounded yet)'
+    return f'{text} ({format_percent_range(low, high)})'
+
+
+def measured_blocks(state: ExperimentState) -> int:
+    """Measured blocks of all periods."""
+    earlier = [point for point in state.trace if point.period < state.period]
+    last = {point.period: point.block for point in earlier}
+    baseline = state.request.plan.shape.blocks if state.period > 0 else 0
+    return baseline + sum(last.values()) + state.blocks
+
+
+def summary_of(state: ExperimentState) -> str:
+    """The state or the result in a sentence."""
+    if state.conclusion is not None and state.conclusion.answer is not Answer.FAILED:
+        text = conclusion_text(state, state.conclusion)
+        return text if state.ended else f'{text} The OSDs are being restored.'
+    if state.ended:
+        ending = 'Aborted' if state.stage is Stage.ABORTED else 'Failed'
+        return f'{ending}: {state.failure}.' if state.failure else f'{ending} without a result.'
+    if state.paused_reason is not None:
+        return f'Waiting: {state.paused_reason}.'
+    return _progress(state)
+
+
+def _progress(state: ExperimentState) -> str:
+    plan = state.request.plan
+    of_periods = f'period {state.period} of {plan.shape.periods}'
+    if state.stage in {Stage.PLANNED, Stage.BASELINE}:
+        return f'Measuring the baseline, block {state.blocks} of {plan.shape.blocks}.'
+    if state.stage is Stage.CHANGING:
+        return f'Changing OSDs for {of_periods}.'
+    if state.stage is Stage.RESTORING:
+        return 'Restoring the OSDs.'
+    return f'Measuring {of_periods}, block {state.blocks} of {plan.shape.blocks}.'
+
+
+def conclusion_text(state: ExperimentState, found: Conclusion) -> str:
+    """The result in sentences."""
+    least = f'{state.request.min_effect:.0%}'
+    if found.answer is Answer.NO_DIFFERENCE:
+        bound = 0.0 if found.within is None else found.within
+        return f'No arm differs from the old options by more than {bound:.0%}.'
+    if found.answer is Answer.NO_GAIN:
+        return f'No arm is better than the old options by {least} or more.'
+    if found.answer is Answer.UNCLEAR:
+        return 'The measurements do not show which option string is better.'
+    title = signal_title(state.request.objective)
+    parts = [
+        (
+            f'{found.winner} is better than the old options: {title} '
+            f'{effect_text(*percent_of(found.gain))}.'
+        )
+    ]
+    if found.runner_up is not None and found.lead is not None:
+        parts.append(
+            f'It is ahead of {found.runner_up}.'
+            if found.lead.below
+            else f'The measurements do not show whether it is better than {found.runner_up}.'
+        )
+    if found.unproven:
+        titles = ', '.join(map(signal_title, found.unproven))
+        parts.append(f'Not shown to be no worse: {titles}.')
+    return ' '.join(parts)
+
+
+def plan_summary(planned: PlannedExperiment) -> str:
+    """The plan or its refusal in a sentence."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        return f'No experiment is possible: {plan.reason}.'
+    shape = plan.shape
+    return (
+        f'{format_plural(shape.arms, "option string")} on {shape.changed} OSDs, compared with '
+        f'{shape.controls} unchanged OSDs for {format_duration(planned.duration_s)}.'
+    )
+
+
+def risks(planned: PlannedExperiment) -> tuple[str, ...]:
+    """What can happen to the cluster."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        return ()
+    limits = experiment_limits()
+    soon_s = limits.unsafe_blocks * plan.block_s
+    restarts = f'{format_plural(planned.restarts or 0, "restart")} of OSDs, one at a time.'
+    untested = (
+        f'Up to {plan.shape.changed} OSDs at a time run options that are not proven here. An arm '
+        f'that is worse by {plan.unsafe_detectable:.0%} is dropped within {limits.unsafe_blocks} '
+        f'blocks ({format_duration(soon_s)}) in {1 - limits.error_rate:.0%} of cases.'
+    )
+    crash = 'If an OSD crashes or does not start, it is restored at once and the experiment ends.'
+    cautions = (f'{arm.name}: {text}' for arm in planned.arms for text in arm.cautions)
+    return restarts, untested, crash, *cautions
+
+
+def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:
+    """What the experiment will not tell."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        return ()
+    found = [_SLOW_EFFECTS]
+    period_s = plan.shape.blocks * plan.block_s
+    if 2 * period_s > planned.history_s:
+        found.append(
+            f'The noise was measured over {format_duration(planned.history_s)}, less than two '
+            f'periods of {format_duration(period_s)}: if OSDs drift apart later, the intervals get '
+            'wider than planned.'
+        )
+    if planned.fill_s is None:
+        found.append(
+            'The time between memtable flushes is unknown, so blocks may be too short to cover '
+            'them.'
+        )
+    found += [
+        f'The noise of the {signal_title(name)} is unknown, so harm to it may be detected late.'
+        for name in planned.unmeasured
+    ]
+    return tuple(found)
+
+
+def start_command(planned: PlannedExperiment) -> str:
+    """The command that starts exactly this experiment."""
+    arms = shlex.quote(','.join(arm.name for arm in planned.arms))
+    return (
+        f'ceph rocksdb-tuner experiment start --who {planned.who} --arms {arms} '
+        f'--signal {planned.objective} --min-effect {planned.min_effect * 100:g} '
+        f'--max-duration {planned.max_duration_s:.0f}'
+    )
+
+
+def would_take(found: Refusal) -> str:
+    """The requirements of a refused experiment; empty if nothing is known to suffice."""
+    ways = []
+    if found.osds is not None:
+        ways.append(f'a group of {found.osds} OSDs')
+    if found.duration_s is not None:
+        ways.append(f'{format_duration(found.duration_s)} with these OSDs')
+    return ' or '.join(ways)

@@ -1,0 +1,171 @@
+"""Results of experiments as evidence: they replace predictions, and a winner is recommended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.candidates import expected_usages, weighing
+from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.experiment_arms import plan_command, rivals
+from rocksdb_tuner.advise.experimented import known_arms, measured_effect, winner_for
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import MeasuredArm, Recommendation, Resource, Risk
+from rocksdb_tuner.advise.weighing import Weighing
+from rocksdb_tuner.plan.records import Purpose
+
+from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .experiment_builders import member
+from .test_choice import RBD, RGW, D, case
+
+CUSTOM = f'{PACIFIC},max_background_jobs=3'
+WON = MeasuredArm(
+    experiment_id='E7',
+    time_s=1.77e9,
+    name='mine',
+    options=CUSTOM,
+    options_from=PACIFIC,
+    who='osd/class:ssd',
+    release='pacific',
+    workload='rbd-small-write',
+    signal='kv_sync_ms_per_txn',
+    change_percent=-13.0,
+    low_percent=-18.0,
+    high_percent=-6.0,
+    won=True,
+)
+
+
+def members(text: str = PACIFIC) -> list[Any]:
+    return [member(n, text=text) for n in range(4)]
+
+
+def with_results(*measured: MeasuredArm, text: str = PACIFIC) -> Case:
+    return replace(case(*members(text), does=workload(RBD)), measured=measured)
+
+
+def assessed(*measured: MeasuredArm, text: str = PACIFIC, profiles: Any = ()) -> Any:
+    osds = members(text)
+    known = group(*osds, does=workload(RBD))
+    return assess(known, osds, measured=measured, custom_profiles=profiles)
+
+
+@pytest.mark.parametrize(
+    'other',
+    [
+        {'who': 'osd/class:hdd'},
+        {'release': 'reef'},
+        {'workload': 'rgw-metadata'},
+        {'workload': None},
+        {'options_from': D.options},
+        {'options': D.options},
+    ],
+)
+def test_a_result_counts_for_its_group_release_workload_and_change(other: Any) -> None:
+    assert measured_effect(with_results(WON), PACIFIC, CUSTOM) == WON
+    elsewhere = with_results(WON._replace(**other))
+    assert measured_effect(elsewhere, PACIFIC, CUSTOM) is None
+
+
+def test_the_newest_result_on_a_change_counts() -> None:
+    """An experiment that no longer finds a gain takes the recommendation back."""
+    later = WON._replace(experiment_id='E9', time_s=1.78e9, won=False, change_percent=1.0)
+    for order in ((WON, later), (later, WON)):
+        assert measured_effect(with_results(*order), PACIFIC, CUSTOM) == later
+        assert winner_for(with_results(*order)) is None
+    assert winner_for(with_results(WON)) == WON
+
+
+@pytest.mark.parametrize(
+    ('signal', 'resource'),
+    [
+        ('kv_sync_ms_per_txn', Resource.KV_SYNC),
+        ('db_bytes_per_txn', Resource.DB_DEVICE),
+        ('db_used_bytes', Resource.DB_SPACE),
+        ('op_w_latency_ms', None),
+    ],
+)
+def test_the_measured_interval_replaces_the_prediction(
+    signal: str, resource: Optional[Resource]
+) -> None:
+    arm = WON._replace(options=D.options, signal=signal)
+    modeled = {u.resource: u.ratio for u in expected_usages(with_results(), D.options)}
+    found = {u.resource: u.ratio for u in expected_usages(with_results(arm), D.options)}
+    changed = {name for name in found if found[name] != modeled[name]}
+    assert changed == ({resource} if resource else set())
+    if resource is not None:
+        assert found[resource].ends == pytest.approx((0.82, 0.87, 0.94))
+
+
+def test_candidates_name_the_experiment_that_measured_them() -> None:
+    arm = WON._replace(options=D.options)
+    found = weighing(with_results(arm), Resource.KV_SYNC)
+    assert {w.candidate.name: w.measured_in for w in found.weighed}[D.name] == 'E7'
+    assert weighing(with_results(), Resource.KV_SYNC).weighed[1].measured_in is None
+
+
+def test_a_winner_is_recommended_with_its_interval_whatever_the_model_expects() -> None:
+    own = replace(D, name='e7-winner', options=CUSTOM, own_releases=('pacific',))
+    found = assessed(WON, profiles=(own,))
+    (advice,) = found.recommendations
+    assert isinstance(advice, Recommendation)
+    assert (advice.profile, advice.risk) == ('e7-winner', Risk.MEDIUM)
+    prediction = advice.predictions[0]
+    assert (prediction.metric, prediction.signal) == ('kv_sync time per write', 'kv_sync_busy')
+    assert (prediction.low_percent, prediction.high_percent) == (-18.0, -6.0)
+    assert prediction.basis.startswith('experiment: experiment E7 on this cluster, 2026-02-')
+    assert advice.reasons[0].statement == (
+        'In experiment E7 the new options changed the kv_sync time per write by -13% (-18% to -6%).'
+    )
+    assert advice.change is not None
+    assert advice.change.promised == 'kv_sync_ms_per_txn'
+    assert advice.change.purpose is Purpose.GAIN
+    assert [p.metric for p in advice.predictions].count('kv_sync thread time per write') == 0
+
+
+def test_a_built_in_winner_keeps_its_name() -> None:
+    (advice,) = assessed(WON._replace(options=D.options)).recommendations
+    assert advice.profile == D.name
+
+
+def test_once_the_winner_runs_nothing_else_is_recommended() -> None:
+    found = assessed(WON, text=CUSTOM)
+    assert found.recommendations == ()
+    assert found.conclusion.startswith(
+        'Nothing to change: the running options won experiment E7, which measured a change of the '
+        'kv_sync time per write by -13% (-18% to -6%).'
+    )
+
+
+def test_a_result_on_other_running_options_recommends_nothing_by_itself() -> None:
+    assert winner_for(with_results(WON, text=D.options)) is None
+
+
+def test_only_known_signals_are_evidence() -> None:
+    assert known_arms([WON, WON._replace(signal='of a later version')]) == (WON,)
+
+
+def test_two_close_candidates_are_rivals_until_one_is_measured() -> None:
+    found = weighing(with_results(), Resource.KV_SYNC)
+    names = rivals(found)
+    assert len(names) == 2
+    assert plan_command('osd/class:ssd', names) == (
+        f'ceph rocksdb-tuner experiment plan --who osd/class:ssd --arms {names[0]},{names[1]}'
+    )
+    options = next(w.candidate.options for w in found.weighed if w.candidate.name == names[0])
+    arm = WON._replace(options=options, change_percent=-40.0, low_percent=-45.0, high_percent=-30.0)
+    assert rivals(weighing(with_results(arm), Resource.KV_SYNC)) == ()
+
+
+def test_candidates_that_are_apart_or_promise_nothing_are_no_rivals() -> None:
+    assert rivals(None) == ()
+    found = weighing(with_results(), Resource.KV_SYNC)
+    assert rivals(replace(found, weighed=found.weighed[:1])) == ()
+    apart: Weighing = weighing(
+        case(facts(osd_info(0), PACIFIC, 'mon', (entry('osd', PACIFIC),)), does=workload(RGW)),
+        Resource.DB_SPACE,
+    )
+    for name in rivals(apart):
+        assert name

@@ -1,0 +1,82 @@
+"""Blocks of a history: as long as asked for, complete, and without what would spoil the noise."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.history_blocks import history_blocks, undisturbed
+from rocksdb_tuner.judge.noise import measured_noise
+from rocksdb_tuner.observe.load_history import KeptWork, Work
+
+SIGNAL = 'kv_sync_ms_per_txn'
+UNKNOWN = Work(*(None for _ in Work._fields))
+
+
+def work(kv_sync_s: float = 0.6, txns: float = 300.0) -> Work:
+    return Work(kv_sync_s, txns, 100.0, 0.5, 3000.0, 7e9)
+
+
+def kept(rows: dict[int, list[Work]], step_s: float = 30.0) -> KeptWork:
+    count = max(map(len, rows.values()))
+    times_s = tuple(1000 + step_s * number for number in range(count + 1))
+    return KeptWork(times_s, step_s, {n: tuple(row) for n, row in rows.items()})
+
+
+def test_a_block_has_the_means_of_its_intervals() -> None:
+    found = history_blocks(kept({0: [work(), work(1.2), work(0.3), work(0.3)]}), 60)
+    assert [block.of(0).kv_sync_ms_per_txn for block in found] == pytest.approx([3.0, 1.0])
+    first = found[0].of(0)
+    assert first.op_w_latency_ms == pytest.approx(5.0)
+    assert first.db_bytes_per_txn == pytest.approx(10.0)
+    assert first.db_used_bytes == 7e9
+    assert (first.slow_ops, first.slow_commits, first.flushed) == (None, None, None)
+
+
+def test_blocks_end_with_the_history_and_what_is_left_over_is_the_oldest() -> None:
+    found = history_blocks(kept({0: [work(9.0), work(), work()]}), 60)
+    assert [block.of(0).kv_sync_ms_per_txn for block in found] == pytest.approx([2.0])
+    assert history_blocks(kept({0: []}), 60) == ()
+    assert history_blocks(KeptWork((), 30, {0: ()}), 60) == ()
+
+
+@pytest.mark.parametrize(
+    ('intervals', 'expected'),
+    [
+        ([work(), UNKNOWN], None),
+        ([work(txns=24), work(txns=25)], None),
+        ([work(0.1, 25), work(0.1, 25)], 4.0),
+        ([work()._replace(kv_sync_s=None), work()], None),
+    ],
+)
+def test_a_mean_over_a_restart_or_few_writes_is_unknown(
+    intervals: list[Work], expected: Optional[float]
+) -> None:
+    found = history_blocks(kept({0: intervals}), 60)[0].of(0)
+    value = found.kv_sync_ms_per_txn
+    assert value is None if expected is None else value == pytest.approx(expected)
+
+
+def test_the_longest_history_without_disturbances_is_taken() -> None:
+    """A restart of most OSDs ends it; one of many OSDs is left out instead."""
+    steady = [work()] * 12
+    most = {n: [*[UNKNOWN] * 3, *[work()] * 9] for n in range(4)}
+    blocks = history_blocks(kept({**most, 9: steady}), 30)
+    assert len(undisturbed(blocks, [SIGNAL], 4)) == 9
+    one = dict.fromkeys(range(20), steady) | {20: [*[work()] * 5, UNKNOWN, *[work()] * 6]}
+    blocks = history_blocks(kept(one), 30)
+    assert len(undisturbed(blocks, [SIGNAL], 4)) == 12
+    noise = measured_noise(SIGNAL, undisturbed(blocks, [SIGNAL], 4))
+    assert noise is not None
+    assert 20 not in noise.by_osd
+
+
+def test_too_short_a_history_or_too_few_osds_are_no_history() -> None:
+    blocks = history_blocks(kept({n: [work()] * 5 for n in range(3)}), 30)
+    assert len(undisturbed(blocks, [SIGNAL], 5)) == 5
+    assert undisturbed(blocks, [SIGNAL], 6) == ()
+    two = history_blocks(kept({n: [work()] * 5 for n in range(2)}), 30)
+    assert undisturbed(two, [SIGNAL], 2) == ()
+    idle = history_blocks(kept({n: [work(txns=1)] * 5 for n in range(9)}), 30)
+    assert undisturbed(idle, [SIGNAL], 2) == ()

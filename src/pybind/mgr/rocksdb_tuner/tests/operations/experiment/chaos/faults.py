@@ -1,0 +1,301 @@
+"""Faults that can be planted in experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Callable
+
+from rocksdb_tuner.operations import gates
+from rocksdb_tuner.operations.experiment import (
+    driving,
+    judging,
+    legs,
+    machine,
+    measuring,
+    states,
+    watching,
+)
+from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
+from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
+from rocksdb_tuner.operations.experiment.records import ExperimentEnding, LegKind
+from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout import conflicts, restart, rules
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.observer import Observer
+from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep
+from rocksdb_tuner.plan.actions import SetEntry
+from rocksdb_tuner.tests.chaos.mutants import Patch
+
+
+def seen(patch: Patch, **changes: Any) -> None:
+    """Let the machine see another cluster than there is."""
+    observe = Observer.observe
+
+    def mistaken(self: Observer, *args: Any, **named: Any) -> Any:
+        return replace(observe(self, *args, **named), **changes)
+
+    patch.attribute(Observer, 'observe', mistaken)
+
+
+def entries_written(patch: Patch, change: Callable[[SetEntry], SetEntry]) -> None:
+    execute = ExperimentDriver._execute
+
+    def mistaken(self: ExperimentDriver, action: Any) -> Any:
+        return execute(self, change(action) if isinstance(action, SetEntry) else action)
+
+    patch.attribute(ExperimentDriver, '_execute', mistaken)
+
+
+def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, str]]) -> None:
+    by_turns = machine._by_turns
+    patch.everywhere(by_turns, lambda state: change(state, by_turns(state)))
+
+
+def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
+    return dict(zip(turns, reversed([*turns.values()])))
+
+
+def next_period(patch: Patch) -> None:
+    planned = states.planned_arms
+
+    def following(state: Any, period: int) -> Any:
+        last = len(state.request.plan.periods) - 1
+        return planned(state, period % last + 1 if period else 0)
+
+    patch.attribute(machine, 'planned_arms', following)
+    assigned = machine.ExperimentMachine._measuring
+
+    def measuring_as_planned(self: Any, state: Any, *args: Any) -> Any:
+        after = assigned(self, state, *args)
+        if len(after.assigned) == len(state.assigned):
+            return after
+        right = tuple(planned(after, after.period).items())
+        return replace(after, assigned=(*after.assigned[:-1], right))
+
+    patch.attribute(ExperimentMachine, '_measuring', measuring_as_planned)
+
+
+# -- what is stored
+
+
+def legs_are_not_stored(patch: Patch) -> None:
+    save = ExperimentStorage.save
+    patch.attribute(
+        ExperimentStorage,
+        'save',
+        lambda self, state: None if state.leg is not None else save(self, state),
+    )
+
+
+def stored_a_step_late(patch: Patch) -> None:
+    save = ExperimentStorage.save
+    last: list[Any] = []
+
+    def late(self: ExperimentStorage, state: Any) -> None:
+        before = last[-1] if last else state
+        last[:] = [state]
+        save(self, before)
+
+    patch.attribute(ExperimentStorage, 'save', late)
+
+
+def last_block_is_lost(patch: Patch) -> None:
+    load = ExperimentStorage.load_blocks
+
+    def without_last(self: ExperimentStorage, experiment_id: str) -> Any:
+        return {n: blocks[:-1] for n, blocks in load(self, experiment_id).items()}
+
+    patch.attribute(ExperimentStorage, 'load_blocks', without_last)
+
+
+# -- how OSDs are changed
+
+
+def settled_at_once(patch: Patch) -> None:
+    patch.never(restart.until_settled)
+    patch.never(gates.closed_gate)
+
+    def hasty(_: Any, state: Any, osd: Any, __: Any) -> Any:
+        osds = tuple(
+            replace(o, step=OsdStep.VERIFIED) if o.osd_id == osd.osd_id else o for o in state.osds
+        )
+        return rules.Step(replace(state, osds=osds, asked=None))
+
+    patch.everywhere(restart.restarting, hasty)
+
+
+def gates_open(patch: Patch) -> None:
+    patch.never(gates.closed_gate)
+
+
+def never_outstanding(patch: Patch) -> None:
+    patch.never(restart.why_restart_outstanding)
+    patch.never(restart._outstanding)
+
+
+def over_at_once(patch: Patch) -> None:
+    patch.attribute(Observer, '_asked_over', lambda *_: True)
+
+
+# -- operators
+
+
+def back_over_anything(patch: Patch) -> None:
+    changed = conflicts.conflicting_entries
+
+    def blind(state: Any, seen: Any) -> Any:
+        return () if state.direction is Direction.BACK else changed(state, seen)
+
+    patch.everywhere(changed, blind)
+    patch.everywhere(watching.left_alone, lambda state, _: state)
+
+
+def nobody_changes_anything(patch: Patch) -> None:
+    patch.everywhere(conflicts.conflicting_entries, lambda *_: ())
+    patch.everywhere(watching.left_alone, lambda state, _: state)
+
+
+def pause_of_the_leg_is_forgotten(patch: Patch) -> None:
+    step = Machine.step
+
+    def not_paused(self: Any, state: Any, *args: Any) -> Any:
+        return step(self, replace(state, paused_by=None), *args)
+
+    patch.attribute(Machine, 'step', not_paused)
+
+
+def nothing_holds(patch: Patch) -> None:
+    patch.never(rules.why_held)
+
+
+def nothing_holds_in_mode_off(patch: Patch) -> None:
+    nothing_holds(patch)
+    patch.attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
+
+
+def mode_is_not_read(patch: Patch) -> None:
+    seen(patch, may_act=True)
+    patch.attribute(ExperimentDriver, '_is_suppressed', lambda *_: False)
+
+
+def window_of_the_start(patch: Patch) -> None:
+    """A manager keeps what it read first."""
+    now = Driver.now
+    first: dict[int, Any] = {}
+
+    def as_first(self: Driver, *, forward: bool) -> Any:
+        tick = now(self, forward=forward)
+        return tick._replace(schedule_reason=first.setdefault(id(self), tick.schedule_reason))
+
+    patch.attribute(Driver, 'now', as_first)
+
+
+# -- what is measured
+
+
+def measured_in_any_case(patch: Patch, **changes: Any) -> None:
+    now = measuring.measured_now
+    patch.everywhere(now, lambda state: now(replace(state, **changes)))
+
+
+# -- how it ends
+
+
+def dropped_arms_go_on(patch: Patch) -> None:
+    def planned_arms(state: Any, period: int) -> Any:
+        here = {osd.osd_id for osd in states.taking_part(state)}
+        return {
+            name: tuple(n for n in osds if n in here)
+            for name, osds in state.request.plan.periods[period].arms
+        }
+
+    patch.everywhere(states.planned_arms, planned_arms)
+    patch.everywhere(watching.too_small, lambda _: ())
+
+
+def a_crash_is_noted_alone(patch: Patch) -> None:
+    patch.everywhere(
+        judging.failed, lambda state, arms, _: replace(state, crashed=tuple(sorted(arms)))
+    )
+    patch.everywhere(
+        driving._leg_failed,
+        lambda _, state, *__: replace(legs.merged(state), leg=None, leg_kind=None),
+    )
+
+
+def ends_without_restoring(patch: Patch) -> None:
+    patch.everywhere(driving.restore, lambda _, state, __, now_s: states.finished(state, now_s))
+
+
+def one_is_left_out(patch: Patch) -> None:
+    back = legs.back
+
+    def but_one(state: Any, kind: LegKind, osd_ids: Any, same: Any) -> Any:
+        ids = sorted(osd_ids)
+        if state.leg is not None or len(ids) < 2:
+            return back(state, kind, ids, same)
+        turned = back(state, kind, ids[1:], same)
+        return replace(
+            turned,
+            osds=tuple(replace(o, arm=None) if o.osd_id == ids[0] else o for o in turned.osds),
+        )
+
+    patch.everywhere(back, but_one)
+
+
+def what_comes_up_is_believed(patch: Patch) -> None:
+    """A leg back spares the restart of an OSD of which only the entry was put back."""
+
+    def whole(osd: Any) -> Any:
+        return OsdProgress(
+            osd.osd_id, OsdStep.SETTING, nonce_before=osd.nonce, restart_needed=False
+        )
+
+    patch.everywhere(legs._whole, whole)
+
+
+def a_crash_is_a_success(patch: Patch) -> None:
+    failed = judging.failed
+
+    def fine(state: Any, arms: Any, reason: str) -> Any:
+        return replace(failed(state, arms, reason), ending=ExperimentEnding(Outcome.DONE, reason))
+
+    patch.everywhere(failed, fine)
+
+
+def no_conclusion(patch: Patch) -> None:
+    patch.everywhere(
+        judging._end, lambda state, _, reason=None: states.ending(state, Outcome.DONE, reason)
+    )
+
+
+def recorded_otherwise(patch: Patch) -> None:
+    conclude = ExperimentDriver._conclude
+
+    def otherwise(self: ExperimentDriver, state: Any) -> None:
+        on_end, self._on_end = self._on_end, lambda s: on_end(replace(s, failure='another'))
+        try:
+            conclude(self, state)
+        finally:
+            self._on_end = on_end
+
+    patch.attribute(ExperimentDriver, '_conclude', otherwise)
+
+
+def blocks_are_not_counted(patch: Patch) -> None:
+    found = measuring.Measuring.found
+    patch.attribute(
+        measuring.Measuring, 'found', lambda self, state: found(self, state)._replace(blocks=0)
+    )
+
+
+def never_restored(patch: Patch) -> None:
+    patch.everywhere(driving._back, lambda _, state, *__: state)
+
+
+def the_next_while_one_starts(patch: Patch) -> None:
+    settled_at_once(patch)
+    patch.never(gates.placement_groups)

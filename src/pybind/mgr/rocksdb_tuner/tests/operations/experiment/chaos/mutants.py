@@ -1,0 +1,197 @@
+"""Faults planted in experiments, one at a time, each of which its rule must catch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, NamedTuple
+
+from rocksdb_tuner.operations import gates
+from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
+from rocksdb_tuner.operations.experiment.records import Stage
+from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
+from rocksdb_tuner.operations.rollout import rules
+from rocksdb_tuner.tests.chaos.acts import Act
+from rocksdb_tuner.tests.chaos.mutants import Patch
+
+from . import faults
+from .schedule import Schedule
+from .watch import Rule
+
+
+class Mutant(NamedTuple):
+    name: str
+    #: The rule that catches it.
+    rule: Rule
+    plant: Callable[[Patch], None]
+    #: Without any of these a schedule hardly shows it; empty: any schedule may.
+    shown_by: tuple[Act, ...] = ()
+    #: What else a schedule needs.
+    needs: Callable[[Schedule], bool] = lambda _: True
+
+    def may_show(self, planned: Schedule) -> bool:
+        acts_of = {planned.act for chain in planned.acts for planned in chain}
+        return self.needs(planned) and (not self.shown_by or not acts_of.isdisjoint(self.shown_by))
+
+
+_FAILOVERS = (Act.FAIL_OVER, Act.KILLED_BEFORE_A_WRITE, Act.KILLED_AFTER_A_WRITE)
+_PAUSES = (Act.PAUSE, Act.OTHER_OPERATOR_PAUSES)
+_FAILURES = (Act.BREAKS, Act.CRASHES, Act.OSD_DIES)
+_SETS = (Act.SETS_OSD,)
+
+
+def _several(planned: Schedule) -> bool:
+    return len(planned.request.arms) > 1
+
+
+def _crossing(planned: Schedule) -> bool:
+    return len(planned.request.plan.periods) > 2
+
+
+def _bad(planned: Schedule) -> bool:
+    return planned.bad is not None
+
+
+def _slow_dropped(planned: Schedule) -> bool:
+    names = {arm.name for arm in planned.request.arms}
+    return 'slow' in names and len(planned.request.plan.periods) > 2 and planned.bad is None
+
+
+MUTANTS = (
+    Mutant(
+        'another string is written',
+        Rule.AS_REQUESTED,
+        lambda patch: faults.entries_written(patch, lambda a: replace(a, value=f'{a.value},x=1')),
+    ),
+    Mutant(
+        'one entry for all OSDs is written',
+        Rule.AS_REQUESTED,
+        lambda patch: faults.entries_written(patch, lambda a: replace(a, who='osd')),
+    ),
+    Mutant(
+        'a control is changed, too',
+        Rule.ONLY_PLANNED,
+        lambda patch: faults.turns(
+            patch, lambda s, t: {**t, s.request.plan.controls[-1]: s.request.arms[0].name}
+        ),
+    ),
+    Mutant(
+        'all OSDs get the first arm',
+        Rule.ONLY_PLANNED,
+        lambda patch: faults.turns(patch, lambda s, t: dict.fromkeys(t, s.request.arms[0].name)),
+        needs=_several,
+    ),
+    Mutant(
+        'arms are swapped',
+        Rule.OF_ITS_PERIOD,
+        lambda patch: faults.turns(patch, faults.arms_reversed),
+        needs=_several,
+    ),
+    Mutant('the next period comes first', Rule.OF_ITS_PERIOD, faults.next_period, needs=_crossing),
+    Mutant('legs are not stored', Rule.SAVED_BEFORE, faults.legs_are_not_stored),
+    Mutant('each state is stored a step late', Rule.SAVED_BEFORE, faults.stored_a_step_late),
+    Mutant('an OSD counts as restarted once it was asked', Rule.ONE_DOWN, faults.settled_at_once),
+    Mutant(
+        'the next OSD is begun while one is starting',
+        Rule.ONE_DOWN,
+        faults.the_next_while_one_starts,
+    ),
+    Mutant(
+        'requests are over at once',
+        Rule.ONE_OUTSTANDING,
+        faults.over_at_once,
+        (Act.ORCHESTRATOR_LATE,),
+    ),
+    Mutant(
+        'nobody asks for outstanding requests',
+        Rule.ONE_OUTSTANDING,
+        faults.never_outstanding,
+        (Act.ORCHESTRATOR_LATE,),
+    ),
+    Mutant('all gates are open', Rule.GATES, faults.gates_open, (Act.FLAG, Act.NEARFULL)),
+    Mutant(
+        'flags do not hold a change',
+        Rule.GATES,
+        lambda patch: patch.never(gates._held_cluster),
+        (Act.FLAG, Act.NEARFULL),
+    ),
+    Mutant('nobody changes anything', Rule.OPERATOR_WINS, faults.nobody_changes_anything, _SETS),
+    Mutant(
+        'all is restored whoever changed it', Rule.OPERATOR_WINS, faults.back_over_anything, _SETS
+    ),
+    Mutant('nothing holds a leg', Rule.PAUSE_HOLDS, faults.nothing_holds, _PAUSES),
+    Mutant(
+        'a leg knows of no pause', Rule.PAUSE_HOLDS, faults.pause_of_the_leg_is_forgotten, _PAUSES
+    ),
+    Mutant('the mode is not read', Rule.MODE, faults.mode_is_not_read, (Act.MODE_OFF,)),
+    Mutant(
+        'nothing holds what is written',
+        Rule.MODE,
+        faults.nothing_holds_in_mode_off,
+        (Act.MODE_OFF,),
+    ),
+    Mutant(
+        'the window is not seen',
+        Rule.WINDOW,
+        lambda patch: faults.seen(patch, schedule_reason=None),
+        (Act.WINDOW_CLOSES,),
+    ),
+    Mutant(
+        'the window is that of the start',
+        Rule.WINDOW,
+        faults.window_of_the_start,
+        (Act.WINDOW_CLOSES,),
+    ),
+    Mutant(
+        'a manager acts at once',
+        Rule.OBSERVES_FIRST,
+        lambda patch: faults.seen(patch, watched_s=1e6),
+        _FAILOVERS,
+    ),
+    Mutant(
+        'a manager samples for a second',
+        Rule.OBSERVES_FIRST,
+        lambda patch: patch.attribute(rules.Limits, 'observe_first_s', 1.0),
+        _FAILOVERS,
+    ),
+    Mutant(
+        'dropped arms go on', Rule.DROPPED_STAYS_OFF, faults.dropped_arms_go_on, needs=_slow_dropped
+    ),
+    Mutant(
+        'a crash is noted alone', Rule.DROPPED_STAYS_OFF, faults.a_crash_is_noted_alone, needs=_bad
+    ),
+    Mutant(
+        'it is measured in a pause',
+        Rule.UNDISTURBED,
+        lambda patch: faults.measured_in_any_case(patch, paused_reason=None),
+        (*_PAUSES, Act.FLAG, Act.MODE_OFF, Act.OSD_DIES, Act.SCRUB_FINDS_DAMAGE),
+    ),
+    Mutant(
+        'it is measured while OSDs are changed',
+        Rule.UNDISTURBED,
+        lambda patch: faults.measured_in_any_case(patch, leg=None, stage=Stage.MEASURING),
+    ),
+    Mutant(
+        'blocks are not stored',
+        Rule.EVIDENCE_KEPT,
+        lambda patch: patch.attribute(ExperimentStorage, 'save_block', lambda *_: None),
+        (Act.FAIL_OVER,),
+    ),
+    Mutant(
+        'the last block is lost', Rule.EVIDENCE_KEPT, faults.last_block_is_lost, (Act.FAIL_OVER,)
+    ),
+    Mutant('it ends without restoring', Rule.RESTORED, faults.ends_without_restoring),
+    Mutant('one OSD is left out', Rule.RESTORED, faults.one_is_left_out),
+    Mutant(
+        'no restart after entries were restored', Rule.RESTORED, faults.what_comes_up_is_believed
+    ),
+    Mutant('a crash is a success', Rule.RIGHT_END, faults.a_crash_is_a_success, needs=_bad),
+    Mutant('it ends without a conclusion', Rule.RIGHT_END, faults.no_conclusion),
+    Mutant(
+        'its end is not recorded',
+        Rule.RECORDED,
+        lambda patch: patch.attribute(ExperimentDriver, '_conclude', lambda *_: None),
+    ),
+    Mutant('its end is recorded otherwise', Rule.RECORDED, faults.recorded_otherwise),
+    Mutant('blocks are not counted', Rule.ENDS, faults.blocks_are_not_counted),
+    Mutant('a leg back never ends', Rule.ENDS, faults.never_restored),
+)

@@ -1,0 +1,216 @@
+"""What the driver of experiments admits, announces, keeps and hands on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Callable
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.experiment.records import ExperimentRequest, LegKind, Stage
+from rocksdb_tuner.operations.experiment.storage import BLOCKS
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.records import AskedRestart
+from rocksdb_tuner.plan.experiment_design import PlannedPeriod
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
+from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
+
+from .conftest import STRINGS, ExperimentRun, plan, request
+
+Change = Callable[[ExperimentRequest], ExperimentRequest]
+
+
+def with_plan(**changes: Any) -> Change:
+    return lambda r: replace(r, plan=replace(r.plan, **changes))
+
+
+def period(*arms: tuple[str, tuple[int, ...]]) -> PlannedPeriod:
+    return PlannedPeriod(arms, 3, 1)
+
+
+BASELINE = PlannedPeriod((), 3, 0)
+
+
+@pytest.mark.parametrize(
+    ('change', 'told'),
+    [
+        (lambda r: replace(r, arms=()), 'arms need different names; they are none'),
+        (lambda r: replace(r, arms=(r.arms[0], r.arms[0], r.arms[1])), 'fast, fast, slow'),
+        (with_plan(periods=(BASELINE,)), 'needs a baseline and a period'),
+        (with_plan(periods=(period(('fast', (0, 3))),) * 2), 'needs a baseline and a period'),
+        (with_plan(periods=(BASELINE, period(('fast', (0, 3))))), 'needs all arms'),
+        (with_plan(controls=(0, 5, 7)), 'an OSD in two arms, or in an arm and among'),
+        (
+            with_plan(
+                periods=(BASELINE, period(('fast', (0,)), ('slow', (1, 4)), ('same', (2, 6))))
+            ),
+            'every arm needs 2 OSDs',
+        ),
+        (lambda r: replace(r, objective='slow_ops'), '"slow_ops" is no objective'),
+        (lambda r: replace(r, min_effect=0.0), 'must be above 0'),
+        (lambda r: replace(r, max_duration_s=0.0), 'must be above 0'),
+        (lambda r: replace(r, from_options='write_buffer_size=1'), 'runs another option string'),
+    ],
+)
+def test_what_cannot_be_an_experiment_is_refused(
+    run: ExperimentRun, change: Change, told: str
+) -> None:
+    with pytest.raises(OperationRefused, match=told):
+        run.begin(change(request()))
+    assert run.experiment.state is None
+    assert run.cluster.commands == []
+
+
+def test_an_osd_that_waits_for_a_restart_is_refused(run: ExperimentRun) -> None:
+    """What it runs could not be restored."""
+    run.cluster.operator_sets('osd', 'write_buffer_size=1')
+    told = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
+    for osd in run.cluster.osds.values():
+        osd.shown[OPTION] = osd.reported[OPTION] = told
+    with pytest.raises(OperationRefused, match='would not start with what it runs'):
+        run.begin()
+
+
+def test_a_second_experiment_is_refused_beside_the_first(run: ExperimentRun) -> None:
+    run.begin()
+    with pytest.raises(OperationRefused, match='experiment E1 is under way'):
+        run.begin()
+
+
+def test_nothing_starts_while_measurements_of_another_cannot_be_removed(
+    run: ExperimentRun,
+) -> None:
+    run.store.values[f'{BLOCKS}0/000000'] = 'old'
+    run.store.error = CommandError(5, 'no space')
+    with pytest.raises(OperationRefused, match='cannot be stored now: no space'):
+        run.begin()
+
+
+def test_who_asked_is_named_once_it_is_known(run: ExperimentRun) -> None:
+    run.experiment.name_actor('E1', 'client.a')
+    run.begin()
+    run.experiment.name_actor('E7', 'client.a')
+    assert run.now.request.actor == 'client.admin'
+    run.experiment.name_actor('E1', 'client.a')
+    assert run.now.request.actor == 'client.a'
+
+
+def test_a_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
+    assert not run.experiment.acknowledge(1.0)
+    run.cluster.refuses_to_start = lambda value: 'ZSTD' in value
+    run.begin()
+    run.finish()
+    run.tick()
+    assert run.experiment.acknowledge(1.0)
+    assert not run.experiment.acknowledge(1.0)
+    run.fail_over()
+    assert run.now.acknowledged
+
+
+def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: ExperimentRun) -> None:
+    run.clients.factors = {}
+    run.begin(request(plan(blocks=6), min_effect=0.0001))
+    run.come_to(lambda state: state.stage is Stage.MEASURING and state.blocks == 2)
+    run.fail_over()
+    run.tick()
+    assert run.now.paused_reason == 'this manager has just become active and samples first'
+    for _ in range(10):
+        run.tick()
+    assert (run.now.stage, run.now.blocks) == (Stage.MEASURING, 2)
+    assert run.finish().outcome is Outcome.DONE
+
+
+def test_its_end_is_kept_and_handed_on_also_by_the_next_manager(run: ExperimentRun) -> None:
+    """History first; both again where the manager dies in between, and never after that."""
+
+    def refuse(_: object) -> None:
+        raise CommandError(5, 'read-only')
+
+    run.begin()
+    run.experiment.on_winner = refuse
+    run.finish()
+    run.tick()
+    assert 'cannot continue now: read-only' in run.experiment.problems[0]
+    run.fail_over()
+    for _ in range(10):
+        run.tick()
+    assert [found.experiment_id for found in run.winners] == ['E1']
+    assert [found.rollout_id for found in run.driver.history] == ['E1']
+    assert run.now.recorded
+    run.fail_over()
+    for _ in range(10):
+        run.tick()
+    assert len(run.winners) == 1
+
+
+def test_a_rollout_knows_of_a_restart_that_an_experiment_asked_for(run: ExperimentRun) -> None:
+    run.begin()
+    run.cluster.orchestrator_delay_s = 200.0
+    run.come_to(lambda state: state.leg is not None and state.leg.asked is not None)
+    asked = run.now.asked
+    assert isinstance(asked, AskedRestart)
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.tick()
+    run.experiment.abort('client.a', run.cluster.now_s)
+    state = run.driver.start(set_profile(run.cluster), run.cluster.now_s)
+    assert state.asked == asked
+    run.driver.abort('client.a', run.cluster.now_s)
+    run.come_to(lambda _: run.driver.state is not None and run.driver.state.ended)
+    run.experiment._state = replace(run.now, asked=None)
+    run.cluster.operator_removes('osd.0')
+
+
+def test_an_experiment_knows_of_a_restart_that_a_rollout_asked_for(run: ExperimentRun) -> None:
+    run.start(set_profile(run.cluster, DEFAULTS['pacific']))
+    run.to_the_end()
+    assert run.driver.state is not None
+    asked = AskedRestart(7)
+    run.driver._state = replace(run.driver.state, asked=asked)
+    for n in run.cluster.osds:
+        run.cluster.operator_removes('osd')
+        run.cluster.osds[n].shown.clear()
+        run.cluster.osds[n].reported.clear()
+    assert run.begin().asked == asked
+
+
+def test_the_cluster_log_tells_what_happens(run: ExperimentRun) -> None:
+    run.clients.factors = {STRINGS['slow']: 3.0}
+    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    run.fail_over()
+    run.come_to(lambda state: state.leg_kind is LegKind.DROP)
+    run.cluster.purge(7)
+    run.finish()
+    run.tick()
+    told = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
+    text = '\n'.join(told)
+    for words in (
+        'fast, slow, same on 6 OSD(s) of osd, compared with 3, for client.admin',
+        'OSD(s) 0-4,6 get the option strings of their arms',
+        'osd.0 gets its new options',
+        'period 1 of 1 is measured',
+        'slow ends early: worse: ',
+        'continues without osd.7: osd.7 was removed from the cluster',
+        'waits: this manager has just become active',
+        'continues',
+        'get their old option string back, one OSD at a time; then it ends',
+        'done: it continued without some OSDs',
+    ):
+        assert words in text, words
+    assert run.cluster.progress_ended[-1] == ('rocksdb_tuner-E1', None)
+    run.fail_over()
+    assert run.cluster.progress_ended[-1] == ('rocksdb_tuner-E1', None)
+
+
+def test_a_block_that_cannot_be_stored_is_measured_all_the_same(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=2)))
+    run.come_to(lambda state: state.stage is Stage.BASELINE)
+    run.store.error = CommandError(5, 'no space')
+    for _ in range(60):
+        run.tick()
+    run.store.error = None
+    assert run.finish().outcome is Outcome.DONE

@@ -1,0 +1,145 @@
+"""Stored experiments: what is read back is what was written, and nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from rocksdb_tuner.judge.evidence import Block, Measured
+from rocksdb_tuner.operations.experiment.codec import checked, decode_block, encode_block
+from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
+from rocksdb_tuner.operations.experiment.storage import BLOCKS, CURRENT, ExperimentStorage
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.quarantine import BROKEN
+from rocksdb_tuner.store.text import pack, unpack
+from rocksdb_tuner.tests.fake_cluster import FakeStore
+
+from .conftest import ExperimentRun, plan, request
+
+FIRST = Path(__file__).parents[2] / 'store/data/experiment-1.json'
+
+
+@pytest.fixture
+def changing(run: ExperimentRun) -> ExperimentState:
+    run.begin()
+    return run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+
+
+def test_every_state_of_an_experiment_is_read_as_it_was_written(run: ExperimentRun) -> None:
+    run.begin(request(plan(periods=2, blocks=2)))
+    while not run.now.recorded:
+        run.tick()
+        assert ExperimentStorage(run.store).load() == run.now
+    assert run.now.comparison is not None
+    assert run.now.trace
+
+
+def test_the_first_format_is_read() -> None:
+    """Whoever changes what is stored keeps reading it."""
+    store = FakeStore()
+    store.values.update(json.loads(FIRST.read_text()))
+    storage = ExperimentStorage(store)
+    state = storage.load()
+    assert state is not None
+    assert (state.experiment_id, state.stage, state.leg_kind) == (
+        'E1',
+        Stage.CHANGING,
+        LegKind.CHANGE,
+    )
+    assert {n: len(blocks) for n, blocks in storage.load_blocks('E1').items()} == {0: 3}
+
+
+@pytest.mark.parametrize(
+    ('change', 'told'),
+    [
+        (lambda s: replace(s, request=replace(s.request, arms=())), 'names an arm twice'),
+        (lambda s: replace(s, request=replace(s.request, arms=s.request.arms[:2])), 'an arm that'),
+        (lambda s: replace(s, osds=s.osds[:-1]), '"osds" are not those'),
+        (lambda s: replace(s, before=replace(s.before, osds=())), '"before.osds"'),
+        (lambda s: replace(s, osds=(replace(s.osds[0], arm='x'), *s.osds[1:])), 'names an arm'),
+        (lambda s: replace(s, period=7), '"period"'),
+        (lambda s: replace(s, assigned=()), '"period"'),
+        (lambda s: replace(s, leg_kind=None), '"leg" and "leg_kind"'),
+        (
+            lambda s: replace(s, leg=replace(s.leg, request=replace(s.leg.request, order=(99,)))),
+            'outside the experiment',
+        ),
+        (lambda s: replace(s, outcome=Outcome.DONE), '"outcome" and "stage"'),
+        (lambda s: replace(s, leg=replace(s.leg, osds=())), '"osds" are not those'),
+    ],
+)
+def test_a_state_that_contradicts_itself_is_not_believed(
+    changing: ExperimentState, change: Callable[[Any], ExperimentState], told: str
+) -> None:
+    assert checked(changing) == changing
+    with pytest.raises(StoredStateError, match=told):
+        checked(change(changing))
+
+
+def test_what_cannot_be_read_is_told_of_and_comes_back_paused(run: ExperimentRun) -> None:
+    run.begin()
+    run.come_to(lambda state: state.leg is not None)
+    kept = run.store.values[CURRENT]
+    run.store.values[CURRENT] = 'damaged'
+    run.fail_over()
+    assert run.experiment.state is None
+    assert 'OSDs may keep entries of its arms' in run.experiment.problems[0]
+    # As after a downgrade that is undone.
+    run.store.values[BROKEN + CURRENT] = kept
+    run.fail_over()
+    assert run.now.paused_by == 'the module'
+    assert run.experiment.problems == ()
+
+
+def test_a_block_is_read_to_five_digits(run: ExperimentRun) -> None:
+    block = Block({3: Measured(op_w_latency_ms=1.234567), 1: Measured(slow_ops=2.0)})
+    found = decode_block(encode_block('E1', 2, block))
+    assert found == (
+        'E1',
+        2,
+        Block({1: Measured(slow_ops=2.0), 3: Measured(op_w_latency_ms=1.2346)}),
+    )
+    storage = ExperimentStorage(run.store)
+    for number in (0, 1):
+        storage.save_block('E1', 2, number, block)
+    storage.save_block('E2', 0, 0, block)
+    run.store.values[f'{BLOCKS}2/000001'] = 'damaged'
+    assert {n: len(b) for n, b in storage.load_blocks('E1').items()} == {2: 1}
+    assert storage.problems()
+    run.store.values[f'{BROKEN}{BLOCKS}2/000001'] = encode_block('E1', 2, block)
+    run.store.values[f'{BROKEN}experiment/parts/x'] = 'kept'
+    storage.restore_readable(lambda state: state)
+    assert {n: len(b) for n, b in storage.load_blocks('E1').items()} == {2: 2}
+    storage.forget_blocks()
+    assert storage.load_blocks('E1') == {}
+
+
+@pytest.mark.parametrize(
+    ('changes', 'told'),
+    [
+        ({'osds': [1, 1]}, 'names an OSD twice'),
+        ({'signals': ['of_tomorrow']}, 'this module measures'),
+        ({'row': [1.0]}, '"row'),
+    ],
+)
+def test_a_block_that_contradicts_itself_is_not_believed(
+    changes: dict[str, Any], told: str
+) -> None:
+    text = encode_block('E1', 1, Block({1: Measured(), 2: Measured()}))
+    with pytest.raises(StoredStateError, match=told):
+        decode_block(pack({**unpack(text, 1, 1), **changes}))
+
+
+def test_an_experiment_that_ended_is_taken_back_as_it_was(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=1)))
+    run.finish()
+    run.tick()
+    ended = run.now
+    run.store.values[BROKEN + CURRENT] = run.store.values.pop(CURRENT)
+    run.fail_over()
+    assert run.now == ended

@@ -1,0 +1,117 @@
+"""Experiments among the other operations: listed, shown, with the next step and health checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.operations.experiment.history import record_of
+from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.operations import LastOperations, OperationKind, operation_of, operations
+from rocksdb_tuner.present.tables.next_step import next_step, next_step_of_experiment
+from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun
+
+from . import samples
+
+
+@pytest.fixture(scope='module')
+def states() -> dict[str, ExperimentState]:
+    """An experiment at its stages."""
+    run = ExperimentRun()
+    run.begin()
+    found = {'baseline': run.come_to(lambda state: state.stage is Stage.BASELINE)}
+    found['changing'] = run.come_to(
+        lambda state: (
+            state.leg_kind is LegKind.CHANGE
+            and state.leg is not None
+            and in_flight(state.leg) is not None
+        )
+    )
+    found['measuring'] = run.come_to(lambda state: state.stage is Stage.MEASURING)
+    found['restoring'] = run.come_to(lambda state: state.stage is Stage.RESTORING)
+    found['done'] = run.finish()
+    return found
+
+
+def test_it_is_listed_as_what_it_is(states: dict[str, ExperimentState]) -> None:
+    current, ended = states['measuring'], states['done']
+    found = operations(LastOperations(None, None, experiment=current), ())
+    assert [(one.operation_id, one.kind, one.under_way) for one in found] == [
+        ('E1', OperationKind.EXPERIMENT, True)
+    ]
+    (past,) = operations(LastOperations(None, None), (record_of(ended),))
+    assert (past.kind, past.outcome) == (OperationKind.EXPERIMENT, Outcome.DONE)
+    assert operation_of(ended).osds_finished == 9
+
+
+def test_each_osd_is_shown_with_its_arm_or_step(states: dict[str, ExperimentState]) -> None:
+    steps = {osd.osd_id: osd.step for osd in operation_of(states['measuring']).osds or ()}
+    assert (steps[0], steps[1], steps[5]) == ('fast', 'slow', 'control')
+    changing = {osd.osd_id: osd.step for osd in operation_of(states['changing']).osds or ()}
+    assert changing[6] == 'pending'
+    assert {osd.step for osd in operation_of(states['baseline']).osds or ()} == {'old', 'control'}
+
+
+def test_what_is_under_way_is_in_view_before_what_has_ended(
+    states: dict[str, ExperimentState],
+) -> None:
+    rollout = samples.failed_rollout()
+    last = LastOperations(rollout, None, experiment=states['measuring'])
+    assert last.in_view == states['measuring']
+    later = replace(states['done'], started_s=rollout.started_s + 1)
+    assert LastOperations(rollout, None, experiment=later).in_view == later
+    assert LastOperations(None, None).in_view is None
+
+
+@pytest.mark.parametrize('stage', ['baseline', 'changing', 'measuring', 'restoring', 'done'])
+def test_its_state_is_shown_in_every_format(states: dict[str, ExperimentState], stage: str) -> None:
+    last = LastOperations(None, None, experiment=states[stage])
+    assert 'E1' in render.operation(last, 'plain')
+    assert '"experiment"' in render.operation(last, 'json')
+    waiting = replace(states[stage], paused_reason='osd.3 is down', failure='x')
+    assert 'osd.3 is down' in render.operation(
+        LastOperations(None, None, experiment=waiting), 'plain'
+    )
+
+
+def test_the_next_step_is_told(states: dict[str, ExperimentState]) -> None:
+    told = {stage: next_step_of_experiment(state) for stage, state in states.items()}
+    assert told['baseline'] == 'wait for block 1 of 3 of the baseline'
+    assert told['measuring'] == 'wait for block 1 of 3 of period 1'
+    assert told['restoring'] == 'wait for every OSD to be restored'
+    assert (told['changing'] or '').startswith('wait for osd.')
+    assert told['done'] is None
+    paused = replace(states['measuring'], paused_by='client.a', paused_reason='paused')
+    assert 'operation resume' in (next_step_of_experiment(paused) or '')
+    waiting = replace(states['measuring'], paused_reason='flags set on the cluster: noout')
+    assert 'ceph osd unset' in (next_step_of_experiment(waiting) or '')
+
+
+def test_status_tells_of_it(states: dict[str, ExperimentState]) -> None:
+    quiet = replace(samples.small_cluster(), rollout=None, campaign=None)
+    assert next_step(replace(quiet, experiment=states['measuring'])) is not None
+    assert next_step(replace(quiet, experiment=states['done'])) is None
+    failed = replace(states['done'], stage=Stage.FAILED, failure='osd.3 crashed')
+    assert 'operation ack' in (next_step(replace(quiet, experiment=failed)) or '')
+    noted = replace(failed, acknowledged=True)
+    assert next_step(replace(quiet, experiment=noted)) is None
+
+
+def test_health_checks_are_raised_for_what_an_operator_must_do(
+    states: dict[str, ExperimentState],
+) -> None:
+    quiet = replace(samples.small_cluster(), rollout=None, findings=(), notices=())
+    running = replace(quiet, experiment=states['measuring'])
+    assert not [code for code in render.health_checks(running) if 'EXPERIMENT' in code]
+    waits = render.health_checks(replace(running, experiment_waits='osd.3 is down'))
+    assert waits['ROCKSDB_TUNER_EXPERIMENT_WAITING']['detail'] == ['osd.3 is down']
+    failed = replace(states['done'], stage=Stage.FAILED, failure='osd.3 crashed')
+    found = render.health_checks(replace(quiet, experiment=failed))
+    assert found['ROCKSDB_TUNER_EXPERIMENT_FAILED']['detail'] == [
+        'osd.3 crashed',
+        '"ceph rocksdb-tuner operation ack" acknowledges it',
+    ]

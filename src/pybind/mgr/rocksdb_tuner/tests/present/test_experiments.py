@@ -1,0 +1,291 @@
+"""Experiments in words, tables and JSON: every state, and nothing that was not measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.operations.experiment.history import record_of
+from rocksdb_tuner.operations.experiment.records import Stage
+from rocksdb_tuner.plan.experiment_design import Refusal
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.answers.experiment import experiments_of
+from rocksdb_tuner.present.experiments import (
+    ArmVerdict,
+    arm_verdict,
+    effect_text,
+    measured_blocks,
+    summary_of,
+    unknowns,
+    would_take,
+)
+
+from . import experiment_samples as experiments
+from .experiment_samples import BEST, OTHER
+from .samples import small_cluster
+from .test_documents import validator
+
+#: DESIGN: names that others read.
+CONTRACT = {
+    'id',
+    'phase',
+    'who',
+    'arms',
+    'controls',
+    'winner',
+    'conclusion',
+    'detectable_percent',
+    'duration_s',
+    'started',
+    'ended',
+}
+
+
+def shown(name: str, form: str = 'json') -> Any:
+    text = render.experiment(experiments.all_states()[name], form)
+    return json.loads(text) if form == 'json' else text
+
+
+@pytest.mark.parametrize('name', sorted(experiments.all_states()))
+def test_every_state_is_what_the_schema_says_and_fits_80_columns(name: str) -> None:
+    found = shown(name)
+    validator('experiment').validate(found)
+    assert set(found) >= CONTRACT
+    assert set(found['arms'][0]) >= {'name', 'options', 'osds', 'verdict', 'effect'}
+    assert [line for line in shown(name, 'plain').splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize('planned', [experiments.possible(), experiments.impossible()])
+def test_plans_are_what_the_schema_says_and_fit_80_columns(planned: Any) -> None:
+    """But for the command, which is pasted as it is."""
+    found = json.loads(render.experiment_plan(planned, 'json'))
+    validator('experiment-plan').validate(found)
+    assert set(found) >= CONTRACT
+    plain = render.experiment_plan(planned, 'plain').partition('To start it')[0]
+    assert [line for line in plain.splitlines() if len(line) > 80] == []
+
+
+def test_a_plan_says_what_it_takes_what_it_risks_and_what_it_does_not_tell() -> None:
+    found = json.loads(render.experiment_plan(experiments.possible(), 'json'))
+    assert (found['id'], found['phase'], found['refusal']) == (None, 'planned', None)
+    assert found['arms'][0]['osds']
+    assert found['restarts'] == 8
+    assert found['duration_s'] > 0
+    assert found['gates']
+    assert 'restarts of OSDs' in found['risk'][0]
+    assert any('not measured' in text for text in found['unknown'])
+    assert found['command'] == (
+        'ceph rocksdb-tuner experiment start --who osd/class:ssd --arms '
+        'variant-2022-d,variant-2022-c --signal kv_sync_ms_per_txn --min-effect 10 '
+        '--max-duration 43200'
+    )
+    text = render.experiment_plan(experiments.possible(), 'plain')
+    assert 'not started' in text
+    assert 'To start it:\nceph rocksdb-tuner experiment start' in text
+    assert 'variant-2022-d: ' in text
+
+
+def test_a_refusal_says_what_it_would_take() -> None:
+    found = json.loads(render.experiment_plan(experiments.impossible(), 'json'))
+    assert found['refusal'] == {
+        'reason': '2 arms of 2 OSDs are more than 10% of the 24 OSDs of the group',
+        'osds': 40,
+        'duration_s': None,
+    }
+    assert (found['risk'], found['unknown'], found['periods']) == ([], [], [])
+    assert (found['duration_s'], found['restarts'], found['detectable_percent']) == (None,) * 3
+    text = render.experiment_plan(experiments.impossible(), 'plain')
+    assert 'No experiment is possible: 2 arms of 2 OSDs' in text
+    assert 'a group of 40 OSDs' in text
+    assert 'To start it' not in text
+    unknown = replace(experiments.impossible(), plan=Refusal('why', detectable=0.3))
+    assert 'no number of OSDs or hours is known to suffice' in render.experiment_plan(
+        unknown, 'plain'
+    )
+
+
+@pytest.mark.parametrize(
+    ('refusal', 'text'),
+    [
+        (Refusal('why'), ''),
+        (Refusal('why', osds=24), 'a group of 24 OSDs'),
+        (Refusal('why', duration_s=7200), '2h with these OSDs'),
+        (Refusal('why', osds=24, duration_s=7200), 'a group of 24 OSDs or 2h with these OSDs'),
+    ],
+)
+def test_requirements_are_osds_or_hours(refusal: Refusal, text: str) -> None:
+    assert would_take(refusal) == text
+
+
+def test_what_a_plan_does_not_know_is_said() -> None:
+    planned = experiments.possible()
+    assert len(unknowns(planned)) == 1
+    less = replace(planned, history_s=600.0, fill_s=None, unmeasured=('op_w_latency_ms',))
+    text = ' '.join(unknowns(less))
+    assert 'measured over 10m, less than two periods' in text
+    assert 'memtable flushes is unknown' in text
+    assert 'The noise of the client write latency is unknown' in text
+
+
+def test_nothing_is_shown_before_the_first() -> None:
+    assert json.loads(render.experiment(None, 'json')) is None
+    assert render.experiment(None, 'plain') == 'No experiment yet.'
+    assert render.experiment_list(small_cluster(), 'plain') == 'No experiments yet.'
+
+
+def test_arms_have_their_osds_verdicts_and_drops() -> None:
+    first, second = shown('measuring')['arms']
+    assert (first['osds'], first['verdict'], first['dropped']) == ([2, 7], 'unclear', None)
+    assert [effect['signal'] for effect in first['effect']] == [
+        'kv_sync_ms_per_txn',
+        'op_w_latency_ms',
+        'slow_ops',
+    ]
+    assert first['effect'][2]['estimate_percent'] is None
+    assert first['predicted']['low_percent'] == -30
+    assert (second['osds'], second['verdict'], second['predicted']) == ([], 'worse', None)
+    assert second['dropped'] == {
+        'reason': 'worse: kv_sync time per write',
+        'signals': ['kv_sync_ms_per_txn'],
+        'period': 1,
+        'block': 4,
+    }
+    assert [arm['osds'] for arm in shown('baseline')['arms']] == [[1, 4], [2, 7]]
+    assert [arm['verdict'] for arm in shown('baseline')['arms']] == [None, None]
+
+
+def test_the_lanes_have_each_block_with_intervals() -> None:
+    trace = shown('measuring')['trace']
+    assert [(point['period'], point['block']) for point in trace][-2:] == [(1, 6), (2, 1)]
+    assert trace[0]['arms'][0] == {
+        'name': BEST,
+        'estimate_percent': -10.0,
+        'low_percent': None,
+        'high_percent': None,
+    }
+    assert [arm['name'] for arm in trace[-1]['arms']] == [BEST]
+
+
+@pytest.mark.parametrize(
+    ('name', 'summary'),
+    [
+        ('baseline', 'Measuring the baseline, block 2 of 6.'),
+        ('measuring', 'Measuring period 2 of 2, block 1 of 6.'),
+        ('changing', 'Changing OSDs for period 2 of 2.'),
+        ('restoring', 'Restoring the OSDs.'),
+        ('paused', 'Waiting: paused by client.admin.'),
+        (
+            'winner',
+            (
+                'lz4-64x16m-2025 is better than the old options: kv_sync time per write -12% (-18% '
+                'to -6%). It is ahead of merged. Not shown to be no worse: spans with slow '
+                'requests.'
+            ),
+        ),
+        ('no-difference', 'No arm differs from the old options by more than 7%.'),
+        ('no-gain', 'No arm is better than the old options by 10% or more.'),
+        ('unclear', 'The measurements do not show which option string is better.'),
+        ('failed', 'Failed: osd.2 did not come back within 300 s.'),
+        ('aborted', 'Aborted: aborted by client.admin.'),
+    ],
+)
+def test_the_state_or_the_result_is_a_sentence(name: str, summary: str) -> None:
+    assert shown(name)['summary'] == summary
+
+
+def test_a_winner_is_announced_before_its_osds_are_restored() -> None:
+    state = replace(experiments.ended(), ended_s=None, stage=Stage.RESTORING)
+    assert summary_of(state).endswith('The OSDs are being restored.')
+    without = replace(experiments.aborted(), failure=None)
+    assert summary_of(without) == 'Aborted without a result.'
+
+
+def test_a_lead_that_is_not_certain_is_not_claimed() -> None:
+    state = experiments.ended()
+    assert state.conclusion is not None
+    close = replace(state.conclusion, lead=experiments.contrast(-3.0, -9.0, 4.0), unproven=())
+    text = summary_of(replace(state, conclusion=close))
+    assert text.endswith('The measurements do not show whether it is better than merged.')
+    alone = replace(state.conclusion, lead=None, runner_up=None, unproven=())
+    assert 'merged' not in summary_of(replace(state, conclusion=alone))
+
+
+def test_the_next_step_is_named() -> None:
+    assert 'Next step: wait for block 3 of 6 of the baseline' in shown('baseline', 'plain')
+    assert 'Next step: see the recommendation with "ceph rocksdb-tuner recommend"' in shown(
+        'winner', 'plain'
+    )
+    assert 'Next step' not in shown('no-gain', 'plain')
+    assert 'Dropped:' in shown('measuring', 'plain')
+    assert 'applied to the group' in render.experiment(
+        replace(experiments.measuring(), request=replace(experiments.request(), adopt=True)),
+        'plain',
+    )
+
+
+@pytest.mark.parametrize(
+    ('effect', 'text'),
+    [
+        ((None, None, None), 'unknown'),
+        ((-12.5, None, None), '-12% (not bounded yet)'),
+        ((-12.5, -18.1, -6.3), '-12% (-18% to -6%)'),
+    ],
+)
+def test_an_effect_has_its_interval(effect: Any, text: str) -> None:
+    assert effect_text(*effect) == text
+
+
+def test_verdicts_of_arms() -> None:
+    assert arm_verdict(experiments.ended(Answer.FAILED), OTHER) is ArmVerdict.FAILED
+    assert arm_verdict(experiments.ended(), BEST) is ArmVerdict.BETTER
+    state = experiments.measuring()
+    assert arm_verdict(replace(state, dropped=()), OTHER) is ArmVerdict.WORSE
+    bare = replace(state.results[0], signals=())
+    assert arm_verdict(replace(state, results=(bare,)), BEST) is None
+    assert measured_blocks(state) == 13
+    assert measured_blocks(experiments.baseline()) == 2
+
+
+def test_the_list_has_the_last_and_past_experiments_newest_first() -> None:
+    past = replace(record_of(experiments.ended(Answer.NO_GAIN)), rollout_id='E5')
+    snapshot = small_cluster()
+    snapshot = replace(
+        snapshot,
+        experiment=experiments.ended(),
+        history=(*snapshot.history, past, record_of(experiments.ended())),
+    )
+    found = experiments_of(snapshot)
+    assert [(one.id, one.winner) for one in found] == [('E7', BEST), ('E5', None)]
+    assert found[1].conclusion is Answer.NO_GAIN
+    document = json.loads(render.experiment_list(snapshot, 'json'))
+    validator('experiment-ls').validate(document)
+    text = render.experiment_list(snapshot, 'plain')
+    assert [line.split()[0] for line in text.splitlines()][:2] == ['ID', 'E7']
+    assert all(len(line) <= 80 for line in text.splitlines())
+    running = replace(snapshot, experiment=experiments.baseline(), history=())
+    assert 'baseline' in render.experiment_list(running, 'plain')
+    aborted = replace(snapshot, experiment=experiments.aborted(), history=())
+    assert 'aborted' in render.experiment_list(aborted, 'plain')
+
+
+def test_the_history_has_the_result_of_an_experiment() -> None:
+    snapshot = small_cluster()
+    snapshot = replace(snapshot, history=(*snapshot.history, record_of(experiments.ended())))
+    document = json.loads(render.history(snapshot, 'json'))
+    validator('history').validate(document)
+    assert document[0]['experiment'] is None
+    found = document[-1]['experiment']
+    assert (found['winner'], found['conclusion'], found['min_effect_percent']) == (
+        BEST,
+        'winner',
+        10,
+    )
+    assert found['arms'][0]['low_percent'] == pytest.approx(-18.1)
+    assert found['arms'][1]['dropped'] == 'worse: kv_sync time per write'
+    text = render.history(snapshot, 'plain')
+    assert 'Arms:      lz4-64x16m-2025, merged' in text
+    assert 'Dropped:   merged: worse' in text

@@ -1,0 +1,172 @@
+"""Commands of experiments in a module over a cluster in memory."""
+
+from __future__ import annotations
+
+import errno
+import json
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rocksdb_tuner.advise.custom_profiles import CustomProfiles
+from rocksdb_tuner.commands import Context
+from rocksdb_tuner.commands.errors import CommandRefusedError
+from rocksdb_tuner.commands.experiment import _seconds, _share
+from rocksdb_tuner.settings import SETTINGS
+from rocksdb_tuner.snapshot import Mode
+
+from .asking import ask
+from .test_tuner import World, automatically
+
+ARMS = 'variant-2022-d'
+OPTIONS = {
+    **{setting.name: setting.default for setting in SETTINGS},
+    'experiment_share': 0.5,
+    'experiment_block_min': 30,
+}
+
+
+class Commanded:
+    """The part of the module that commands use."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.context = Context(
+            lambda: world.tuner,
+            CustomProfiles(world.store),
+            OPTIONS.__getitem__,
+            lambda _: None,
+            lambda: None,
+        )
+
+    def ask(self, name: str, *arguments: Any, **named: Any) -> tuple[int, Any]:
+        """errno or 0, and the answer or the error; the module ticks meanwhile."""
+        found: list[Any] = []
+        thread = threading.Thread(
+            target=lambda: found.append(ask(self, name, *arguments, format='json', **named))
+        )
+        thread.start()
+        while thread.is_alive():
+            self.world.tuner.take_requests()
+            thread.join(0.01)
+        (result,) = found
+        return -result.retval, json.loads(result.stdout) if result.stdout else result.stderr
+
+
+@pytest.fixture(scope='module')
+def commanded() -> Commanded:
+    """Eight OSDs with a steady load for as long as a plan needs."""
+    world = World(8)
+    module = Commanded(world)
+    world.load_ops_per_s = 800
+    world.run(60)
+    code, error = module.ask('experiment_plan', arms=ARMS)
+    assert code == errno.EAGAIN
+    assert 'try again in' in error
+    world.run(2700, step_s=5.0)
+    return module
+
+
+def test_a_plan_is_shown_and_changes_nothing(commanded: Commanded) -> None:
+    for name, more in (('experiment_plan', {}), ('experiment_start', {'dry_run': True})):
+        code, found = commanded.ask(name, arms=ARMS, **more)
+        assert code == 0, found
+        assert (found['phase'], found['refusal']) == ('planned', None)
+        assert len(found['arms'][0]['osds']) >= 2
+        assert not set(found['arms'][0]['osds']) & set(found['controls'])
+    assert commanded.ask('experiment_status') == (0, None)
+    assert commanded.ask('experiment_ls') == (0, [])
+
+
+def test_what_is_asked_wrongly_is_refused(commanded: Commanded) -> None:
+    for arguments, code in (
+        ({'who': 'osd/class:hdd'}, errno.ENOENT),
+        ({'arms': 'nonesuch'}, errno.ENOENT),
+        ({'arms': f'{ARMS},{ARMS}'}, errno.EINVAL),
+        ({'signal': 'iops'}, errno.EINVAL),
+        ({'min_effect': 'x'}, errno.EINVAL),
+        ({'max_duration': 'x'}, errno.EINVAL),
+    ):
+        assert commanded.ask('experiment_plan', **arguments)[0] == code, arguments
+    for name in ('pause', 'resume', 'abort'):
+        code, error = commanded.ask(f'experiment_{name}')
+        assert (code, error) == (errno.ENOENT, 'no experiment is under way')
+    assert commanded.ask('experiment_show', 'E1') == (
+        errno.ENOENT,
+        'experiment "E1" does not exist; experiments: none yet',
+    )
+
+
+def test_a_plan_that_is_not_possible_is_not_started(commanded: Commanded) -> None:
+    arms = f'{ARMS},variant-2022-c,variant-2022-b'
+    code, found = commanded.ask('experiment_plan', arms=arms)
+    assert (code, found['refusal']['osds']) == (0, 12)
+    code, error = commanded.ask('experiment_start', arms=arms)
+    assert code == errno.EINVAL
+    assert 'no experiment is possible' in error
+
+
+def test_before_the_first_tick_nothing_is_planned() -> None:
+    code, error = Commanded(World(3)).ask('experiment_plan')
+    assert code == errno.EAGAIN
+    assert 'not sampled the cluster yet' in error
+
+
+def test_an_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) -> None:
+    """Whatever was changed until then is as it was."""
+    world = commanded.world
+    code, started = commanded.ask('experiment_start', arms=ARMS, adopt=True)
+    assert code == 0, started
+    assert started['adopt'] is True
+    assert commanded.ask('experiment_start', arms=ARMS)[0] == errno.EBUSY
+    world.run(20)
+    assert commanded.ask('experiment_status')[1]['phase'] == 'baseline'
+    assert commanded.ask('experiment_pause')[1]['phase'] == 'waiting'
+    assert commanded.ask('experiment_resume')[1]['phase'] != 'waiting'
+    assert commanded.ask('experiment_abort')[0] == 0
+    world.run(30)
+    ended = commanded.ask('experiment_status')[1]
+    assert (ended['phase'], ended['outcome']) == ('aborted', 'aborted')
+    assert commanded.ask('experiment_show', started['id'])[1] == ended
+    (listed,) = commanded.ask('experiment_ls')[1]
+    assert (listed['id'], listed['outcome']) == (started['id'], 'aborted')
+    assert world.cluster.entries_of() == {}
+
+
+def test_auto_apply_never_starts_an_experiment() -> None:
+    """Even with two candidates that only an experiment could tell apart, for as long as it runs."""
+    world = World(8)
+    world.settings = replace(
+        world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(60.0, cooldown_s=0.0)
+    )
+    world.load_ops_per_s = 800
+    world.run(1500, step_s=5.0)
+    assert world.tuner.operations.experiment.state is None
+    assert all(record.experiment is None for record in world.tuner.snapshot.history)
+
+
+@pytest.mark.parametrize(('text', 'share'), [('10', 0.1), ('7.5%', 0.075), (' 20% ', 0.2)])
+def test_a_minimum_effect_is_given_in_percent(text: str, share: float) -> None:
+    assert _share(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ('text', 'seconds'), [('43200', 43200), ('12h', 43200), ('90m', 5400), ('2d', 172800)]
+)
+def test_a_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
+    assert _seconds(text) == seconds
+
+
+@pytest.mark.parametrize('text', ['', 'x', '-5', '1e3', '5 %', '10%%', '٣'])
+def test_anything_else_is_no_percentage(text: str) -> None:
+    with pytest.raises(CommandRefusedError, match='use percent, as in') as error:
+        _share(text)
+    assert error.value.errno == errno.EINVAL
+
+
+@pytest.mark.parametrize('text', ['', 'h', '-5', '12w', '1.5h', '1h30m', '٣h'])
+def test_anything_else_is_no_duration(text: str) -> None:
+    with pytest.raises(CommandRefusedError, match='use seconds, or a number with s, m, h or d'):
+        _seconds(text)

@@ -1,0 +1,144 @@
+"""A winner becomes a custom profile; with --adopt its rollout starts, once."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+from dataclasses import replace
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.custom_profiles import CustomProfiles, decode_custom_profile
+from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.experiment.records import ExperimentState
+from rocksdb_tuner.present import render
+from rocksdb_tuner.tick.winners import ADOPT_WITHIN_S, Winners, adoptable, profile_of
+
+from ..fake_cluster import FSID, FakeStore
+from ..present import experiment_samples as experiments
+from ..present import samples
+from ..present.test_documents import validator
+
+
+def winners(started: Optional[list[Any]] = None, refusal: Optional[str] = None) -> Winners:
+    def start(recommendation: Recommendation, actor: str) -> Any:
+        if refusal is not None:
+            raise OperationRefused(errno.EBUSY, refusal)
+        if started is not None:
+            started.append((recommendation.recommendation_id, actor))
+
+    return Winners(CustomProfiles(FakeStore()), lambda: FSID, start)
+
+
+def adopted(answer: Answer = Answer.WINNER) -> ExperimentState:
+    state = experiments.ended(answer)
+    return replace(state, request=replace(state.request, adopt=True))
+
+
+def advice() -> Recommendation:
+    return samples.changing(samples.recommendation(), promised=experiments.OBJECTIVE)
+
+
+def test_a_winner_is_kept_with_its_provenance() -> None:
+    store = CustomProfiles(FakeStore())
+    kept = Winners(store, lambda: FSID, lambda *_: None)  # type: ignore[arg-type]
+    for _ in range(2):
+        # A manager that takes over may hear of it again.
+        kept.remember(experiments.ended())
+    (own,) = store.all()
+    assert (own.name, own.options, own.own_releases) == ('e7-winner', samples.LZ4, ('pacific',))
+    found = own.provenance
+    assert found is not None
+    assert (found.experiment_id, found.cluster, found.who) == ('E7', FSID, 'osd/class:ssd')
+    assert (found.release, found.workload, found.hardware) == (
+        'pacific',
+        'rbd-small-write',
+        'nvme',
+    )
+    assert found.signal == experiments.OBJECTIVE
+    assert (found.low_percent, found.high_percent) == pytest.approx((-18.1, -6.3))
+    assert f'experiment E7 on osd/class:ssd of cluster {FSID}' in own.source
+    assert store.get('e7-winner') == own
+
+
+def test_a_kept_winner_is_shown_with_its_experiment() -> None:
+    own = profile_of(experiments.ended(), None)
+    assert own is not None
+    assert 'of cluster' not in own.source
+    validator('profile-show').validate(json.loads(render.profile(own, 'json')))
+
+
+@pytest.mark.parametrize('answer', [answer for answer in Answer if answer is not Answer.WINNER])
+def test_without_a_winner_nothing_is_kept(answer: Answer) -> None:
+    assert profile_of(experiments.ended(answer), FSID) is None
+    state = experiments.ended()
+    unknown = replace(state, request=replace(state.request, release=None))
+    assert profile_of(unknown, FSID) is None
+    winners().remember(unknown)
+
+
+def test_a_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    store = CustomProfiles(FakeStore())
+    own = profile_of(experiments.ended(), None)
+    assert own is not None
+    store.add(replace(own, provenance=None))
+    with caplog.at_level(logging.WARNING):
+        Winners(store, lambda: None, lambda *_: None).remember(  # type: ignore[arg-type]
+            experiments.ended()
+        )
+    assert 'the winner of E7 is not kept' in caplog.text
+    assert [p.provenance for p in store.all()] == [None]
+
+
+def test_operators_cannot_write_provenance() -> None:
+    text = (
+        '{"name": "x", "title": "t", "options": "ttl=1", "releases": ["pacific"], "source": "s",'
+        ' "provenance": {"experiment_id": "E1", "cluster": null, "started": null, "who": "osd",'
+        ' "release": null, "workload": null, "hardware": null, "signal": "x",'
+        ' "change_percent": null, "low_percent": null, "high_percent": null}}'
+    )
+    with pytest.raises(ValueError, match='written by experiments only'):
+        decode_custom_profile(text)
+
+
+def test_a_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
+    started: list[Any] = []
+    hand = winners(started)
+    now_s = samples.NOW_S
+    hand.adopt(adopted(), None, (), now_s)
+    assert started == []
+    hand.adopt(adopted(), None, (advice(),), now_s)
+    assert started == [('ssd-1a2b3c', 'client.admin')]
+    earlier = replace(samples.rollout(), started_s=now_s - 9000)
+    assert adoptable(adopted(), earlier, (advice(),), now_s) == advice()
+
+
+def test_a_winner_is_adopted_once_and_only_if_that_was_requested() -> None:
+    now_s = samples.NOW_S
+    later = replace(samples.rollout(), started_s=now_s)
+    assert adoptable(adopted(), later, (advice(),), now_s) is None
+    assert adoptable(experiments.ended(), None, (advice(),), now_s) is None
+    assert adoptable(None, None, (advice(),), now_s) is None
+    assert adoptable(adopted(Answer.UNCLEAR), None, (advice(),), now_s) is None
+    assert adoptable(experiments.measuring(), None, (advice(),), now_s) is None
+    assert adoptable(replace(adopted(), conclusion=None), None, (advice(),), now_s) is None
+    too_late_s = now_s + ADOPT_WITHIN_S + 1
+    assert adoptable(adopted(), None, (advice(),), too_late_s) is None
+
+
+def test_another_recommendation_is_not_adopted() -> None:
+    now_s = samples.NOW_S
+    other = replace(advice(), options_to='ttl=7')
+    unproven = samples.changing(advice(), promised=None)
+    by_hand = replace(advice(), change=None)
+    assert adoptable(adopted(), None, (other, unproven, by_hand), now_s) is None
+
+
+def test_a_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        winners(refusal='a rollout is under way').adopt(adopted(), None, (advice(),), samples.NOW_S)
+    assert 'the winner of E7 is not applied: a rollout is under way' in caplog.text
