@@ -159,6 +159,16 @@ def test_an_osd_that_does_not_answer_is_told_and_the_rest_gathered(ceph: Path) -
     assert (ceph.parents[1] / 'out.tar.gz').exists()
 
 
+def test_statistics_that_are_off_are_no_missing_answer(ceph: Path) -> None:
+    """The command succeeds and prints nothing; no answer in JSON does (16.2.15 sometimes did)."""
+    (ceph / 'tell_osd.0_dump_objectstore_kv_stats').write_text('')
+    assert collect(ceph).returncode == 0
+    (ceph / 'health_--format_json').write_text('')
+    shutil.rmtree(ceph.parents[1] / 'out')
+    done = collect(ceph)
+    assert (done.returncode, 'missing: health.json' in done.stderr) == (3, True)
+
+
 @pytest.mark.parametrize(
     ('words', 'status', 'text'),
     [

@@ -5,7 +5,10 @@ Only commands that change nothing are run, and one recommendation is applied.
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 
@@ -15,7 +18,7 @@ from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from manual.pages import pages
 from manual.sessions import TOOL, Session, missing, sessions, unlike
-from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.mgr.releases import CLICommand
 
@@ -109,6 +112,29 @@ def test_a_command_works_and_prints_what_the_manual_shows(
         assert missing(session.output, text) == []
         if name_of(session) in OF_ARGUMENTS and '--osd' not in session.words:
             assert unlike(session.output, text) == []
+
+
+def test_what_collect_gathers_is_read_offline(tuner: ModuleClient) -> None:
+    """The script for clusters without the module, with a shorter pause between its two readings."""
+    cluster = tuner.cluster
+    script, folder = cluster.layout.dir / 'collect', cluster.layout.dir / 'collected'
+    shutil.copy(CHECKOUT / 'contrib/collect', cluster.host.outside(script))
+    words = ['--interval', '5', '--out', str(folder)]
+    done = cluster.client.run('sh', str(script), *words, timeout_s=240)
+    assert 'using: ceph\n' in done.stderr
+    assert 'missing' not in done.stderr
+    assert cluster.host.outside(folder).with_suffix('.tar.gz').is_file()
+    read = subprocess.run(
+        ['/usr/bin/python3', '-m', 'rocksdb_tuner.offline', cluster.host.outside(folder)],
+        env={'PATH': os.environ['PATH'], 'PYTHONPATH': str(CHECKOUT / 'src/pybind/mgr')},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert read.returncode == 0, read.stderr
+    heading = 'GROUP  OSDS  WORKLOAD  OPTIONS  SOURCE'
+    assert missing((f'Release: {cluster.release.name}', heading), read.stdout) == []
 
 
 def test_a_recommendation_is_applied_as_the_manual_describes(tuner: ModuleClient) -> None:

@@ -46,7 +46,7 @@ _PAGE = """\
 <h1>RocksDB Tuner report</h1>
 <p>State of {time}; rocksdb_tuner {version}. This file loads nothing and changes nothing.</p>
 </header>
-<main></main>
+<main><h2 class="visually-hidden">State of the cluster</h2></main>
 <script type="application/json" id="rocksdb-tuner-answers">{answers}</script>
 <script>{script}</script>
 </body>
