@@ -80,6 +80,8 @@ def tuner(release: str) -> Iterator[ModuleClient]:
         cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
         tuner.restart(0)
         tuner.wait_for_recommendation('remove-override')
+        # A window of a minute without a restart
+        tuner.wait_for(lambda: 'Limited by:' in tuner.plain('status'), 90, 'the limit is known')
         yield tuner
 
 
