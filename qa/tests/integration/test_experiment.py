@@ -14,12 +14,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fault_scene import MonitorKeys, Scene, Shape
 from harness import Cluster, Progress, integrity
+from harness.laboratory import Laboratory
 from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
@@ -136,7 +137,8 @@ def scene(release: str) -> Iterator[Scene]:
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
         cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
         tuner = ModuleClient(cluster)
-        found = Scene(cluster, tuner, None, SHAPE)  # type: ignore[arg-type] - nothing is changed
+        # The module is the one of the checkout: nothing is changed in it.
+        found = Scene(cluster, tuner, cast('Laboratory', None), SHAPE)
         (found.default,) = set(found.running().values())
         yield found
 

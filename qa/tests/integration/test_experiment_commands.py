@@ -32,7 +32,7 @@ SMALL = (
     'max_background_jobs=2,max_total_wal_size=1073741824'
 )
 ARM = SMALL.replace('kNoCompression', 'kLZ4Compression')
-MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.35', 'experiment_block_min': '30'}
+MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.25', 'experiment_block_min': '30'}
 ASKED = ('--arms', 'packed', '--signal', 'kv_sync_ms_per_txn', '--min-effect', '50')
 
 
@@ -55,10 +55,10 @@ def impatient_module(folder: Path) -> Path:
 
 @pytest.fixture(scope='module')
 def tuner(release: str) -> Iterator[ModuleClient]:
-    """Six OSDs that run small memtables, and a custom profile beside them."""
+    """Eight OSDs that run small memtables, and a custom profile beside them."""
     with tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory:
         module = impatient_module(Path(directory))
-        spec = ClusterSpec(release=release, osds=6, mgrs=1, module=str(module))
+        spec = ClusterSpec(release=release, osds=8, mgrs=1, module=str(module))
         with Cluster.up(spec, str(Path(directory) / 'cluster'), Progress()) as cluster:
             for option, value in MODULE_OPTIONS.items():
                 cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
@@ -89,6 +89,14 @@ def client(tuner: ModuleClient) -> Iterator[None]:
 
 def plan(tuner: ModuleClient, *arguments: str) -> Any:
     return tuner.json('experiment', 'plan', *arguments, schema='experiment-plan')
+
+
+def possible_plan(tuner: ModuleClient) -> Any:
+    """None while the history is too short or no plan is possible."""
+    if tuner.answer(('experiment', 'plan', *ASKED))[0]:
+        return None
+    found = plan(tuner, *ASKED)
+    return found if found['refusal'] is None else None
 
 
 def status(tuner: ModuleClient) -> Any:
@@ -122,16 +130,13 @@ def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient
     if code:
         assert code == errno.EAGAIN, error
         assert 'try again in' in error
-    tuner.wait_for(
-        lambda: tuner.answer(('experiment', 'plan', *ASKED))[0] == 0, 900, 'a plan', every_s=10
-    )
-    planned = plan(tuner, *ASKED)
-    assert planned['refusal'] is None, planned['summary']
+    # OSDs that just started are too noisy at first.
+    planned = tuner.wait_for(lambda: possible_plan(tuner), 900, 'a plan', every_s=10)
     assert len(planned['arms'][0]['osds']) == 2
-    assert len(planned['controls']) == 4
+    assert len(planned['controls']) >= 2
     assert planned['restarts'] == 4
     refused = plan(tuner, '--arms', 'packed,variant-2022-d')
-    assert refused['refusal']['osds'] == 12
+    assert refused['refusal']['osds'] == 16
     assert (
         'no experiment is possible'
         in tuner.refused('experiment', 'start', '--arms', 'packed,variant-2022-d')[1]

@@ -169,7 +169,8 @@ def _part(state: ExperimentState, osd: ExperimentOsd, same_meaning: SameMeaning)
         return None if progress.step in _AS_BEFORE else _Part(progress, target, other)
     if progress.step in _AS_BEFORE:
         kept = leg.before.entry(own(n)) != state.before.entry(own(n))
-        return _Part(_whole(osd), string, string) if kept else None
+        # Somebody else may have set what it was to get.
+        return _Part(_whole(osd), string, target) if kept else None
     if osd.arm is not None and state.leg_kind is LegKind.CHANGE:
         # Its process from before the leg does not run the old string either; and what comes up
         # while a restart is under way may have started with any entry.

@@ -12,7 +12,7 @@ from ...plan.entries import own
 from ..gates import upgrading
 from ..leaving import Away, absent, absent_of, why_away
 from ..rollout.foreign import changed_by_others, others_of_other_option
-from ..rollout.identity import stranger
+from ..rollout.identity import not_as_planned, stranger
 from ..rollout.observation import Observation
 from ..rollout.records import OsdStep
 from ..rollout.rules import Limits
@@ -87,6 +87,11 @@ def lost_processes(state: ExperimentState, cluster: ClusterMap) -> tuple[int, ..
     checked = _checked_processes(state)
     known = {info.osd_id: info for info in cluster.osds}
     gone = set(absent_of(cluster, checked))
+    gone |= {
+        before.osd_id
+        for before in state.before.osds
+        if before.osd_id in known and not_as_planned(before, known[before.osd_id]) is not None
+    }
     return tuple(
         n
         for n, nonce in checked.items()

@@ -176,3 +176,22 @@ def test_equivalence_is_within_the_least_effect_on_both_sides() -> None:
     assert Contrast(0.0, -0.09, 0.09).within(0.1)
     assert not Contrast(0.0, -0.1, 0.05).within(0.1)
     assert Contrast(0.0, -0.1, 0.05).furthest == pytest.approx(math.expm1(0.1))
+
+
+def test_an_interval_beyond_any_measure_is_not_bounded() -> None:
+    """With one degree of freedom left it would be too wide for a number."""
+    rng = random.Random(3)
+    wild = tuple(
+        Block(
+            {
+                n: Measured(kv_sync_ms_per_txn=math.exp(rng.gauss(0, 3.0)), slow_ops=0)
+                for n in (0, 1, 2, 4, 5)
+            }
+        )
+        for _ in range(2)
+    )
+    periods = (Period({}, wild[:1]), Period({'a': (0, 1)}, wild[1:]))
+    found = compare(Observed(('a',), (4, 5), OBJECTIVE, 0.1, periods))
+    gain = found.arms[0].gain
+    assert gain is None or gain.furthest is None or gain.furthest < math.expm1(20.0)
+    assert Contrast(0.0).furthest is None

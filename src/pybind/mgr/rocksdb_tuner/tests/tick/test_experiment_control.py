@@ -39,7 +39,7 @@ class Manager:
         self.tuner.wake = self.tuner.take_requests
         self.tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         # Reports are those of the whole cluster in `test_tuner`; here none is needed.
-        self.tuner.permission.no_reports = lambda _: (None, None)  # type: ignore[method-assign]
+        self.tuner.permission.no_reports = lambda _: (None, None)  # type: ignore[assignment,method-assign]
         self.tuner.permission.start_blocked = lambda *_: None  # type: ignore[method-assign]
         self.clients = Clients(self.cluster)
         self.control = self.tuner.operations

@@ -14,9 +14,13 @@ from rocksdb_tuner.operations.experiment.records import (
     ExperimentArm,
     ExperimentRequest,
     ExperimentState,
+    LegKind,
+    Stage,
 )
 from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.rules import Limits
+from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
 from rocksdb_tuner.plan.experiment_precision import Shape
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
@@ -155,3 +159,19 @@ def run() -> ExperimentRun:
 def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps that follow at once are seen one by one."""
     monkeypatch.setattr(driver, 'STEPS_PER_TICK', 1)
+
+
+def at_step(state: ExperimentState, step: OsdStep, kind: LegKind = LegKind.CHANGE) -> bool:
+    flying = None if state.leg is None else in_flight(state.leg)
+    return state.leg_kind is kind and flying is not None and flying.step is step
+
+
+def measuring(state: ExperimentState) -> bool:
+    return state.stage is Stage.MEASURING
+
+
+def restored(run: ExperimentRun, *but: int) -> bool:
+    """Whether OSDs have no entry and run what they ran."""
+    osds = set(run.cluster.osds) - set(but)
+    entries = {f'osd.{n}' for n in osds} & set(run.cluster.entries_of())
+    return not entries and {run.cluster.runs(n) for n in osds} == {DEFAULTS['pacific']}

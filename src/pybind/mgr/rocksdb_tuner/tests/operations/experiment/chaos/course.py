@@ -23,8 +23,9 @@ from rocksdb_tuner.tests.chaos.effects import (
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.experiment.conftest import STRINGS
 
+from .rules import Rule, Violation
 from .schedule import Moment, Planned, Schedule, moment_in
-from .watch import Rule, Violation, Watch
+from .watch import Watch
 from .world import ExperimentWorld
 
 #: Looks in which things happen.

@@ -24,7 +24,8 @@ from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout import foreign, restart, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.looking import Looking
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep
 from rocksdb_tuner.plan.actions import SetEntry
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
@@ -54,7 +55,7 @@ def turns(patch: Patch, change: Callable[[Any, Mapping[int, str]], Mapping[int, 
 
 
 def arms_reversed(_: Any, turns: Mapping[int, str]) -> Mapping[int, str]:
-    return dict(zip(turns, reversed(turns.values())))
+    return dict(zip(turns, [*turns.values()][::-1]))
 
 
 def next_period(patch: Patch) -> None:
@@ -75,6 +76,16 @@ def next_period(patch: Patch) -> None:
         return replace(after, assigned=(*after.assigned[:-1], right))
 
     patch.attribute(ExperimentMachine, '_measuring', measuring_as_planned)
+
+
+def samples_for_a_second(patch: Patch) -> None:
+    observe = Looking.observe
+
+    def impatient(self: Looking, *args: Any, **named: Any) -> Any:
+        seen = observe(self, *args, **named)
+        return replace(seen, watched_s=10 * seen.watched_s)
+
+    patch.attribute(Looking, 'observe', impatient)
 
 
 # -- what is stored
@@ -126,10 +137,6 @@ def settled_at_once(patch: Patch) -> None:
     patch.everywhere(restart.restarting, hasty)
 
 
-def gates_open(patch: Patch) -> None:
-    patch.never(gates.closed_gate)
-
-
 def never_outstanding(patch: Patch) -> None:
     patch.never(restart.why_outstanding)
     patch.never(restart._outstanding)
@@ -158,12 +165,12 @@ def nobody_changes_anything(patch: Patch) -> None:
 
 
 def pause_of_the_leg_is_forgotten(patch: Patch) -> None:
-    step = driving.Machine.step
+    step = Machine.step
 
     def not_paused(self: Any, state: Any, *args: Any) -> Any:
         return step(self, replace(state, paused_by=None), *args)
 
-    patch.attribute(driving.Machine, 'step', not_paused)
+    patch.attribute(Machine, 'step', not_paused)
 
 
 def nothing_holds(patch: Patch) -> None:
@@ -181,7 +188,6 @@ def mode_is_not_read(patch: Patch) -> None:
 
 
 def window_of_the_start(patch: Patch) -> None:
-    """A manager keeps what it read first."""
     now = Driver.now
     first: dict[int, Any] = {}
 
@@ -249,7 +255,7 @@ def what_comes_up_is_believed(patch: Patch) -> None:
     """A leg back spares the restart of an OSD of which only the entry was put back."""
 
     def whole(osd: Any) -> Any:
-        return legs.OsdProgress(
+        return OsdProgress(
             osd.osd_id, OsdStep.SETTING, nonce_before=osd.nonce, restart_needed=False
         )
 
@@ -276,12 +282,15 @@ def recorded_otherwise(patch: Patch) -> None:
 
     def otherwise(self: ExperimentDriver, state: Any) -> None:
         on_end, self._on_end = self._on_end, lambda s: on_end(replace(s, failure='another'))
-        try:
-            conclude(self, state)
-        finally:
-            self._on_end = on_end
+        conclude(self, state)
+        self._on_end = on_end
 
     patch.attribute(ExperimentDriver, '_conclude', otherwise)
+
+
+def settled_though_unclean(patch: Patch) -> None:
+    settled_at_once(patch)
+    patch.never(gates.placement_groups)
 
 
 def blocks_are_not_counted(patch: Patch) -> None:
@@ -289,7 +298,3 @@ def blocks_are_not_counted(patch: Patch) -> None:
     patch.attribute(
         measuring.Measuring, 'found', lambda self, state: found(self, state)._replace(blocks=0)
     )
-
-
-def never_restored(patch: Patch) -> None:
-    patch.everywhere(driving._back, lambda _, state, *__: state)

@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Callable, NamedTuple
 
 from rocksdb_tuner.operations import gates
+from rocksdb_tuner.operations.experiment import driving
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
-from rocksdb_tuner.operations.rollout import rules
 from rocksdb_tuner.tests.chaos.acts import Act
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from . import faults
-from .schedule import Schedule
-from .watch import Rule
+from .rules import Rule
+from .schedule import Moment, Schedule
 
 
 class Mutant(NamedTuple):
@@ -49,6 +49,16 @@ def _crossing(planned: Schedule) -> bool:
 
 def _bad(planned: Schedule) -> bool:
     return planned.bad is not None
+
+
+def _paused_for_long(planned: Schedule) -> bool:
+    """While it is measured, for more than a block."""
+    return any(
+        chain[0].act in _PAUSES
+        and chain[0].moment in {Moment.BASELINE, Moment.MEASURING}
+        and chain[1].after * planned.look_every_s > 100.0
+        for chain in planned.acts
+    )
 
 
 def _slow_dropped(planned: Schedule) -> bool:
@@ -93,7 +103,7 @@ MUTANTS = (
     Mutant(
         'the next OSD is begun while one is starting',
         Rule.ONE_DOWN,
-        lambda patch: (faults.settled_at_once(patch), patch.never(gates.placement_groups))[0],
+        faults.settled_though_unclean,
     ),
     Mutant(
         'requests are over at once',
@@ -107,7 +117,12 @@ MUTANTS = (
         faults.never_outstanding,
         (Act.ORCHESTRATOR_LATE,),
     ),
-    Mutant('all gates are open', Rule.GATES, faults.gates_open, (Act.FLAG, Act.NEARFULL)),
+    Mutant(
+        'all gates are open',
+        Rule.GATES,
+        lambda patch: patch.never(gates.closed_gate),
+        (Act.FLAG, Act.NEARFULL),
+    ),
     Mutant(
         'flags do not hold a change',
         Rule.GATES,
@@ -150,7 +165,7 @@ MUTANTS = (
     Mutant(
         'a manager samples for a second',
         Rule.LOOKS_FIRST,
-        lambda patch: patch.attribute(rules.Limits, 'look_first_s', 1.0),
+        faults.samples_for_a_second,
         _FAILOVERS,
     ),
     Mutant(
@@ -163,7 +178,7 @@ MUTANTS = (
         'it is measured in a pause',
         Rule.UNDISTURBED,
         lambda patch: faults.measured_in_any_case(patch, paused_reason=None),
-        (*_PAUSES, Act.FLAG, Act.MODE_OFF, Act.OSD_DIES, Act.SCRUB_FINDS_DAMAGE),
+        needs=_paused_for_long,
     ),
     Mutant(
         'it is measured while OSDs are changed',
@@ -193,5 +208,9 @@ MUTANTS = (
     ),
     Mutant('its end is recorded otherwise', Rule.RECORDED, faults.recorded_otherwise),
     Mutant('blocks are not counted', Rule.ENDS, faults.blocks_are_not_counted),
-    Mutant('a leg back never ends', Rule.ENDS, faults.never_restored),
+    Mutant(
+        'a leg back never ends',
+        Rule.ENDS,
+        lambda patch: patch.everywhere(driving._back, lambda _, state, *__: state),
+    ),
 )

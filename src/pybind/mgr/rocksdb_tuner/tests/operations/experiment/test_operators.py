@@ -1,0 +1,216 @@
+"""What operators do to an experiment."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.experiment.records import LegKind, Stage
+from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS
+
+from .conftest import (
+    SLOW,
+    STRINGS,
+    ExperimentRun,
+    at_step,
+    measuring,
+    plan,
+    request,
+    restored,
+)
+
+OPERATORS = 'write_buffer_size=33554432'
+
+
+@pytest.mark.parametrize('who', ['osd', 'global', 'osd/class:ssd', 'osd.8', 'osd.3'])
+def test_an_operators_change_ends_it_and_stays(run: ExperimentRun, who: str) -> None:
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.cluster.operator_sets(who, OPERATORS)
+    state = run.finish()
+    assert (state.stage, state.outcome) == (Stage.ABORTED, Outcome.ABORTED)
+    assert f'{who} was changed by somebody else' in (state.failure or '')
+    assert run.cluster.entries_of() == {who: OPERATORS}
+    assert state.phase is Phase.ROLLED_BACK
+
+
+def test_a_change_of_an_entry_that_is_being_restored_stays(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.cluster.flags.add('noout')
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.come_to(lambda state: state.paused_reason is not None and state.stage is Stage.RESTORING)
+    run.cluster.operator_sets('osd.4', OPERATORS)
+    for _ in range(5):
+        run.tick()
+    run.cluster.flags.clear()
+    state = run.finish()
+    assert state.outcome is Outcome.ABORTED
+    assert run.cluster.entries_of() == {'osd.4': OPERATORS}
+    assert restored(run, 4)
+
+
+def test_a_change_of_an_entry_that_is_being_dropped_ends_it(run: ExperimentRun) -> None:
+    run.clients.factors = {SLOW: 3.0}
+    run.begin(request(plan(blocks=12), min_effect=0.001))
+    run.come_to(lambda state: bool(state.dropped))
+    run.cluster.flags.add('noout')
+    run.come_to(
+        lambda state: (
+            state.leg_kind is LegKind.DROP and state.leg is not None and state.leg.entries_done == 2
+        )
+    )
+    run.cluster.operator_sets('osd.1', OPERATORS)
+    for _ in range(5):
+        run.tick()
+    run.cluster.flags.clear()
+    state = run.finish()
+    assert state.outcome is Outcome.ABORTED
+    assert run.cluster.entries_of() == {'osd.1': OPERATORS}
+
+
+def test_a_change_of_an_entry_that_comes_and_goes_is_nothing(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=2)))
+    run.come_to(measuring)
+    run.cluster.operator_sets('osd', OPERATORS)
+    run.tick(0.5)
+    suspected = run.now.suspicion
+    run.cluster.operator_removes('osd')
+    run.tick()
+    assert suspected is not None
+    assert run.now.suspicion is None
+    assert run.finish().outcome is Outcome.DONE
+
+
+@pytest.mark.parametrize(
+    'step',
+    [OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING],
+)
+@pytest.mark.parametrize('period', [1, 2])
+@pytest.mark.usefixtures('one_step_a_tick')
+def test_an_abort_at_any_step_restores_everything(
+    run: ExperimentRun, step: OsdStep, period: int
+) -> None:
+    run.clients.factors = {}
+    run.begin(request(plan(periods=2, blocks=1), min_effect=0.0001))
+    run.come_to(lambda state: at_step(state, step) and state.period == period)
+    run.experiment.abort('client.a', run.cluster.now_s)
+    state = run.finish()
+    assert (state.outcome, state.failure) == (Outcome.ABORTED, 'aborted by client.a')
+    assert restored(run)
+
+
+def test_an_abort_before_anything_is_changed_ends_it_at_once(run: ExperimentRun) -> None:
+    run.begin()
+    run.tick()
+    run.experiment.abort('client.a', run.cluster.now_s)
+    assert run.now.ended
+    assert run.cluster.commands == []
+
+
+def test_a_second_abort_ends_it_and_tells_what_is_left(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.cluster.errors['config rm'] = run.refusal
+    run.experiment.abort('client.a', run.cluster.now_s)
+    for _ in range(5):
+        run.tick()
+    run.experiment.abort('client.b', run.cluster.now_s)
+    state = run.now
+    assert (state.stage, state.outcome) == (Stage.FAILED, Outcome.ABORTED)
+    assert 'ceph config rm osd.0 bluestore_rocksdb_options' in (state.failure or '')
+    assert 'and 3 more' in (state.failure or '')
+
+
+def test_a_second_abort_of_own_entries_tells_how_to_set_them(run: ExperimentRun) -> None:
+    for n in range(9):
+        run.cluster.operator_sets(f'osd.{n}', DEFAULTS['pacific'])
+        run.cluster.restart_by_hand(n)
+    run.cluster.advance(120)
+    run.tick()
+    run.begin(request(plan(('fast',), columns=((0, 3),), blocks=9)))
+    run.come_to(measuring)
+    run.cluster.errors['config set'] = run.refusal
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.tick()
+    run.experiment.abort('client.b', run.cluster.now_s)
+    assert "ceph config set osd.0 bluestore_rocksdb_options '" in (run.now.failure or '') or (
+        'ceph config set osd.0' in (run.now.failure or '')
+    )
+
+
+def test_a_winner_that_cannot_be_restored_is_no_success(run: ExperimentRun) -> None:
+    run.begin()
+    run.come_to(lambda state: state.stage is Stage.RESTORING)
+    run.experiment.abort('client.b', run.cluster.now_s)
+    assert (run.now.stage, run.now.outcome) == (Stage.FAILED, Outcome.FAILED)
+
+
+def test_a_pause_holds_everything_until_it_is_resumed(run: ExperimentRun) -> None:
+    run.begin(request(plan(blocks=3)))
+    run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
+    run.experiment.pause('client.a', run.cluster.now_s)
+    run.come_to(
+        lambda state: (
+            (state.leg is not None and in_flight(state.leg) is None) or state.paused_by is not None
+        )
+    )
+    for _ in range(60):
+        run.tick()
+    commands = list(run.cluster.commands)
+    for _ in range(60):
+        run.tick()
+    assert run.cluster.commands == commands
+    assert run.now.phase is Phase.WAITING
+    assert run.now.paused_reason == 'paused by client.a'
+    run.experiment.resume(run.cluster.now_s)
+    run.come_to(measuring)
+    run.experiment.pause('client.a', run.cluster.now_s)
+    blocks = run.now.blocks
+    for _ in range(120):
+        run.tick()
+    assert run.now.blocks == blocks
+    run.experiment.resume(run.cluster.now_s)
+    assert run.finish().outcome is Outcome.DONE
+
+
+def test_what_is_not_paused_is_not_resumed(run: ExperimentRun) -> None:
+    run.begin()
+    run.tick()
+    with pytest.raises(OperationRefused, match='not paused; it is running'):
+        run.experiment.resume(run.cluster.now_s)
+    run.may_act = False
+    run.tick()
+    with pytest.raises(OperationRefused, match='it waits: the mode'):
+        run.experiment.resume(run.cluster.now_s)
+
+
+def test_in_mode_off_nothing_is_done_but_for_the_osd_in_flight(run: ExperimentRun) -> None:
+    run.begin()
+    run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
+    run.may_act = False
+    run.experiment.abort('client.a', run.cluster.now_s)
+    for _ in range(300):
+        run.tick()
+    assert run.now.stage is Stage.RESTORING
+    run.may_act = True
+    assert run.finish().outcome is Outcome.ABORTED
+    assert restored(run)
+
+
+def test_a_pause_while_a_failed_osd_is_restored_holds_the_rest(run: ExperimentRun) -> None:
+    run.cluster.refuses_to_start = lambda value: value == STRINGS['same']
+    run.begin()
+    run.come_to(lambda state: bool(state.crashed))
+    run.experiment.pause('client.a', run.cluster.now_s)
+    run.come_to(lambda state: state.stage is Stage.RESTORING)
+    for _ in range(100):
+        run.tick()
+    assert not run.cluster.down
+    assert run.now.paused_reason == 'paused by client.a'
+    run.experiment.resume(run.cluster.now_s)
+    assert run.finish().outcome is Outcome.FAILED
+    assert restored(run)
