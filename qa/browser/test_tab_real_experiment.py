@@ -19,7 +19,7 @@ from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
 from visitor import PANEL, TIMEOUT_MS, Visitor
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.experiment]
 
 #: Until the history of the OSDs is long enough for a plan.
 PLAN_S = 900

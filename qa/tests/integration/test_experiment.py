@@ -40,7 +40,7 @@ from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
 from rocksdb_tuner.plan.experiment_precision import Shape as PlanShape
 
-pytestmark = [pytest.mark.experiment]
+pytestmark = [pytest.mark.integration, pytest.mark.experiment]
 
 #: OSD n is on host n modulo 3.
 SHAPE = Shape('experiment', osds=9, mons=1)

@@ -21,7 +21,7 @@ from harness.layout import CHECKOUT
 from module_client import OPTION, ModuleClient
 from real_workload import run_workload
 
-pytestmark = [pytest.mark.experiment]
+pytestmark = [pytest.mark.integration, pytest.mark.experiment]
 
 GROUP = 'osd/class:ssd'
 #: Blocks that a plan needs, and an unsafe share that short blocks detect.

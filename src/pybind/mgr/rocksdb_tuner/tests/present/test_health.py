@@ -31,6 +31,7 @@ FILL: dict[str, Any] = {
     'proposal': 'Put max_bytes_for_level_base=1 into the option string',
     'kv_who': 'osd',
     'meta_who': 'osd',
+    'restart': 'ceph orch daemon restart osd.3',
 }
 
 

@@ -191,7 +191,7 @@ def test_the_cluster_log_tells_what_happens(run: ExperimentRun) -> None:
     for words in (
         'fast, slow, same on 6 OSD(s) of osd, compared with 3, for client.admin',
         'OSD(s) 0-4,6 get the option strings of their arms',
-        'osd.0 gets its new options',
+        'osd.0 is getting its new options',
         'period 1 of 1 is measured',
         'slow ends early: worse: ',
         'continues without osd.7: osd.7 was removed from the cluster',

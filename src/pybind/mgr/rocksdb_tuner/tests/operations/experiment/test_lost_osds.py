@@ -39,7 +39,7 @@ def test_an_osd_that_is_made_again_has_no_entry_of_an_arm(run: ExperimentRun) ->
     run.come_to(measuring)
     run.cluster.make_again(3)
     state = run.finish()
-    assert 'osd.3 was removed and made again' in (state.failure or '')
+    assert 'osd.3 was removed and recreated' in (state.failure or '')
     assert (state.outcome, state.crashed) == (Outcome.DONE, ())
     assert run.cluster.entries_of() == {}
 
