@@ -136,13 +136,11 @@ def _allowed_shared(
 
 
 def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], ...]:
-    """Allowed values of an OSD's own entry, which this rollout may have written."""
+    """Allowed values of the own entry of an OSD that this rollout has begun to change."""
     who = own(osd.osd_id)
     before, final = state.before.entry(who), state.request.final_by_who.get(who)
     target = state.request.target_by_osd[osd.osd_id]
     wanted = target if state.request.restart else before
-    if osd.step in UNCHANGED:
-        return (before,)
     if osd.step is OsdStep.RESTORING and state.direction is Direction.FORWARD:
         # It is being left behind: see `collapse`.
         return (before, wanted, final)

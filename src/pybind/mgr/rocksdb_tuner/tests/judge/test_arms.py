@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from rocksdb_tuner.judge import arms
 from rocksdb_tuner.judge.arms import (
     Comparison,
     Contrast,
@@ -17,6 +18,7 @@ from rocksdb_tuner.judge.arms import (
     guard_rate,
     objective_rate,
 )
+from rocksdb_tuner.judge.crossover import Fit
 from rocksdb_tuner.judge.evidence import NOTHING, Block, Measured
 from rocksdb_tuner.judge.experiment_limits import experiment_limits
 from rocksdb_tuner.judge.records import Effect
@@ -178,20 +180,12 @@ def test_equivalence_is_within_the_least_effect_on_both_sides() -> None:
     assert Contrast(0.0, -0.1, 0.05).furthest == pytest.approx(math.expm1(0.1))
 
 
-def test_an_interval_beyond_any_measure_is_not_bounded() -> None:
-    """With one degree of freedom left it would be too wide for a number."""
-    rng = random.Random(3)
-    wild = tuple(
-        Block(
-            {
-                n: Measured(kv_sync_ms_per_txn=math.exp(rng.gauss(0, 3.0)), slow_ops=0)
-                for n in (0, 1, 2, 4, 5)
-            }
-        )
-        for _ in range(2)
-    )
-    periods = (Period({}, wild[:1]), Period({'a': (0, 1)}, wild[1:]))
-    found = compare(Observed(('a',), (4, 5), OBJECTIVE, 0.1, periods))
-    gain = found.arms[0].gain
-    assert gain is None or gain.furthest is None or gain.furthest < math.expm1(20.0)
-    assert Contrast(0.0).furthest is None
+@pytest.mark.parametrize(('variance', 'bounded'), [(0.01, True), (1e6, False)])
+def test_an_interval_beyond_any_measure_is_not_bounded(variance: float, *, bounded: bool) -> None:
+    """With few degrees of freedom it would be too wide for a number."""
+    found = Fit({'a': 0.2}, {('a', 'a'): 1.0}, variance, free=5)
+    contrast = arms._contrast(found, 'a', None, 0.01)
+    assert contrast is not None
+    assert contrast.estimate == 0.2
+    assert (contrast.low is not None, contrast.high is not None) == (bounded, bounded)
+    assert (contrast.furthest is not None) is bounded
