@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Optional
 
 from ..judge.experiment_limits import objective_of
-from ..judge.signals import judged_signals
+from ..judge.signals import signal_named
 from ..lsm.records import Estimate
 from ..units import format_percent_range, format_time
 from .case import Case
@@ -124,4 +124,4 @@ def known_arms(arms: Iterable[MeasuredArm]) -> tuple[MeasuredArm, ...]:
 
 
 def _title(arm: MeasuredArm) -> str:
-    return next(signal.title for signal in judged_signals() if signal.name == arm.signal)
+    return signal_named(arm.signal).title

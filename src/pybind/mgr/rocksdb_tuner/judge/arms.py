@@ -21,6 +21,7 @@ from .records import Effect, SignalVerdict
 from .sequential import critical
 from .signals import JudgedSignal, judged_signals, limits
 from .slow_blocks import slow_blocks
+from .statistics import percent
 
 #: A wider half of an interval, in logarithms, bounds nothing.
 _UNBOUNDED = 10.0
@@ -166,9 +167,9 @@ def _verdict(
     return SignalVerdict(
         signal.name,
         _effect(contrast, signal.tolerance, observed.min_effect if objective else None),
-        _percent(contrast.estimate),
-        None if contrast.low is None else _percent(contrast.low),
-        None if contrast.high is None else _percent(contrast.high),
+        percent(contrast.estimate),
+        None if contrast.low is None else percent(contrast.low),
+        None if contrast.high is None else percent(contrast.high),
     )
 
 
@@ -256,7 +257,3 @@ def _identifiable(units: Sequence[Unit]) -> list[Unit]:
 def _logarithms(signal: JudgedSignal, block: Block) -> Mapping[int, float]:
     found = ((n, getattr(measured, signal.name)) for n, measured in block.by_osd.items())
     return {n: math.log(max(v, signal.floor)) for n, v in found if v is not None and v > 0}
-
-
-def _percent(logarithm: float) -> float:
-    return math.expm1(logarithm) * 100

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import NamedTuple, Optional
 
 from .evidence import Block
-from .signals import judged_signals
+from .signals import signal_named
 
 #: Needed to estimate the drift between the two halves.
 LEAST_BLOCKS = 4
@@ -44,7 +44,7 @@ def measured_noise(signal: str, blocks: Sequence[Block]) -> Optional[MeasuredNoi
     None for too few blocks, or too few OSDs with a value in every block. The persistent part is
     the drift between the two halves; for periods longer than a half it is an underestimate.
     """
-    floor = next(judged.floor for judged in judged_signals() if judged.name == signal)
+    floor = signal_named(signal).floor
     values = {
         n: [getattr(block.of(n), signal) for block in blocks]
         for n in sorted({n for block in blocks for n in block.by_osd})

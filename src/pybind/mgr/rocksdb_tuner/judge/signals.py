@@ -50,6 +50,11 @@ def judged_signals() -> tuple[JudgedSignal, ...]:
     )
 
 
+def signal_named(name: str) -> JudgedSignal:
+    """Raises StopIteration for a name that is not judged."""
+    return next(signal for signal in judged_signals() if signal.name == name)
+
+
 @lru_cache(maxsize=1)
 def limits() -> Limits:
     entries = loader.load('judged_signals')['limits']

@@ -37,6 +37,11 @@ def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
     return Shift(estimate, max(high - estimate, estimate - low))
 
 
+def percent(logarithm: float) -> float:
+    """The relative change, in percent, that a difference of logarithms stands for."""
+    return math.expm1(logarithm) * 100
+
+
 def chance_of_as_many(found: int, of: int, found_elsewhere: int, of_elsewhere: int) -> float:
     """Fisher's exact test: probability of at least ``found`` of ``of`` at equal rates."""
     all_found, total = found + found_elsewhere, of + of_elsewhere

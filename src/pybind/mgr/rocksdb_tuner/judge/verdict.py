@@ -20,8 +20,8 @@ from typing import Optional
 
 from .evidence import Block, Evidence
 from .records import Effect, Judgement, SignalVerdict, Verdict
-from .signals import JudgedSignal, judged_signals, limits
-from .statistics import chance_of_as_many, shift
+from .signals import JudgedSignal, judged_signals, limits, signal_named
+from .statistics import chance_of_as_many, percent, shift
 
 
 def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -> Verdict:
@@ -145,18 +145,18 @@ def _judge_signal(
     )
     lack = None
     if half_width is None or half_width > signal.precision:
-        width = 'unbounded' if half_width is None else f'{math.expm1(half_width) * 100:.0f}%'
+        width = 'unbounded' if half_width is None else f'{percent(half_width):.0f}%'
         lack = (
             f'precision: it is uncertain by {width}, and by at most '
-            f'{math.expm1(signal.precision) * 100:.0f}% it would do'
+            f'{percent(signal.precision):.0f}% it would do'
         )
     return (
         SignalVerdict(
             signal.name,
             _effect(signal, estimate, half_width),
-            _percent(estimate),
-            None if half_width is None else _percent(estimate - half_width),
-            None if half_width is None else _percent(estimate + half_width),
+            percent(estimate),
+            None if half_width is None else percent(estimate - half_width),
+            None if half_width is None else percent(estimate + half_width),
         ),
         lack,
     )
@@ -250,10 +250,6 @@ def _rise(before: Sequence[float], after: Sequence[float]) -> float:
     return median(after[len(after) // 2 :]) - median(before)
 
 
-def _percent(logarithm: float) -> float:
-    return math.expm1(logarithm) * 100
-
-
 #: Values before and after.
 _Pair = tuple[Sequence[float], Sequence[float]]
 
@@ -308,5 +304,5 @@ def _series(name: str, evidence: Evidence) -> _Series:
 def _values(name: str, osd_id: int, blocks: Sequence[Block]) -> dict[int, float]:
     """Logarithms by block number."""
     found = ((i, getattr(block.of(osd_id), name)) for i, block in enumerate(blocks))
-    floor = next(signal.floor for signal in judged_signals() if signal.name == name)
+    floor = signal_named(name).floor
     return {i: math.log(max(value, floor)) for i, value in found if value is not None and value > 0}

@@ -11,7 +11,8 @@ from ..advise.experiment_plan import PlannedExperiment
 from ..judge.arms import ArmResult, Contrast
 from ..judge.experiment_limits import experiment_limits
 from ..judge.records import SignalVerdict
-from ..judge.signals import judged_signals
+from ..judge.signals import signal_named
+from ..judge.statistics import percent
 from ..judge.winner import Answer, Conclusion
 from ..operations.experiment.records import ExperimentState, Stage
 from ..plan.experiment_design import Refusal
@@ -55,7 +56,7 @@ def phase_of(state: ExperimentState) -> ExperimentPhase:
 
 def signal_title(name: str) -> str:
     """ "kv_sync time per write" """
-    return next(signal.title for signal in judged_signals() if signal.name == name)
+    return signal_named(name).title
 
 
 def arm_verdict(state: ExperimentState, name: str) -> Optional[ArmVerdict]:
@@ -86,8 +87,7 @@ def percent_of(contrast: Optional[Contrast]) -> tuple[Optional[float], ...]:
     if contrast is None:
         return None, None, None
     return tuple(
-        None if value is None or not math.isfinite(value) else math.expm1(value) * 100
-        for value in contrast
+        None if value is None or not math.isfinite(value) else percent(value) for value in contrast
     )
 
 

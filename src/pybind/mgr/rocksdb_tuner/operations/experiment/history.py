@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from typing import Optional
 
 from ...advise.experimented import known_arms
 from ...advise.records import MeasuredArm
@@ -12,13 +10,14 @@ from ...judge.winner import Answer
 from ..history import ArmOutcome, ExperimentResult, HistoryRecord
 from ..phases import Outcome
 from .records import ExperimentState
-from .wording import in_words
+from .wording import in_percent, in_words
 
 
 def record_of(state: ExperimentState) -> HistoryRecord:
     """The history record of an experiment that ended."""
     request, conclusion = state.request, state.conclusion
     gain = None if conclusion is None else conclusion.gain
+    estimate, low, high = (None, None, None) if gain is None else in_percent(gain)
     return HistoryRecord(
         rollout_id=state.experiment_id,
         time_s=state.started_s,
@@ -38,9 +37,9 @@ def record_of(state: ExperimentState) -> HistoryRecord:
             min_effect=request.min_effect,
             answer=None if conclusion is None else conclusion.answer,
             winner=None if conclusion is None else conclusion.winner,
-            gain_percent=None if gain is None else _percent(gain.estimate),
-            gain_low_percent=None if gain is None else _percent(gain.low),
-            gain_high_percent=None if gain is None else _percent(gain.high),
+            gain_percent=estimate,
+            gain_low_percent=low,
+            gain_high_percent=high,
             dropped=tuple((arm.name, arm.reason) for arm in state.dropped),
             effects=_effects(state),
             release=request.release,
@@ -83,15 +82,9 @@ def _effects(state: ExperimentState) -> tuple[ArmOutcome, ...]:
     return tuple(
         ArmOutcome(
             result.name,
-            _percent(result.gain.estimate),
-            _percent(result.gain.low),
-            _percent(result.gain.high),
+            *in_percent(result.gain),
             predicted.get(result.name),
         )
         for result in state.results
         if result.gain is not None
     )
-
-
-def _percent(logarithm: Optional[float]) -> Optional[float]:
-    return None if logarithm is None else round(math.expm1(logarithm) * 100, 2)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Optional
 
 from ...judge.arms import ArmResult, Comparison
 from ...judge.records import Effect, SignalVerdict
-from ...judge.signals import judged_signals, limits
+from ...judge.signals import limits, signal_named
 from ...judge.winner import Answer, Conclusion, conclude, to_end
 from ..phases import Outcome
 from .records import ArmGain, DroppedArm, ExperimentState, PairResult, TracePoint
 from .states import controls, ending, remaining, with_dropped
+from .wording import in_percent
 
 #: Points of the trace; older ones are thinned out.
 TRACE_MAX = 120
@@ -83,7 +83,7 @@ def _dropped(state: ExperimentState, result: ArmResult) -> DroppedArm:
 
 
 def _in_words(signal: SignalVerdict) -> str:
-    title = next(one.title for one in judged_signals() if one.name == signal.name)
+    title = signal_named(signal.name).title
     return title if signal.change_percent is None else f'{title} {signal.change_percent:+.0f}%'
 
 
@@ -101,11 +101,7 @@ def _gain(arm: ArmResult) -> ArmGain:
     gain = arm.gain
     if gain is None:
         return ArmGain(arm.name, None, None, None)
-    return ArmGain(arm.name, _percent(gain.estimate), _percent(gain.low), _percent(gain.high))
-
-
-def _percent(logarithm: Optional[float]) -> Optional[float]:
-    return None if logarithm is None else round(math.expm1(logarithm) * 100, 2)
+    return ArmGain(arm.name, *in_percent(gain))
 
 
 def _thinned(points: tuple[TracePoint, ...]) -> tuple[TracePoint, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Optional
 
 from ...judge.arms import Contrast
-from ...judge.signals import judged_signals
+from ...judge.signals import signal_named
+from ...judge.statistics import percent
 from ...judge.winner import Answer, Conclusion
 from .records import ExperimentState
 
@@ -29,22 +29,26 @@ def in_words(state: ExperimentState) -> Optional[str]:
     }[conclusion.answer]
 
 
+def in_percent(contrast: Contrast) -> tuple[Optional[float], Optional[float], Optional[float]]:
+    """Estimate and interval as they are stored; None: not bounded."""
+    estimate, low, high = (
+        None if value is None else round(percent(value), 2) for value in contrast
+    )
+    return estimate, low, high
+
+
 def contrast_in_words(contrast: Contrast) -> str:
-    told = f'{_percent(contrast.estimate):+.0f}%'
+    told = f'{percent(contrast.estimate):+.0f}%'
     if contrast.low is None or contrast.high is None:
         return told
-    return f'{told} ({_percent(contrast.low):+.0f} to {_percent(contrast.high):+.0f}%)'
+    return f'{told} ({percent(contrast.low):+.0f} to {percent(contrast.high):+.0f}%)'
 
 
 def _winner(state: ExperimentState, conclusion: Conclusion) -> str:
-    title = next(s.title for s in judged_signals() if s.name == state.request.objective)
+    title = signal_named(state.request.objective).title
     told = f'{conclusion.winner} is best'
     if conclusion.gain is not None:
         told += f': {title} {contrast_in_words(conclusion.gain)}'
     if conclusion.runner_up is not None and conclusion.lead is not None:
         told += f'; against {conclusion.runner_up} {contrast_in_words(conclusion.lead)}'
     return told
-
-
-def _percent(logarithm: float) -> float:
-    return math.expm1(logarithm) * 100
