@@ -7,7 +7,7 @@ from typing import Optional
 
 from ...units import format_ids
 from ..announce import Announcer, Line, Progress
-from ..rollout.announce import transitions as of_leg
+from ..rollout.announce import osd_transitions
 from ..texts import clip
 from .alarm import why_failed
 from .records import ExperimentState, LegKind, Stage
@@ -79,11 +79,9 @@ def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
         return
     if after.legs != before.legs:
         yield Line(f'OSD(s) {format_ids(leg.request.order)} {_LEGS[after.leg_kind]}')
-        return
-    for line in of_leg(before.leg, leg):
-        # What it waits for is told of the experiment.
-        if line.text.startswith('osd.'):
-            yield line
+    # The same number of legs: it is the same leg, and its phases are those of the experiment.
+    elif before.leg is not None:
+        yield from osd_transitions(before.leg, leg)
 
 
 def progress(state: ExperimentState) -> Progress:

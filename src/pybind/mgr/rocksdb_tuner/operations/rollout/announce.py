@@ -61,10 +61,7 @@ def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator
         yield _turn(after)
     if after.stage is not before.stage and not after.ended:
         yield Line(f'{before.stage.value} -> {after.stage.value}')
-    for old, new in zip(before.osds, after.osds):
-        if new.step is not old.step and new.step in _STEPS:
-            reason = '' if new.left_reason is None else f': {new.left_reason}'
-            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}{reason}', warning=bool(reason))
+    yield from osd_transitions(before, after)
     if after.ended and not before.ended:
         yield _end(after)
     elif after.paused_reason != before.paused_reason:
@@ -72,6 +69,14 @@ def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator
             'continues' if after.paused_reason is None else f'waiting: {after.paused_reason}',
             warning=undecided(after),
         )
+
+
+def osd_transitions(before: RolloutState, after: RolloutState) -> Iterator[Line]:
+    """The part about single OSDs, between two states of one rollout."""
+    for old, new in zip(before.osds, after.osds):
+        if new.step is not old.step and new.step in _STEPS:
+            reason = '' if new.left_reason is None else f': {new.left_reason}'
+            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}{reason}', warning=bool(reason))
 
 
 def _turn(state: RolloutState) -> Line:
