@@ -15,6 +15,7 @@ from ..judge.noise import LEAST_OSDS, MeasuredNoise, Noise, measured_noise
 from ..judge.signals import JudgedSignal, judged_signals, limits
 from ..observe.load_history import KeptWork
 from ..options.verdict import BadQuestionError
+from ..plan.batches import LEAST_FILLS
 from ..plan.commands import TYPICAL_RESTART_S
 from ..plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
 from ..plan.experiment_osds import Candidate
@@ -30,8 +31,6 @@ from .records import GroupFacts, MeasuredArm, OsdFacts
 from .weighing import Bars, Weighing
 from .whatif.fill import fill_s
 
-#: A block covers this many memtable flushes, as does the soak of a canary.
-LEAST_FILLS = 3
 #: Smaller effects are not worth restarts, larger ones need no experiment.
 MIN_EFFECT_BOUNDS = (0.01, 0.5)
 MAX_DURATION_BOUNDS_S = (600.0, 14 * 86400.0)
@@ -226,7 +225,7 @@ def _is_needed(signal: JudgedSignal, objective: str) -> bool:
 
 
 def _block_s(least_s: float, fill: Optional[float], spacing_s: float) -> float:
-    """A multiple of what the history can tell apart."""
+    """A multiple of what the history can tell apart; covers as many flushes as a canary's soak."""
     wanted_s = max(least_s, LEAST_FILLS * (fill or 0.0))
     return math.ceil(wanted_s / spacing_s) * spacing_s
 
