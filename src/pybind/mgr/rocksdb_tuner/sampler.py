@@ -123,6 +123,8 @@ class Sampler:
         self.trends.add(self.observer.signals(), classes, now_s)
 
     def _keep_work(self, now_s: float) -> None:
+        if not self.work.due(now_s):
+            return
         osds = self._cluster.cluster_map().osds
         self.work.add({osd.osd_id: self.observer.newest(osd.osd_id) for osd in osds}, now_s)
 

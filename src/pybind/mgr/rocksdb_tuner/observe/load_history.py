@@ -71,14 +71,18 @@ class WorkHistory:
         #: At the end of the last interval.
         self._last: dict[int, Sample] = {}
 
+    def due(self, time_s: float) -> bool:
+        """Whether `add` would use samples of that time."""
+        with self._lock:
+            return self._is_due(time_s)
+
     def add(self, samples: Mapping[int, Optional[Sample]], time_s: float) -> None:
         """Add the newest samples of all existing OSDs if an interval is over."""
         with self._lock:
             passed_s = time_s - self._times_s[-1] if self._times_s else 0.0
             if passed_s < 0 or passed_s > MAX_GAP_S:
                 self._clear()
-            # Ticks jitter a little.
-            if self._times_s and passed_s < 0.9 * SPACINGS_S[self._spacing]:
+            if not self._is_due(time_s):
                 return
             if self._times_s:
                 self._end_interval(samples)
@@ -97,6 +101,13 @@ class WorkHistory:
     def clear(self) -> None:
         with self._lock:
             self._clear()
+
+    def _is_due(self, time_s: float) -> bool:
+        if not self._times_s:
+            return True
+        passed_s = time_s - self._times_s[-1]
+        # Ticks jitter a little.
+        return not 0 <= passed_s < 0.9 * SPACINGS_S[self._spacing]
 
     def _clear(self) -> None:
         self._spacing = 0

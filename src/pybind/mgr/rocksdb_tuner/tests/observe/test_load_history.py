@@ -90,6 +90,15 @@ def test_after_a_gap_or_a_jump_of_the_clock_it_starts_over(next_s: float) -> Non
     assert history.read([0]) == KeptWork((next_s,), SPACINGS_S[0], {0: ()})
 
 
+@pytest.mark.parametrize('next_s', [990.0, 1060.0, 1075.0, 1086.9, 1087.0, 1060 + MAX_GAP_S + 1])
+def test_samples_of_a_time_that_is_not_due_change_nothing_and_others_do(next_s: float) -> None:
+    history = observed(every(30, 3))
+    before, due = history.read([0]), history.due(next_s)
+    history.add({0: sample(next_s, int(next_s * 10))}, next_s)
+    assert (history.read([0]) != before) is due
+    assert due is (not 1060 <= next_s < 1087)
+
+
 def test_nothing_is_kept_once_it_is_cleared() -> None:
     history = observed(every(30, 3))
     history.clear()
