@@ -1,4 +1,4 @@
-import { LitElement, html, nothing, svg } from 'lit';
+import { html, nothing, svg } from 'lit';
 import type { SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Experiment, ExperimentArm, ExperimentPeriod } from './answers';
@@ -6,6 +6,7 @@ import { bounded, ids, signalName, signedPercent } from './format';
 import { LANE_HEIGHT, layout } from './lanes';
 import type { Lane, Lanes, Mark } from './lanes';
 import { label } from './parts';
+import { SizedElement } from './sized';
 
 const TIME_HEIGHT = 20;
 
@@ -16,27 +17,14 @@ export const VERDICT: Record<string, 'good' | 'danger' | ''> = {
 };
 
 /** The arms of an experiment over time, each with the interval of its effect after every block. */
-export class RocksDbTunerArms extends LitElement {
+export class RocksDbTunerArms extends SizedElement {
   static override properties = { experiment: { attribute: false }, width: { state: true } };
 
   experiment: Experiment | null = null;
   private width = 0;
-  private readonly sizes = new ResizeObserver(([entry]) => {
+
+  protected override resized(entry: ResizeObserverEntry | undefined): void {
     this.width = Math.max(100, Math.floor(entry?.contentRect.width ?? 0));
-  });
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sizes.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.sizes.disconnect();
   }
 
   protected override render(): TemplateResult | typeof nothing {

@@ -1,6 +1,8 @@
-import { LitElement, html, nothing } from 'lit';
+import { html, nothing } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
 import uPlot from 'uplot';
+
+import { SizedElement } from './sized';
 
 export interface Line {
   label: string;
@@ -38,26 +40,15 @@ export const COLORS = {
 } as const;
 
 /** A time series chart by uPlot, with a text alternative for screen readers. */
-export class RocksDbTunerChart extends LitElement {
+export class RocksDbTunerChart extends SizedElement {
   static override properties = { picture: { attribute: false } };
 
   picture: Picture | null = null;
   private plot: uPlot | null = null;
   private shape = '';
-  private readonly sizes = new ResizeObserver(() => this.resize());
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sizes.observe(this);
-  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.sizes.disconnect();
     this.drop();
   }
 
@@ -96,7 +87,7 @@ export class RocksDbTunerChart extends LitElement {
     return Math.max(100, Math.floor(this.clientWidth));
   }
 
-  private resize(): void {
+  protected override resized(): void {
     if (this.plot && this.plot.width !== this.width()) {
       this.plot.setSize({ width: this.width(), height: HEIGHT });
     }

@@ -1,8 +1,9 @@
-import { LitElement, html, nothing } from 'lit';
+import { html, nothing } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
 
 import type { Named, OsdMap } from './answers';
 import { number, percent } from './format';
+import { SizedElement } from './sized';
 
 export type Coloring = 'workloads' | 'kv_sync_busy' | 'db_used_ratio' | 'profiles';
 
@@ -42,7 +43,7 @@ interface Entry {
 }
 
 /** A map of all OSDs as squares, by device class and host. */
-export class RocksDbTunerMap extends LitElement {
+export class RocksDbTunerMap extends SizedElement {
   static override properties = {
     osdMap: { attribute: false },
     coloring: { attribute: false },
@@ -57,20 +58,9 @@ export class RocksDbTunerMap extends LitElement {
   private cell = 16;
   private columns = 1;
   private places: Place[] = [];
-  private readonly sizes = new ResizeObserver(() => this.draw());
 
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sizes.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.sizes.disconnect();
+  protected override resized(): void {
+    this.draw();
   }
 
   protected override render(): TemplateResult | typeof nothing {

@@ -1,10 +1,11 @@
-import { LitElement, html, nothing, svg } from 'lit';
+import { html, nothing, svg } from 'lit';
 import type { SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Decision } from './answers';
 import { FONT_PX, inOrder, isNeighbor, labelOf, layout } from './decision';
 import type { Box, Label, Layout, Mark } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
+import { SizedElement } from './sized';
 
 const HEIGHT = 340;
 const WIDTH_MOST = 860;
@@ -12,7 +13,7 @@ const WIDTH_MOST = 860;
 const NEAR_PX = 16;
 
 /** Candidates by gain and worst loss; the table below has the same data. */
-export class RocksDbTunerScatter extends LitElement {
+export class RocksDbTunerScatter extends SizedElement {
   static override properties = {
     decision: { attribute: false },
     hovered: { state: true },
@@ -23,22 +24,9 @@ export class RocksDbTunerScatter extends LitElement {
   /** Identified by its options, since names of variants are not unique. */
   private hovered: string | null = null;
   private width = 0;
-  private readonly sizes = new ResizeObserver(() => {
+
+  protected override resized(): void {
     this.width = Math.floor(this.clientWidth);
-  });
-
-  protected override createRenderRoot(): HTMLElement {
-    return this;
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.sizes.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.sizes.disconnect();
   }
 
   protected override render(): TemplateResult | typeof nothing {
