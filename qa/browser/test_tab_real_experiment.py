@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from test_experiment_commands import ARM, MODULE_OPTIONS, SMALL, impatient_module
+from test_experiment_commands import ARMS, MODULE_OPTIONS, SMALL, impatient_module
 
 from dashboard_client import make_users
 from harness import Cluster, ClusterSpec, Progress
@@ -44,7 +44,7 @@ def eight_osds(release: str, bundle: None) -> Iterator[ModuleClient]:
             packed = {
                 'name': 'packed',
                 'title': 'Small memtables with LZ4',
-                'options': ARM,
+                'options': ARMS['packed'],
                 'releases': [release],
                 'source': 'this test',
             }
