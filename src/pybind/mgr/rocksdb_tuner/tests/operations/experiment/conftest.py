@@ -110,12 +110,6 @@ class ExperimentRun(Run):
         self.experiment.load()
 
     def tick(self, seconds: float = TICK_S) -> None:
-        if self.may_act:
-            self.experiment.observed(
-                self.clients.newest,
-                self.cluster.now_s,
-                lambda osd_ids: read_slow_events(self.cluster, osd_ids),
-            )
         self.driver.tick(
             self.cluster.now_s,
             self.may_act,
@@ -125,6 +119,12 @@ class ExperimentRun(Run):
             monotonic_s=self.cluster.now_s,
         )
         self.experiment.tick(self.cluster.now_s)
+        if self.may_act:
+            self.experiment.observed(
+                self.clients.newest,
+                self.cluster.now_s,
+                lambda osd_ids: read_slow_events(self.cluster, osd_ids),
+            )
         self.cluster.advance(seconds)
         self.clients.write(seconds)
 

@@ -142,8 +142,8 @@ def never_outstanding(patch: Patch) -> None:
     patch.never(restart._outstanding)
 
 
-def over_at_once(patch: Patch) -> None:
-    patch.attribute(Observer, '_asked_over', lambda *_: True)
+def settled_too_early(patch: Patch) -> None:
+    patch.attribute(Observer, '_restart_settled', lambda *_: True)
 
 
 # -- operators

@@ -106,9 +106,9 @@ MUTANTS = (
         faults.settled_though_unclean,
     ),
     Mutant(
-        'requests are over at once',
+        'requests settle at once',
         Rule.ONE_OUTSTANDING,
-        faults.over_at_once,
+        faults.settled_too_early,
         (Act.ORCHESTRATOR_LATE,),
     ),
     Mutant(

@@ -59,8 +59,6 @@ class ExperimentWorld(World):
         return None if state is None else state.leg
 
     def look(self, seconds: float) -> None:
-        if self.may_act and not self.sampling_fails:
-            self.experiment.observed(self.clients.newest, self.clock_s)
         self.driver.tick(
             self.clock_s,
             self.may_act,
@@ -70,6 +68,8 @@ class ExperimentWorld(World):
             monotonic_s=self.cluster.now_s,
         )
         self.experiment.tick(self.clock_s)
+        if self.may_act and not self.sampling_fails:
+            self.experiment.observed(self.clients.newest, self.clock_s)
         self.pass_time(seconds)
 
     def begin_experiment(self, request: ExperimentRequest) -> None:
