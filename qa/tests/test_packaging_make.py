@@ -138,6 +138,18 @@ def test_a_link_to_a_checkout_is_replaced_and_the_checkout_kept(checkout: Path) 
     assert not (checkout / 'out' / MGR / 'rocksdb_tuner').is_symlink()
 
 
+def test_alerts_that_repeat_health_checks_are_installed_only_on_request(checkout: Path) -> None:
+    folder, alerts = Path('etc/prometheus/ceph'), 'rocksdb_tuner_alerts.yml'
+    both = {alerts, 'rocksdb_tuner_alerts_health_checks.yml'}
+    make(checkout, 'install-monitoring', 'DESTDIR=out', 'HEALTH_CHECK_ALERTS=1')
+    assert files(checkout / 'out' / folder) == both
+    make(checkout, 'install-monitoring', 'DESTDIR=out')
+    assert files(checkout / 'out' / folder) == {alerts}
+    make(checkout, 'install-monitoring', 'DESTDIR=out', 'HEALTH_CHECK_ALERTS=1')
+    make(checkout, 'uninstall', 'DESTDIR=out')
+    assert files(checkout / 'out') == set()
+
+
 def test_uninstall_leaves_what_is_not_ours(checkout: Path) -> None:
     make(checkout, 'install', 'install-dashboard', 'install-monitoring', 'DESTDIR=out')
     out = checkout / 'out'
