@@ -30,7 +30,7 @@ MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install \
-  install-dashboard install-monitoring uninstall dist deb rpm packages-check clean
+  install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
@@ -62,6 +62,8 @@ help:
 	@echo 'make uninstall DESTDIR=...   remove all that the three have installed'
 	@echo 'make dist     a release tarball with the built tab, in build/packages'
 	@echo 'make deb | rpm   packages of it'
+	@echo 'make quick-start   do what the quick start of the manual says from these packages, and time it;'
+	@echo '              RELEASES="reef tentacle" for a part (root)'
 	@echo 'make packages-check   install, upgrade, downgrade and remove them on real clusters (root)'
 
 demo:
@@ -210,6 +212,9 @@ deb rpm: dist
 
 packages-check: $(TOX)
 	$(TOX) run -e packages
+
+quick-start: deb
+	qa/quick-start $(RELEASES)
 
 clean:
 	rm -rf build .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis
