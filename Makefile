@@ -30,7 +30,7 @@ MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install \
-  install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start clean
+  install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
@@ -54,6 +54,7 @@ help:
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
+	@echo 'make pictures   take the pictures of the manual, in the dashboard of each release (root)'
 	@echo 'make tab      bundle the tab for the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   install the module into a package root'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab of the Ceph Dashboard'
@@ -153,6 +154,10 @@ mixin: $(TOX)
 
 doc: $(TOX)
 	$(if $(CEPH_SOURCE),CEPH_SOURCE='$(abspath $(CEPH_SOURCE))') $(TOX) run -e doc
+
+pictures: export ROCKSDB_TUNER_PICTURES = 1
+pictures: $(TOX)
+	$(TOX) run -e dashboard,dashboard-reef,dashboard-tentacle -- qa/browser/test_pictures.py
 
 # Nothing of it is asked for at run time; the bundle is made anew when its source changes. Each in a
 # folder of its own: two at once in one checkout would remove each other's.
