@@ -84,8 +84,8 @@ def tuner(release: str) -> Iterator[ModuleClient]:
 
 @pytest.fixture(scope='module')
 def client(tuner: ModuleClient) -> Iterator[None]:
-    """Steady writes to all OSDs for as long as the tests take."""
-    running = run_workload(tuner.cluster, 'rbd-randwrite', 1500)
+    """Steady writes to all OSDs for as long as the tests take, with cores left for OSDs."""
+    running = run_workload(tuner.cluster, 'rbd-randwrite', 1500, '--rate-iops', '300')
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from typing import Optional, Union
 
 from ..judge.experiment_limits import experiment_limits
 from ..judge.noise import Noise
+from ..units import format_plural
 from .experiment_osds import Candidate, choose, usable
 from .experiment_precision import Shape, detectable, unsafe_detectable
 
@@ -100,8 +101,8 @@ def plan_experiment(
     most = int(len(candidates) * terms.share) // arms
     if most < least:
         return Refusal(
-            f'{arms} arms of {least} OSDs are more than {terms.share:.0%} of the '
-            f'{len(candidates)} OSDs of the group',
+            f'{format_plural(arms, "arm")} of {least} OSDs would be more than {terms.share:.0%} of '
+            f'the {len(candidates)} OSDs of the group',
             osds=_group(arms * least, terms),
         )
     if terms.objective not in noises:
@@ -119,7 +120,8 @@ def plan_experiment(
     if largest is None:
         return Refusal(
             f'{len(ordered)} of the {len(candidates)} OSDs of the group are similar enough: too '
-            f'few, or in too few failure domains, for {arms} arms of {least} OSDs and controls'
+            f'few, or in too few failure domains, for {format_plural(arms, "arm")} of {least} OSDs '
+            'and controls'
         )
     return _too_imprecise(largest, terms, noises)
 
