@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Generic, NamedTuple, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
-from .codec import Table, decode, decode_field, decode_rows, encode, encode_field, encode_rows
+from .codec import decode, decode_field, decode_rows, encode, encode_field, encode_rows
 from .errors import StoredStateError
 from .pieces import LIMIT_BYTES, checksum, cut
+from .plain_codecs import Table
 from .quarantine import BROKEN
 from .text import pack, unpack
 
