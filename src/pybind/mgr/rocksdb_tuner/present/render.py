@@ -64,6 +64,7 @@ from .tables import experiment as experiment_tables
 from .tables import options as option_tables
 from .tables import osd as osd_table
 from .tables import osds as osd_tables
+from .tables import plan as plan_table
 from .tables import profiles as profile_tables
 from .tables import status as status_tables
 from .tables import tree as tree_tables
@@ -192,7 +193,7 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
     if impossible is not None:
         raise PresentError(errno.EINVAL, impossible)
     planned = subjects.plan(recommendation, soak)
-    return _render(plan_of, advice_tables.plan, planned, output_format)
+    return _render(plan_of, plan_table.plan, planned, output_format)
 
 
 def rollout(
