@@ -232,10 +232,19 @@ class Watch:
                 self.require(
                     Rule.UNDISTURBED, not down or self.world.no_reports_reason, f'{key}: {down}'
                 )
+                self._watch_arms(state, key)
             put(key, value)
 
         watched.mortal = True  # type: ignore[attr-defined]
         store.set = watched  # type: ignore[method-assign]
+
+    def _watch_arms(self, state: ExperimentState, key: str) -> None:
+        measured = set(measured_osds(state)) - self.others - self.beside_itself
+        for arm, osds in state.assigned[-1]:
+            for n in measured & set(osds):
+                runs = self.cluster.runs(n)
+                right = same_meaning(runs, state.request.options(arm))
+                self.require(Rule.RIGHT_ARM, right, f'{key}: osd.{n} of {arm} runs {runs}')
 
     def taken_over(self, before: ExperimentDriver) -> None:
         found = self.world.experiment
