@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from test_experiment_commands import ARMS, MODULE_OPTIONS, SMALL, impatient_module
+from test_experiment_commands import (
+    ARMS,
+    MODULE_OPTIONS,
+    SIGNAL_TITLE,
+    SMALL,
+    impatient_module,
+)
 
 from dashboard_client import make_users
 from harness import Cluster, ClusterSpec, Progress
@@ -103,7 +109,7 @@ def test_a_real_experiment_is_planned_started_paused_and_aborted(
     page.locator(f'{PANEL} rocksdb-tuner-planner summary').click()
     form = page.locator('rocksdb-tuner-planner')
     form.get_by_label('packed').check()
-    form.get_by_label('Signal').select_option(label='kv_sync time per write')
+    form.get_by_label('Signal').select_option(label=SIGNAL_TITLE)
     form.get_by_label('Smallest effect in %').fill('50')
     tuner.wait_for(lambda: planned(tuner, form), PLAN_S, 'a plan', every_s=20)
     expect(form.get_by_role('row', name='packed')).to_contain_text('osd ')
