@@ -16,6 +16,7 @@ from test_experiment_commands import (
     SIGNAL_TITLE,
     SMALL,
     impatient_module,
+    spread_evenly,
 )
 
 from dashboard_client import make_users
@@ -45,6 +46,7 @@ def eight_osds(release: str, bundle: None) -> Iterator[ModuleClient]:
             for name, value in MODULE_OPTIONS.items():
                 cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
             cluster.ceph('config', 'set', 'osd', OPTION, SMALL)
+            spread_evenly(cluster)
             found = ModuleClient(cluster)
             found.restart_all()
             packed = {

@@ -18,6 +18,7 @@ import pytest
 
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import CHECKOUT
+from harness.workloads.rbd import POOL
 from module_client import OPTION, ModuleClient
 from real_workload import run_workload
 
@@ -59,6 +60,12 @@ def impatient_module(folder: Path) -> Path:
     return module
 
 
+def spread_evenly(cluster: Cluster) -> None:
+    """Many placement groups: OSDs of a plan must be under similar load."""
+    cluster.ceph('osd', 'pool', 'create', POOL, '256', '256')
+    cluster.ceph('osd', 'pool', 'application', 'enable', POOL, 'rbd')
+
+
 @pytest.fixture(scope='module')
 def tuner(release: str) -> Iterator[ModuleClient]:
     """Eight OSDs that run small memtables, and two custom profiles beside them."""
@@ -69,6 +76,7 @@ def tuner(release: str) -> Iterator[ModuleClient]:
             for option, value in MODULE_OPTIONS.items():
                 cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
             cluster.ceph('config', 'set', 'osd', OPTION, SMALL)
+            spread_evenly(cluster)
             found = ModuleClient(cluster)
             found.restart_all()
             for name, options in ARMS.items():

@@ -206,7 +206,8 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
         limits = experiment_limits()
         reason = (
             f'an arm that is {limits.unsafe:.0%} worse would not be detected within '
-            f'{limits.unsafe_blocks} blocks'
+            f'{limits.unsafe_blocks} blocks, with {arm_osds} OSDs per arm and {controls} controls '
+            'that are similar enough'
         )
     longer = _shortest(arms, arm_osds, controls, terms, noises, LONGEST_S)
     more = next(
