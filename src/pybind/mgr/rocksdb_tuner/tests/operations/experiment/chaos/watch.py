@@ -45,6 +45,8 @@ class Watch:
         self.others: set[int] = set()
         self.store_failed = False
         self._ours: dict[int, int] = {}
+        #: OSDs that were down when the look under way began.
+        self._down: set[int] = set()
         #: The leg and the OSD whose entry was set last.
         self._begun: Optional[tuple[str, int]] = None
         self.before = self.cluster.entries_of()
@@ -198,6 +200,10 @@ class Watch:
 
     # -- over time
 
+    def looks(self) -> None:
+        """What dies in a look was sampled before."""
+        self._down = set(self.cluster.down)
+
     def looked(self) -> None:
         state, cluster = self.world.experiment.state, self.cluster
         if self.broken is not None:
@@ -228,7 +234,7 @@ class Watch:
                 state = self.world.now
                 quiet = state.leg is None and state.paused_reason is None
                 self.require(Rule.UNDISTURBED, quiet, f'{key} during {state.paused_reason}')
-                down = {n for n in measured_osds(state) if n in self.cluster.down}
+                down = self._down & self.cluster.down & set(measured_osds(state))
                 self.require(
                     Rule.UNDISTURBED, not down or self.world.no_reports_reason, f'{key}: {down}'
                 )
