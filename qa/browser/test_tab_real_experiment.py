@@ -17,12 +17,12 @@ from test_experiment_commands import (
     SMALL,
     impatient_module,
     spread_evenly,
+    steady_writes,
 )
 
 from dashboard_client import make_users
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
-from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
 from visitor import PANEL, TIMEOUT_MS, Visitor
 
@@ -57,12 +57,8 @@ def eight_osds(release: str, bundle: None) -> Iterator[ModuleClient]:
                 'source': 'this test',
             }
             cluster.ceph('rocksdb-tuner', 'profile', 'add', '-i', '-', stdin=json.dumps(packed))
-            writer = Overwriter(cluster, 60, 5)
-            writer.start()
-            try:
+            with steady_writes(cluster):
                 yield found
-            finally:
-                writer.kill()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ commands are the module's own. OSDs have small memtables, since a block covers t
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import shutil
@@ -92,15 +93,21 @@ def tuner(release: str) -> Iterator[ModuleClient]:
             yield found
 
 
-@pytest.fixture(scope='module')
-def client(tuner: ModuleClient) -> Iterator[None]:
-    """Steady writes to all OSDs for as long as the tests take, with cores left for OSDs."""
-    running = run_workload(tuner.cluster, 'rbd-randwrite', 1500, '--rate-iops', '300')
+@contextlib.contextmanager
+def steady_writes(cluster: Cluster) -> Iterator[None]:
+    """Writes to all OSDs alike, with cores left for the OSDs."""
+    running = run_workload(cluster, 'rbd-randwrite', 1500, '--rate-iops', '300')
     try:
         yield
     finally:
         running.terminate()
         running.wait(60)
+
+
+@pytest.fixture(scope='module')
+def client(tuner: ModuleClient) -> Iterator[None]:
+    with steady_writes(tuner.cluster):
+        yield
 
 
 def plan(tuner: ModuleClient, *arguments: str) -> Any:
