@@ -296,8 +296,9 @@ class Replacement:
         for match in self._parts.finditer(text):
             new = self._part(match)
             if new is not None:
-                pieces += [self._plain(text[end : match.start()]), new]
-                end = match.end()
+                start, next_end = match.span()
+                pieces += [self._plain(text[end:start]), new]
+                end = next_end
         return ''.join([*pieces, self._plain(text[end:])])
 
     def _part(self, match: re.Match[str]) -> Optional[str]:
@@ -323,7 +324,8 @@ class Replacement:
         if _OSD_PATH.fullmatch(token):
             return token
         start = token.index(core)
-        head, tail = token[:start], token[start + len(core) :]
+        end = start + len(core)
+        head, tail = token[:start], token[end:]
         if head.endswith(('/', '~', '\\')) and not core[0].isdigit():
             return head[:-1] + self._named('path', head[-1] + core) + tail
         return head + self._core(core) + tail

@@ -227,7 +227,8 @@ def _read_changed(
     done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *plan.first.paths))
 
     def read_up_to(wanted: _Read) -> tuple[_Read, list[Optional[CounterPoint]]]:
-        points.extend(reader.latest(osd_id, wanted.paths[len(points) :]))
+        known = len(points)
+        points.extend(reader.latest(osd_id, wanted.paths[known:]))
         return wanted, points
 
     not_writes = _reads_and_calls(known)

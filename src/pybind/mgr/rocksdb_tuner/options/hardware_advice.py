@@ -81,7 +81,7 @@ def memtables_beyond_memory(
     else:
         yield problem(
             'memtables-beyond-memory',
-            min(limiting, key=lambda name: limiting[name], default='write_buffer_size'),
+            min(limiting, key=lambda name: limiting[name]) if limiting else 'write_buffer_size',
             f'Memtables can use {format_bytes(bound)}; osd_memory_target of '
             f'{format_bytes(target)} leaves {format_bytes(left)} for memtables and all caches, so '
             'the OSD exceeds the target',

@@ -181,7 +181,7 @@ def _shortest(
             shape = Shape(arms, arm_osds, controls, middle, longest.periods)
             low, high = (low, middle) if _suffices(shape, terms, noises) else (middle + 1, high)
         found.append(Shape(arms, arm_osds, controls, low, longest.periods))
-    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks), default=None)
+    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks)) if found else None
 
 
 def _suffices(shape: Shape, terms: Terms, noises: Mapping[str, Noise]) -> bool:

@@ -68,9 +68,11 @@ class Watch:
 
     # -- what others do, in the words of the watch of rollouts
 
-    def paused(self) -> None: ...
+    def paused(self) -> None:
+        """An experiment may pause at any time."""
 
-    def resumed(self) -> None: ...
+    def resumed(self) -> None:
+        """It may be resumed at any time."""
 
     def refuted(self, text: str) -> None:
         raise AssertionError(text)
