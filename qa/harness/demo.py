@@ -7,19 +7,16 @@ carried out, every OSD runs the new value in a new process, and no client saw an
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from .cluster import Cluster
+from .ending import interruptible
 from .errors import HarnessError
 from .layout import DEFAULT_MEMORY, ClusterSpec
 from .progress import Progress
@@ -252,20 +249,6 @@ def _number(value: float | None) -> str:
     return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'
 
 
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM ends the demonstration as Ctrl-C does: with the cluster taken down."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='qa/demo', description=__doc__.splitlines()[0])
     parser.add_argument('--keep', action='store_true', help='leave the cluster up')
@@ -277,7 +260,7 @@ def main(argv: list[str] | None = None) -> int:
     progress = Progress()
     cluster: Cluster | None = None
     try:
-        with _interruptible():
+        with interruptible():
             spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
             cluster = Cluster.up(spec, arguments.dir, progress)
             Demo(cluster, progress, arguments.seconds).run()
