@@ -30,7 +30,7 @@ MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice bench-regret measurements answers mixin doc tab install \
-  install-dashboard install-monitoring uninstall dist deb rpm packages-check clean
+  install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
@@ -51,17 +51,20 @@ help:
 	@echo 'make bench-choice  compare limit, recommendation and prediction with real OSDs (root, an hour)'
 	@echo 'make bench-regret  compare the recommendation with the best option set (root, 20 minutes)'
 	@echo 'make measurements  generate doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
-	@echo 'make mixin    generate the Grafana dashboard and the alert rules from their source'
+	@echo 'make mixin    generate the Grafana dashboards and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make tab      bundle the tab for the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   install the module into a package root'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab of the Ceph Dashboard'
-	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
+	@echo 'make install-monitoring DESTDIR=...   the same for the dashboards and the alert rules;'
+	@echo '              HEALTH_CHECK_ALERTS=1: also those that repeat health checks'
 	@echo 'make uninstall DESTDIR=...   remove all that the three have installed'
 	@echo 'make dist     a release tarball with the built tab, in build/packages'
 	@echo 'make deb | rpm   packages of it'
+	@echo 'make quick-start   do what the quick start of the manual says from these packages, and time it;'
+	@echo '              RELEASES="reef tentacle" for a part (root)'
 	@echo 'make packages-check   install, upgrade, downgrade and remove them on real clusters (root)'
 
 demo:
@@ -81,6 +84,8 @@ $(TOX):
 check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
 check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
+# Long enough for a round or two of each; `make fuzz` takes its time
+check: export ROCKSDB_TUNER_FUZZ_SECONDS ?= 180
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,doc || exit; \
@@ -183,17 +188,20 @@ install-dashboard: $(TAB_TO_INSTALL)
 	$(REMOVE_CONTROLLERS)
 	install -D -m 644 -t '$(CONTROLLERS)' src/pybind/mgr/dashboard/controllers/*.py $(TAB_TO_INSTALL)
 
-# Where Ceph's own packages put theirs
+# Where Ceph's own packages put theirs. HEALTH_CHECK_ALERTS=1: with alerts that repeat health checks
+ALERTS := $(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts
 install-monitoring:
 	install -D -m 644 -t '$(DEST)/etc/grafana/dashboards/ceph-dashboard' $(MIXIN)/dashboards_out/*.json
-	install -D -m 644 $(MIXIN)/prometheus_alerts.yml '$(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
+	install -D -m 644 $(MIXIN)/prometheus_alerts.yml '$(ALERTS).yml'
+	rm -f '$(ALERTS)_health_checks.yml'
+	$(if $(HEALTH_CHECK_ALERTS),install -m 644 $(MIXIN)/prometheus_alerts_health_checks.yml '$(ALERTS)_health_checks.yml')
 
 uninstall:
 	rm -rf '$(DEST)$(MGR_DIR)/rocksdb_tuner'
 	$(REMOVE_CONTROLLERS)
 	cd $(MIXIN)/dashboards_out && for file in *.json; do \
 	  rm -f '$(DEST)/etc/grafana/dashboards/ceph-dashboard'/"$$file"; done
-	rm -f '$(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
+	rm -f '$(ALERTS).yml' '$(ALERTS)_health_checks.yml'
 
 # The same bytes for the same files: order, owners, modes and dates are fixed. The date is that of
 # the last commit.
@@ -212,6 +220,9 @@ deb rpm: dist
 
 packages-check: $(TOX)
 	$(TOX) run -e packages
+
+quick-start: deb
+	qa/quick-start $(RELEASES)
 
 clean:
 	rm -rf build .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -169,6 +169,16 @@ def decision_ticks() -> str:
     return table(('OSDs', 'Mode observe', 'Mode recommend'), rows)
 
 
+def quick_starts() -> str:
+    runs = _read('quick-start')
+    rows = [
+        (step['command'], *(f'{run["steps"][number]["at_s"]:.0f}' for run in runs))
+        for number, step in enumerate(runs[0]['steps'])
+    ]
+    loads = ('*load average*', *(f'{run["load_average"]:g}' for run in runs))
+    return table(('Done after, s', *(run['release'].capitalize() for run in runs)), [*rows, loads])
+
+
 def stores() -> str:
     rows = [
         (
@@ -729,6 +739,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'ticks': (('tick',), ticks),
     'decisions': (('decision',), decisions),
     'decision-ticks': (('decision',), decision_ticks),
+    'quick-starts': (('quick-start',), quick_starts),
     'stores': (('store',), stores),
     'rollouts': (('rollout',), rollouts),
     'tabs': (('tab',), tabs),

@@ -1,4 +1,4 @@
-"""Writes what is made of monitoring/ceph-mixin/rocksdb_tuner: a dashboard and alert rules.
+"""Writes what is made of monitoring/ceph-mixin/rocksdb_tuner: dashboards and alert rules.
 
     python3 qa/mixin.py      (make mixin)
 
@@ -12,15 +12,18 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import _jsonnet
 
 FOLDER = Path(__file__).resolve().parents[1] / 'monitoring/ceph-mixin/rocksdb_tuner'
 _PROGRAM = """
 local mixin = import 'mixin.libsonnet';
+local yaml(rules) = std.manifestYamlDoc(rules, quote_keys=false);
 {
   dashboards: mixin.grafanaDashboards,
-  alerts: std.manifestYamlDoc(mixin.prometheusAlerts, quote_keys=false),
+  alerts: yaml(mixin.prometheusAlerts),
+  healthCheckAlerts: yaml(mixin.healthCheckAlerts),
 }
 """
 
@@ -28,7 +31,7 @@ local mixin = import 'mixin.libsonnet';
 @cache
 def results() -> Mapping[str, str]:
     """The text of each file, by its path below `FOLDER`."""
-    made = json.loads(_jsonnet.evaluate_snippet(str(FOLDER / 'results.jsonnet'), _PROGRAM))
+    made = _evaluated(_PROGRAM)
     return {
         # Much slower in jsonnet.
         **{
@@ -36,17 +39,30 @@ def results() -> Mapping[str, str]:
             for name, dashboard in made['dashboards'].items()
         },
         'prometheus_alerts.yml': made['alerts'] + '\n',
+        'prometheus_alerts_health_checks.yml': made['healthCheckAlerts'] + '\n',
     }
 
 
-def alerts(documentation: str) -> str:
-    """The alert rules of those who serve the manual at a URL."""
-    program = f"""
-    local served = {{ _config+:: {{ documentation: '{documentation}' }} }};
-    std.manifestYamlDoc(((import 'mixin.libsonnet') + served).prometheusAlerts, quote_keys=false)
-    """
-    made = json.loads(_jsonnet.evaluate_snippet(str(FOLDER / 'results.jsonnet'), program))
-    return str(made)
+@cache
+def alerts(**config: object) -> str:
+    """The alert rules of those who use the mixin with a configuration of their own."""
+    return str(
+        _evaluated(f"""
+    local own = {{ _config+:: {json.dumps(config)} }};
+    std.manifestYamlDoc(((import 'mixin.libsonnet') + own).prometheusAlerts, quote_keys=false)
+    """)
+    )
+
+
+@cache
+def dashboards(**config: object) -> Any:
+    """Their dashboards, by file."""
+    own = f'{{ _config+:: {json.dumps(config)} }}'
+    return _evaluated(f"((import 'mixin.libsonnet') + {own}).grafanaDashboards")
+
+
+def _evaluated(program: str) -> Any:
+    return json.loads(_jsonnet.evaluate_snippet(str(FOLDER / 'results.jsonnet'), program))
 
 
 if __name__ == '__main__':

@@ -8,20 +8,18 @@ module says that nothing is to be gained, and why, there is nothing to carry out
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from .cluster import Cluster
 from .demo_table import Measured, table
+from .ending import interruptible
 from .errors import HarnessError
 from .layout import DEFAULT_MEMORY, ClusterSpec
 from .progress import Progress
@@ -218,20 +216,6 @@ def _raise_for_errors(runs: Iterable[Measured]) -> None:
             raise DemoError(f'the client {measured.client["workload"]} saw {errors} errors')
 
 
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM ends the demonstration as Ctrl-C does: with the cluster taken down."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='qa/demo', description=__doc__.splitlines()[0])
     parser.add_argument('--keep', action='store_true', help='leave the cluster up')
@@ -243,7 +227,7 @@ def main(argv: list[str] | None = None) -> int:
     progress = Progress()
     cluster: Cluster | None = None
     try:
-        with _interruptible():
+        with interruptible():
             spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
             cluster = Cluster.up(spec, arguments.dir, progress)
             shown = Demo(cluster, progress, arguments.seconds).run()

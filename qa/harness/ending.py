@@ -7,11 +7,12 @@ no others begin (host.py), and waits end (`pause`). What then tidies up is not i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
@@ -118,3 +119,17 @@ def _drain(fd: int) -> list[int]:
         return [n for n in os.read(fd, 4096) if n in SIGNALS]
     except BlockingIOError:
         return []
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends a program as Ctrl-C does: with its cluster taken down."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

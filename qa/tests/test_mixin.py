@@ -1,4 +1,4 @@
-"""The Grafana dashboard and the alert rules: made of their source, of metrics that there are."""
+"""The Grafana dashboards and the alert rules: made of their source, of metrics that there are."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ import pytest
 from manual.pages import REFERENCES, pages
 from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import GroupFacts
-from rocksdb_tuner.metrics.series import PREFIX, metrics
+from rocksdb_tuner.metrics.making import PREFIX
+from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples
 
 DASHBOARD = 'dashboards_out/rocksdb-tuner.json'
+OSD_DASHBOARD = 'dashboards_out/rocksdb-tuner-osd.json'
 ALERTS = 'prometheus_alerts.yml'
+HEALTH_CHECK_ALERTS = 'prometheus_alerts_health_checks.yml'
+FILES = (DASHBOARD, OSD_DASHBOARD, ALERTS, HEALTH_CHECK_ALERTS)
 #: What Prometheus replaces by the id of a finding.
 FINDING = '{{ $labels.finding }}'
 
@@ -31,7 +36,9 @@ def labels_by_metric() -> dict[str, set[str]]:
     filling = Forecast(Outlook.FILLING, samples.NOW_S, 9e4, 49, 1.0, 1.0, 1.0, 1e5, 5e4, 2e5)
     osds = (samples.facts(0)._replace(signals=signals, forecast=filling),)
     groups = (GroupFacts('ssd', samples.SMALL_WRITES, osds),)
-    snapshot = replace(samples.small_cluster(), osds=osds, groups=groups)
+    snapshot = replace(
+        samples.small_cluster(), osds=osds, groups=groups, experiment=experiments.measuring()
+    )
     return {
         metric.name: {label for sample in metric.samples for label, _ in sample.labels}
         for metric in metrics(snapshot, osd_limit=1)
@@ -44,7 +51,7 @@ def test_the_committed_files_are_current() -> None:
         assert (mixin.FOLDER / name).read_text(encoding='utf-8') == text
 
 
-@pytest.mark.parametrize('name', [DASHBOARD, ALERTS])
+@pytest.mark.parametrize('name', FILES)
 def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
     known = labels_by_metric()
     text = mixin.results()[name]
@@ -59,7 +66,7 @@ def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
 
 def test_each_alert_names_a_section_of_the_manual() -> None:
     """A heading that is renamed there would break this silently."""
-    alerts = mixin.results()[ALERTS]
+    alerts = mixin.alerts(healthCheckAlerts=True)
     named = re.findall(r'Manual of the RocksDB Tuner, section \\?"([^"\\]+)', alerts)
     assert len(named) == alerts.count('alert: ')
     known = {heading for page in pages() for heading in headings(page)}
@@ -69,7 +76,7 @@ def test_each_alert_names_a_section_of_the_manual() -> None:
 
 
 def test_alerts_link_to_a_manual_that_an_operator_serves() -> None:
-    served = mixin.alerts('https://manual.example.com')
+    served = mixin.alerts(documentation='https://manual.example.com', healthCheckAlerts=True)
     linked = set(re.findall(r'https://manual\.example\.com/([\w-]+)/#([^"]+)"', served))
     assert served.count('https://manual.example.com/') == served.count('alert: ')
     for page, anchor in linked:
@@ -92,12 +99,87 @@ def headings(page: str) -> list[str]:
     return re.findall(r'^(.+)\n(?:=+|-+)$', text, re.MULTILINE)
 
 
+def names(alerts: str) -> list[str]:
+    return re.findall(r'alert: "(\w+)"', alerts)
+
+
+def test_alerts_that_repeat_health_checks_are_loaded_only_on_request() -> None:
+    own, repeated = names(mixin.results()[ALERTS]), names(mixin.results()[HEALTH_CHECK_ALERTS])
+    assert 'CephRocksDBTunerAbsent' in own
+    assert 'CephRocksDBTunerRolloutFailed' in repeated
+    assert names(mixin.alerts(healthCheckAlerts=True)) == [*own, *repeated]
+    assert not set(own) & set(repeated)
+
+
+def test_critical_alerts_reach_the_snmp_gateway_each_with_a_number_of_its_own() -> None:
+    """As those of Ceph; Alertmanager, as cephadm configures it, withholds any other."""
+    alerts = mixin.alerts(healthCheckAlerts=True)
+    oids = re.findall('oid: "(.+)"', alerts)
+    assert len(oids) == len(set(oids)) == alerts.count('severity: "critical"')
+    assert all(oid.startswith('1.3.6.1.4.1.50495.1.2.1.') for oid in oids)
+    assert 'oid' not in mixin.alerts(oid='')
+
+
+def test_nothing_asks_for_a_cluster_where_prometheus_has_only_one() -> None:
+    alerts = mixin.alerts(showMultiCluster=False, healthCheckAlerts=True)
+    assert '(cluster' in mixin.alerts(healthCheckAlerts=True)
+    assert '(cluster' not in alerts
+    assert '$labels.cluster' not in alerts
+    for made in mixin.dashboards(showMultiCluster=False).values():
+        asked = [target['expr'] for panel in panels(made) for target in panel['targets']]
+        asked += [annotation.get('expr', '') for annotation in made['annotations']['list']]
+        assert not [text for text in asked if '$cluster' in text or '(cluster' in text]
+        (variable,) = [v for v in made['templating']['list'] if v['name'] == 'cluster']
+        assert variable['hide'] == 2
+
+
+@pytest.mark.parametrize('name', [DASHBOARD, OSD_DASHBOARD])
+def test_every_query_of_a_dashboard_is_one_of_the_chosen_cluster(name: str) -> None:
+    made = load(name)
+    asked = [target['expr'] for panel in panels(made) for target in panel['targets']]
+    asked += [
+        v['query'] for v in made['templating']['list'] if v['name'] in ('osd', 'device_class')
+    ]
+    asked += [a['expr'] for a in made['annotations']['list'] if not a['builtIn']]
+    for text in asked:
+        named = re.findall(rf'{PREFIX}\w+(.{{23}})', text)
+        assert named
+        assert set(named) == {'{cluster=~"$cluster|", '}
+
+
+def test_dashboards_mark_the_begin_and_the_end_of_operations() -> None:
+    marks = [a for a in load(DASHBOARD)['annotations']['list'] if not a['builtIn']]
+    assert [mark['name'] for mark in marks] == [
+        'Rollout started', 'Rollout ended', 'Experiment started', 'Experiment ended',
+    ]  # fmt: skip
+    # In milliseconds, as Grafana takes values for times
+    assert all(mark['useValueForTime'] and mark['expr'].endswith('* 1000') for mark in marks)
+
+
+def test_every_line_of_a_single_osd_leads_to_the_dashboard_of_that_osd(dashboard: Any) -> None:
+    target = load(OSD_DASHBOARD)
+    assert 'osd' in {variable['name'] for variable in target['templating']['list']}
+    drills = 0
+    for panel in panels(dashboard):
+        if f'{PREFIX}osd_' in panel['targets'][0]['expr']:
+            (link,) = panel['fieldConfig']['defaults']['links']
+            assert link['url'].startswith(f'/d/{target["uid"]}?var-osd=$')
+            drills += 1
+    assert drills > 5
+
+
 @pytest.fixture(scope='module')
 def dashboard() -> Any:
-    return json.loads(mixin.results()[DASHBOARD])
+    return load(DASHBOARD)
 
 
-def test_panels_lie_side_by_side_in_a_grid_of_24(dashboard: Any) -> None:
+def load(name: str) -> Any:
+    return json.loads(mixin.results()[name])
+
+
+@pytest.mark.parametrize('name', [DASHBOARD, OSD_DASHBOARD])
+def test_panels_lie_side_by_side_in_a_grid_of_24(name: str) -> None:
+    dashboard = load(name)
     places = [panel['gridPos'] for panel in dashboard['panels']]
     for place in places:
         assert place['x'] + place['w'] <= 24
@@ -113,8 +195,9 @@ def panels(dashboard: Any) -> Iterator[Any]:
     return (panel for panel in dashboard['panels'] if panel['type'] != 'row')
 
 
-def test_every_panel_says_what_it_shows_and_in_which_unit(dashboard: Any) -> None:
-    for panel in panels(dashboard):
+@pytest.mark.parametrize('name', [DASHBOARD, OSD_DASHBOARD])
+def test_every_panel_says_what_it_shows_and_in_which_unit(name: str) -> None:
+    for panel in panels(load(name)):
         assert panel['title']
         assert panel['description'].endswith('.')
         assert panel['fieldConfig']['defaults']['unit']

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.layout import CHECKOUT
+from rocksdb_tuner.mgr.host import TAB_FILES
 from rocksdb_tuner.version import VERSION
 
 MGR = Path('usr/share/ceph/mgr')
@@ -93,6 +94,21 @@ def test_a_relative_destination_begins_where_make_was_called(checkout: Path) -> 
     assert files(checkout / 'abs') == installed
 
 
+def test_doctor_looks_for_every_file_of_the_dashboard_that_is_installed(checkout: Path) -> None:
+    """Not for fewer: a controller that is missing keeps the others from loading."""
+    make(checkout, 'install-dashboard', 'DESTDIR=out')
+    assert files(checkout / 'out' / MGR) == set(TAB_FILES)
+
+
+def test_cephadm_mounts_every_file_of_the_dashboard_that_is_installed() -> None:
+    """One that is missing keeps the dashboard of a cephadm cluster from having any."""
+    text = (CHECKOUT / 'packaging/cephadm/mgr-mount.yaml').read_text()
+    mounts = re.findall(rf'--volume=(\S+)/{MGR}/(\S+):/{MGR}/(\S+):ro,z', text)
+    assert {source for _, source, _ in mounts} == {'rocksdb_tuner', *TAB_FILES}
+    assert [source for _, source, _ in mounts] == [target for _, _, target in mounts]
+    assert len({folder for folder, _, _ in mounts}) == 1
+
+
 def test_what_an_older_version_left_goes_and_nothing_else(checkout: Path) -> None:
     target = checkout / 'out' / MGR
     make(checkout, 'install', 'install-dashboard', 'DESTDIR=out')
@@ -120,6 +136,18 @@ def test_a_link_to_a_checkout_is_replaced_and_the_checkout_kept(checkout: Path) 
     make(checkout, 'install', 'DESTDIR=out')
     assert (elsewhere / 'module.py').read_text() == 'mine'
     assert not (checkout / 'out' / MGR / 'rocksdb_tuner').is_symlink()
+
+
+def test_alerts_that_repeat_health_checks_are_installed_only_on_request(checkout: Path) -> None:
+    folder, alerts = Path('etc/prometheus/ceph'), 'rocksdb_tuner_alerts.yml'
+    both = {alerts, 'rocksdb_tuner_alerts_health_checks.yml'}
+    make(checkout, 'install-monitoring', 'DESTDIR=out', 'HEALTH_CHECK_ALERTS=1')
+    assert files(checkout / 'out' / folder) == both
+    make(checkout, 'install-monitoring', 'DESTDIR=out')
+    assert files(checkout / 'out' / folder) == {alerts}
+    make(checkout, 'install-monitoring', 'DESTDIR=out', 'HEALTH_CHECK_ALERTS=1')
+    make(checkout, 'uninstall', 'DESTDIR=out')
+    assert files(checkout / 'out') == set()
 
 
 def test_uninstall_leaves_what_is_not_ours(checkout: Path) -> None:

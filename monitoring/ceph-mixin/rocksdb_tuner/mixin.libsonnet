@@ -1,3 +1,6 @@
 (import 'config.libsonnet') +
+(import 'utils.libsonnet') +
+(import 'panels.libsonnet') +
 (import 'dashboards.libsonnet') +
+(import 'osd.libsonnet') +
 (import 'alerts.libsonnet')

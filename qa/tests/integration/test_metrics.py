@@ -30,7 +30,7 @@ from rocksdb_tuner.tests.present import samples
 pytestmark = pytest.mark.integration
 
 MIXIN = CHECKOUT / 'monitoring/ceph-mixin/rocksdb_tuner'
-RULES = MIXIN / 'prometheus_alerts.yml'
+RULES = [MIXIN / 'prometheus_alerts.yml', MIXIN / 'prometheus_alerts_health_checks.yml']
 OPTION = 'mgr/rocksdb_tuner'
 
 
@@ -92,7 +92,7 @@ def test_promtool_accepts_the_metrics_of_every_state(promtool: str) -> None:
 
 
 def test_promtool_accepts_the_alert_rules_and_they_fire_as_their_tests_say(promtool: str) -> None:
-    for words in (['check', 'rules', str(RULES)], ['test', 'rules', 'test_alerts.yml']):
+    for words in (['check', 'rules', *map(str, RULES)], ['test', 'rules', 'test_alerts.yml']):
         subprocess.run([promtool, *words], cwd=MIXIN / 'tests_alerts', check=True)
 
 
@@ -218,7 +218,7 @@ def prometheus(
     folder: Path = tmp_path_factory.mktemp('prometheus')
     config = {
         'global': {'scrape_interval': '2s', 'evaluation_interval': '2s'},
-        'rule_files': [str(RULES)],
+        'rule_files': [str(path) for path in RULES],
         'scrape_configs': [
             {
                 'job_name': 'rocksdb-tuner',
@@ -254,12 +254,13 @@ def test_prometheus_reads_both_managers_and_loads_every_rule(
     tuner.wait_for(lambda: prometheus.answers('/-/ready'), 60, 'Prometheus ready')
     tuner.wait_for(lambda: len(prometheus.query('up == 1')) == 2, 60, 'both targets up')
     assert len(prometheus.query('ceph_rocksdb_tuner_osd_info')) == 3
-    (group,) = prometheus.data('rules')['groups']
-    assert len(group['rules']) == RULES.read_text().count('- alert:')
+
+    def rules() -> list[Any]:
+        return [rule for group in prometheus.data('rules')['groups'] for rule in group['rules']]
+
+    assert len(rules()) == sum(path.read_text().count('- alert:') for path in RULES)
     tuner.wait_for(
-        lambda: all(r['health'] == 'ok' for r in prometheus.data('rules')['groups'][0]['rules']),
-        30,
-        'all rules evaluated',
+        lambda: all(rule['health'] == 'ok' for rule in rules()), 30, 'all rules evaluated'
     )
     tuner.wait_for(
         # Pending, where the rules were evaluated before the first scrape.
@@ -274,17 +275,26 @@ def test_every_query_of_the_dashboard_is_one_that_prometheus_understands(
 ) -> None:
     """And those on what every cluster has find something."""
     switch_on(cluster, tuner, managers)
-    dashboard = json.loads((MIXIN / 'dashboards_out/rocksdb-tuner.json').read_text())
     found = {}
-    for panel in dashboard['panels']:
-        for target in panel.get('targets', ()):
-            expression = target['expr']
-            for name in ('cluster', 'device_class', 'osd'):
-                expression = expression.replace(f'${name}', '.*')
-            found[panel['title']] = len(prometheus.query(expression))
+    for path in (MIXIN / 'dashboards_out').iterdir():
+        dashboard = json.loads(path.read_text())
+        asked = {
+            mark['name']: mark['expr']
+            for mark in dashboard['annotations']['list']
+            if not mark['builtIn']
+        }
+        for panel in dashboard['panels']:
+            for number, target in enumerate(panel.get('targets', ())):
+                asked[panel['title'] + '+' * number] = target['expr']
+        for title, expression in asked.items():
+            chosen = expression.replace('$cluster', '').replace('$osd', 'osd.0')
+            found[title] = len(prometheus.query(chosen.replace('$device_class', '.*')))
     assert found['Mode'] == 1
     assert found['Workload and options'] == 1
-    assert found['Used'] == 3
+    assert found['DB used'] == 1
+    assert found['DB device'] == 1
+    assert found['kv_sync duration'] == 1
+    assert found['Rollout started'] == 0
 
 
 def test_after_a_failover_the_other_manager_has_every_series_once(

@@ -9,7 +9,6 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,13 +16,12 @@ from built_packages import LEFTOVER, NAMES, OLDER, Packages, build, build_older,
 from harness import Cluster, ClusterSpec, Progress
 from harness.client import wait_until
 from harness.errors import CommandError
-from harness.host import PATH
+from harness.packaged import MODULE, RESTART, PackagedManagers
 from module_client import ModuleClient
 from rocksdb_tuner.version import MINIMUM_PYTHON, VERSION
 
 pytestmark = [pytest.mark.integration, pytest.mark.packaging]
 
-MODULE = 'rocksdb_tuner'
 #: A profile of the operator's own: stored data of the module.
 PROFILE = {
     'name': 'mine',
@@ -31,7 +29,6 @@ PROFILE = {
     'options': 'compression=kLZ4Compression,write_buffer_size=33554432',
     'source': 'a test',
 }
-RESTART = 'try-restart ceph-mgr.target'
 #: For `lintian`, on packages that never were in Debian's archive.
 LINTIAN = ('lintian', '--fail-on', 'error,warning,info', '-EvIL', '+info')
 
@@ -79,35 +76,12 @@ def test_rpms_restart_managers_when_installed_and_upgraded_as_those_of_ceph(
         ]  # fmt: skip
 
 
-class Machine:
+class Machine(PackagedManagers):
     """A cluster without the module, and the packages on the machine or chroot that it runs on."""
 
-    def __init__(self, cluster: Cluster, scratch: Path) -> None:
-        self.cluster, self.host = cluster, cluster.host
-        self.folder = Path(cluster.release.mgr_modules)
-        self._asked = scratch / 'asked'
-        # Neither the machine nor a chroot has systemd: this notes what it would be asked.
-        asks = scratch / 'deb-systemd-invoke'
-        asks.write_text(f'#!/bin/sh\necho "$@" >> {self._asked}\n')
-        asks.chmod(0o755)
-        self._path = f'{scratch}:{PATH}'
-        # Where the packages put the module, as /usr/share/ceph/mgr is not what managers read here.
-        outside = cluster.host.outside(cluster.layout.mgr_modules)
-        (outside / MODULE).symlink_to(self.folder / MODULE)
-
-    def apt(self, *words: str) -> list[str]:
-        """Run apt-get; what systemd was asked for."""
-        self._asked.unlink(missing_ok=True)
-        given = {'DEBIAN_FRONTEND': 'noninteractive'}
-        options = ('Dpkg::Use-Pty=0', 'DPkg::Lock::Timeout=300', f'DPkg::Path={self._path}')
-        argv = ['apt-get', '-qy', *(w for o in options for w in ('-o', o)), *words]
-        self.host.run(argv, environment=given, timeout_s=300)
-        return self._asked.read_text().splitlines() if self._asked.exists() else []
-
-    def install(self, packages: Packages) -> None:
-        asked = self.apt('install', '--no-install-recommends', '--allow-downgrades', '--no-remove',
-                         *map(str, packages.debs()))  # fmt: skip
-        assert asked == [RESTART] * len(NAMES)
+    def update(self, packages: Packages) -> None:
+        """Install the packages, and restart the managers as they ask."""
+        assert self.install(packages.debs()) == [RESTART] * len(NAMES)
         self.restart_managers()
 
     def remove(self) -> None:
@@ -118,40 +92,13 @@ class Machine:
         folder = self.host.outside(self.folder)
         return [str(path) for path in folder.rglob('*rocksdb_tuner*')]
 
-    def restart_managers(self) -> None:
-        """As systemd restarts ceph-mgr.target: every manager of the host."""
-        names = [f'mgr.{mgr_id}' for mgr_id in self.cluster.record.spec.mgr_ids]
-        # A manager that was told of an enabled or disabled module begins anew by itself.
-        wait_until(
-            lambda: {d.name for d in self.cluster.status().daemons if d.up} >= set(names),
-            60, 'all managers running',
-        )  # fmt: skip
-        before = self.gids()
-        for name in names:
-            self.cluster.stop_daemon(name)
-        for name in names:
-            self.cluster.start_daemon(name)
-        # The monitors list a manager that ended until its beacons have been missing for a while.
-        wait_until(
-            lambda: self.dump()['available'] and len(self.gids() - before) == len(names),
-            120, 'all managers back',
-        )  # fmt: skip
-
     def settle(self) -> None:
         """Wait for the managers that a disabled module has made begin anew."""
         others = len(self.cluster.record.spec.mgr_ids) - 1
         wait_until(
             lambda: self.dump()['available'] and len(self.dump()['standbys']) == others,
-            120, 'all managers back',
+            300, 'all managers back',
         )  # fmt: skip
-
-    def gids(self) -> set[int]:
-        """Of each manager that the monitors list: it changes with each process."""
-        dump = self.dump()
-        return {dump['active_gid'], *(standby['gid'] for standby in dump['standbys'])}
-
-    def dump(self) -> Any:
-        return self.cluster.ceph_json('mgr', 'dump')
 
     def epoch(self) -> int:
         return int(self.dump()['epoch'])
@@ -168,7 +115,7 @@ class Machine:
                 return False
             return version is None or found == version
 
-        wait_until(answers, 120, f'the module answers as version {version}')
+        wait_until(answers, 300, f'the module answers as version {version}')
 
     def refusal(self) -> str:
         """Why the module is not enabled."""
@@ -206,7 +153,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     cluster = machine.cluster
     cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5', '--force')
     # Not enabled before every manager was restarted.
-    asked = machine.apt('install', '--no-install-recommends', *map(str, older.debs()))
+    asked = machine.install(older.debs())
     assert asked == [RESTART] * len(NAMES)
     assert 'all mgr daemons do not support module' in machine.refusal()
     active, before = machine.dump()['active_name'], machine.epoch()
@@ -229,12 +176,12 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     state = ('observe', ['mine'])
     assert kept(machine) == state
 
-    machine.install(packages)
+    machine.update(packages)
     machine.wait_for_version(VERSION)
     assert kept(machine) == state
     assert not any(name.endswith(LEFTOVER) for name in _listed(machine))
 
-    machine.install(older)
+    machine.update(older)
     machine.wait_for_version(OLDER)
     assert kept(machine) == state
 
@@ -247,7 +194,7 @@ def test_packages_on_a_cluster(machine: Machine, packages: Packages, older: Pack
     modules = {module['name'] for module in machine.dump()['available_modules']}
     assert MODULE not in modules
 
-    machine.install(packages)
+    machine.update(packages)
     machine.enable()
     machine.wait_for_version(VERSION)
     assert kept(machine) == state

@@ -10,12 +10,21 @@ from typing import Any
 from .parse import enabled_modules
 from .records import ManagerHost
 
-#: Relative to the folder of all mgr modules.
-TAB_FILES = (
-    'dashboard/controllers/rocksdb_tuner.py',
-    'dashboard/controllers/_rocksdb_tuner.py',
-    'dashboard/controllers/_rocksdb_tuner_tab.py',
-    'dashboard/controllers/_rocksdb_tuner_tab.js',
+#: Whatever `make install-dashboard` installs, relative to the folder of all mgr modules. A test
+#: compares it with what that target does.
+TAB_FILES = tuple(
+    f'dashboard/controllers/{name}'
+    for name in (
+        'rocksdb_tuner.py',
+        '_rocksdb_tuner.py',
+        '_rocksdb_tuner_api.py',
+        '_rocksdb_tuner_experiments.py',
+        '_rocksdb_tuner_operations.py',
+        '_rocksdb_tuner_profiles.py',
+        '_rocksdb_tuner_schemas.py',
+        '_rocksdb_tuner_tab.py',
+        '_rocksdb_tuner_tab.js',
+    )
 )
 
 

@@ -155,7 +155,8 @@ def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
     per_round = max(LEAST_PER_TICK, -(-len(osd_ids) // ROUNDS))
     rounds = max(1, -(-len(osd_ids) // per_round))
     first = round_number % rounds * per_round
-    return frozenset(osd_ids[first : first + per_round])
+    end = first + per_round
+    return frozenset(osd_ids[first:end])
 
 
 _Window = dict[str, Optional[Latency]]

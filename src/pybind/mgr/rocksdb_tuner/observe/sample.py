@@ -236,7 +236,8 @@ def _read_changed(
         plan = reading.plan(devices, rounds=True)
 
     def read_up_to(wanted: _Read) -> tuple[_Read, list[Optional[CounterPoint]]]:
-        points.extend(reader.latest(osd_id, wanted.paths[len(points) :]))
+        known = len(points)
+        points.extend(reader.latest(osd_id, wanted.paths[known:]))
         return wanted, points
 
     not_writes = _reads_and_calls(known)

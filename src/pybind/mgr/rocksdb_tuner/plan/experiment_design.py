@@ -181,7 +181,7 @@ def _shortest(
             shape = Shape(arms, arm_osds, controls, middle, longest.periods)
             low, high = (low, middle) if _suffices(shape, terms, noises) else (middle + 1, high)
         found.append(Shape(arms, arm_osds, controls, low, longest.periods))
-    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks), default=None)
+    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks)) if found else None
 
 
 def _suffices(shape: Shape, terms: Terms, noises: Mapping[str, Noise]) -> bool:
@@ -206,7 +206,8 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
         limits = experiment_limits()
         reason = (
             f'an arm that is {limits.unsafe:.0%} worse would not be detected within '
-            f'{limits.unsafe_blocks} blocks'
+            f'{limits.unsafe_blocks} blocks, with {arm_osds} OSDs per arm and {controls} controls '
+            'that are similar enough'
         )
     longer = _shortest(arms, arm_osds, controls, terms, noises, LONGEST_S)
     more = next(

@@ -187,7 +187,8 @@ class Spread(Generic[_T]):
     def _write_chunk(self, rows: Sequence[Any], number: int, generation: int) -> _Ref:
         layout, table = self._layout, Table()
         size = layout.rows_per_chunk
-        value = encode_rows(layout.row, rows[number * size : (number + 1) * size], table)
+        begin, end = number * size, (number + 1) * size
+        value = encode_rows(layout.row, rows[begin:end], table)
         text = pack({'version': layout.version, 'rows': value, 'texts': table.texts})
         return self._write(f'{layout.rows}/{number}', generation, text)
 

@@ -210,8 +210,13 @@ def test_the_host_of_the_manager_is_read_from_its_files(tmp_path: Path) -> None:
     for name in TAB_FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('')
-    whole = manager_host({'modules': ['dashboard', 'rocksdb_tuner']}, tmp_path)
+    modules = {'modules': ['dashboard', 'rocksdb_tuner']}
+    whole = manager_host(modules, tmp_path)
     assert (whole.dashboard_enabled, whole.tab_installed) == (True, True)
+    for name in TAB_FILES:
+        (tmp_path / name).rename(tmp_path / 'elsewhere')
+        assert not manager_host(modules, tmp_path).tab_installed
+        (tmp_path / 'elsewhere').rename(tmp_path / name)
 
 
 def test_the_table_fits_the_screen_and_ends_with_remedies() -> None:

@@ -154,8 +154,11 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
         """Take what was sampled just now: ``newest`` gives the last sample of an OSD."""
-        if self._state is not None and not self._state.ended:
-            self._measuring.add(self._state, newest, now_s, slow_events)
+        if self._state is None or self._state.ended:
+            return
+        # What the last look found could not be stored, or there was none: it may disturb.
+        known = self._error is None
+        self._measuring.add(self._state, newest, now_s, slow_events, undisturbed=known)
 
     # -- one step
 
