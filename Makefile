@@ -29,7 +29,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice measurements answers mixin doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample bench bench-choice bench-regret measurements answers mixin doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo 'make bench    measure the cost of ticks, decisions, model answers, the dashboard, checks'
 	@echo '              and storage'
 	@echo 'make bench-choice  compare limit, recommendation and prediction with real OSDs (root, an hour)'
+	@echo 'make bench-regret  compare the recommendation with the best option set (root, 20 minutes)'
 	@echo 'make measurements  generate doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
 	@echo 'make mixin    generate the Grafana dashboards and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
@@ -84,6 +85,8 @@ $(TOX):
 check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
 check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
+# Long enough for a round or two of each; `make fuzz` takes its time
+check: export ROCKSDB_TUNER_FUZZ_SECONDS ?= 180
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,doc || exit; \
@@ -124,13 +127,18 @@ bench:
 	/usr/bin/python3 qa/bench/bench_rollout.py
 	/usr/bin/python3 qa/bench/bench_dashboard.py
 
-# Goes on where it was interrupted: each run is in qa/bench/results as soon as it is made
+# Both go on where they were interrupted: each run is in qa/bench/results as soon as it is made
+bench-regret:
+	/usr/bin/python3 qa/bench/bench_regret.py measure
+	/usr/bin/python3 qa/bench/bench_regret.py compare
+
 bench-choice:
 	/usr/bin/python3 qa/bench/bench_choice_proof.py measure
 	/usr/bin/python3 qa/bench/bench_choice_proof.py compare
 
 measurements:
 	/usr/bin/python3 qa/measurements.py
+	/usr/bin/python3 qa/results_page.py
 
 # In place of all that an older version has left there, at once: a manager may be starting
 install:

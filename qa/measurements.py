@@ -23,6 +23,8 @@ sys.path[:0] = [
 ]
 
 from bench_choice_proof import read_results  # noqa: E402 - after the path to it
+from bench_regret import read_runs as read_regret  # noqa: E402
+from bench_regret import report as regret_report  # noqa: E402
 
 BENCH = CHECKOUT / 'qa/bench'
 RESULTS = BENCH / 'results'
@@ -723,6 +725,12 @@ def mutation() -> str:
     return table(('Package', 'Mutants', 'Run', 'Killed', '95% interval'), rows)
 
 
+def regrets() -> str:
+    """The cells in one line each; the manual has the tables."""
+    lines = regret_report(read_regret(RESULTS / 'regret.json'))
+    return '\n'.join(f'* {line}' for line in lines if not line.startswith(' '))
+
+
 TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'workload-classes': (('workload',), workload_classes),
     'workload-confidence': (('workload',), workload_confidence),
@@ -755,6 +763,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'experiments': (('experiment-simulated',), experiments),
     'faults': (('faults',), faults),
     'mutation': (('mutation',), mutation),
+    'regret': (('regret',), regrets),
 }
 """By the name in the text: the results that a table is made of (less ``-RELEASE``), and how."""
 

@@ -175,10 +175,12 @@ def window(looks: Sequence[Look], since_s: float) -> Window:
 
 
 @contextmanager
-def watched(cluster: Cluster) -> Iterator[dict[int, list[Look]]]:
-    """The counters of both OSDs meanwhile."""
+def watched(
+    cluster: Cluster, osd_ids: Sequence[int] = (FIRST, SECOND)
+) -> Iterator[dict[int, list[Look]]]:
+    """The counters of these OSDs meanwhile."""
     status = cluster.status()
-    pids = {osd: status.pid(f'osd.{osd}') for osd in (FIRST, SECOND)}
+    pids = {osd: status.pid(f'osd.{osd}') for osd in osd_ids}
     looks: dict[int, list[Look]] = {osd: [] for osd in pids}
     stop = threading.Event()
 
@@ -383,8 +385,8 @@ def _look_before(
 ) -> tuple[Told, Told, str, Mapping[int, Window]]:
     """What is said of the OSDs under load and at rest, the module's report, and what they did."""
     asked = _Asked(cluster)
-    with watched(cluster) as looks, _clients(cluster, trial, BEFORE_ALL_S) as began_s:
-        _wait_until(began_s + TOLD_S)
+    with watched(cluster) as looks, clients(cluster, trial, BEFORE_ALL_S) as began_s:
+        wait_until(began_s + TOLD_S)
         while time.monotonic() < began_s + BEFORE_ALL_S - 2 * TOLD_EVERY_S:
             asked.ask()
             time.sleep(TOLD_EVERY_S)
@@ -397,7 +399,7 @@ def _look_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
     """What both OSDs do once they have started with their options."""
     osds.restart(cluster, (FIRST, SECOND))
     _hold_back(cluster, trial)
-    with watched(cluster) as looks, _clients(cluster, trial, AFTER_ALL_S) as began_s:
+    with watched(cluster) as looks, clients(cluster, trial, AFTER_ALL_S) as began_s:
         since_s = began_s + AFTER_S
         if trial.scenario == 'db-space':
             _compact(cluster)
@@ -407,11 +409,11 @@ def _look_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
 
 def _become_idle(cluster: Cluster, trial: ProofTrial) -> tuple[Told, Told]:
     """What is said of OSDs whose load has ended, and of one that never had any."""
-    with _clients(cluster, trial, IDLE_LOAD_S):
+    with clients(cluster, trial, IDLE_LOAD_S):
         pass
     ended_s = time.monotonic()
     asked = _Asked(cluster)
-    _wait_until(ended_s + IDLE_S)
+    wait_until(ended_s + IDLE_S)
     while time.monotonic() < ended_s + IDLE_ALL_S:
         asked.ask()
         time.sleep(TOLD_EVERY_S)
@@ -474,7 +476,7 @@ def _compact(cluster: Cluster) -> None:
 
 
 @contextmanager
-def _clients(cluster: Cluster, trial: ProofTrial, seconds: float) -> Iterator[float]:
+def clients(cluster: Cluster, trial: ProofTrial, seconds: float) -> Iterator[float]:
     """The load beside what is done meanwhile; it has ended when this returns."""
     failed: list[BaseException] = []
 
@@ -495,5 +497,5 @@ def _clients(cluster: Cluster, trial: ProofTrial, seconds: float) -> Iterator[fl
         raise NotMadeError(f'the load failed: {failed[0]}')
 
 
-def _wait_until(at_s: float) -> None:
+def wait_until(at_s: float) -> None:
     time.sleep(max(0.0, at_s - time.monotonic()))

@@ -10,12 +10,19 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from test_experiment_commands import ARMS, MODULE_OPTIONS, SMALL, impatient_module
+from test_experiment_commands import (
+    ARMS,
+    MODULE_OPTIONS,
+    SIGNAL_TITLE,
+    SMALL,
+    impatient_module,
+    spread_evenly,
+    steady_writes,
+)
 
 from dashboard_client import make_users
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
-from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
 from visitor import PANEL, TIMEOUT_MS, Visitor
 
@@ -39,6 +46,7 @@ def eight_osds(release: str, bundle: None) -> Iterator[ModuleClient]:
             for name, value in MODULE_OPTIONS.items():
                 cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
             cluster.ceph('config', 'set', 'osd', OPTION, SMALL)
+            spread_evenly(cluster)
             found = ModuleClient(cluster)
             found.restart_all()
             packed = {
@@ -49,12 +57,8 @@ def eight_osds(release: str, bundle: None) -> Iterator[ModuleClient]:
                 'source': 'this test',
             }
             cluster.ceph('rocksdb-tuner', 'profile', 'add', '-i', '-', stdin=json.dumps(packed))
-            writer = Overwriter(cluster, 60, 5)
-            writer.start()
-            try:
+            with steady_writes(cluster):
                 yield found
-            finally:
-                writer.kill()
 
 
 @pytest.fixture
@@ -103,7 +107,7 @@ def test_a_real_experiment_is_planned_started_paused_and_aborted(
     page.locator(f'{PANEL} rocksdb-tuner-planner summary').click()
     form = page.locator('rocksdb-tuner-planner')
     form.get_by_label('packed').check()
-    form.get_by_label('Signal').select_option(label='kv_sync time per write')
+    form.get_by_label('Signal').select_option(label=SIGNAL_TITLE)
     form.get_by_label('Smallest effect in %').fill('50')
     tuner.wait_for(lambda: planned(tuner, form), PLAN_S, 'a plan', every_s=20)
     expect(form.get_by_role('row', name='packed')).to_contain_text('osd ')

@@ -1,7 +1,8 @@
 """Measure, classify, recommend, apply, verify: on a real cluster, with real clients.
 
 Exits with 0 only if every step did what it claims: the workloads were recognized, the change was
-carried out, every OSD runs the new value in a new process, and no client saw an error.
+carried out, every OSD runs the new value in a new process, and no client saw an error. Where the
+module says that nothing is to be gained, and why, there is nothing to carry out.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .cluster import Cluster
+from .demo_table import Measured, table
 from .ending import interruptible
 from .errors import HarnessError
 from .layout import DEFAULT_MEMORY, ClusterSpec
@@ -44,16 +47,6 @@ JOBS = (
 )
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What a client said of itself, and what the module measured on the OSDs meanwhile."""
-
-    client: dict[str, Any]
-    osds: tuple[dict[str, Any], ...]
-    recognized: str | None
-    confidence: float | None
-
-
 class DemoError(Exception):
     """A step of the demonstration did not do what it should."""
 
@@ -64,19 +57,21 @@ class Demo:
         self.progress = progress
         self.seconds = seconds
 
-    def run(self) -> None:
+    def run(self) -> str:
+        """What was shown, in a sentence."""
         before = {job.name: self._measure(job) for job in JOBS}
         recommendation = self._recommend()
+        if recommendation is None:
+            _raise_for_errors(before.values())
+            return 'measured, recognized, and nothing to gain: see the reasons above.'
         self._apply(recommendation)
         self._verify(recommendation)
         after = {job.name: self._measure(job, show=False) for job in JOBS}
         for job in JOBS:
             self._compare(job, before[job.name], after[job.name])
         self._say(self._tuner('history'))
-        for measured in (*before.values(), *after.values()):
-            errors = measured.client.get('errors')
-            if errors:
-                raise DemoError(f'the client {measured.client["workload"]} saw {errors} errors')
+        _raise_for_errors((*before.values(), *after.values()))
+        return 'measured, recognized, recommended, applied, verified.'
 
     # -- steps
 
@@ -126,14 +121,22 @@ class Demo:
             return best
         return Measured({}, osds, found['class'], found['confidence'])
 
-    def _recommend(self) -> dict[str, Any]:
+    def _recommend(self) -> dict[str, Any] | None:
         self._heading('What is recommended, why, and the exact commands')
         recommendations = self._tuner_json('recommend')
         if not recommendations:
-            raise DemoError('nothing is recommended')
+            self._explain_no_change()
+            return None
         recommendation: dict[str, Any] = recommendations[0]
         self._say(self._tuner('show', recommendation['id']))
         return recommendation
+
+    def _explain_no_change(self) -> None:
+        """No change is an answer, but not without a reason."""
+        for group in self._tuner_json('status')['groups']:
+            if not group['conclusion']:
+                raise DemoError(f'nothing is recommended for {group["who"]}, without a reason')
+            self._say(f'{group["who"]}: {group["conclusion"]}')
 
     def _apply(self, recommendation: dict[str, Any]) -> None:
         self._heading(f'Apply {recommendation["id"]}, one OSD at a time')
@@ -184,29 +187,7 @@ class Demo:
 
     def _compare(self, job: Job, before: Measured, after: Measured) -> None:
         self._heading(f'Before and after: {job.title}')
-        rows = [
-            ('client operations per s', _client(before, 'ops_per_s'), _client(after, 'ops_per_s')),
-            ('client mean latency, ms', _latency(before, 'mean'), _latency(after, 'mean')),
-            ('client 99th percentile, ms', _latency(before, 'p99'), _latency(after, 'p99')),
-        ]
-        for label, signal_name in (
-            ('kv_sync mean, ms', 'kv_sync_ms'),
-            ('kv_sync busy, 0..1', 'kv_sync_busy'),
-            ('WAL bytes per s', 'wal_bytes_per_s'),
-            ('SST bytes per s', 'sst_bytes_per_s'),
-            ('DB bytes used', 'db_used_bytes'),
-        ):
-            rows.append(
-                (
-                    f'OSD mean: {label}',
-                    _osd_mean(before, signal_name),
-                    _osd_mean(after, signal_name),
-                )
-            )
-        print(f'{"":<34}{"before":>16}{"after":>16}{"change":>10}')
-        for label, old, new in rows:
-            change = '-' if not old or new is None else f'{100 * (new - old) / old:+.1f}%'
-            print(f'{label:<34}{_number(old):>16}{_number(new):>16}{change:>10}')
+        print(table(before, after))
         print(
             'One short run on shared cores shows that it works, not what it gains: see the '
             'published evidence in "profile show".',
@@ -228,25 +209,11 @@ class Demo:
         print(text.rstrip(), flush=True)
 
 
-def _client(measured: Measured, name: str) -> float | None:
-    value = measured.client.get(name)
-    return None if value is None else float(value)
-
-
-def _latency(measured: Measured, name: str) -> float | None:
-    value = (measured.client.get('latency_ms') or {}).get(name)
-    return None if value is None else float(value)
-
-
-def _osd_mean(measured: Measured, name: str) -> float | None:
-    values = [o[name] for o in measured.osds if o.get(name) is not None]
-    return sum(values) / len(values) if values else None
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return '-'
-    return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'
+def _raise_for_errors(runs: Iterable[Measured]) -> None:
+    for measured in runs:
+        errors = measured.client.get('errors')
+        if errors:
+            raise DemoError(f'the client {measured.client["workload"]} saw {errors} errors')
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -263,7 +230,7 @@ def main(argv: list[str] | None = None) -> int:
         with interruptible():
             spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
             cluster = Cluster.up(spec, arguments.dir, progress)
-            Demo(cluster, progress, arguments.seconds).run()
+            shown = Demo(cluster, progress, arguments.seconds).run()
     except (DemoError, HarnessError) as error:
         print(f'\nFAILED: {error}', file=sys.stderr)
         return 1
@@ -271,7 +238,7 @@ def main(argv: list[str] | None = None) -> int:
         print('\ninterrupted', file=sys.stderr)
         return 130
     else:
-        print('\nDone: measured, recognized, recommended, applied, verified.')
+        print(f'\nDone: {shown}')
         return 0
     finally:
         if cluster is not None:

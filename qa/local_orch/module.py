@@ -251,10 +251,16 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
                 self.log.exception('%s osd.%d failed', action, osd)
             self._carried_out(action, osd)
 
+    def _number(self, option: str) -> float:
+        value = self.get_module_option(option)
+        # The options that are asked for here are declared as numbers.
+        assert isinstance(value, (int, float))
+        return value
+
     def _be_late(self) -> None:
         """Wait for as long as the option says now: who sets it to 0 ends that."""
         begin_s = time.monotonic()
-        while time.monotonic() - begin_s < self.get_module_option('late'):
+        while time.monotonic() - begin_s < self._number('late'):
             time.sleep(0.1)
 
     def shutdown(self) -> None:
@@ -270,14 +276,15 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
                 f'no daemon {daemon_name!r} on host {self._host}: there is '
                 f'{", ".join(names) or "none"}'
             )
-        time.sleep(self.get_module_option('hang'))
+        time.sleep(self._number('hang'))
         if self.get_module_option('refuse'):
             raise OrchestratorError(
                 f'refused to {action} {daemon_name} (option mgr/test_orchestrator/refuse)'
             )
         osd = names[daemon_name]
-        if self.get_module_option('instead') >= 0:
-            osd = self.get_module_option('instead')
+        instead = int(self._number('instead'))
+        if instead >= 0:
+            osd = instead
         if self.get_module_option('ignore'):
             self.log.warning('%s %s is not done (option ignore)', action, daemon_name)
         elif self.get_module_option('synchronous'):
@@ -366,7 +373,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             self._stop(osd)
         stopped_s = time.monotonic()
         if action in ('start', 'restart'):
-            time.sleep(self.get_module_option('delay'))
+            time.sleep(self._number('delay'))
             if self.get_module_option('nostart'):
                 self.log.warning('osd.%d is not started (option nostart)', osd)
                 return

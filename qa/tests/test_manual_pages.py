@@ -16,6 +16,8 @@ from rocksdb_tuner.mgr.releases import CLICommand
 
 #: With which a page says what an operator wants to do there.
 PURPOSE = ('Use ', 'Follow ')
+#: Is as long as what was measured: `results_page.py` writes it.
+MEASURED = 'results'
 
 
 def all_sessions() -> list[Session]:
@@ -32,7 +34,8 @@ def is_it(session: Session, prefix: str) -> bool:
 
 
 def test_it_is_short() -> None:
-    assert sum(map(words, pages().values())) <= WORDS_MAX
+    written = [text for page, text in pages().items() if page != MEASURED]
+    assert sum(map(words, written)) <= WORDS_MAX
 
 
 def test_every_page_is_listed() -> None:

@@ -15,7 +15,8 @@ import pytest
 from manual.pages import REFERENCES, pages
 from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import GroupFacts
-from rocksdb_tuner.metrics.series import PREFIX, metrics
+from rocksdb_tuner.metrics.making import PREFIX
+from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples

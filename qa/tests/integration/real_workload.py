@@ -11,7 +11,7 @@ from harness import Cluster
 from module_client import CHECKOUT, ModuleClient
 
 
-def run_workload(cluster: Cluster, name: str, seconds: int) -> subprocess.Popen[str]:
+def run_workload(cluster: Cluster, name: str, seconds: int, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [
             '/usr/bin/python3',
@@ -21,6 +21,7 @@ def run_workload(cluster: Cluster, name: str, seconds: int) -> subprocess.Popen[
             str(seconds),
             '--dir',
             str(cluster.dir),
+            *options,
         ],
         stdout=subprocess.PIPE,
         text=True,

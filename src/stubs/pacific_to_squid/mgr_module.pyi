@@ -7,6 +7,7 @@ to be as Reef, after the public history of the file: neither was installed or ru
 from typing import Any, Callable, Dict, TypeVar
 
 from _mgr_module import (
+    CounterPointT,
     CommandResult as CommandResult,
     HandleCommandResult as HandleCommandResult,
     MgrModuleOfAll,
@@ -25,4 +26,6 @@ def CLIReadCommand(prefix: str, poll: bool = ...) -> Callable[[_F], _F]: ...
 def CLIWriteCommand(prefix: str, poll: bool = ...) -> Callable[[_F], _F]: ...
 
 class MgrModule(MgrModuleOfAll):
-    def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> Dict[str, Any]: ...
+    def get_latest_counter(
+        self, svc_type: str, svc_name: str, path: str
+    ) -> Dict[str, CounterPointT]: ...

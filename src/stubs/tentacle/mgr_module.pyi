@@ -6,6 +6,7 @@ Read in 20.2.4.
 from typing import Any, Callable, Dict, List, Tuple, TypeVar
 
 from _mgr_module import (
+    CounterPointT,
     CommandResult as CommandResult,
     HandleCommandResult as HandleCommandResult,
     MgrModuleOfAll,
@@ -30,7 +31,7 @@ class MgrModule(MgrModuleOfAll):
         counter_name: str,
         sub_counter_name: str,
         labels: List[Tuple[str, str]],
-    ) -> Dict[str, Any]: ...
+    ) -> Dict[str, CounterPointT]: ...
     def get_latest_unlabeled_counter(
         self, svc_type: str, svc_name: str, path: str
-    ) -> Dict[str, Any]: ...
+    ) -> Dict[str, CounterPointT]: ...

@@ -21,12 +21,11 @@ except ModuleNotFoundError as error:
     __all__ = []
 else:
     del mgr_module
+    __all__ = ['Module']
     if sys.version_info >= MINIMUM_PYTHON:
         from .metrics.standby import StandbyModule
         from .module import Module
 
-        __all__ = ['Module', 'StandbyModule']
+        __all__ += ['StandbyModule']
     else:
         from .python_too_old import Module  # type: ignore[assignment]
-
-        __all__ = ['Module']

@@ -36,7 +36,7 @@ class Module(MgrModule):
     NOTIFY_TYPES = [OSD_MAP_CHANGED]
     MODULE_OPTIONS: List[Option] = [Option(**setting.declaration()) for setting in SETTINGS]
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # No queries or computation here: the mgr becomes active only when this returns.
         self._wake = threading.Event()

@@ -23,6 +23,7 @@ from .steps import ExplainedError
 __all__ = [
     'METRICS',
     'SETTINGS',
+    'OptionValue',
     'Setting',
     'SettingError',
     'Settings',
@@ -32,8 +33,10 @@ __all__ = [
 
 _T = TypeVar('_T')
 _Choice = TypeVar('_Choice', bound=Enum)
+#: As mgr_module has it, whatever type an option is declared with.
+OptionValue = Optional[Union[bool, int, float, str]]
 #: Returns the value of an option by name.
-ReadOption = Callable[[str], Any]
+ReadOption = Callable[[str], OptionValue]
 
 _DAY_S = 86400
 _MONTH_S = 31 * _DAY_S
@@ -79,7 +82,8 @@ class Setting(Generic[_T]):
 
     def read(self, option: ReadOption) -> _T:
         """The current value of the option; raises SettingError."""
-        given = option(self.name)
+        # Any: the value is checked below, whatever its type.
+        given: Any = option(self.name)
         if given is None or (self.choices and not given):
             given = self.default
         if self.choices and given not in self.choices:

@@ -78,6 +78,8 @@ class Snapshot:
     campaign_waits_for: Optional[str] = None
     #: The current or last experiment, and the operator action that it requires to continue.
     experiment: Optional[ExperimentState] = None
+    #: The last experiments that ended, newest first.
+    ended_experiments: tuple[ExperimentState, ...] = ()
     experiment_waits: Optional[str] = None
     #: Failing parts of the module, whose data is missing or stale.
     failing: tuple[StepFailure, ...] = ()

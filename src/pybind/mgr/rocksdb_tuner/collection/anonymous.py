@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, Callable, Mapping, Optional, TypeVar
@@ -21,14 +21,11 @@ from typing import Any, Callable, Mapping, Optional, TypeVar
 from ..mgr.records import ConfigEntry, CrushBucket, CrushMap, FailureDomain
 from ..observe.kv_stats import KvStatsUnavailableError, format_kv_stats, parse_kv_stats
 from ..options.verdict import all_options
+from . import names_of
 from .counters import wanted_paths
 from .records import Collection, KvStatsText
 from .vocabulary import PUNCTUATION, TOKEN, ceph_words, words
 
-#: The default root of the CRUSH map.
-_FIRST_ROOT = 'default'
-#: The actor if the client is unknown.
-_NOBODY = 'operator'
 _URL = r'[A-Za-z][A-Za-z0-9+.\-]*://[^\s"\'<>]+'
 _UUID = r'(?<![0-9A-Za-z])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Za-z])'
 #: A possible address; also matches "12:30:59", which is rejected later.
@@ -68,15 +65,17 @@ class Replacement:
         self._kinds: Mapping[int, str] = {
             bucket.bucket_id: bucket.kind for bucket in collection.cluster_map.crush.buckets
         }
-        self._name_all('host', _hosts(collection))
+        self._name_all('host', names_of.hosts(collection))
         managers = collection.module.managers if collection.module else ()
         self._name_all('mgr', (manager.name for manager in managers))
         self._name_all('pool', (pool.name for pool in collection.cluster_map.pools))
-        self._name_all('class', filter(_is_custom, _classes(collection)))
-        places = set(_places(collection))
+        self._name_all('class', filter(names_of.is_custom, names_of.classes(collection)))
+        places = set(names_of.places(collection))
         for kind in sorted({kind for kind, _ in places}):
             self._name_all(self._place_kind(kind), (name for k, name in places if k == kind))
-        self._name_all('user', (name for actor in _actors(collection) for name in _user(actor)))
+        self._name_all(
+            'user', (name for actor in names_of.actors(collection) for name in names_of.user(actor))
+        )
         self._known = self._names_in_texts()
         # Longest first: a name may be a prefix of another.
         longest = sorted(self._known, key=len, reverse=True)
@@ -204,7 +203,7 @@ class Replacement:
     def _place(self, kind: str, name: str) -> str:
         """A bucket name; shadow buckets have "~" and a device class appended."""
         plain, tilde, device_class = name.partition('~')
-        if plain in {'', _FIRST_ROOT} or re.fullmatch(r'osd\.[0-9]+', plain):
+        if plain in {'', names_of.FIRST_ROOT} or re.fullmatch(r'osd\.[0-9]+', plain):
             new = plain
         elif kind == 'host' and ('host', plain) in self._new:
             new = self._host(plain)
@@ -244,7 +243,7 @@ class Replacement:
     def _actor(self, actor: str) -> str:
         """ "dashboard:alice" is "dashboard:user-1"."""
         by, colon, name = actor.rpartition(':')
-        if actor == _NOBODY or not name:
+        if actor == names_of.NOBODY or not name:
             return self.text(actor)
         return (self.text(by) + colon if colon else '') + self._named('user', name)
 
@@ -297,8 +296,9 @@ class Replacement:
         for match in self._parts.finditer(text):
             new = self._part(match)
             if new is not None:
-                pieces += [self._plain(text[end : match.start()]), new]
-                end = match.end()
+                start, next_end = match.span()
+                pieces += [self._plain(text[end:start]), new]
+                end = next_end
         return ''.join([*pieces, self._plain(text[end:])])
 
     def _part(self, match: re.Match[str]) -> Optional[str]:
@@ -324,7 +324,8 @@ class Replacement:
         if _OSD_PATH.fullmatch(token):
             return token
         start = token.index(core)
-        head, tail = token[:start], token[start + len(core) :]
+        end = start + len(core)
+        head, tail = token[:start], token[end:]
         if head.endswith(('/', '~', '\\')) and not core[0].isdigit():
             return head[:-1] + self._named('path', head[-1] + core) + tail
         return head + self._core(core) + tail
@@ -355,91 +356,6 @@ def _is_word(token: str) -> bool:
     return token.lower() in words()
 
 
-def _is_custom(name: str) -> bool:
-    return name not in ceph_words()
-
-
 def _wanted(points: Mapping[str, Any]) -> dict[str, Any]:
     """Used counters only: they have Ceph's names and numbers, nothing else."""
     return {path: point for path, point in points.items() if path in wanted_paths()}
-
-
-def _user(actor: str) -> Iterator[str]:
-    name = actor.rpartition(':')[2]
-    if name and actor != _NOBODY:
-        yield name
-
-
-def _masks(collection: Collection) -> Iterator[tuple[str, str]]:
-    whos = [entry.who for entry in collection.entries or ()]
-    whos += [record.who for record in collection.history]
-    if collection.rollout is not None:
-        state = collection.rollout
-        whos += [state.request.who, *(who for who, _ in state.request.final_entries)]
-        whos += [*(who for who, _ in state.before.entries), *state.restoring]
-    for who in whos:
-        for mask in who.split('/')[1:]:
-            kind, colon, name = mask.partition(':')
-            if colon and name:
-                yield kind, name
-
-
-def _hosts(collection: Collection) -> Iterator[str]:
-    hosts: list[Optional[str]] = [osd.host for osd in collection.cluster_map.osds]
-    hosts += [
-        bucket.plain_name
-        for bucket in collection.cluster_map.crush.buckets
-        if bucket.kind == 'host'
-    ]
-    hosts += [name for kind, name in _domains(collection) if kind == 'host']
-    if collection.module is not None:
-        hosts += [manager.host for manager in collection.module.managers]
-    hosts += [name for kind, name in _masks(collection) if kind == 'host']
-    yield from (host for host in hosts if host is not None)
-
-
-def _domains(collection: Collection) -> Iterator[FailureDomain]:
-    domains = [osd.failure_domain for osd in collection.cluster_map.osds]
-    if collection.rollout is not None:
-        domains += collection.rollout.request.domains
-    yield from (domain for domain in domains if domain is not None)
-
-
-def _places(collection: Collection) -> Iterator[tuple[str, str]]:
-    """Buckets and masks other than hosts, with their types."""
-    crush = collection.cluster_map.crush
-    kinds = {bucket.bucket_id: bucket.kind for bucket in crush.buckets}
-    found = [(bucket.kind, bucket.plain_name) for bucket in crush.buckets]
-    found += [
-        (kinds.get(draw.root_id, 'root'), draw.root_name.partition('~')[0])
-        for rule in crush.rules
-        for draw in rule.draws
-    ]
-    found += [(domain.kind, domain.name) for domain in _domains(collection)]
-    found += _masks(collection)
-    for kind, name in found:
-        if kind not in {'host', 'class', 'osd'} and name not in {'', _FIRST_ROOT}:
-            yield kind, name
-
-
-def _classes(collection: Collection) -> Iterator[str]:
-    """Names of device classes, including Ceph's own."""
-    cluster_map = collection.cluster_map
-    yield from (osd.device_class for osd in cluster_map.osds if osd.device_class)
-    yield from (name for pool in cluster_map.pools for name in pool.device_classes)
-    named = [bucket.name for bucket in cluster_map.crush.buckets]
-    named += [draw.root_name for rule in cluster_map.crush.rules for draw in rule.draws]
-    yield from (name.partition('~')[2] for name in named if '~' in name)
-    yield from (name for kind, name in _masks(collection) if kind == 'class')
-    if collection.module is not None:
-        yield from collection.module.advised_on
-        yield from collection.module.memories.groups
-
-
-def _actors(collection: Collection) -> Iterator[str]:
-    yield from (record.actor for record in collection.history)
-    state = collection.rollout
-    if state is not None:
-        yield state.request.actor
-        if state.paused_by is not None:
-            yield state.paused_by

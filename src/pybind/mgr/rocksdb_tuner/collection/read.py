@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Callable, Mapping, NoReturn, Optional, TypeVar
+from typing import Any, Mapping, NoReturn, Optional
 
 from ..advise.facts import WATCHED_IF_SET
 from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
@@ -17,83 +17,14 @@ from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
 from ..plan.records import ANNEX, OPTION
 from ..present.answers.report import FORMAT, VERSION
-from ..store.errors import StoredStateError
 from .counters import parse_perf_dump
+from .file_shapes import METADATA, SHAPES, FileError, not_output_of, read_shaped, require_shape
 from .module_state import parse_module_state
 from .names import COMMANDS, TIMED, FileName, Kind, parse_name
 from .records import Collection, CounterDump, KvStatsText, OsdCollection
-from .shapes import Each, Shape, ShapeError, require
 
 #: Larger than any output of these commands, even with ten thousand OSDs.
 MAX_BYTES = 1 << 30
-
-_FLAG: Shape = (int, bool)
-_SHAPES: Mapping[Kind, Shape] = {
-    Kind.OSD_DUMP: {
-        'epoch': int,
-        'flags': str,
-        'flags_set?': [str],
-        'require_osd_release?': str,
-        'osds': [
-            {
-                'osd': int,
-                'up': _FLAG,
-                'in': _FLAG,
-                'public_addrs?': {'addrvec?': [{'nonce': int}]},
-            }
-        ],
-        'pools': [
-            {
-                'pool': int,
-                'pool_name': str,
-                'size': int,
-                'min_size': int,
-                'crush_rule': int,
-                'application_metadata?': Each(dict),
-            }
-        ],
-    },
-    Kind.CRUSH_DUMP: {
-        'devices': [{'id': int, 'class?': str}],
-        'rules': [
-            {
-                'rule_id': int,
-                'steps': [{'op?': str, 'item?': int, 'item_name?': str, 'type?': str}],
-            }
-        ],
-        'buckets?': [{'id': int, 'name': str, 'type_name': str, 'items': [{'id': int}]}],
-    },
-    Kind.CONFIG_DUMP: [{'section': str, 'mask?': str, 'name': str, 'value': str}],
-    Kind.CONFIG_SHOW: [{'name': str, 'value': str, 'source': str}],
-    Kind.HEALTH: {'checks': dict},
-    Kind.BLUEFS_FILES: [dict],
-}
-#: Used OSD metadata; all values are strings.
-_METADATA: Shape = Each(
-    {
-        f'{name}?': str
-        for name in (
-            'hostname',
-            'ceph_version_short',
-            'ceph_release',
-            'osd_objectstore',
-            'distro',
-            'default_device_class',
-            'bluefs_dedicated_db',
-            'bluefs_dedicated_wal',
-            'bluefs_db_size',
-            'bluefs_db_rotational',
-            'bluefs_wal_size',
-            'bluestore_bdev_size',
-            'bluestore_bdev_rotational',
-            'bluestore_min_alloc_size',
-            'ceph_version_when_created',
-            'bluestore_db_sharding',
-        )
-    }
-)
-
-_T = TypeVar('_T')
 
 
 @dataclass(frozen=True)
@@ -141,25 +72,21 @@ class Reading:
     classes_guessed: bool
 
 
-class _FileError(Exception):
-    """A problem with the current file."""
-
-
 def unpack(name: str, content: bytes) -> tuple[SourceFile, ...]:
     """The files in a document of `report`; raises UnreadableError."""
     try:
         return _unpacked(content)
-    except _FileError as error:
+    except FileError as error:
         raise UnreadableError((Problem(name, str(error)),)) from None
 
 
 def _unpacked(content: bytes) -> tuple[SourceFile, ...]:
     document = _json(content)
-    _require(document, {'format': str, 'version': int, 'files': dict}, Kind.MODULE)
+    require_shape(document, {'format': str, 'version': int, 'files': dict}, Kind.MODULE)
     if document['format'] != FORMAT:
-        raise _FileError(f'"format" is "{document["format"]}" and should be "{FORMAT}"')
+        raise FileError(f'"format" is "{document["format"]}" and should be "{FORMAT}"')
     if document['version'] != VERSION:
-        raise _FileError(
+        raise FileError(
             f'has version {document["version"]}, but this program reads version {VERSION}: use the '
             'release of the module that wrote the file, or a newer one'
         )
@@ -195,7 +122,7 @@ class _Reader:
             else:
                 before = self._osds.get(found.osd_id, OsdCollection())
                 self._osds[found.osd_id] = self._with(before, found.osd_id, found, source)
-        except _FileError as error:
+        except FileError as error:
             self._problems.append(Problem(source.name, str(error)))
 
     def reading(self) -> Reading:
@@ -222,14 +149,14 @@ class _Reader:
 
     def _take_of_cluster(self, source: SourceFile, kind: Kind) -> None:
         value = _value(source)
-        if kind in _SHAPES:
-            _require(value, _SHAPES[kind], kind)
+        if kind in SHAPES:
+            require_shape(value, SHAPES[kind], kind)
         if kind is Kind.OSD_METADATA:
             value = _metadata_by_osd(value)
         if kind in self._of_cluster:
-            raise _FileError(f'duplicates {self._of_cluster[kind][0]}: remove one of them')
+            raise FileError(f'duplicates {self._of_cluster[kind][0]}: remove one of them')
         if kind is Kind.MODULE:
-            value = _shaped(lambda: parse_module_state(value), kind)
+            value = read_shaped(lambda: parse_module_state(value), kind)
         self._of_cluster[kind] = (source.name, value)
 
     def _with(
@@ -242,24 +169,24 @@ class _Reader:
                 _no_second(answer.time_s, (known.time_s for known in osd.kv_stats))
                 return replace(osd, kv_stats=tuple(sorted((*osd.kv_stats, answer))))
             dump = _value(source, exact=True)
-            points = _shaped(lambda: parse_perf_dump(dump, time_s), found.kind)
+            points = read_shaped(lambda: parse_perf_dump(dump, time_s), found.kind)
             _no_second(time_s, (known.time_s for known in osd.dumps))
             dumps = (*osd.dumps, CounterDump(time_s, points))
             return replace(osd, dumps=tuple(sorted(dumps, key=lambda d: d.time_s)))
         value = _value(source)
-        _require(value, _SHAPES[found.kind], found.kind)
+        require_shape(value, SHAPES[found.kind], found.kind)
         if found.kind is Kind.CONFIG_SHOW:
             return replace(osd, running=_running(value))
         sharded = is_sharded(json.dumps(value))
         if sharded is None:
-            raise _FileError(_not_output_of('it names no file', found.kind))
+            raise FileError(not_output_of('it names no file', found.kind))
         return replace(osd, sharded=sharded)
 
     def _time_of(self, found: FileName, source: SourceFile, osd_id: int) -> float:
         if found.time_s is not None:
             return found.time_s
         if source.modified_s is None:
-            raise _FileError(
+            raise FileError(
                 'the name has no time: use "osd.0.perf_dump.1795217531.json" (seconds since the '
                 'epoch) or "osd.0.perf_dump.20261121T083000Z.json"'
             )
@@ -319,11 +246,11 @@ def _metadata_by_osd(value: Any) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, dict) and 'hostname' in value and 'id' in value:
         value = [value]
     if isinstance(value, list):
-        _require(value, [{'id': int}], Kind.OSD_METADATA)
+        require_shape(value, [{'id': int}], Kind.OSD_METADATA)
         value = {str(osd['id']): osd for osd in value}
-    _require(value, _METADATA, Kind.OSD_METADATA)
+    require_shape(value, METADATA, Kind.OSD_METADATA)
     if not all(key.isascii() and key.isdigit() for key in value):
-        raise _FileError(_not_output_of('its keys are not OSD ids', Kind.OSD_METADATA))
+        raise FileError(not_output_of('its keys are not OSD ids', Kind.OSD_METADATA))
     return {str(int(key)): of_osd for key, of_osd in value.items()}
 
 
@@ -334,7 +261,7 @@ def _running(shown: list[dict[str, Any]]) -> Mapping[str, RunningOption]:
 
 def _no_second(time_s: float, known_s: Iterable[float]) -> None:
     if time_s in known_s:
-        raise _FileError('another file of this OSD has the same time: remove one of them')
+        raise FileError('another file of this OSD has the same time: remove one of them')
 
 
 def _text(source: SourceFile) -> str:
@@ -346,7 +273,7 @@ def _text(source: SourceFile) -> str:
     try:
         return source.content.decode()
     except UnicodeDecodeError as error:
-        raise _FileError(f'is not text: byte {error.start} is not UTF-8') from None
+        raise FileError(f'is not text: byte {error.start} is not UTF-8') from None
 
 
 def _value(source: SourceFile, *, exact: bool = False) -> Any:
@@ -364,29 +291,14 @@ def _json(content: bytes, *, exact: bool = False) -> Any:
             parse_float=Decimal if exact else float,
         )
     except UnicodeDecodeError as error:
-        raise _FileError(f'is not text: byte {error.start} is not UTF-8') from None
+        raise FileError(f'is not text: byte {error.start} is not UTF-8') from None
     except RecursionError:
-        raise _FileError('is nested too deeply to be the output of a Ceph command') from None
+        raise FileError('is nested too deeply to be the output of a Ceph command') from None
     except ValueError as error:
         if not content.strip():
-            raise _FileError('is empty') from None
-        raise _FileError(f'is not JSON, or truncated: {error}') from None
+            raise FileError('is empty') from None
+        raise FileError(f'is not JSON, or truncated: {error}') from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f'{name} is not a number')
-
-
-def _shaped(read_it: Callable[[], _T], kind: Kind) -> _T:
-    try:
-        return read_it()
-    except (ShapeError, StoredStateError) as error:
-        raise _FileError(_not_output_of(str(error), kind)) from None
-
-
-def _require(value: object, shape: Shape, kind: Kind) -> None:
-    _shaped(lambda: require(value, shape), kind)
-
-
-def _not_output_of(reason: str, kind: Kind) -> str:
-    return f'is not the output of "{COMMANDS[kind]}": {reason}'

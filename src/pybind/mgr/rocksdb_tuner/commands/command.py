@@ -55,7 +55,8 @@ class Owner(Protocol):
     """The part of the module that commands use; Ceph passes it as the first argument."""
 
     @property
-    def context(self) -> Context: ...
+    def context(self) -> Context:
+        """The state and the services of the module."""
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,23 @@ class Context:
     def recommendation(self, recommendation_id: str) -> Recommendation:
         """Raises CommandRefusedError if there is no such recommendation."""
         known = {r.recommendation_id: r for r in self.snapshot.recommendations}
-        if recommendation_id not in known:
-            choices = ', '.join(sorted(known)) or 'none at present'
+        if recommendation_id in known:
+            return known[recommendation_id]
+        missing = f'recommendation "{recommendation_id}" does not exist'
+        changed = [one for one in sorted(known) if _place(one) == _place(recommendation_id)]
+        if changed:
             raise CommandRefusedError(
                 errno.ENOENT,
-                f'recommendation "{recommendation_id}" does not exist; recommendations: {choices}',
+                f'{missing}: if it was shown before, it has changed since; review '
+                f'"ceph rocksdb-tuner show {changed[0]}"',
             )
-        return known[recommendation_id]
+        choices = ', '.join(sorted(known)) or 'none at present'
+        raise CommandRefusedError(errno.ENOENT, f'{missing}; recommendations: {choices}')
+
+
+def _place(recommendation_id: str) -> str:
+    """The "ssd" of "ssd-93b407"."""
+    return recommendation_id.rpartition('-')[0]
 
 
 def osd_number(text: str) -> int:

@@ -72,13 +72,21 @@ def experiment_ls(context: Context) -> Answer:
 def experiment_show(context: Context, experiment_id: str) -> Answer:
     """Show an experiment in full"""
     snapshot = context.snapshot
-    state = snapshot.experiment
-    if state is None or state.experiment_id != experiment_id:
-        known = ', '.join(one.id for one in experiments_of(snapshot)) or 'none yet'
+    current = snapshot.experiment
+    kept = (*(() if current is None else (current,)), *snapshot.ended_experiments)
+    state = next((one for one in kept if one.experiment_id == experiment_id), None)
+    if state is not None:
+        return lambda form: render.experiment(state, form)
+    if any(one.id == experiment_id for one in experiments_of(snapshot)):
         raise CommandRefusedError(
-            errno.ENOENT, f'experiment "{experiment_id}" does not exist; experiments: {known}'
+            errno.ENOENT,
+            f'experiment "{experiment_id}" is too old to be shown in full; for its result, see '
+            '"ceph rocksdb-tuner history"',
         )
-    return lambda form: render.experiment(state, form)
+    known = ', '.join(dict.fromkeys(one.experiment_id for one in kept)) or 'none yet'
+    raise CommandRefusedError(
+        errno.ENOENT, f'experiment "{experiment_id}" does not exist; experiments: {known}'
+    )
 
 
 @changes('experiment pause')

@@ -247,7 +247,8 @@ def _level(series: _Series) -> tuple[float, Optional[float]]:
 
 
 def _rise(before: Sequence[float], after: Sequence[float]) -> float:
-    return median(after[len(after) // 2 :]) - median(before)
+    middle = len(after) // 2
+    return median(after[middle:]) - median(before)
 
 
 #: Values before and after.

@@ -134,7 +134,7 @@ class _Predicted:
     def logarithm(self, objects: float) -> float:
         place = math.log(objects / _LEAST_OBJECTS) / self._step
         lower = min(int(place), len(self._logarithms) - 2)
-        low, high = self._logarithms[lower : lower + 2]
+        low, high = self._logarithms[lower], self._logarithms[lower + 1]
         return low + (high - low) * (place - lower)
 
 

@@ -219,8 +219,9 @@ class _Server:
             time.sleep(_PAUSE_S)
             return
         if len(self._connections) >= MAX_CONNECTIONS:
-            asking = (c for c in self._connections.values() if not c.answered)
-            self._drop(next(asking, None) or next(iter(self._connections.values())))
+            known = list(self._connections.values())
+            asking = [c for c in known if not c.answered]
+            self._drop((asking or known)[0])
         client.setblocking(False)
         connection = _Connection(client, time.monotonic() + REQUEST_TIMEOUT_S)
         self._connections[client] = connection

@@ -6,9 +6,9 @@ for all, as with Ceph's own endpoints.
 
 from __future__ import annotations
 
-from typing import Any, Optional, Protocol
+from typing import Optional, Protocol
 
-from ..settings import METRICS_ADDRESS, METRICS_PORT, SERVED
+from ..settings import METRICS_ADDRESS, METRICS_PORT, SERVED, OptionValue
 from .endpoint import PATH, Address
 
 #: All addresses of the host, in IPv4 and IPv6.
@@ -18,9 +18,11 @@ _ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognized here, not listene
 class Manager(Protocol):
     """What MgrModule and MgrStandbyModule have in common."""
 
-    def get_localized_module_option(self, key: str, default: Any = ...) -> Any: ...
+    def get_localized_module_option(self, key: str, default: OptionValue = ...) -> OptionValue:
+        """The option as set for this manager, else for all."""
 
-    def get_mgr_ip(self) -> str: ...
+    def get_mgr_ip(self) -> str:
+        """The address by which other hosts reach this manager."""
 
 
 def wanted_address(manager: Manager) -> Optional[Address]:

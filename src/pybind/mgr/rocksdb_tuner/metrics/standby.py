@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from typing import Any
 
 from mgr_module import MgrStandbyModule, Option
 
@@ -25,7 +26,7 @@ class StandbyModule(MgrStandbyModule):
     # A separate list: the mgr appends options to the list of each class.
     MODULE_OPTIONS = [Option(**setting.declaration()) for setting in METRICS]  # noqa: RUF012
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stop = threading.Event()
 

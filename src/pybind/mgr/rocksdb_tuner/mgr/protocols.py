@@ -48,9 +48,11 @@ class CounterReader(Protocol):
 class ClusterReader(Protocol):
     """The mgr's own maps; never blocks on another daemon."""
 
-    def cluster_map(self) -> ClusterMap: ...
+    def cluster_map(self) -> ClusterMap:
+        """OSDs, hosts, device classes and failure domains."""
 
-    def pg_summary(self) -> PgSummary: ...
+    def pg_summary(self) -> PgSummary:
+        """Counts of PGs by state."""
 
     def pool_counters(self) -> Mapping[int, PoolCounters]:
         """By pool id; the cost depends on the number of pools, not of PGs."""
@@ -77,9 +79,11 @@ class ConfigStore(Protocol):
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
         """All entries for these option names, in every section and mask."""
 
-    def set(self, who: str, name: str, value: str) -> None: ...
+    def set(self, who: str, name: str, value: str) -> None:
+        """As `ceph config set`. Raises CommandError."""
 
-    def remove(self, who: str, name: str) -> None: ...
+    def remove(self, who: str, name: str) -> None:
+        """As `ceph config rm`. Raises CommandError."""
 
     def resolved(self, osd_id: int, name: str) -> str:
         """The value for this OSD at its next start (the mon's default if unset)."""
@@ -167,9 +171,11 @@ class Announcements(Protocol):
 class Store(Protocol):
     """Small texts that survive a mgr failover (at most 64 KiB each: the mon's limit)."""
 
-    def get(self, key: str) -> Optional[str]: ...
+    def get(self, key: str) -> Optional[str]:
+        """The value; None if there is none."""
 
     def set(self, key: str, value: Optional[str]) -> None:
         """Store ``value`` under ``key``; None removes the key. Raises CommandError."""
 
-    def keys(self, prefix: str) -> Sequence[str]: ...
+    def keys(self, prefix: str) -> Sequence[str]:
+        """All keys with this prefix, sorted."""

@@ -17,7 +17,8 @@ _Handler = TypeVar('_Handler', bound=Callable[..., Any])
 class Decorator(Protocol):
     """Registers a method as the handler of a command."""
 
-    def __call__(self, prefix: str) -> Callable[[_Handler], _Handler]: ...
+    def __call__(self, prefix: str) -> Callable[[_Handler], _Handler]:
+        """``prefix``: the command's name, with its words."""
 
 
 # 20.2 removed the three global decorators: every module has its own registry. Check for the new API

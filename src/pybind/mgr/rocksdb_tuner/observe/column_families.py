@@ -130,7 +130,8 @@ def _with_line(
 def _row(header: tuple[str, ...], words: list[str]) -> Mapping[str, str]:
     """Cells by column; the size is two words, number and unit."""
     at = header.index('Size') if 'Size' in header else len(header)
-    cells = [*words[:at], ' '.join(words[at : at + 2]), *words[at + 2 :]]
+    after = at + 2
+    cells = [*words[:at], ' '.join(words[at:after]), *words[after:]]
     return dict(zip(header, cells))
 
 

@@ -141,8 +141,9 @@ class GrowthHistory:
         if kept.times_s and not self._is_due(time_s, stagger_s):
             return
         # New arrays, since other threads read the old ones.
-        times_s = kept.times_s[1 - POINTS :] + array('d', (time_s,))
-        used = kept.used_bytes[1 - POINTS :] + array('q', (used_bytes,))
+        first = max(0, len(kept.times_s) + 1 - POINTS)
+        times_s = kept.times_s[first:] + array('d', (time_s,))
+        used = kept.used_bytes[first:] + array('q', (used_bytes,))
         self._kept = KeptGrowth(times_s, used, total_bytes, slow_used_bytes)
         self._forecast = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
 

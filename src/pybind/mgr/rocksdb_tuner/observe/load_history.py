@@ -12,6 +12,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from typing import Mapping, NamedTuple, Optional
 
@@ -136,9 +137,10 @@ class WorkHistory:
         self._spacing += 1
         # The newest stay complete.
         extra = (len(self._times_s) - 1) % count
+        oldest = extra * WIDTH
         self._times_s = self._times_s[extra::count]
         for osd_id, row in self._rows.items():
-            self._rows[osd_id] = _merged(row[extra * WIDTH :], count)
+            self._rows[osd_id] = _merged(row[oldest:], count)
 
 
 def _row(first: Optional[Sample], last: Optional[Sample]) -> array[float]:
@@ -163,7 +165,8 @@ def _merged(row: Sequence[float], count: int) -> array[float]:
     found = array('f')
     step = count * WIDTH
     for begin in range(0, len(row), step):
-        piece = row[begin : begin + step]
+        end = begin + step
+        piece = row[begin:end]
         found.extend(sum(piece[column::WIDTH]) for column in range(WIDTH - 1))
         # A level, not a sum.
         found.append(piece[-1])
@@ -172,7 +175,7 @@ def _merged(row: Sequence[float], count: int) -> array[float]:
 
 def _works(row: Sequence[float]) -> tuple[Work, ...]:
     return tuple(
-        Work(*(_known(value) for value in row[begin : begin + WIDTH]))
+        Work(*(_known(value) for value in islice(row, begin, begin + WIDTH)))
         for begin in range(0, len(row), WIDTH)
     )
 

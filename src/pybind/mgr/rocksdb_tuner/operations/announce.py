@@ -55,7 +55,8 @@ class Announcer(ABC, Generic[StateT]):
         """Log lines for the transition between two states, in order."""
 
     @abstractmethod
-    def _progress(self, state: StateT) -> Progress: ...
+    def _progress(self, state: StateT) -> Progress:
+        """Text and share of the progress event."""
 
     @abstractmethod
     def _failure(self, state: StateT) -> Optional[str]:

@@ -141,7 +141,8 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """Raises OperationRefused."""
 
     @abstractmethod
-    def _aborted(self, state: StateT, actor: str, now_s: float) -> StateT: ...
+    def _aborted(self, state: StateT, actor: str, now_s: float) -> StateT:
+        """Raises OperationRefused."""
 
     # -- steps
 

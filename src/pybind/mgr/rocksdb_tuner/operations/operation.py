@@ -11,7 +11,8 @@ class Operation(Protocol):
         """As in "a rollout is under way"."""
 
     @property
-    def under_way(self) -> bool: ...
+    def under_way(self) -> bool:
+        """Started and not ended."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -21,8 +22,10 @@ class Operation(Protocol):
         """Record who requested it, once known; raises CommandError."""
 
     def pause(self, actor: str, now_s: float) -> object:
-        """Raises OperationRefused, as do the two below."""
+        """Raises OperationRefused."""
 
-    def resume(self, now_s: float) -> object: ...
+    def resume(self, now_s: float) -> object:
+        """Raises OperationRefused."""
 
-    def abort(self, actor: str, now_s: float) -> object: ...
+    def abort(self, actor: str, now_s: float) -> object:
+        """Raises OperationRefused."""

@@ -10,14 +10,16 @@ class OperationState(Protocol):
     """Immutable state of one operation: everything that is stored."""
 
     @property
-    def operation_id(self) -> str: ...
+    def operation_id(self) -> str:
+        """Unique among all operations of the module."""
 
     @property
     def paused_reason(self) -> Optional[str]:
         """Why it waits; None while it does not."""
 
     @property
-    def ended(self) -> bool: ...
+    def ended(self) -> bool:
+        """No step follows."""
 
 
 StateT = TypeVar('StateT', bound=OperationState)

@@ -97,14 +97,14 @@ def _sharded(text: str, name: str, position: int, options: str) -> ShardedColumn
     # strtol() reads the whole text, not only this piece of it.
     shards, position = _number(text, position)
     low, high = 0, _UINT32_MAX
-    if text[position : position + 1] == ',':
+    if text.startswith(',', position):
         low, position = _number(text, position + 1)
-        if text[position : position + 1] != '-':
+        if not text.startswith('-', position):
             raise ShardingSyntaxError(text, position, '"-"')
         position += 1
         if _NUMBER.match(text, position):
             high, position = _number(text, position)
-    if text[position : position + 1] != ')':
+    if not text.startswith(')', position):
         raise ShardingSyntaxError(text, position, '")"')
     return ShardedColumn(name, shards, low % _UINT32_SPAN, high % _UINT32_SPAN, options)
 

@@ -72,7 +72,7 @@ def read_struct(
 def _pieces_of_6(value: str) -> list[tuple[str, str]]:
     """Split as RocksDB 6 does: blanks belong to names and values, one ";" may end it."""
     pieces = []
-    for piece in value[1 if value.startswith('{') else 0 :].split(';'):
+    for piece in value.removeprefix('{').split(';'):
         if piece.startswith('}'):
             break
         pieces.append(piece)
@@ -106,7 +106,8 @@ def _pieces_of_7(value: str) -> list[tuple[str, str]]:
         if split is None:
             raise ValueRefusedError(f'{rest[:end]!r} is not member=value')
         found.append(split)
-        rest = rest[end + 1 :]
+        begin = end + 1
+        rest = rest[begin:]
     return found
 
 
@@ -122,8 +123,8 @@ def _end_of_piece(text: str) -> int:
             return place
         elif mark == '=' and not in_value:
             in_value = True
-            after = text[place + 1 :].lstrip(BLANKS)
-            braced = after.startswith('{')
+            begin = place + 1
+            braced = text[begin:].lstrip(BLANKS).startswith('{')
     return len(text)
 
 

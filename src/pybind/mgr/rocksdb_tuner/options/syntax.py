@@ -177,7 +177,8 @@ def _braced_value(text: str, start: int, end: int) -> tuple[tuple[str, bool], in
         raise OptionSyntaxError(
             text[after:end], after, 'text after the closing "}"', '",", ";" or the end'
         )
-    inner = text[start + 1 : position]
+    begin = start + 1
+    inner = text[begin:position]
     # RocksDB's trim() keeps the last character of a value of only whitespace.
     return (inner.strip(BLANKS) or inner[-1:], True), after + 1
 

@@ -156,7 +156,8 @@ def _read_double(value: str) -> Reading:
     mantissa = lowered.partition('p' if 'x' in lowered else 'e')[0]
     if number == 0 and re.search(r'[1-9a-f]', mantissa):
         raise ValueRefusedError(f'{value!r} is too small')
-    rest = value[match.end() :]
+    end = match.end()
+    rest = value[end:]
     surprise = None
     if rest:
         surprise = f'{value!r} is parsed as {number:g}: this option does not accept a suffix'
@@ -172,7 +173,8 @@ def _read_integer(value: str, value_type: ValueType) -> Reading:
     if len(match[2]) > _MOST_DIGITS:
         raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
     written = int(match[1] + match[2])
-    rest = value[match.end() :]
+    end = match.end()
+    rest = value[end:]
     unsigned = value_type in _WIDTHS
     wide = value_type is not ValueType.INT
     # strtoull() also accepts a sign, but the digits alone must fit.

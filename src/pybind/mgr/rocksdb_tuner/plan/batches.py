@@ -94,9 +94,10 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
     most = limits().most_controls // 2
     # The canary's controls are typical of the group; OSDs changed last stay controls longest.
     changed_up_to = request.position[osds[-1]]
+    next_place = changed_up_to + 1
     alike = tuple(n for n in request.controls if request.position.get(n, 0) > changed_up_to)
     known = frozenset(alike)
-    later = (n for n in reversed(request.order[changed_up_to + 1 :]) if n not in known)
+    later = (n for n in reversed(request.order[next_place:]) if n not in known)
     others = islice(later, max(0, most - len(alike)))
     return PlannedBatch(
         number,

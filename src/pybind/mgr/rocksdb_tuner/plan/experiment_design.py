@@ -14,6 +14,7 @@ from typing import Optional, Union
 
 from ..judge.experiment_limits import experiment_limits
 from ..judge.noise import Noise
+from ..units import format_plural
 from .experiment_osds import Candidate, choose, usable
 from .experiment_precision import Shape, detectable, unsafe_detectable
 
@@ -100,8 +101,8 @@ def plan_experiment(
     most = int(len(candidates) * terms.share) // arms
     if most < least:
         return Refusal(
-            f'{arms} arms of {least} OSDs are more than {terms.share:.0%} of the '
-            f'{len(candidates)} OSDs of the group',
+            f'{format_plural(arms, "arm")} of {least} OSDs would be more than {terms.share:.0%} of '
+            f'the {len(candidates)} OSDs of the group',
             osds=_group(arms * least, terms),
         )
     if terms.objective not in noises:
@@ -119,7 +120,8 @@ def plan_experiment(
     if largest is None:
         return Refusal(
             f'{len(ordered)} of the {len(candidates)} OSDs of the group are similar enough: too '
-            f'few, or in too few failure domains, for {arms} arms of {least} OSDs and controls'
+            f'few, or in too few failure domains, for {format_plural(arms, "arm")} of {least} OSDs '
+            'and controls'
         )
     return _too_imprecise(largest, terms, noises)
 
@@ -179,7 +181,7 @@ def _shortest(
             shape = Shape(arms, arm_osds, controls, middle, longest.periods)
             low, high = (low, middle) if _suffices(shape, terms, noises) else (middle + 1, high)
         found.append(Shape(arms, arm_osds, controls, low, longest.periods))
-    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks), default=None)
+    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks)) if found else None
 
 
 def _suffices(shape: Shape, terms: Terms, noises: Mapping[str, Noise]) -> bool:
@@ -204,7 +206,8 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
         limits = experiment_limits()
         reason = (
             f'an arm that is {limits.unsafe:.0%} worse would not be detected within '
-            f'{limits.unsafe_blocks} blocks'
+            f'{limits.unsafe_blocks} blocks, with {arm_osds} OSDs per arm and {controls} controls '
+            'that are similar enough'
         )
     longer = _shortest(arms, arm_osds, controls, terms, noises, LONGEST_S)
     more = next(

@@ -177,9 +177,10 @@ def shorten(text: str, width: int) -> str:
         return _cut(text, width)
     room = width - len(_ELLIPSIS)
     tail = room // 3
-    begin = len(text)
-    while display_width(text[begin - 1 :]) <= tail:
-        begin -= 1
+    next_begin = len(text) - 1
+    while display_width(text[next_begin:]) <= tail:
+        next_begin -= 1
+    begin = next_begin + 1
     return _cut(text, room - tail) + _ELLIPSIS + text[begin:]
 
 
@@ -199,7 +200,8 @@ def shown_error(text: str) -> str:
     if len(text) <= _ERROR_MAX_CHARS:
         return text
     # The problem is described after a long quotation, so the end is kept.
-    return text[: _ERROR_MAX_CHARS // 2] + _ELLIPSIS + text[-_ERROR_MAX_CHARS // 2 :]
+    half = _ERROR_MAX_CHARS // 2
+    return text[:half] + _ELLIPSIS + text[-half:]
 
 
 def harmless(text: str) -> str:
@@ -249,5 +251,5 @@ def _pieces(word: str, width: int) -> list[str]:
         comma = fitting.rfind(',')
         piece = fitting[: comma + 1] if comma > 0 else fitting
         pieces.append(piece)
-        word = word[len(piece) :]
+        word = word.removeprefix(piece)
     return [*pieces, word]

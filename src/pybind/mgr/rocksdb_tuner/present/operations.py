@@ -87,7 +87,7 @@ class LastOperations:
         if under_way:
             # What is rolled back while a campaign ends is what an operator asks about.
             return under_way[0]
-        return max(self.all, key=lambda state: state.started_s, default=None)
+        return max(self.all, key=lambda state: state.started_s) if self.all else None
 
 
 def operations(last: LastOperations, history: Sequence[HistoryRecord]) -> tuple[Operation, ...]:

@@ -62,7 +62,9 @@ from .tables import changes as change_tables
 from .tables import doctor as doctor_tables
 from .tables import experiment as experiment_tables
 from .tables import options as option_tables
+from .tables import osd as osd_table
 from .tables import osds as osd_tables
+from .tables import plan as plan_table
 from .tables import profiles as profile_tables
 from .tables import status as status_tables
 from .tables import tree as tree_tables
@@ -144,7 +146,7 @@ def osd(
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
     check_format(output_format)
     detail = subjects.osd_detail(snapshot, osd_id, deep)
-    return _render(detail_of, osd_tables.osd, detail, output_format)
+    return _render(detail_of, osd_table.osd, detail, output_format)
 
 
 def workload(snapshot: Snapshot, output_format: str) -> str:
@@ -191,7 +193,7 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
     if impossible is not None:
         raise PresentError(errno.EINVAL, impossible)
     planned = subjects.plan(recommendation, soak)
-    return _render(plan_of, advice_tables.plan, planned, output_format)
+    return _render(plan_of, plan_table.plan, planned, output_format)
 
 
 def rollout(

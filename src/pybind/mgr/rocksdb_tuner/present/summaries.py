@@ -89,5 +89,6 @@ def suited_workloads(profile: Profile) -> tuple[WorkloadClass, ...]:
 def common_domain(hosts: Iterable[Optional[str]]) -> str:
     """The common domain of host names (".example.com"), or ""."""
     names = [host for host in hosts if host is not None]
-    domains = {host[host.find('.') :] if host.find('.') > 0 else '' for host in names}
+    split = [host.partition('.') for host in names]
+    domains = {dot + domain if name else '' for name, dot, domain in split}
     return domains.pop() if len(domains) == 1 else ''

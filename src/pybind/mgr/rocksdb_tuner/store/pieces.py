@@ -64,7 +64,7 @@ class LongTexts:
         """The complete text for the value ``text`` of ``key``, current or quarantined."""
         if not text.startswith(_MARK):
             return text
-        count, crc = _manifest(text[len(_MARK) :])
+        count, crc = _manifest(text.removeprefix(_MARK))
         found = []
         for number in range(count):
             piece = self._store.get(_piece(key, crc, number))
@@ -99,7 +99,7 @@ class LongTexts:
         ours = f'{PIECES}{key}/'
         for piece in self._store.keys(ours):
             # Skip pieces of other keys with the same prefix.
-            if piece in written or '/' in piece[len(ours) :]:
+            if piece in written or '/' in piece.removeprefix(ours):
                 continue
             try:
                 self._store.set(piece, None)

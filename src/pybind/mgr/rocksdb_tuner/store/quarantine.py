@@ -49,7 +49,7 @@ class Quarantine:
 
     def problems(self) -> tuple[str, ...]:
         """One sentence per unreadable text, until it is removed."""
-        aside = [key[len(BROKEN) :] for key in self._store.keys(BROKEN)]
+        aside = [key.removeprefix(BROKEN) for key in self._store.keys(BROKEN)]
         return tuple(
             f'the stored "{key}" could not be read and was quarantined: '
             f'{self._reasons.get(key, "see the log of the manager that read it")}; "ceph '
@@ -65,7 +65,7 @@ class Quarantine:
         (True). It raises StoredStateError, CommandError.
         """
         for aside in self._store.keys(BROKEN):
-            key = aside[len(BROKEN) :]
+            key = aside.removeprefix(BROKEN)
             text = self._store.get(aside)
             if text is None or self._store.get(key) is not None:
                 continue

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Generic, NamedTuple, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
-from .codec import Table, decode, decode_field, decode_rows, encode, encode_field, encode_rows
+from .codec import decode, decode_field, decode_rows, encode, encode_field, encode_rows
 from .errors import StoredStateError
 from .pieces import LIMIT_BYTES, checksum, cut
+from .plain_codecs import Table
 from .quarantine import BROKEN
 from .text import pack, unpack
 
@@ -186,7 +187,8 @@ class Spread(Generic[_T]):
     def _write_chunk(self, rows: Sequence[Any], number: int, generation: int) -> _Ref:
         layout, table = self._layout, Table()
         size = layout.rows_per_chunk
-        value = encode_rows(layout.row, rows[number * size : (number + 1) * size], table)
+        begin, end = number * size, (number + 1) * size
+        value = encode_rows(layout.row, rows[begin:end], table)
         text = pack({'version': layout.version, 'rows': value, 'texts': table.texts})
         return self._write(f'{layout.rows}/{number}', generation, text)
 

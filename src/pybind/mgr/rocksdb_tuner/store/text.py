@@ -36,7 +36,7 @@ def pack(document: Mapping[str, object]) -> str:
 def unpack(text: str, oldest: int, newest: int) -> dict[str, Any]:
     """Decode a text of `pack` with a supported "version"; raises StoredStateError."""
     if text.startswith(_COMPRESSED):
-        text = _decompressed(text[len(_COMPRESSED) :])
+        text = _decompressed(text.removeprefix(_COMPRESSED))
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,7 @@ from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.commands import Context
 from rocksdb_tuner.commands.errors import CommandRefusedError
 from rocksdb_tuner.commands.experiment import _seconds, _share
+from rocksdb_tuner.operations.experiment import storage
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
 
@@ -133,6 +134,28 @@ def test_an_experiment_is_started_paused_resumed_and_aborted(commanded: Commande
     (listed,) = commanded.ask('experiment_ls')[1]
     assert (listed['id'], listed['outcome']) == (started['id'], 'aborted')
     assert world.cluster.entries_of() == {}
+
+
+def test_experiments_that_ended_are_shown_in_full_while_they_are_kept(
+    commanded: Commanded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = commanded.world
+    monkeypatch.setattr(storage, 'ENDED_KEPT', 1)
+    ids = []
+    for _ in range(2):
+        code, started = commanded.ask('experiment_start', arms=ARMS)
+        assert code == 0, started
+        ids.append(started['id'])
+        if len(ids) == 2:
+            shown = commanded.ask('experiment_show', ids[0])[1]
+            assert (shown['id'], shown['outcome']) == (ids[0], 'aborted')
+        commanded.ask('experiment_abort')
+        world.run(30)
+    assert commanded.ask('experiment_show', ids[1])[1]['id'] == ids[1]
+    code, error = commanded.ask('experiment_show', ids[0])
+    assert (code, 'too old to be shown in full' in error) == (errno.ENOENT, True)
+    code, error = commanded.ask('experiment_show', 'E99')
+    assert error == f'experiment "E99" does not exist; experiments: {ids[1]}'
 
 
 def test_auto_apply_never_starts_an_experiment() -> None:

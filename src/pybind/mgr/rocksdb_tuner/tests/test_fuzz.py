@@ -114,7 +114,8 @@ def mutated(value: Any, draw: st.DrawFn) -> Any:
         return {**value, name: mutated(value[name], draw)}
     if isinstance(value, list) and value and draw(st.integers(0, 5)):
         index = draw(st.integers(0, len(value) - 1))
-        return [*value[:index], mutated(value[index], draw), *value[index + 1 :]]
+        following = index + 1
+        return [*value[:index], mutated(value[index], draw), *value[following:]]
     return draw(json_values)
 
 

@@ -131,7 +131,8 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 
     def circle(module: str, way: tuple[str, ...]) -> tuple[str, ...]:
         if module in way:
-            return (*way[way.index(module) :], module)
+            begin = way.index(module)
+            return (*way[begin:], module)
         if module in done:
             return ()
         for imported in sorted(IMPORTS.get(module, ())):

@@ -137,6 +137,7 @@ class OperationControl:
             campaign_waits=self.campaign.why_waiting(alarm_after_s),
             campaign_waits_for=self.campaign.waits_for,
             experiment=self.experiment.state,
+            ended_experiments=self.experiment.ended,
             experiment_waits=self.experiment.why_waiting(alarm_after_s),
             history=self.driver.history,
             notices=self.problems,

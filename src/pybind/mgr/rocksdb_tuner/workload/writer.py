@@ -49,7 +49,7 @@ def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
         return Writer(workload.workload_class, workload.confidence)
     for found in workload.evidence:
         if found.signal.startswith(_SIGNAL):
-            who = _BY_NAME.get(found.signal[len(_SIGNAL) :])
+            who = _BY_NAME.get(found.signal.removeprefix(_SIGNAL))
             return None if who is None else Writer(who, min(found.value, _doubt(workload)))
     return None
 

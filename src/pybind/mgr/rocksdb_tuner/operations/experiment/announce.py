@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Optional
 
 from ...units import format_ids
@@ -51,7 +52,7 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
             f'{len(request.plan.controls)}, for {request.actor}'
         )
         return
-    for arm in after.dropped[len(before.dropped) :]:
+    for arm in islice(after.dropped, len(before.dropped), None):
         yield Line(f'{arm.name} ends early: {arm.reason}', warning=True)
     for old, new in zip(before.osds, after.osds):
         if new.lost is not None and old.lost is None:

@@ -75,11 +75,17 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         #: do, they may do twice.
         self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self._problem: Optional[str] = None
+        self._ended: tuple[ExperimentState, ...] = ()
         rollouts.outstanding_beside = self._outstanding
 
     @property
     def problems(self) -> tuple[str, ...]:
         return tuple(text for text in (self._problem, self._error) if text is not None)
+
+    @property
+    def ended(self) -> tuple[ExperimentState, ...]:
+        """The last experiments that ended, newest first."""
+        return self._ended
 
     def start(
         self, experiment_id: str, request: ExperimentRequest, now_s: float
@@ -148,8 +154,11 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
         """Take what was sampled just now: ``newest`` gives the last sample of an OSD."""
-        if self._state is not None and not self._state.ended:
-            self._measuring.add(self._state, newest, now_s, slow_events)
+        if self._state is None or self._state.ended:
+            return
+        # What the last look found could not be stored, or there was none: it may disturb.
+        known = self._error is None
+        self._measuring.add(self._state, newest, now_s, slow_events, undisturbed=known)
 
     # -- one step
 
@@ -236,6 +245,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             lambda s: operator_actions.paused(s, 'the module', s.updated_s)
         )
         self._state = self._storage.load()
+        self._ended = self._storage.load_ended()
         if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
             self._problem = _LOST
         if self._state is None:
@@ -255,7 +265,9 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         conclusion = state.conclusion
         if conclusion is not None and conclusion.winner is not None:
             self.on_winner(state)
-        self._save(replace(state, recorded=True))
+        recorded = replace(state, recorded=True)
+        self._ended = self._storage.keep_ended(recorded)
+        self._save(recorded)
 
     def _why_waiting(
         self, state: ExperimentState, waited_s: float, gate_alarm_after_s: float

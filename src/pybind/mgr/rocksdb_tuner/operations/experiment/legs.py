@@ -116,7 +116,11 @@ def merged(state: ExperimentState) -> ExperimentState:
     leg = state.leg
     if leg is None:
         return state
-    arms = {n: arm for arm, osds in state.assigned[-1] for n in osds}
+    # Only a change gives an OSD another arm: one that is checked again, or was to be restored, may
+    # still have that of the period before.
+    changes = state.leg_kind is LegKind.CHANGE
+    arms = {n: arm for arm, osds in state.assigned[-1] for n in osds} if changes else {}
+    forward = changes or state.leg_kind is LegKind.RECHECK
     found = []
     for progress in leg.osds:
         osd = osd_of(state, progress.osd_id)
@@ -124,8 +128,9 @@ def merged(state: ExperimentState) -> ExperimentState:
         restored = leg.before.entry(own(osd.osd_id)) == state.before.entry(own(osd.osd_id))
         if osd.left_alone or (progress.step in _AS_BEFORE and restored):
             osd = replace(osd, arm=None, nonce=None)
-        elif progress.step in CHANGED:
-            osd = replace(osd, arm=arms[osd.osd_id], nonce=progress.nonce_after)
+        elif progress.step in CHANGED and forward:
+            arm = arms.get(osd.osd_id, osd.arm)
+            osd = replace(osd, arm=arm, nonce=progress.nonce_after)
         if progress.step is OsdStep.LEFT_BEHIND and osd.lost is None:
             osd = replace(osd, lost=progress.left_reason or f'{own(osd.osd_id)} was left behind')
         found.append(osd)

@@ -82,9 +82,14 @@ class Measuring:
         newest: Callable[[int], Optional[Sample]],
         now_s: float,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
+        *,
+        undisturbed: bool = True,
     ) -> None:
-        """Take the newest samples; ``slow_events`` is asked for those that are measured."""
-        periods, key = self._of(state), measured_now(state)
+        """Take the newest samples; ``slow_events`` is asked for those that are measured.
+
+        Not ``undisturbed``: no matter what ``state`` says, nothing is measured.
+        """
+        periods, key = self._of(state), measured_now(state) if undisturbed else None
         osds = measured_osds(state) if key is not None else ()
         block = self._blocks.add(
             key,

@@ -70,12 +70,16 @@ def away(state: ExperimentState, seen: Observation, limits: Limits) -> dict[int,
 
 
 def perhaps_away(state: ExperimentState, seen: Observation) -> Optional[str]:
-    """Why nothing is measured while an OSD may come back; None: all OSDs are there."""
+    """Why nothing is measured while an OSD may come back; None: all OSDs are up."""
     for osd in taking_part(state):
         gone = absent(seen, osd.osd_id)
         if gone is not None:
             why = why_away(osd.osd_id, gone)
             return f'{why}: the experiment continues without it if that stays so'
+        info = seen.osd(osd.osd_id)
+        # Placement groups say so later.
+        if info is not None and not info.up:
+            return f'osd.{osd.osd_id} is down'
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Optional
 
 from ...judge.evidence import Block, Evidence, Measured
@@ -152,11 +153,12 @@ def decode_evidence(text: str) -> Evidence:
         raise StoredStateError('"signals" are not those that this module measures')
     if stored.changed > len(osds):
         raise StoredStateError('"changed" are more than there are OSDs')
+    changed = stored.changed
     return Evidence(
         rollout_id=stored.id,
         batch=stored.batch,
-        changed=osds[: stored.changed],
-        controls=osds[stored.changed :],
+        changed=osds[:changed],
+        controls=osds[changed:],
         block_s=stored.block_s,
         before=blocks_of('before', stored.before, osds, signals),
         after=blocks_of('after', stored.after, osds, signals),
@@ -180,7 +182,7 @@ def blocks_of(
     return tuple(
         Block(
             {
-                osd_id: Measured(**dict(zip(signals, row[i * width : (i + 1) * width])))
+                osd_id: Measured(**dict(zip(signals, islice(row, i * width, (i + 1) * width))))
                 for i, osd_id in enumerate(osds)
             }
         )

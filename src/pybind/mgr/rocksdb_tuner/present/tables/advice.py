@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 from typing import Optional
 
 from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Severity
-from ...operations.gates import GATES
 from ...options.grammar import OptionDifference
-from ...plan.batches import PlannedBatch
 from ...snapshot import Mode, Snapshot
-from ...units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
+from ...units import UNKNOWN, format_ids, format_percent_range, format_plural
 from ..difference import difference
-from ..layout import Column, fields, paragraph, shell_command, table
+from ..layout import Column, fields, paragraph, table
 from ..subjects import Plan
 from ..summaries import worst_first
 from .candidates import experiment_hint
 from .phrases import (
     COMMAND,
     UNNAMED_OPTIONS,
-    bullets,
     changes_table,
     finding_text,
-    flushes_in,
     limited_by,
     limits_of_groups,
     nothing_known,
     osd_names,
-    purpose,
     sections,
     titled,
 )
+from .plan import command_lines, how, one_domain_at_a_time, option_field
 
 
 def findings(snapshot: Snapshot) -> str:
@@ -143,7 +138,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             ('Risk', r.risk.value),
             ('Restart', 'each OSD, one at a time' if r.restart_required else 'none'),
             *([('Limited by', limited)] if limited else []),
-            *_option(r),
+            *option_field(r),
             ('Current options', r.options_from or '(empty)'),
             ('New options', r.options_to or '(empty)'),
             *_annex(r),
@@ -155,13 +150,13 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
         _difference(changes),
         titled('Why', _reasons(r.reasons)),
         titled('Expected', _predictions(r.predictions)),
-        *(() if planned is None else _how(planned)),
-        _one_domain_at_a_time(r) if r.kind is Kind.COMPACT else '',
-        titled('Commands', _commands(r.commands)),
-        titled('Undo', _commands(r.undo_commands)),
+        *(() if planned is None else how(planned)),
+        one_domain_at_a_time(r) if r.kind is Kind.COMPACT else '',
+        titled('Commands', command_lines(r.commands)),
+        titled('Undo', command_lines(r.undo_commands)),
         titled(
             'To apply it one OSD at a time, with verification',
-            _commands((f'{COMMAND} apply {r.recommendation_id}',)),
+            command_lines((f'{COMMAND} apply {r.recommendation_id}',)),
         ),
     )
 
@@ -171,154 +166,6 @@ def _annex(recommendation: Recommendation) -> list[tuple[str, str]]:
         return []
     removed = recommendation.kind is Kind.REMOVE_OVERRIDE
     return [('Removed annex' if removed else 'Including annex', recommendation.annex)]
-
-
-def _option(recommendation: Recommendation) -> list[tuple[str, str]]:
-    """The config option that changes; none for a compaction."""
-    written = recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}
-    return [('Option', recommendation.option)] if written else []
-
-
-def plan(planned: Plan) -> str:
-    """The steps of `apply`, in order."""
-    r = planned.recommendation
-    pairs = [
-        ('Dry run', 'no changes were made'),
-        ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
-        ('Who', r.who),
-        ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
-        ('Purpose', purpose(planned.change.purpose)),
-        ('Risk', r.risk.value),
-        *_option(r),
-    ]
-    return sections(
-        fields(pairs),
-        *_how(planned),
-        titled('Commands', _commands(r.commands)),
-        titled('Undo', _commands(r.undo_commands)),
-    )
-
-
-def _how(planned: Plan) -> Iterable[str]:
-    """The procedure: order, soak, gates, duration."""
-    r = planned.recommendation
-    least, most = planned.least_duration_s, planned.most_duration_s
-    duration = format_duration(least)
-    if most > least:
-        duration += f' to {format_duration(most)}'
-    pairs = [
-        (
-            'OSDs',
-            (
-                f'{format_plural(len(r.osds), "OSD")}, one at a time, in '
-                f'{format_plural(len(planned.batches), "batch", "batches")} of at most one failure '
-                f'domain ({_domain_kinds(planned)})'
-            ),
-        ),
-        ('Canary', _watch(planned)),
-        *_watch_of_batches(planned),
-        ('Duration', f'about {duration} without waiting'),
-    ]
-    steps = [
-        'Set the option for this OSD only, and restart it.',
-        'Continue once it is up with the new value and all placement groups are clean.',
-    ]
-    yield titled('Procedure', fields(pairs))
-    yield _batches(planned)
-    if r.restart_required:
-        yield titled('Before each restart', bullets(GATES))
-        yield titled('For each OSD', bullets(steps))
-
-
-def _one_domain_at_a_time(recommendation: Recommendation) -> str:
-    """The order of OSDs in a compaction campaign."""
-    domains = {osd_id: place.domain for osd_id, place in recommendation.places}
-    by_domain = groupby(recommendation.osds, domains.get)
-    return table(
-        (
-            Column('FAILURE DOMAIN', flexible=True),
-            Column('OSDS IN ORDER', flexible=True, wrap=True, min_width=20),
-        ),
-        [(str(domain or UNKNOWN), _ids_in_order(list(osds))) for domain, osds in by_domain],
-    )
-
-
-def _watch(planned: Plan) -> str:
-    r, soak = planned.recommendation, planned.soak
-    if not r.restart_required or not r.osds:
-        return 'none: no OSD restarts'
-    if soak.most_s <= 0:
-        return 'none: soak_max is 0, so there is no verdict'
-    canary = planned.batches[0]
-    if canary.watched_for_crashes:
-        return (
-            f'osd.{r.osds[0]}, watched for crashes only, for {format_duration(soak.least_s)}: '
-            'it is the only OSD, without controls, so the rollout ends as done, "not judged"'
-        )
-    if not planned.judged:
-        return (
-            f'osd.{r.osds[0]}, but there are too few OSDs to compare it with: soak_inconclusive '
-            f'applies ({soak.inconclusive.value})'
-        )
-    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
-    controls = ', '.join(f'osd.{osd_id}' for osd_id in planned.change.controls)
-    return (
-        f'osd.{r.osds[0]}, measured before the change and for {times} after it'
-        f'{flushes_in(soak, planned.change.fill_s)}, compared with {controls}; if inconclusive: '
-        f'{soak.inconclusive.value}; if neither better nor worse: {soak.no_benefit.value}'
-    )
-
-
-def _watch_of_batches(planned: Plan) -> Iterable[tuple[str, str]]:
-    soak = planned.soak.batches
-    if len(planned.batches) < 2 or not planned.batches[0].watched:
-        return
-    if soak is None or soak.most_s <= 0:
-        yield 'Batches', 'batch_soak_max is 0, so there is no soak and no verdict'
-        return
-    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
-    yield (
-        'Batches',
-        (
-            f'each soaks for {times} and is compared with OSDs that are not changed yet; if '
-            f'inconclusive: {soak.inconclusive.value}'
-        ),
-    )
-
-
-def _batches(planned: Plan) -> str:
-    return table(
-        (
-            Column('BATCH', 'r'),
-            Column('FAILURE DOMAIN', flexible=True),
-            Column('OSDS IN ORDER', flexible=True, wrap=True, min_width=20),
-            Column('COMPARED WITH', flexible=True, wrap=True, min_width=20),
-        ),
-        [
-            (
-                str(batch.number + 1),
-                str(batch.domain or UNKNOWN),
-                _ids_in_order(batch.osds),
-                _compared_with(batch),
-            )
-            for batch in planned.batches
-        ],
-    )
-
-
-def _domain_kinds(planned: Plan) -> str:
-    kinds = {'unknown' if b.domain is None else b.domain.kind for b in planned.batches}
-    return ', '.join(sorted(kinds))
-
-
-def _compared_with(batch: PlannedBatch) -> str:
-    if batch.judged:
-        return format_ids(batch.controls)
-    return 'none, watched for crashes only' if batch.watched_for_crashes else UNKNOWN
-
-
-def _ids_in_order(osd_ids: Sequence[int]) -> str:
-    return ','.join(map(str, osd_ids))
 
 
 def _conclusions(snapshot: Snapshot) -> str:
@@ -357,8 +204,3 @@ def _prediction(prediction: Prediction) -> tuple[str, str]:
         paragraph(f'{prediction.metric}: {change}', 4, '  - '),
         paragraph(f'Basis: {prediction.basis}', 4),
     )
-
-
-def _commands(commands: Sequence[str]) -> str:
-    """Not indented, so that commands with continuation lines can be pasted."""
-    return '\n'.join(shell_command(command) for command in commands)

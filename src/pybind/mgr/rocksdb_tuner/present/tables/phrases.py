@@ -7,6 +7,7 @@ from typing import Callable, Optional
 
 from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
 from ...judge.records import SoakPlan
+from ...observe.signals import Signals
 from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import TrackRecord
 from ...options.grammar import OptionDifference
@@ -31,6 +32,8 @@ from ..summaries import osds_finished
 
 #: The prefix of all commands.
 COMMAND = 'ceph rocksdb-tuner'
+#: Of an OSD without samples.
+NO_SIGNALS = Signals(osd_id=-1)
 #: Options that match no known profile.
 UNNAMED_OPTIONS = 'custom'
 #: Marks options that change with a restart; `pending_note` explains it.

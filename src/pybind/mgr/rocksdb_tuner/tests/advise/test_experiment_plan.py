@@ -255,7 +255,7 @@ def test_a_guard_without_a_known_noise_is_named() -> None:
             Question(arms=ARMS, min_effect=0.02),
             'a difference of 2% is not detectable',
         ),
-        ({'share': 0.1}, Question(arms=ARMS), '2 arms of 2 OSDs are more than 10% of the 24 OSDs'),
+        ({'share': 0.1}, Question(arms=ARMS), '2 arms of 2 OSDs would be more than 10%'),
     ],
 )
 def test_what_cannot_be_told_is_refused_with_what_it_would_take(

@@ -6,6 +6,7 @@ import re
 import traceback
 from collections import Counter
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.operations.errors import OperationRefused
@@ -161,8 +162,8 @@ class Course:
             return
         self._waiting.remove(waiting)
         planned = waiting.planned
-        index = self.planned.acts.index(planned)
-        following = self.planned.acts[index + 1 : index + 2]
+        following_index = self.planned.acts.index(planned) + 1
+        following = islice(self.planned.acts, following_index, following_index + 1)
         self._waiting += [Waiting(act) for act in following if act.follows]
         osd = self._target(planned.osd)
         # What operators change once it is over is their business.

@@ -50,7 +50,8 @@ def _simpler(planned: Schedule) -> Iterator[Schedule]:
         earlier = (act._replace(after=0),) if act.after else ()
         nearer = (act._replace(osd=None),) if act.osd is not None else ()
         for simpler in (*earlier, *nearer):
-            yield replace(planned, acts=(*acts[:number], simpler, *acts[number + 1 :]))
+            following = number + 1
+            yield replace(planned, acts=(*acts[:number], simpler, *acts[following:]))
 
 
 def _plainer(planned: Schedule) -> Iterator[Schedule]:
@@ -71,7 +72,8 @@ def _plainer(planned: Schedule) -> Iterator[Schedule]:
 
 def _without(acts: tuple[Planned, ...], start: int, size: int) -> tuple[Planned, ...]:
     """Without some acts; what followed one of them stands by itself."""
-    kept = acts[:start] + acts[start + size :]
+    end = start + size
+    kept = acts[:start] + acts[end:]
     # What follows the first of all has nothing to follow.
     if kept and kept[0].follows:
         kept = (kept[0]._replace(follows=False), *kept[1:])

@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from statistics import fmean, median
 from typing import NamedTuple, Optional
 
@@ -162,7 +163,7 @@ def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
                 controls=tuple(range(trial.changed, trial.changed + trial.controls)),
                 block_s=trial.block_s,
                 before=before,
-                after=blocks[trial.before_blocks : trial.before_blocks + after],
+                after=tuple(islice(blocks, trial.before_blocks, trial.before_blocks + after)),
             ),
             trial.among,
             trial.promised,
@@ -192,7 +193,7 @@ def _blocks(trial: Trial, drawn_from: Source, rng: random.Random) -> tuple[Block
                 for i, (c, o) in enumerate(zip(common, own))
             ]
             column[signal] = [
-                fmean(values[i : i + windows]) for i in range(0, len(values), windows)
+                fmean(islice(values, i, i + windows)) for i in range(0, len(values), windows)
             ]
     return tuple(
         Block(

@@ -412,7 +412,8 @@ def test_events_need_eight_blocks_on_each_side(lacking: str) -> None:
             first = 0 if lacking == 'before' else 12
             # Of the controls, the blocks of both count together.
             left = known if lacking != 'beside' else known // 2
-            row[first : first + 12 - left] = [None] * (12 - left)
+            end = first + 12 - left
+            row[first:end] = [None] * (12 - left)
         return verdict_on('slow_ops', judge(of_signal('slow_ops', rows, 1, 12))).effect
 
     assert (judged(7 if lacking != 'beside' else 6), judged(8)) == (Effect.UNCLEAR, Effect.SAME)
@@ -510,7 +511,8 @@ def test_a_changed_osd_that_is_missing_at_times_moves_nothing() -> None:
 def test_a_control_with_too_few_blocks_on_either_side_says_nothing(side: int) -> None:
     """Seven blocks of one that went another way: it would count as a control that parted."""
     strange: list[Optional[float]] = [*[1.0] * 12, *[3.0] * 12]
-    strange[side : side + 5] = [None] * 5
+    end = side + 5
+    strange[side:end] = [None] * 5
     made = [steady(24), steady(24), steady(24), strange]
     judged = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
     assert (judged.effect, judged.low_percent, judged.high_percent) == (Effect.SAME, 0.0, 0.0)

@@ -12,12 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rocksdb_tuner.advise.records import GroupFacts
 from rocksdb_tuner.metrics.exposition import Metric, Sample, exposition
-from rocksdb_tuner.metrics.series import (
-    PREFIX,
-    SERIES_PER_DEVICE_CLASS,
-    SERIES_PER_OSD,
-    metrics,
-)
+from rocksdb_tuner.metrics.making import PREFIX
+from rocksdb_tuner.metrics.osd_series import SERIES_PER_DEVICE_CLASS, SERIES_PER_OSD
+from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.snapshot import Snapshot
 

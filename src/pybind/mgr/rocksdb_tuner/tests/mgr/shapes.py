@@ -80,7 +80,8 @@ class _MgrModule:
     release_name = ''
     version = ''
 
-    def __init__(self, module_name: str, py_modules_ptr: object, this_ptr: object) -> None: ...
+    def __init__(self, module_name: str, py_modules_ptr: object, this_ptr: object) -> None:
+        """As a ceph-mgr calls it."""
 
     def get_module_option(self, key: str, default: object = None) -> object:
         return default
@@ -89,7 +90,8 @@ class _MgrModule:
 class _MgrStandbyModule:
     """The same in all releases."""
 
-    def __init__(self, module_name: str, capsule: object) -> None: ...
+    def __init__(self, module_name: str, capsule: object) -> None:
+        """As a ceph-mgr calls it."""
 
 
 class _UnlabeledCounters(_MgrModule):

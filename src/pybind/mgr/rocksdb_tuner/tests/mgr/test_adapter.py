@@ -37,7 +37,7 @@ def recorded(release: str, name: str) -> Any:
 
 @pytest.fixture
 def module() -> Any:
-    return MgrModule()
+    return MgrModule('', None, None)
 
 
 @pytest.mark.parametrize('release', RELEASES)

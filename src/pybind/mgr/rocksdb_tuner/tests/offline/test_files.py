@@ -482,7 +482,8 @@ def test_no_change_of_any_file_leads_to_anything_but_an_answer_or_a_named_file(
         content = source.content[:cut] + data.draw(st.binary(max_size=3))
     else:
         content = json.dumps(_mutated(json.loads(source.content), data)).encode()
-    changed = [*_SOURCES[:index], SourceFile(source.name, content, 1e9), *_SOURCES[index + 1 :]]
+    changed = list(_SOURCES)
+    changed[index] = SourceFile(source.name, content, 1e9)
     with contextlib.suppress(UnreadableError):
         judgement = judge(read(changed))
         snapshot = judgement.snapshot
@@ -508,7 +509,8 @@ def _mutated(value: Any, data: st.DataObject) -> Any:
         return {**value, name: _mutated(value[name], data)}
     if isinstance(value, list) and value and data.draw(st.integers(0, 4)):
         index = data.draw(st.integers(0, len(value) - 1))
-        return [*value[:index], _mutated(value[index], data), *value[index + 1 :]]
+        following = index + 1
+        return [*value[:index], _mutated(value[index], data), *value[following:]]
     return data.draw(_VALUES)
 
 

@@ -185,14 +185,15 @@ def _spoiled(text: str, choose: random.Random) -> str:
 
 def _spoiled_once(text: str, choose: random.Random) -> str:
     at = choose.randrange(len(text) + 1)
+    after = at + 1
     kind = choose.randrange(9)
     pieces = text.split(',')
     if kind == 0:
         return text[:at] + choose.choice(SPOILS) + text[at:]
     if kind == 1:
-        return text[:at] + text[at + 1 :]
+        return text[:at] + text[after:]
     if kind == 2:
-        return text[:at] + text[at : at + 1].swapcase() + text[at + 1 :]
+        return text[:at] + text[at:after].swapcase() + text[after:]
     if kind == 3:
         return text[:at]
     if kind == 4:

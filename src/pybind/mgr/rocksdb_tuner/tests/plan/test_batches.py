@@ -92,7 +92,8 @@ def test_the_canary_has_the_controls_of_the_plan_and_a_batch_those_that_come_lat
 def test_of_a_large_batch_as_many_are_compared_as_there_is_room_for(size: int, step: int) -> None:
     request = plan(1 + size + 40)
     order = request.order
-    pieces = (order[:1], order[1 : 1 + size], order[1 + size :])
+    end = 1 + size
+    pieces = (order[:1], order[1:end], order[end:])
     batch = planned_batch(replace(request, batches=pieces, controls=()), SHORT_SOAK, 1)
     assert batch.compared == batch.osds[::step]
     assert len(batch.compared) <= limits().most_controls // 2

@@ -142,7 +142,10 @@ def test_without_time_for_a_period_it_is_refused() -> None:
 def test_where_an_unsafe_arm_would_run_for_long_it_is_refused() -> None:
     """Though a long experiment would tell a small effect."""
     found = refused(24, noise=Noise(0.08, 0.0))
-    assert found.reason == 'an arm that is 20% worse would not be detected within 3 blocks'
+    assert found.reason == (
+        'an arm that is 20% worse would not be detected within 3 blocks, with 3 OSDs per arm and '
+        '16 controls that are similar enough'
+    )
     assert found.unsafe_detectable is not None
     assert found.unsafe_detectable > 0.2
 

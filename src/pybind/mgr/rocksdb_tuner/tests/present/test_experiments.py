@@ -92,7 +92,7 @@ def test_a_plan_says_what_it_takes_what_it_risks_and_what_it_does_not_tell() -> 
 def test_a_refusal_says_what_it_would_take() -> None:
     found = json.loads(render.experiment_plan(experiments.impossible(), 'json'))
     assert found['refusal'] == {
-        'reason': '2 arms of 2 OSDs are more than 10% of the 24 OSDs of the group',
+        'reason': '2 arms of 2 OSDs would be more than 10% of the 24 OSDs of the group',
         'osds': 40,
         'duration_s': None,
     }

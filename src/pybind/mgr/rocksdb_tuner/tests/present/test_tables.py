@@ -793,7 +793,7 @@ def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
     assert chosen.split()[:4] == ['variant-2022-d', '19%', '(13', 'to']
     assert '-21% (-27 to -15)' in chosen
-    infeasible = text.splitlines()[text.splitlines().index('Infeasible:') + 1 :]
+    infeasible = text.partition('\nInfeasible:\n')[2].splitlines()
     assert infeasible[0] == '  lz4-2025:'
     assert infeasible[1] == '  - A level that is on the DB device now would no longer fit.'
     # A neighbor of which the model makes no difference is left out.

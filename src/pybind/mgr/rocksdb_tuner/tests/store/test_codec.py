@@ -18,7 +18,6 @@ from rocksdb_tuner.store.codec import (
     ADDED_LATER,
     COLUMNS_FROM,
     NOT_STORED,
-    Table,
     decode,
     decode_field,
     decode_rows,
@@ -27,6 +26,7 @@ from rocksdb_tuner.store.codec import (
     encode_rows,
 )
 from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.plain_codecs import Table
 
 
 class Color(str, Enum):

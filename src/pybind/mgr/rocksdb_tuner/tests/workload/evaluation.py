@@ -203,7 +203,8 @@ def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list
         between = [s.workload_class for s in shown if since_s < s.now_s <= span.end_s]
         names = [*before, *between]
         if not any(name != UNKNOWN for name in before):
-            names = names[next((i for i, n in enumerate(names) if n != UNKNOWN), 0) :]
+            first = next((i for i, n in enumerate(names) if n != UNKNOWN), 0)
+            names = names[first:]
         right = [s.now_s for s in inside if s.workload_class in span.labels]
         found.append(
             Onset(

@@ -111,7 +111,7 @@ def test_a_declaration_is_whole(known: Condition) -> None:
 def test_the_tests_that_a_condition_names_are_about_it(known: Condition) -> None:
     assert known.tests
     for name in known.tests:
-        path = ROOT / name if name.startswith('qa/') else TESTS.parents[1] / name[len('tests/') :]
+        path = ROOT / name if name.startswith('qa/') else TESTS.parents[2] / name
         assert f"'{known.condition_id}'" in path.read_text(encoding='utf-8'), name
 
 

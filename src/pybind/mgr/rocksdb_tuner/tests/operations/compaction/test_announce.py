@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Optional
 
 import pytest
@@ -60,7 +61,7 @@ def sized(*sizes: tuple[Optional[int], Optional[int]], **changes: object) -> Cam
         replace(osd, step=DONE, used_before_bytes=before, used_after_bytes=after)
         for osd, (before, after) in zip(BEGUN.osds, sizes)
     )
-    return changed(osds=(*osds, *BEGUN.osds[len(osds) :]), **changes)
+    return changed(osds=(*osds, *islice(BEGUN.osds, len(osds), None)), **changes)
 
 
 TITLE = 'compaction campaign c7: '
@@ -152,7 +153,7 @@ def test_progress_counts_the_osds_that_are_finished(
     steps: list[CompactionStep], changes: dict[str, object], message: str, share: float
 ) -> None:
     osds = tuple(replace(osd, step=at) for osd, at in zip(BEGUN.osds, steps))
-    state = changed(osds=(*osds, *BEGUN.osds[len(osds) :]), **changes)
+    state = changed(osds=(*osds, *islice(BEGUN.osds, len(osds), None)), **changes)
     assert progress(state) == (f'Compacting the RocksDB of osd/class:ssd ({message})', share)
 
 

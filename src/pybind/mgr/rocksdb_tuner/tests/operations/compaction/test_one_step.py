@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Optional
 
 import pytest
@@ -58,7 +59,7 @@ def campaign(
         for osd, at in zip(begun.osds, steps)
     )
     fields = {'stage': Phase.PROMOTING, 'baseline_ms': 5.0, **changes}
-    osds = (*made, *begun.osds[len(made) :])
+    osds = (*made, *islice(begun.osds, len(made), None))
     return replace(begun, osds=osds, **fields)  # type: ignore[arg-type]
 
 

@@ -214,3 +214,21 @@ def test_a_block_that_cannot_be_stored_is_measured_all_the_same(run: ExperimentR
         run.tick()
     run.store.error = None
     assert run.finish().outcome is Outcome.DONE
+
+
+def test_nothing_is_measured_while_what_is_found_cannot_be_stored(run: ExperimentRun) -> None:
+    """The stored state does not know of the OSD that died; a block of that time counts nothing."""
+    run.begin(request(plan(blocks=6)))
+    run.come_to(lambda state: state.stage is Stage.BASELINE)
+    run.store.error = CommandError(5, 'read-only')
+    run.cluster.stop_osd(0)
+    for _ in range(30):
+        run.tick()
+    assert run.now.paused_reason is None
+    assert run.experiment.problems
+    run.store.error = None
+    run.cluster.start_osd(0)
+    run.tick()
+    run.come_to(lambda state: state.paused_reason is None)
+    run.tick()
+    assert run.now.blocks == 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.experiment import legs
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind
+from rocksdb_tuner.operations.experiment.states import osd_of
 from rocksdb_tuner.operations.rollout.conflicts import conflicting_entries
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import OsdStep
@@ -95,3 +96,36 @@ def test_an_osd_that_somebody_else_changed_is_left_out(
     restoring = () if turned.leg is None else turned.leg.restoring
     assert not {f'osd.{n}' for n in left} & set(restoring)
     assert not [osd for osd in turned.osds if osd.osd_id in left and osd.arm is not None]
+
+
+def test_an_osd_that_is_checked_again_keeps_its_arm_until_it_is_changed(
+    changing: dict[int, tuple[ExperimentRun, ExperimentState]],
+) -> None:
+    """In the second period it is to get another one, and runs that of the first."""
+    _, state = changing[2]
+    between = replace(state, leg=None, leg_kind=None)
+    (osd, *_) = [o for o in between.osds if o.arm is not None]
+    assert osd.osd_id not in dict(between.assigned[-1])[osd.arm or '']
+    checked = legs.recheck(between, osd.osd_id)
+    assert checked.leg is not None
+    (progress,) = checked.leg.osds
+    verified = replace(progress, step=OsdStep.VERIFIED, nonce_after=77)
+    after = legs.merged(replace(checked, leg=replace(checked.leg, osds=(verified,))))
+    assert osd_of(after, osd.osd_id) == replace(osd, nonce=77)
+
+
+@pytest.mark.parametrize('kind', [LegKind.DROP, LegKind.RESTORE])
+def test_what_was_to_be_restored_and_is_not_yet_is_restored_by_the_next_leg(
+    changing: dict[int, tuple[ExperimentRun, ExperimentState]], kind: LegKind
+) -> None:
+    """Its arm ended, so that no OSD is assigned to it."""
+    _, state = changing[2]
+    between = replace(state, leg=None, leg_kind=None)
+    arm, osds = next((name, osds) for name, osds in between.assigned[-2] if name == 'slow')
+    without = tuple((name, osds) for name, osds in between.assigned[-1] if name != arm)
+    between = replace(between, assigned=(*between.assigned[:-1], without))
+    dropped = legs.back(between, kind, osds, same_meaning)
+    assert legs.merged(dropped).osds == between.osds
+    turned = legs.back(dropped, LegKind.RESTORE, (), same_meaning)
+    assert turned.leg is not None
+    assert set(turned.leg.restoring) == {f'osd.{n}' for n in osds}

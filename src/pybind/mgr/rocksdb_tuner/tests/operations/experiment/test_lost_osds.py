@@ -55,6 +55,20 @@ def test_one_that_is_down_and_out_is_waited_for_and_then_left(run: ExperimentRun
     assert restored(run, 3)
 
 
+def test_nothing_is_measured_while_an_osd_is_down_from_the_first_look_on(
+    run: ExperimentRun,
+) -> None:
+    """Before placement groups are reported as degraded, in the baseline as later."""
+    run.begin(request(plan(blocks=9)))
+    for stage in (Stage.BASELINE, Stage.MEASURING):
+        run.come_to(lambda state, stage=stage: state.stage is stage)  # type: ignore[misc]
+        run.cluster.stop_osd(7)
+        run.tick()
+        assert run.now.paused_reason == 'osd.7 is down'
+        run.cluster.start_osd(7)
+        run.come_to(lambda state: state.paused_reason is None)
+
+
 def test_too_few_controls_end_it(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo, RunningOption
@@ -70,7 +71,8 @@ def rollout(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Rollout
         OsdProgress(n, step, nonce_before=1, nonce_after=cluster.osds[n].nonce)
         for n, step in zip(request.order, steps)
     )
-    return replace(begun, osds=(*osds, *begun.osds[len(osds) :]), stage=Phase.CANARY, **changes)  # type: ignore[arg-type]
+    osds += tuple(islice(begun.osds, len(osds), None))
+    return replace(begun, osds=osds, stage=Phase.CANARY, **changes)  # type: ignore[arg-type]
 
 
 def way_back(cluster: FakeCluster, step: OsdStep, **changes: object) -> RolloutState:

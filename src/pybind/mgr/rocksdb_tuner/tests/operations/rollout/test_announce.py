@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from rocksdb_tuner.judge.records import Verdict
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
@@ -71,7 +73,7 @@ def test_a_manager_that_takes_over_shows_the_progress_again_and_tells_nothing_tw
     ((message, _),) = run.cluster.progress.values()
     assert '1 of 3 OSDs' in message
     run.to_the_end()
-    again = [text for text in lines(run)[len(before) :] if text in before]
+    again = [text for text in islice(lines(run), len(before), None) if text in before]
     assert again == []
     assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)]
 

@@ -132,6 +132,7 @@ class Course:
         return osd if osd in self.cluster.osds else None
 
     def _look(self) -> None:
+        self.watch.looks()
         self.world.guarded(lambda: self.world.look(self.planned.look_every_s))
         self.watch.looked()
 

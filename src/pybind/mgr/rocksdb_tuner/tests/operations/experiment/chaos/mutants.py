@@ -186,6 +186,20 @@ MUTANTS = (
         lambda patch: faults.measured_in_any_case(patch, leg=None, stage=Stage.MEASURING),
     ),
     Mutant(
+        'arms swap their OSDs on paper',
+        Rule.RIGHT_ARM,
+        lambda patch: faults.turns(patch, lambda s, turns: turns if s.period == 1 else {}),
+        needs=_crossing,
+    ),
+    Mutant(
+        'the last OSD of a swap keeps its arm',
+        Rule.RIGHT_ARM,
+        lambda patch: faults.turns(
+            patch, lambda s, turns: turns if s.period == 1 else dict([*turns.items()][:-1])
+        ),
+        needs=_crossing,
+    ),
+    Mutant(
         'blocks are not stored',
         Rule.EVIDENCE_KEPT,
         lambda patch: patch.attribute(ExperimentStorage, 'save_block', lambda *_: None),

@@ -22,6 +22,7 @@ class Rule(Enum):
     OBSERVES_FIRST = 'a manager samples before it acts'
     DROPPED_STAYS_OFF = 'no OSD gets the string of an arm that was dropped, or any after a crash'
     UNDISTURBED = 'no block is of a time in which anything was changed or down'
+    RIGHT_ARM = 'an OSD is measured in the arm whose string it runs'
     EVIDENCE_KEPT = 'what was measured is known to the next manager'
     RESTORED = 'at the end every OSD has its old entry and runs its old string'
     RIGHT_END = 'it ends as what happened says'

@@ -45,6 +45,8 @@ class Watch:
         self.others: set[int] = set()
         self.store_failed = False
         self._ours: dict[int, int] = {}
+        #: OSDs that were down when the look under way began.
+        self._down: set[int] = set()
         #: The leg and the OSD whose entry was set last.
         self._begun: Optional[tuple[str, int]] = None
         self.before = self.cluster.entries_of()
@@ -66,9 +68,11 @@ class Watch:
 
     # -- what others do, in the words of the watch of rollouts
 
-    def paused(self) -> None: ...
+    def paused(self) -> None:
+        """An experiment may pause at any time."""
 
-    def resumed(self) -> None: ...
+    def resumed(self) -> None:
+        """It may be resumed at any time."""
 
     def refuted(self, text: str) -> None:
         raise AssertionError(text)
@@ -131,7 +135,9 @@ class Watch:
             return
         arm = self._strings[value]
         previous = [p for p in state.assigned if osd_id in dict(p).get(arm, ())]
-        recovers = leg.direction is Direction.RECOVER and bool(previous)
+        # One that was replaced meanwhile gets back what it had, until all are restored.
+        turned = leg.direction is Direction.RECOVER or osd_id in self.others
+        recovers = turned and bool(previous)
         self.require(Rule.OF_ITS_PERIOD, recovers or osd_id in dict(state.assigned[-1])[arm], told)
         dropped = {found.name for found in state.dropped}
         self.require(
@@ -161,7 +167,8 @@ class Watch:
         recovering = leg.direction is Direction.RECOVER
         self.require(Rule.MODE, self.world.may_act or (recovering and not up), command)
         down = {n for n in self._down_by_us() if n != osd_id}
-        self.require(Rule.ONE_DOWN, not down, f'{command} while {down} are down')
+        # What crashed is started at once: that takes none down.
+        self.require(Rule.ONE_DOWN, not (down and up), f'{command} while {down} are down')
         coming = [found.osd_id for found in cluster.accepted if found.osd_id != osd_id]
         self.require(Rule.ONE_OUTSTANDING, not coming, f'{command} while {coming} are to come')
         if up:
@@ -198,6 +205,10 @@ class Watch:
 
     # -- over time
 
+    def looks(self) -> None:
+        """What dies in a look was sampled before."""
+        self._down = set(self.cluster.down)
+
     def looked(self) -> None:
         state, cluster = self.world.experiment.state, self.cluster
         if self.broken is not None:
@@ -228,14 +239,23 @@ class Watch:
                 state = self.world.now
                 quiet = state.leg is None and state.paused_reason is None
                 self.require(Rule.UNDISTURBED, quiet, f'{key} during {state.paused_reason}')
-                down = {n for n in measured_osds(state) if n in self.cluster.down}
+                down = self._down & self.cluster.down & set(measured_osds(state))
                 self.require(
                     Rule.UNDISTURBED, not down or self.world.no_reports_reason, f'{key}: {down}'
                 )
+                self._watch_arms(state, key)
             put(key, value)
 
         watched.mortal = True  # type: ignore[attr-defined]
         store.set = watched  # type: ignore[method-assign]
+
+    def _watch_arms(self, state: ExperimentState, key: str) -> None:
+        measured = set(measured_osds(state)) - self.others - self.beside_itself
+        for arm, osds in state.assigned[-1]:
+            for n in measured & set(osds):
+                runs = self.cluster.runs(n)
+                right = same_meaning(runs, state.request.options(arm))
+                self.require(Rule.RIGHT_ARM, right, f'{key}: osd.{n} of {arm} runs {runs}')
 
     def taken_over(self, before: ExperimentDriver) -> None:
         found = self.world.experiment

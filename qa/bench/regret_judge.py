@@ -1,0 +1,94 @@
+"""Regret: how far the end of the tuner is behind the best option set. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench_choice_judge import Window
+from regret_trials import DEFAULT, TUNER, Trial
+
+#: Student's t for a two-sided interval of 95%, by degrees of freedom; 2 beyond.
+_T_95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
+
+
+@dataclass(frozen=True)
+class Run:
+    trial: Trial
+    version: str
+    date: str
+    machine_load: float
+    #: What the tuner recommended for OSDs with the default; None: no change.
+    advice: str | None
+    #: Why.
+    conclusion: str | None
+    #: By the name of the option set: the set, and what its OSD did.
+    options: Mapping[str, str]
+    did: Mapping[str, Window]
+
+
+#: Each for one write, less is better.
+FIGURES: Mapping[str, Callable[[Window], float]] = {
+    'kv_sync CPU': lambda did: did.kv_sync_cpu_s / did.writes,
+    'WAL bytes': lambda did: did.wal_bytes / did.writes,
+    'client latency': lambda did: did.waited_s / did.writes,
+}
+#: Of the resource that bounds small writes.
+LIMITING = 'kv_sync CPU'
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A geometric mean of ratios to the default, in percent of change; None: too few runs."""
+
+    runs: int
+    percent: float
+    low_percent: float | None
+    high_percent: float | None
+
+
+def ratio(runs: Sequence[Run], name: str, figure: str) -> Ratio | None:
+    """The figure of a set against that of the default beside it; None where it never ran."""
+    of = FIGURES[figure]
+    logs = [
+        math.log(of(run.did[name]) / of(run.did[DEFAULT]))
+        for run in runs
+        if name in run.did and DEFAULT in run.did
+    ]
+    if not logs:
+        return None
+    mean = statistics.fmean(logs)
+    if len(logs) < 2:
+        return Ratio(1, _percent(mean), None, None)
+    half = _T_95.get(len(logs) - 1, 2.0) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return Ratio(len(logs), _percent(mean), _percent(mean - half), _percent(mean + half))
+
+
+@dataclass(frozen=True)
+class Regret:
+    #: The set with the smallest figure; the default where none is smaller.
+    best: str
+    #: How much more the tuner's end takes than the best.
+    percent: float
+
+
+def regret(runs: Sequence[Run], figure: str = LIMITING) -> Regret | None:
+    """None until the tuner's end has run."""
+    names = {name for run in runs for name in run.did}
+    found = {name: ratio(runs, name, figure) for name in names if name != DEFAULT}
+    changes = {name: known.percent for name, known in found.items() if known is not None}
+    changes[DEFAULT] = 0.0
+    if TUNER not in changes:
+        return None
+    if all(run.options.get(TUNER) == run.options[DEFAULT] for run in runs):
+        # What two equal OSDs differ by is nobody's gain.
+        changes[TUNER] = 0.0
+    best = min(changes, key=lambda name: (changes[name], name != DEFAULT))
+    behind = (100 + changes[TUNER]) / (100 + changes[best]) - 1
+    return Regret(best, 100 * behind)
+
+
+def _percent(log: float) -> float:
+    return 100 * (math.exp(log) - 1)

@@ -1,0 +1,68 @@
+"""The demonstration accepts that nothing is to be gained, if the module says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.cluster import Cluster
+from harness.demo import Demo, DemoError
+from harness.demo_table import Measured, table
+from harness.progress import Progress
+
+
+class Told:
+    """What stands in for a cluster: the module recommends nothing, with this conclusion."""
+
+    def __init__(self, conclusion: str | None) -> None:
+        self._conclusion = conclusion
+
+    def ceph_json(self, *words: str) -> Any:
+        if words == ('rocksdb-tuner', 'recommend'):
+            return []
+        return {'groups': [{'who': 'osd/class:ssd', 'conclusion': self._conclusion}]}
+
+
+def demo(conclusion: str | None, errors: int = 0) -> Demo:
+    told: Any = Told(conclusion)
+    cluster: Cluster = told
+    made = Demo(cluster, Progress(), seconds=1)
+    client = {'workload': 'rbd-randwrite', 'errors': errors}
+
+    def measure(*_: object, **__: object) -> Measured:
+        return Measured(client, (), 'rbd-small-write', 0.9)
+
+    made._measure = measure  # type: ignore[method-assign]
+    return made
+
+
+def test_nothing_to_gain_ends_the_demonstration_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its end says so, and the conclusion of the group is shown."""
+    assert 'nothing to gain' in demo('No option set is certain to gain 10%.').run()
+    assert 'osd/class:ssd: No option set is certain to gain 10%.' in capsys.readouterr().out
+
+
+def test_no_recommendation_without_a_reason_is_a_failure() -> None:
+    """An operator must learn why nothing changes."""
+    with pytest.raises(DemoError, match='without a reason'):
+        demo(None).run()
+
+
+def test_errors_of_clients_fail_it_also_without_a_change() -> None:
+    """A client that saw errors was not served well."""
+    with pytest.raises(DemoError, match='saw 3 errors'):
+        demo('Nothing to change.', errors=3).run()
+
+
+def test_the_table_shows_the_change_in_percent_and_what_is_unknown_as_a_dash() -> None:
+    """Before and after by name; a client without a 99th percentile has none in the table."""
+    client = {'ops_per_s': 200.0, 'latency_ms': {'mean': 2.0}}
+    before = Measured(client, ({'kv_sync_ms': 1.0}, {'kv_sync_ms': 3.0}), None, None)
+    after = Measured({**client, 'ops_per_s': 220.0}, ({'kv_sync_ms': 1.0},), None, None)
+    rows = {line[:34].strip(): line[34:].split() for line in table(before, after).splitlines()}
+    assert rows['client operations per s'] == ['200', '220', '+10.0%']
+    assert rows['client 99th percentile, ms'] == ['-', '-', '-']
+    assert rows['OSD mean: kv_sync mean, ms'] == ['2', '1', '-50.0%']

@@ -1,0 +1,50 @@
+"""What commands share: recommendations by id."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.commands import Context
+from rocksdb_tuner.commands.errors import CommandRefusedError
+
+from ..present.samples import recommendation
+
+
+def context_with(*recommendations: Recommendation) -> Context:
+    tuner: Any = SimpleNamespace(snapshot=SimpleNamespace(recommendations=recommendations))
+    unused = cast('Any', None)
+    return Context(lambda: tuner, unused, unused, unused, unused)
+
+
+def test_a_recommendation_is_found_by_its_id() -> None:
+    known = recommendation()
+    assert context_with(known).recommendation(known.recommendation_id) is known
+
+
+@pytest.mark.parametrize(
+    ('asked', 'told'),
+    [
+        ('ssd-000000', 'does not exist: if it was shown before, it has changed since'),
+        ('ssd-000000', 'review "ceph rocksdb-tuner show ssd-1a2b3c"'),
+        ('nvme-000000', 'does not exist; recommendations: hdd-1a2b3c, ssd-1a2b3c'),
+        ('ssd', 'does not exist; recommendations: hdd-1a2b3c, ssd-1a2b3c'),
+    ],
+)
+def test_an_id_that_is_not_known_is_refused_with_what_there_is_now(asked: str, told: str) -> None:
+    """Advice that changed since it was shown is never applied in its place."""
+    known = recommendation()
+    other = replace(known, recommendation_id='hdd-1a2b3c', who='osd/class:hdd')
+    with pytest.raises(CommandRefusedError, match=told) as refused:
+        context_with(known, other).recommendation(asked)
+    assert refused.value.errno == errno.ENOENT
+
+
+def test_without_recommendations_none_are_named() -> None:
+    with pytest.raises(CommandRefusedError, match='recommendations: none at present'):
+        context_with().recommendation('ssd-000000')
