@@ -293,7 +293,7 @@ def test_every_query_of_the_dashboard_is_one_that_prometheus_understands(
     assert found['Workload and options'] == 1
     assert found['DB used'] == 1
     assert found['DB device'] == 1
-    assert found['kv_sync duration'] == 1
+    assert found['Workload'] == 1
     assert found['Rollout started'] == 0
 
 

@@ -135,7 +135,9 @@ class Watch:
             return
         arm = self._strings[value]
         previous = [p for p in state.assigned if osd_id in dict(p).get(arm, ())]
-        recovers = leg.direction is Direction.RECOVER and bool(previous)
+        # One that was replaced meanwhile gets back what it had, until all are restored.
+        turned = leg.direction is Direction.RECOVER or osd_id in self.others
+        recovers = turned and bool(previous)
         self.require(Rule.OF_ITS_PERIOD, recovers or osd_id in dict(state.assigned[-1])[arm], told)
         dropped = {found.name for found in state.dropped}
         self.require(
