@@ -136,9 +136,11 @@ def test_tests_that_need_more_stay_outside(tmp_path: Path) -> None:
         'test_helped.py': 'from .helper import checked\n',
         'test_above.py': 'from rocksdb_tuner.tests.part.helper import checked\n',
         'test_double.py': 'import mgr_module\n',
+        'test_module.py': 'from rocksdb_tuner import Module\n',
     }.items():
         (tests / name).write_text(text, encoding='utf-8')
     outside = {path.name for path in left_outside(tmp_path / 'rocksdb_tuner')}
     assert outside == {
         'test_drawn.py', 'helper.py', 'test_helped.py', 'test_above.py', 'test_double.py',
+        'test_module.py',
     }  # fmt: skip
