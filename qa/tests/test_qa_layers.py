@@ -16,7 +16,7 @@ MODULE = QA.parent / 'src/pybind/mgr/rocksdb_tuner'
 LAYERS = (
     'doubles',
     'doubles_dashboard local_orch laboratory clients harness',
-    'bench manual',
+    'bench manual tasks upstream',
     'commands',
     'tests',
     'browser',

@@ -17,6 +17,7 @@ from .metrics.settings import url, wanted_address
 from .metrics.text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
+from .observe.counters import ALL_OPERATIONS
 from .present import render
 from .settings import METRICS_OSD_LIMIT, SETTINGS, read_mode, read_settings
 from .snapshot import Mode
@@ -25,6 +26,17 @@ from .tuner import Tuner
 
 #: Pause of the loop after an unexpected error.
 ERROR_PAUSE_S = 10.0
+#: Commands of the self-test: together they use all knowledge and every view of the snapshot.
+SELF_TESTED = (
+    'status',
+    'osd',
+    'workload',
+    'findings',
+    'recommend',
+    'doctor',
+    'explain',
+    'profile_ls',
+)
 #: The minimum time between ticks, however often options are set.
 TICK_SPACING_S = 1.0
 
@@ -156,6 +168,22 @@ class Module(MgrModule):
     ) -> Dict[str, Any]:
         """Run a command for another module, which calls this with `mgr.remote`."""
         return answer_module(self, command, arguments, actor)
+
+    def self_test(self) -> None:
+        """Called by `ceph mgr self-test module rocksdb_tuner`; raises what went wrong.
+
+        It reads what the module reads of the mgr, and changes nothing.
+        """
+        read_settings(self.get_module_option)
+        self._cluster.invalidate_map()
+        osds = self._cluster.cluster_map().osds
+        self._cluster.pg_summary()
+        for osd in osds[:1]:
+            self._cluster.latest(osd.osd_id, [ALL_OPERATIONS])
+        for command in SELF_TESTED:
+            answer = self.remote_command(command, {})
+            if answer['retval'] != 0:
+                raise RuntimeError(f'{command}: {answer["stderr"]}')
 
     def tab_has_no_place(self) -> None:
         """Called by the dashboard if a browser could not add the tab."""

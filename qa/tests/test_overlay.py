@@ -1,0 +1,146 @@
+"""contrib/overlay: lays over all or nothing, and says why not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from upstream.overlay import COPIED, MODULE, PATCHES, VERSION, OverlayError, lay_over, main
+from upstream.tree_tests import left_outside
+
+
+def before_of(patch: str) -> Mapping[str, str]:
+    """Files to which a patch applies: its context and what it removes, at the right lines."""
+    files: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in patch.splitlines():
+        if line.startswith('--- a/'):
+            lines = files[line.removeprefix('--- a/')] = []
+        elif line.startswith('@@'):
+            begin = int(line.split()[1].removeprefix('-').split(',')[0])
+            lines += [f'line {n}' for n in range(len(lines) + 1, begin)]
+        elif line.startswith((' ', '-')) and not line.startswith('---'):
+            lines.append(line[1:])
+    return {name: '\n'.join([*found, 'end', '']) for name, found in files.items()}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What the overlay looks at of a source tree of Ceph."""
+    made = tmp_path / 'ceph'
+    for patch in PATCHES.glob('*.patch'):
+        for name, text in before_of(patch.read_text(encoding='utf-8')).items():
+            path = made / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding='utf-8')
+    (made / 'CMakeLists.txt').write_text(f'project(ceph\n  VERSION {VERSION}\n', encoding='utf-8')
+    for name in ('src/pybind/mgr/mgr_module.py', 'qa/tasks/mgr/mgr_test_case.py'):
+        (made / name).touch()
+    return made
+
+
+def contents(tree: Path) -> Mapping[Path, bytes]:
+    return {path: path.read_bytes() for path in tree.rglob('*') if path.is_file()}
+
+
+def test_files_and_edits_are_laid_over(tree: Path) -> None:
+    done = lay_over(tree)
+    assert done.without == ()
+    assert all((tree / name).exists() for name in COPIED)
+    assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
+    assert 'mgr/rocksdb_tuner' in (tree / 'debian/ceph-mgr-modules-core.install').read_text()
+    # Generated, and included by the pages.
+    assert (tree / 'doc/mgr/rocksdb_tuner/commands.inc.rst').stat().st_size > 1000
+    assert not (tree / MODULE / 'tests/test_fuzz.py').exists()
+
+
+def test_a_tree_without_packaging_is_laid_over_without_it(tree: Path) -> None:
+    """Distributors remove debian/ from the source that they publish."""
+    (tree / 'debian/ceph-mgr-modules-core.install').unlink()
+    (tree / 'debian').rmdir()
+    assert lay_over(tree).without == ('debian.patch',)
+
+
+def test_a_patch_that_does_not_apply_leaves_the_tree_as_it_was(tree: Path) -> None:
+    (tree / 'ceph.spec.in').write_text('something else\n', encoding='utf-8')
+    before = contents(tree)
+    with pytest.raises(OverlayError, match=r'build\.patch: .*ceph\.spec\.in'):
+        lay_over(tree)
+    assert contents(tree) == before
+
+
+def test_a_failure_in_the_middle_leaves_the_tree_as_it_was(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(tree)
+    monkeypatch.setattr(sys, 'executable', '/bin/false')
+    with pytest.raises(OverlayError, match='reference pages'):
+        lay_over(tree)
+    assert contents(tree) == before
+
+
+@pytest.mark.parametrize(
+    ('text', 'named'),
+    [
+        ('project(ceph\n  VERSION 19.2.3\n', r'is Ceph 19\.2\.3; .* made for 20\.2\.4'),
+        ('project(other\n', 'names no version of Ceph'),
+    ],
+)
+def test_another_version_is_refused(tree: Path, text: str, named: str) -> None:
+    (tree / 'CMakeLists.txt').write_text(text, encoding='utf-8')
+    before = contents(tree)
+    with pytest.raises(OverlayError, match=named):
+        lay_over(tree)
+    assert contents(tree) == before
+
+
+def test_another_version_is_tried_if_asked_for(tree: Path) -> None:
+    (tree / 'CMakeLists.txt').write_text('project(ceph\n  VERSION 21.0.0\n', encoding='utf-8')
+    lay_over(tree, any_version=True)
+
+
+def test_a_tree_that_has_the_module_is_refused(tree: Path) -> None:
+    lay_over(tree)
+    before = contents(tree)
+    with pytest.raises(OverlayError, match=f'already has {MODULE}'):
+        lay_over(tree)
+    assert contents(tree) == before
+
+
+def test_what_is_no_tree_of_ceph_is_an_error_and_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)]) == 1
+    assert 'is not a source tree of Ceph' in capsys.readouterr().err
+
+
+def test_it_applies_within_another_repository(tree: Path) -> None:
+    """There git would silently skip all files, as they are outside of its folder."""
+    subprocess.run(['git', 'init', '-q', str(tree.parent)], check=True)
+    lay_over(tree)
+    assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
+
+
+def test_tests_that_need_more_stay_outside(tmp_path: Path) -> None:
+    """Directly, or by way of another file of the tests."""
+    tests = tmp_path / 'rocksdb_tuner/tests/part'
+    tests.mkdir(parents=True)
+    for name, text in {
+        'test_plain.py': 'import json\nimport pytest\nfrom rocksdb_tuner import units\n',
+        'test_drawn.py': 'from hypothesis import given\n',
+        'helper.py': 'import jsonschema\n',
+        'test_helped.py': 'from .helper import checked\n',
+        'test_above.py': 'from rocksdb_tuner.tests.part.helper import checked\n',
+        'test_double.py': 'import mgr_module\n',
+        'test_module.py': 'from rocksdb_tuner import Module\n',
+    }.items():
+        (tests / name).write_text(text, encoding='utf-8')
+    outside = {path.name for path in left_outside(tmp_path / 'rocksdb_tuner')}
+    assert outside == {
+        'test_drawn.py', 'helper.py', 'test_helped.py', 'test_above.py', 'test_double.py',
+        'test_module.py',
+    }  # fmt: skip

@@ -1,0 +1,154 @@
+"""Lays this project over a source tree of Ceph: files, and small edits as patches."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .tree_tests import left_outside
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PATCHES = CHECKOUT / 'contrib/overlay.d'
+#: The release that the patches are made for.
+VERSION = '20.2.4'
+MODULE = 'src/pybind/mgr/rocksdb_tuner'
+MANUAL = 'doc/mgr/rocksdb_tuner'
+#: Folders and files that lie here where Ceph has them.
+COPIED = (
+    MODULE,
+    MANUAL,
+    'doc/dev/rocksdb_tuner',
+    'monitoring/ceph-mixin/rocksdb_tuner',
+    'qa/tasks/mgr/test_rocksdb_tuner.py',
+    'qa/suites/rados/mgr/tasks/4-units/rocksdb_tuner.yaml',
+)
+_LANDMARKS = ('CMakeLists.txt', 'src/pybind/mgr/mgr_module.py', 'qa/tasks/mgr/mgr_test_case.py')
+_VERSION = re.compile(r'^project\(ceph\s+VERSION\s+([0-9.]+)', re.MULTILINE)
+_NOT_COPIED = shutil.ignore_patterns('__pycache__', '*.pyc')
+
+
+class OverlayError(Exception):
+    """Why a tree was left as it was."""
+
+
+class LaidOver(NamedTuple):
+    copied: tuple[str, ...]
+    applied: tuple[str, ...]
+    #: Patches of files that this tree does not have; distributors remove debian/.
+    without: tuple[str, ...]
+
+
+def version_of(tree: Path) -> str:
+    """The version of a source tree of Ceph; raises OverlayError if it is none."""
+    missing = [name for name in _LANDMARKS if not (tree / name).is_file()]
+    if missing:
+        raise OverlayError(f'{tree} is not a source tree of Ceph: it has no {missing[0]}')
+    found = _VERSION.search((tree / _LANDMARKS[0]).read_text(encoding='utf-8'))
+    if found is None:
+        raise OverlayError(f'{tree}/CMakeLists.txt names no version of Ceph')
+    return found[1]
+
+
+def lay_over(tree: Path, *, any_version: bool = False) -> LaidOver:
+    """Copy the files and apply the patches, all or nothing; raises OverlayError."""
+    version = version_of(tree)
+    if version != VERSION and not any_version:
+        raise OverlayError(
+            f'{tree} is Ceph {version}; the patches are made for {VERSION} '
+            '(--any-version: try them)'
+        )
+    present = [name for name in COPIED if (tree / name).exists()]
+    if present:
+        raise OverlayError(f'{tree} already has {present[0]}')
+    names = sorted(path.name for path in PATCHES.glob('*.patch'))
+    applied = tuple(name for name in names if _has_files_of(tree, PATCHES / name))
+    for name in applied:
+        _git_apply(tree, [name], check=True)
+    try:
+        for name in COPIED:
+            _copy(CHECKOUT / name, tree / name)
+        for outside in left_outside(CHECKOUT / MODULE):
+            (tree / MODULE / outside).unlink()
+        _write_references(tree / MANUAL)
+        _git_apply(tree, applied, check=False)
+    except BaseException:
+        for name in COPIED:
+            _remove(tree / name)
+        raise
+    return LaidOver(COPIED, applied, tuple(name for name in names if name not in applied))
+
+
+def _has_files_of(tree: Path, patch: Path) -> bool:
+    """False if the folder of a patch's first file is not there at all."""
+    text = patch.read_text(encoding='utf-8')
+    first = next(line for line in text.splitlines() if line.startswith('--- a/'))
+    return (tree / first.removeprefix('--- a/').split('/', maxsplit=1)[0]).exists()
+
+
+def _git_apply(tree: Path, names: Sequence[str], *, check: bool) -> None:
+    command = ['git', 'apply', *(['--check'] if check else []), *(str(PATCHES / n) for n in names)]
+    # Where a tree lies within another repository, git would skip what is outside its folder.
+    environment = {**os.environ, 'GIT_CEILING_DIRECTORIES': str(tree.resolve().parent)}
+    done = subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise OverlayError(f'{", ".join(names)}: {done.stderr.strip()}')
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=_NOT_COPIED)
+    else:
+        shutil.copy(source, target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _write_references(folder: Path) -> None:
+    """The pages that are generated from the module; in a process of its own, for its paths."""
+    paths = [str(CHECKOUT / name) for name in ('qa', 'qa/doubles', 'src/pybind/mgr')]
+    code = (
+        f'import sys; sys.path[:0] = {paths!r}; from pathlib import Path; '
+        f'from manual.pages import write_references; write_references(Path({str(folder)!r}))'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1:] or ['no reason was given']
+        raise OverlayError(f'the reference pages could not be generated: {reason[0]}')
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog='overlay', description=f'Lay rocksdb_tuner over a source tree of Ceph {VERSION}.'
+    )
+    parser.add_argument('tree', type=Path, metavar='TREE')
+    parser.add_argument(
+        '--any-version', action='store_true', help='try the patches on another version'
+    )
+    given = parser.parse_args(arguments)
+    try:
+        done = lay_over(given.tree, any_version=given.any_version)
+    except (OverlayError, OSError) as error:
+        print(f'overlay: {error}', file=sys.stderr)
+        return 1
+    for name in done.copied:
+        print(f'copied   {name}')
+    for name in done.applied:
+        print(f'applied  {name}')
+    for name in done.without:
+        print(f'skipped  {name}: the tree does not have its files')
+    return 0

@@ -1,0 +1,76 @@
+"""Which unit tests of the module run with no more than the requirements of Ceph's own."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Of src/pybind/mgr/requirements-required.txt, and the module itself.
+ALLOWED = frozenset({'pytest', 'prettytable', 'yaml', 'scipy', 'rocksdb_tuner', '__future__'})
+#: Instances of these classes are asked for what only the doubles of the mgr record.
+_WITH_DOUBLES = ('rocksdb_tuner.Module', 'rocksdb_tuner.StandbyModule', 'rocksdb_tuner.module')
+#: Reads files of this repository that are not laid over.
+_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration')
+
+
+def left_outside(module: Path) -> tuple[Path, ...]:
+    """Files below ``module``/tests that need more, directly or through another of the tests.
+
+    They need hypothesis, jsonschema or prometheus_client, which Ceph's requirements lack, or this
+    project's doubles of the mgr, or files outside the module. Paths are relative to ``module``.
+    """
+    tests = module / 'tests'
+    files = {_name(module, path): path for path in sorted(tests.rglob('*.py'))}
+    imports = {name: set(_imports(module, path)) for name, path in files.items()}
+    outside = {
+        name
+        for name, path in files.items()
+        if any(not _is_allowed(imported) for imported in imports[name])
+        or any(word in path.read_text(encoding='utf-8') for word in _OF_THE_CHECKOUT)
+    }
+    while True:
+        more = {
+            name
+            for name in files.keys() - outside
+            if any(imported in outside for imported in imports[name])
+        }
+        if not more:
+            break
+        outside |= more
+    # A package may exist for its data; without its __init__.py nothing in it could be imported.
+    return tuple(
+        files[name].relative_to(module)
+        for name in sorted(outside)
+        if files[name].name != '__init__.py'
+    )
+
+
+def _name(module: Path, path: Path) -> str:
+    parts = list(path.relative_to(module.parent).with_suffix('').parts)
+    if parts[-1] == '__init__':
+        parts.pop()
+    return '.'.join(parts)
+
+
+def _is_allowed(imported: str) -> bool:
+    if imported.startswith(_WITH_DOUBLES):
+        return False
+    top = imported.split('.', maxsplit=1)[0]
+    return top in ALLOWED or top in sys.stdlib_module_names
+
+
+def _imports(module: Path, path: Path) -> Iterator[str]:
+    """Absolute names of what a file imports, and of what it imports from there."""
+    package = _name(module, path).split('.')
+    if path.name != '__init__.py':
+        package.pop()
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            up = len(package) - node.level + 1
+            base = [*(package[:up] if node.level else []), *([node.module] if node.module else [])]
+            yield '.'.join(base)
+            yield from ('.'.join([*base, alias.name]) for alias in node.names)
