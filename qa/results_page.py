@@ -49,8 +49,8 @@ def cell_table(runs: Sequence[Run]) -> str:
 
 
 def _statement(runs: Sequence[Run]) -> str:
-    found, advices = regret(runs), [run.advice for run in runs]
-    changed = sum(advice is not None for advice in advices)
+    found, advised = regret(runs), [run.advice for run in runs]
+    changed = sum(advice is not None for advice in advised)
     text = f'The tuner recommended a change in {changed} of {len(runs)} runs.'
     if not changed:
         text += ' It ends with the default: its row shows how far two equal OSDs are apart.'
