@@ -70,20 +70,18 @@ def window(before: Sample, after: Sample) -> Optional[Window]:
     if before.nonce != after.nonce or window_s < MIN_WINDOW_S:
         return None
     differences: list[object] = [window_s]
-    add = differences.append
-    # Numbers, pairs and None
-    earlier: tuple[Any, ...] = before[_FIRST:_END]
-    later: tuple[Any, ...] = after[_FIRST:_END]
-    for old, new in zip(earlier, later):
+    for old, new in zip(before[_FIRST:_END], after[_FIRST:_END]):
         if old is None or new is None:
-            add(None)
-        elif type(old) is int:
-            if new < old:
-                return None
-            add(new - old)
-        else:
+            differences.append(None)
+        elif isinstance(old, tuple):
+            assert isinstance(new, tuple)
             total, count = new[0] - old[0], new[1] - old[1]
             if total < 0 or count < 0:
                 return None
-            add(Latency(total / 1e9, count))
-    return Window._make(differences)  # by the order of the fields
+            differences.append(Latency(total / 1e9, count))
+        else:
+            assert not isinstance(new, tuple)
+            if new < old:
+                return None
+            differences.append(new - old)
+    return Window(*differences)  # type: ignore[arg-type]  # by the order of the fields

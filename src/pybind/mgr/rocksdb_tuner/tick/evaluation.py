@@ -20,7 +20,6 @@ from ..steps import Steps
 from ..version import MINIMUM_PYTHON
 from ..workload.records import Workload
 from .cluster_state import ClusterState
-from .conclusions import KeptConclusions, basis_of
 from .current_settings import CurrentSettings
 from .operation_control import OperationControl
 from .published import Published, SnapshotInputs
@@ -67,7 +66,6 @@ class Evaluation:
         #: Since when each OSD has had a restart pending, as observed by this mgr.
         self._pending_since_s: Mapping[int, float] = {}
         self._state = EvaluationState()
-        self._conclusions = KeptConclusions()
         self._alarms: HoldState = {}
 
     def evaluate(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Published:
@@ -128,23 +126,23 @@ class Evaluation:
         self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
     ) -> Conclusions:
         cluster_state, operations = self._cluster_state, self._operations
-        workloads, advised_on = self._sampler.recognition.per_group, self._advised_on
-        context = AdviceContext(
-            mode=settings.mode,
-            entries=cluster_state.options.entries,
-            no_advice=self._unknown_manager,
-            orchestrated=cluster_state.orchestrated,
-            rollout_under_way=operations.changing,
-            health_codes=cluster_state.health_codes,
-            pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
-            limits=settings.limits,
-            history=operations.driver.history,
-            custom_profiles=self._custom_profiles.all(),
-        )
-        concluded = self._conclusions.get(
-            basis_of(osds, workloads, advised_on, context, self._pending_since_s),
-            now_s,
-            lambda: conclude(osds, workloads, advised_on, context, self._state),
+        concluded = conclude(
+            osds,
+            self._sampler.recognition.per_group,
+            self._advised_on,
+            AdviceContext(
+                mode=settings.mode,
+                entries=cluster_state.options.entries,
+                no_advice=self._unknown_manager,
+                orchestrated=cluster_state.orchestrated,
+                rollout_under_way=operations.changing,
+                health_codes=cluster_state.health_codes,
+                pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
+                limits=settings.limits,
+                history=operations.driver.history,
+                custom_profiles=self._custom_profiles.all(),
+            ),
+            self._state,
         )
         self._advised([r for a in concluded.assessments for r in a.recommendations])
         self._alarms = hold(self._alarms, concluded.findings, now_s, cluster_state.health_codes)

@@ -20,9 +20,6 @@ from .thresholds import thresholds
 _NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 
 
-#: A settled class of an OSD is looked at again after this, which is a third of the ticks at the
-#: default interval; at once if an OSD or its group is about to change.
-REUSE_S = 25.0
 #: Factor on the group's confidence for an OSD that inherits the group's workload.
 _INHERITED = 0.6
 
@@ -34,12 +31,6 @@ class Memories(NamedTuple):
     groups: Mapping[str, Memory]
 
 
-class _Settled(NamedTuple):
-    at_s: float
-    #: The class that each group was seen with.
-    groups: Mapping[str, WorkloadClass]
-
-
 class Classifier:
     """Times are seconds of one clock. Not thread-safe.
 
@@ -49,8 +40,6 @@ class Classifier:
     def __init__(self, known: Optional[Memories] = None) -> None:
         self._osds: dict[int, Memory] = dict(known.osds) if known else {}
         self._groups: dict[str, Memory] = dict(known.groups) if known else {}
-        #: When the OSDs were classified, and the state of the groups then; None: look again.
-        self._settled: Optional[_Settled] = None
 
     @property
     def memories(self) -> Memories:
@@ -87,52 +76,22 @@ class Classifier:
             )
             groups[name] = remember(self._groups.get(name), now, now_s)
         self._groups = groups
-        if not self._can_reuse(signals, now_s):
-            self._osds = self._remember_osds(signals, cluster_map, pools, now_s)
-            changing = any(map(_is_changing, (*self._osds.values(), *groups.values())))
-            self._settled = None if changing else _Settled(now_s, _classes(groups))
-        return Recognition(
-            per_osd={osd_id: memory.shown for osd_id, memory in self._osds.items()},
-            per_group={name: memory.shown for name, memory in self._groups.items()},
-        )
-
-    def _can_reuse(self, signals: Mapping[int, Signals], now_s: float) -> bool:
-        settled = self._settled
-        return (
-            settled is not None
-            and 0 <= now_s - settled.at_s < REUSE_S
-            and _classes(self._groups) == settled.groups
-            and self._osds.keys() == signals.keys()
-            # The history of an OSD that restarted is empty.
-            and all(seen.window_s is not None for seen in signals.values())
-        )
-
-    def _remember_osds(
-        self,
-        signals: Mapping[int, Signals],
-        cluster_map: ClusterMap,
-        pools: Mapping[str, PoolContext],
-        now_s: float,
-    ) -> dict[int, Memory]:
-        osds: dict[int, Memory] = {}
+        own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
         for osd in cluster_map.osds:
-            seen, device_class = signals.get(osd.osd_id), osd.device_class
+            seen = signals.get(osd.osd_id)
             if seen is None:
                 continue
-            context = pools[device_class] if device_class is not None else _NO_POOLS
+            context = pools[osd.device_class] if osd.device_class is not None else _NO_POOLS
+            own[osd.osd_id] = (seen, classify(activity((seen,)), context), osd.device_class)
+        osds: dict[int, Memory] = {}
+        for osd_id, (seen, now, device_class) in own.items():
             group = self._groups[device_class].shown if device_class is not None else None
-            now = _with_replicas(classify(activity((seen,)), context), seen, group)
-            osds[osd.osd_id] = remember(self._osds.get(osd.osd_id), now, now_s)
-        return osds
-
-
-def _is_changing(memory: Memory) -> bool:
-    believed = memory.believed.workload_class
-    return believed is WorkloadClass.UNKNOWN or memory.candidate is not believed
-
-
-def _classes(groups: Mapping[str, Memory]) -> Mapping[str, WorkloadClass]:
-    return {name: memory.candidate for name, memory in groups.items()}
+            osds[osd_id] = remember(self._osds.get(osd_id), _with_replicas(now, seen, group), now_s)
+        self._osds = osds
+        return Recognition(
+            per_osd={osd_id: memory.shown for osd_id, memory in osds.items()},
+            per_group={name: memory.shown for name, memory in self._groups.items()},
+        )
 
 
 def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> Workload:

@@ -154,6 +154,7 @@ def test_every_part_of_the_module_is_reached_from_its_first_import(loaded: Loade
     programs = {
         f'rocksdb_tuner.{name}'
         for name in (
+            'collection.file_shapes',
             'collection.read',
             'python_too_old',
             *(f'present.{name}' for name in ('answers.catalogue', 'json_schema', 'typescript')),

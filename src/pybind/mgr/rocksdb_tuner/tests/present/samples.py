@@ -636,13 +636,14 @@ def all_snapshots() -> dict[str, Snapshot]:
 
 # Always known, so never NaN or infinite.
 _FINITE = st.floats(allow_nan=False, allow_infinity=False)
+_CONFIDENCE = st.floats(0, 1)
 # An `object` is what a finding's condition measured: a number, a text, or several.
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 
 for _record, _strategy in (
     (Sampling, st.builds(Sampling, interval_s=_FINITE)),
-    (Workload, st.builds(Workload, confidence=_FINITE)),
-    (Limit, st.builds(Limit, confidence=_FINITE)),
+    (Workload, st.builds(Workload, confidence=_CONFIDENCE)),
+    (Limit, st.builds(Limit, confidence=_CONFIDENCE)),
     # Figures go into the places that the wording has for them, which is no matter of types.
     (Evidence, st.builds(Evidence, figures=st.just(()))),
     (
