@@ -53,7 +53,8 @@ from rocksdb_tuner.operations.compaction.records import (
     CompactionStep,
     planned,
 )
-from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.experiment.records import ExperimentRequest
+from rocksdb_tuner.operations.history import ExperimentResult, HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import (
     Before,
@@ -692,6 +693,9 @@ for _record, _strategy in (
         ),
     ),
     (Bars, st.builds(Bars, st.floats(0, 1), st.floats(0, 1))),
+    # A share, which `--min-effect` bounds.
+    (ExperimentResult, st.builds(ExperimentResult, min_effect=st.floats(0, 10))),
+    (ExperimentRequest, st.builds(ExperimentRequest, min_effect=st.floats(0, 10))),
     (Weighing, st.builds(Weighing, resource=st.sampled_from(sorted(RESOURCES)))),
     # At least one OSD, as in every request that was accepted.
     (
