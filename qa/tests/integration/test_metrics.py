@@ -204,8 +204,12 @@ def test_a_port_that_is_taken_is_a_health_check_until_it_is_free(
         assert tuner.status()['mode'] == 'recommend'
     cluster.ceph('config', 'set', 'mgr', port_option, str(managers[name].port))
     tuner.wait_for(lambda: not raised(), 60, 'no health check')
-    # A busy machine may have brought a failover meanwhile
-    assert managers[active(cluster)].get('/metrics')
+    tuner.wait_for(
+        # A busy machine may have brought a failover meanwhile
+        lambda: managers[active(cluster)].answers('/metrics'),
+        60,
+        'metrics on the port of before',
+    )
 
 
 @pytest.fixture(scope='module')
