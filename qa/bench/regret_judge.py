@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from bench_choice_judge import Window
 from regret_trials import DEFAULT, TUNER, Trial
 
+from rocksdb_tuner.judge.statistics import percent
+
 #: Student's t for a two-sided interval of 95%, by degrees of freedom; 2 beyond.
 _T_95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
 
@@ -61,9 +63,9 @@ def ratio(runs: Sequence[Run], name: str, figure: str) -> Ratio | None:
         return None
     mean = statistics.fmean(logs)
     if len(logs) < 2:
-        return Ratio(1, _percent(mean), None, None)
+        return Ratio(1, percent(mean), None, None)
     half = _T_95.get(len(logs) - 1, 2.0) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return Ratio(len(logs), _percent(mean), _percent(mean - half), _percent(mean + half))
+    return Ratio(len(logs), percent(mean), percent(mean - half), percent(mean + half))
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,3 @@ def regret(runs: Sequence[Run], figure: str = LIMITING) -> Regret | None:
     best = min(changes, key=lambda name: (changes[name], name != DEFAULT))
     behind = (100 + changes[TUNER]) / (100 + changes[best]) - 1
     return Regret(best, 100 * behind)
-
-
-def _percent(log: float) -> float:
-    return 100 * (math.exp(log) - 1)

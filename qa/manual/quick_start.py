@@ -30,6 +30,7 @@ from harness.layout import CHECKOUT, DEFAULT_MEMORY
 from harness.packaged import RESTART, PackagedManagers
 from harness.releases import RELEASES, Release, get_release
 from rocksdb_tuner.knowledge import loader
+from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.version import VERSION
 
 from .pages import pages
@@ -43,7 +44,6 @@ PACKAGES = tuple(
 PAGE = 'quickstart'
 #: What the page shows: OSDs that run a string copied from a blog post.
 PROFILE = 'alternate-2019'
-OPTION = 'bluestore_rocksdb_options'
 #: What the page promises.
 LIMIT_S = 300.0
 #: How long an output is waited for; later ones are compared at once.
