@@ -1,4 +1,4 @@
-"""An example of each finding, with its evidence: what the tests of the module compare findings with.
+"""An example of each finding, with its evidence, from what the tests of the module compare.
 
 The file has a line with severity, id and OSDs of each finding, then its summary and its evidence.
 """
