@@ -13,6 +13,8 @@ from manual.sessions import TOOL, Session, missing, sessions, unlike
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.command import INPUT
 from rocksdb_tuner.mgr.releases import CLICommand
+from rocksdb_tuner.present import health
+from rocksdb_tuner.settings import SETTINGS
 
 #: With which a page says what an operator wants to do there.
 PURPOSE = ('Use ', 'Follow ')
@@ -135,3 +137,21 @@ def test_lines_are_compared_in_order_without_figures() -> None:
     assert unlike(('flush 8 MiB', 'writes stop'), printed) == ['writes stop']
     assert unlike(('flush 8 MiB', '...', 'writes stop'), printed) == []
     assert unlike(('...', 'writes slow down'), printed) == ['writes slow down']
+
+
+def test_every_module_option_is_on_the_page_of_options_once() -> None:
+    text = pages()['options']
+    assert sorted(re.findall(r'^\.\. confval:: (\w+)$', text, re.MULTILINE)) == sorted(
+        setting.name for setting in SETTINGS
+    )
+
+
+def test_every_health_check_of_the_module_itself_is_explained() -> None:
+    own = {
+        value
+        for value in vars(health).values()
+        if isinstance(value, str) and value.startswith('ROCKSDB_TUNER_')
+    }
+    described = re.findall(r'^``(ROCKSDB_TUNER_\w+)``$', pages()['troubleshooting'], re.MULTILINE)
+    assert len(own) > 5
+    assert sorted(described) == sorted(own)
