@@ -98,3 +98,14 @@ def test_every_make_target_that_they_name_is_there() -> None:
     named = {name for text in texts for name in command.findall(text)}
     assert {'demo', 'check', 'deb', 'install'} <= named
     assert sorted(named - known) == []
+
+
+def test_help_names_every_target_for_people() -> None:
+    """It is what plain "make" prints; a quote in a text would break it."""
+    done = subprocess.run(['make', '-s'], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    makefile = (CHECKOUT / 'Makefile').read_text(encoding='utf-8')
+    listed = re.search(r'^\.PHONY: ((?:.*\\\n)*.*)$', makefile, re.MULTILINE)
+    assert listed is not None
+    targets = set(listed[1].replace('\\\n', ' ').split()) - {'help'}
+    assert len(targets) > 20
+    assert sorted(name for name in targets if not re.search(rf'\b{name}\b', done.stdout)) == []
