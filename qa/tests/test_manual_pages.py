@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from manual import pictures
 from manual.commands import reference
 from manual.module_options import UnknownOptionError, expanded
 from manual.pages import DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
@@ -54,6 +56,15 @@ def test_each_page_begins_with_what_an_operator_wants_to_do_there(page: str) -> 
 def test_every_reference_is_on_one_page() -> None:
     text = '\n'.join(pages().values())
     assert sorted(re.findall(r'^\.\. include:: (.+)$', text, re.MULTILINE)) == sorted(REFERENCES)
+
+
+def test_pictures_that_were_taken_are_shown_and_others_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(pictures, 'FOLDER', tmp_path)
+    assert pictures.dashboards() == ''
+    (tmp_path / 'dashboard-reef.png').touch()
+    assert pictures.dashboards().startswith('.. figure:: images/dashboard-reef.png\n   :alt: ')
 
 
 def test_every_command_in_it_is_one_of_the_module_with_its_arguments() -> None:
