@@ -64,8 +64,8 @@ class Headline:
 
     @property
     def published(self) -> str:
-        told = None if self.evidence is None else _figures(self.evidence)
-        return '; '.join(text for text in (told, self.quote) if text is not None)
+        figures = None if self.evidence is None else _figures(self.evidence)
+        return '; '.join(text for text in (figures, self.quote) if text is not None)
 
     @property
     def measured(self) -> str:
@@ -121,15 +121,15 @@ def _figures(evidence: PublishedEvidence) -> str:
 
 def section() -> str:
     """Of the page of results: a table for each source."""
-    told = headlines()
+    quoted = headlines()
     return '\n'.join(
         line
         for source in sources().values()
-        for line in _of_source(source, [h for h in told if h.source == source])
+        for line in _of_source(source, [h for h in quoted if h.source == source])
     )
 
 
-def _of_source(source: Source, told: Sequence[Headline]) -> Iterator[str]:
+def _of_source(source: Source, quoted: Sequence[Headline]) -> Iterator[str]:
     title = f'{source.year}: {source.title}'
     yield from (title, '-' * len(title), '')
     where = '' if source.url is None else f', {source.url}'
@@ -143,7 +143,7 @@ def _of_source(source: Source, told: Sequence[Headline]) -> Iterator[str]:
             h.measured,
             h.why,
         )
-        for h in told
+        for h in quoted
     ]
     for row in rows:
         for column, cell in enumerate(row):
@@ -184,12 +184,12 @@ def _smaller_memtables() -> str | None:
 
 
 def _lz4_cpu() -> str | None:
-    told = [
+    changes = [
         _by_release(f'{name}, {size} memtables', load, size, f'{size}, LZ4', _ALL)
         for name, load in (('RBD', 'rbd-randwrite'), ('Omap', 'omap-heavy'))
         for size in ('large', 'small')
     ]
-    found = [text for text in told if text is not None]
+    found = [text for text in changes if text is not None]
     return ' '.join(('OSD CPU per WAL byte.', *found)) if found else None
 
 

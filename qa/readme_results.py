@@ -72,20 +72,20 @@ def _range(percents: list[float]) -> str:
 
 
 def _regret() -> tuple[str, str]:
-    told = []
+    cells = []
     for cell, runs in by_cell(read_regret_runs(REGRET)).items():
         found = regret(runs)
         changed = sum(run.advice is not None for run in runs)
         others = sorted({name for run in runs for name in run.did} - {DEFAULT, TUNER})
         each = ', '.join(f'{name} {in_words(ratio(runs, name, LIMITING))}' for name in others)
         behind = 'unknown' if found is None else f'{found.percent:.1f}%'
-        told.append(
+        cells.append(
             f'{cell.name}: a change recommended in {changed} of {len(runs)} runs, regret '
             f'{behind}; against the default, {each}'
         )
     text = (
         '**"Nothing to change" is a result.** By CPU time of the kv_sync thread per write, against '
-        f'the best of the default and published profiles: {"; ".join(told)}.'
+        f'the best of the default and published profiles: {"; ".join(cells)}.'
     )
     return text, 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
 

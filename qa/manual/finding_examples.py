@@ -14,7 +14,7 @@ from typing import NamedTuple
 import rocksdb_tuner
 from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span
 
-_TOLD = Path(rocksdb_tuner.__file__).parent / 'tests/advise/conditions/data/told.txt'
+_RECORDED_TEXTS = Path(rocksdb_tuner.__file__).parent / 'tests/advise/conditions/data/told.txt'
 _FOUND = re.compile(
     r'^(?:error|warning|info) (?P<id>[\w-]+) \[.*\]\n'
     r'  (?P<summary>.+)\n'
@@ -46,7 +46,7 @@ class Example(NamedTuple):
 def examples() -> Mapping[str, Example]:
     """The first of each condition, by its id."""
     found: dict[str, Example] = {}
-    for match in _FOUND.finditer(_TOLD.read_text(encoding='utf-8')):
+    for match in _FOUND.finditer(_RECORDED_TEXTS.read_text(encoding='utf-8')):
         example = Example(match['summary'], tuple(_evidence(match['evidence'])))
         found.setdefault(match['id'], example)
     return found

@@ -24,9 +24,9 @@ def test_every_finding_every_health_check_and_every_option_is_there() -> None:
 
 def test_nothing_is_left_open_in_a_remedy() -> None:
     """A name in braces is filled in, or given in angle brackets; option strings may have some."""
-    told = re.sub(r'^:Evidence: .*\n(?:   .*\n)*', '', reference(), flags=re.MULTILINE)
-    assert ':Remedy: ' in told
-    assert not set('{}') & set(told)
+    text = re.sub(r'^:Evidence: .*\n(?:   .*\n)*', '', reference(), flags=re.MULTILINE)
+    assert ':Remedy: ' in text
+    assert not set('{}') & set(text)
 
 
 def test_each_finding_has_an_example_and_most_have_evidence() -> None:

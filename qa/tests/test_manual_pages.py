@@ -10,7 +10,7 @@ import pytest
 from manual import pictures
 from manual.commands import reference
 from manual.module_options import UnknownOptionError, expanded
-from manual.pages import DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
+from manual.pages import CHECKOUT, DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
 from manual.sessions import TOOL, Session, missing, sessions, unlike
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.command import INPUT
@@ -20,6 +20,8 @@ from rocksdb_tuner.settings import SETTINGS
 
 #: With which a page says what an operator wants to do there.
 PURPOSE = ('Use ', 'Follow ')
+#: Where the names of metrics are.
+METRICS = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/metrics'
 #: Is as long as what was measured: `results_page.py` writes it.
 MEASURED = 'results'
 
@@ -166,3 +168,15 @@ def test_every_health_check_of_the_module_itself_is_explained() -> None:
     described = re.findall(r'^``(ROCKSDB_TUNER_\w+)``$', pages()['troubleshooting'], re.MULTILINE)
     assert len(own) > 5
     assert sorted(described) == sorted(own)
+
+
+def test_every_metric_that_the_page_names_is_served() -> None:
+    """Names without the prefix of all; an ellipsis stands for some of them."""
+    listed = re.findall(r'^(``[a-z_…`, ]+``)$', pages()['prometheus'], re.MULTILINE)
+    named = {name for line in listed for name in re.findall(r'``([a-z_…]+)``', line)}
+    sources = ''.join(path.read_text(encoding='utf-8') for path in METRICS.glob('*.py'))
+    served = re.findall(r"'([a-z][a-z_]+)'", sources)
+    assert {'mode', 'osd_info', 'rollout_…_timestamp_seconds'} <= named
+    for name in named:
+        pattern = re.compile(name.replace('…', '[a-z_]+'))
+        assert any(pattern.fullmatch(one) for one in served), name

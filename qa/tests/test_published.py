@@ -22,8 +22,8 @@ def test_each_figure_has_its_source() -> None:
         assert source.author
         assert 2016 <= source.year <= 2026
         assert source.hardware
-        told = (headline.section, headline.baseline, headline.release, headline.workload)
-        assert all(told), headline
+        described = (headline.section, headline.baseline, headline.release, headline.workload)
+        assert all(described), headline
         assert headline.published, headline
         assert headline.why, headline
 
@@ -86,9 +86,9 @@ def test_the_table_has_a_row_for_each_headline() -> None:
 
 def test_readme_quotes_four_results_with_commands_that_are_there() -> None:
     """That their figures are current, `test_bench_regret.py` asserts of all files of the page."""
-    told = '\n'.join(readme_results.lines())
-    assert len(re.findall(r'^\* \*\*', told, re.MULTILINE)) == 4
-    commands = re.findall(r'^  Repeat: `(.+)`$', told, re.MULTILINE)
+    lines = '\n'.join(readme_results.lines())
+    assert len(re.findall(r'^\* \*\*', lines, re.MULTILINE)) == 4
+    commands = re.findall(r'^  Repeat: `(.+)`$', lines, re.MULTILINE)
     assert len(commands) == 4
     checkout = BENCH.parents[1]
     makefile = (checkout / 'Makefile').read_text(encoding='utf-8')
