@@ -13,11 +13,12 @@ from ..phases import Outcome
 from ..rollout.machine import Machine
 from ..rollout.observation import Observation
 from ..rollout.records import Direction, Ending, OsdStep, RolloutState
-from ..rollout.states import in_flight
+from ..rollout.rollback import unverified
+from ..rollout.states import in_flight, with_osd
 from . import legs
 from .judging import concluded, failed
 from .records import ExperimentEnding, ExperimentState, LegKind, Stage
-from .states import ending, finished, without
+from .states import ending, failing, finished, without
 from .view import View
 from .watching import (
     arms_of,
@@ -113,7 +114,8 @@ def _leg_failed(
         if first in gone or _is_lost(merged, first):
             return without(merged, {n: why for n, why in gone.items() if not _is_lost(merged, n)})
     outcome = Outcome.ABORTED if leg.outcome is Outcome.ABORTED else Outcome.FAILED
-    return restore(rollouts, ending(state, outcome, reason), seen, now_s)
+    state = _unverified(ending(state, outcome, reason), leg, seen)
+    return restore(rollouts, state, seen, now_s)
 
 
 def _why(before: RolloutState, leg: RolloutState) -> Optional[str]:
@@ -132,11 +134,26 @@ def _back(
 ) -> ExperimentState:
     if not leg.ended:
         return state
+    if leg.outcome is Outcome.FAILED:
+        return restore(rollouts, _unverified(state, leg, seen), seen, now_s)
     if leg.outcome is not Outcome.ROLLED_BACK:
         # An entry that it restores was changed: the others are restored without it.
         return restore(rollouts, ending(state, Outcome.ABORTED, _why(before, leg)), seen, now_s)
     done = replace(legs.merged(state), leg=None, leg_kind=None)
     return finished(done, now_s) if state.leg_kind is LegKind.RESTORE else done
+
+
+def _unverified(state: ExperimentState, leg: RolloutState, seen: Observation) -> ExperimentState:
+    """An OSD that has its entry back, but was started with something else, such as a ceph.conf.
+
+    Another restart would change nothing: it counts as restored, and the experiment as failed.
+    """
+    osd = in_flight(leg)
+    if not leg.ended or osd is None or osd.step is not OsdStep.CHECKING:
+        return state
+    restored = with_osd(leg, replace(osd, step=OsdStep.RESTORED))
+    reason = unverified(osd.osd_id, seen.running.get(osd.osd_id))
+    return replace(failing(state, reason), leg=restored)
 
 
 def restore(

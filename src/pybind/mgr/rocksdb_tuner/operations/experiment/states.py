@@ -96,6 +96,14 @@ def ending(
     )
 
 
+def failing(state: ExperimentState, reason: str) -> ExperimentState:
+    """End as failed; the reason of an earlier ending stands first, and an abort stays one."""
+    end = state.ending or ExperimentEnding(Outcome.FAILED)
+    outcome = Outcome.FAILED if end.outcome is Outcome.DONE else end.outcome
+    told = reason if end.reason is None else f'{end.reason}; {reason}'
+    return replace(state, ending=ExperimentEnding(outcome, clip(told)))
+
+
 def finished(
     state: ExperimentState, now_s: float, leftovers: Optional[str] = None
 ) -> ExperimentState:

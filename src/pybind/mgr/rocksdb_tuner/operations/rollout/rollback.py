@@ -212,16 +212,21 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
         )
     if seen.waited_s < rules.limits.verify_s:
         return Step(state)
-    found = 'its running options cannot be read'
-    if running is not None:
-        found = f'it runs {shlex.quote(running.value)} (source {running.source})'
-    reason = f'osd.{n} was restarted during the rollback, but {found}'
+    reason = unverified(n, running)
     if others_changed(state, n):
         # An end here would leave the other OSDs changed.
         return Step(waiting(state, f'{reason}; correct it and restart the OSD'))
     if state.ending is not None:
         reason = f'{state.ending.reason}; {reason}'
     return Step(ended(state, Ending(Outcome.FAILED, reason)))
+
+
+def unverified(osd_id: int, running: Optional[RunningOption]) -> str:
+    """Why an OSD with its recorded entry does not count as restored; None: no report of it."""
+    found = 'its running options cannot be read'
+    if running is not None:
+        found = f'it runs {shlex.quote(running.value)} (source {running.source})'
+    return f'osd.{osd_id} was restarted during the rollback, but {found}'
 
 
 def _runs_what_store_gives(
