@@ -149,7 +149,8 @@ def _unverified(state: ExperimentState, leg: RolloutState, seen: Observation) ->
     Another restart would change nothing: it counts as restored, and the experiment as failed.
     """
     osd = in_flight(leg)
-    if not leg.ended or osd is None or osd.step is not OsdStep.CHECKING:
+    tried = leg.outcome is Outcome.FAILED and leg.direction is not Direction.FORWARD
+    if not tried or osd is None or osd.step is not OsdStep.CHECKING:
         return state
     restored = with_osd(leg, replace(osd, step=OsdStep.RESTORED))
     reason = unverified(osd.osd_id, seen.running.get(osd.osd_id))

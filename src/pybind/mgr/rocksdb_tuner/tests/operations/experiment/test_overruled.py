@@ -90,6 +90,20 @@ def test_an_experiment_with_a_winner_fails_if_an_osd_does_not_run_its_old_option
     assert why(state).startswith(f'osd.{LAST} was restarted during the rollback')
 
 
+def test_an_osd_that_is_checked_for_its_arm_is_restored_after_an_operator_s_change(
+    run: ExperimentRun,
+) -> None:
+    """It has the entry of its arm: nothing was restored yet."""
+    run.begin()
+    run.come_to(lambda state: at_step(state, OsdStep.CHECKING))
+    leg = run.now.leg
+    assert leg is not None
+    first = leg.request.order[0]
+    run.cluster.operator_sets(f'osd.{first}/class:ssd', OPERATORS)
+    assert run.finish().outcome is Outcome.ABORTED
+    assert f'osd.{first}' not in run.cluster.entries_of()
+
+
 def test_others_wait_until_the_operator_corrects_an_overruled_osd(run: ExperimentRun) -> None:
     """Restoring goes on by itself afterwards."""
     run.begin(request(plan(blocks=9)))
