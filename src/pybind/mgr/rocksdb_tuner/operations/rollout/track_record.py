@@ -30,6 +30,8 @@ class TrackRecord(NamedTuple):
     #: better. A very wide interval scores its width.
     interval_score: Optional[float] = None
     naive_interval_score: Optional[float] = None
+    #: Changes without a comparison; experiments change nothing for good.
+    not_compared: int = 0
 
 
 def compared(record: HistoryRecord) -> Optional[Comparison]:
@@ -64,8 +66,9 @@ def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
     ended = [record for record in records if record.outcome is not Outcome.WAITING]
     found = [comparison for record in ended for comparison in comparisons(record)]
     results = [comparison.result for comparison in found]
+    changes = [record for record in ended if record.experiment is None]
     return TrackRecord(
-        changes=sum(record.experiment is None for record in ended),
+        changes=len(changes),
         compared=len(found),
         right=results.count(PredictionResult.RIGHT),
         direction=results.count(PredictionResult.DIRECTION),
@@ -79,6 +82,7 @@ def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
             for c in found
         ),
         naive_interval_score=_mean(interval_score(0.0, 0.0, c.measured_percent) for c in found),
+        not_compared=sum(compared(record) is None for record in changes),
     )
 
 

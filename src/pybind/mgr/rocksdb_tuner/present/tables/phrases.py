@@ -220,9 +220,8 @@ def track_record_line(record: TrackRecord) -> str:
             f'interval score {record.interval_score:.0f}, compared with '
             f'{record.naive_interval_score:.0f} for a forecast of no change'
         )
-    not_compared = record.changes - record.compared
-    if not_compared:
-        parts.append(f'{format_plural(not_compared, "change")} without a comparison')
+    if record.not_compared:
+        parts.append(f'{format_plural(record.not_compared, "change")} without a comparison')
     return ', '.join(parts)
 
 

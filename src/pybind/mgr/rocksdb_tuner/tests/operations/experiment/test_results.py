@@ -74,5 +74,6 @@ def test_predictions_of_arms_join_the_track_record() -> None:
     after = track_record([*samples.HISTORY, record])
     assert (after.changes, after.compared) == (before.changes, before.compared + 1)
     assert after.held == before.held + 1
+    assert after.not_compared == before.not_compared
     open_ended = replace(experiments.ended().results[0], gain=experiments.contrast(-12.5))
     assert comparisons(record_of(replace(experiments.ended(), results=(open_ended,)))) == ()

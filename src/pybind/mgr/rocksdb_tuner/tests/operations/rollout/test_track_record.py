@@ -56,7 +56,7 @@ def test_what_cannot_be_compared_counts_neither_for_nor_against(
 ) -> None:
     one = record(predicted, signal)
     assert compared(one) is None
-    assert track_record([one]) == TrackRecord(1, 0, 0, 0, 0)
+    assert track_record([one]) == TrackRecord(1, 0, 0, 0, 0, not_compared=1)
 
 
 def test_totals_count_every_change_that_ended_once() -> None:
@@ -68,7 +68,9 @@ def test_totals_count_every_change_that_ended_once() -> None:
         record(None, None, Outcome.FAILED),
         record(predicted, latency(-10.0), Outcome.WAITING),
     ]
-    assert track_record(records)[:5] == (4, 3, 1, 1, 1)
+    found = track_record(records)
+    assert found[:5] == (4, 3, 1, 1, 1)
+    assert found.not_compared == 1
 
 
 @pytest.mark.parametrize(
