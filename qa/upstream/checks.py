@@ -61,7 +61,11 @@ TREE_CHECKS = (
         ),
         DASHBOARD,
     ),
-    Check('flake8 of the dashboard', ('-m', 'flake8', '--format=default', *_DASHBOARD_FILES), DASHBOARD),
+    Check(
+        'flake8 of the dashboard',
+        ('-m', 'flake8', '--format=default', *_DASHBOARD_FILES),
+        DASHBOARD,
+    ),
     Check('isort of the dashboard', ('-m', 'isort', '--check', *_DASHBOARD_FILES), DASHBOARD),
     Check('jsonnet', (str(_UPSTREAM / 'mixin_check.py'), 'results'), MIXIN),
     Check('alert rules', (str(_UPSTREAM / 'mixin_check.py'), 'rules'), MIXIN),
@@ -82,7 +86,7 @@ TREE_CHECKS = (
 GROUPS: Mapping[str, tuple[Check, ...]] = {'module': MODULE_CHECKS, 'tree': TREE_CHECKS}
 #: What the tree has besides, and why it is not run here.
 NOT_RUN: Mapping[str, str] = {
-    'pylint of the dashboard': 'pylint 2.6.0, which its tox.ini pins, does not start on Python 3.11',
+    'pylint of the dashboard': 'pylint 2.6.0, which it pins, does not start on Python 3.11',
     'grafana panels of the dashboard': "needs the dashboard's frontend, which shows none of these",
     'dashboards of the mixin but ours': 'grafonnet is not in a package registry; ours do without',
     'links of alerts': 'the pages are not published',
@@ -121,11 +125,12 @@ def main(arguments: Sequence[str]) -> int:
         print(f'usage: checks.py {"|".join(GROUPS)} TREE', file=sys.stderr)
         return 2
     group, tree = arguments[0], Path(arguments[1]).resolve()
+    if group == 'tree' and not (tree / MODULE).is_dir():
+        print(f'upstream: {tree} does not have the module: run "module" first', file=sys.stderr)
+        return 1
     try:
         if group == 'module':
             lay_over(tree)
-        elif not (tree / MODULE).is_dir():
-            raise OverlayError(f'{tree} does not have the module: run the group "module" first')
     except (OverlayError, OSError) as error:
         print(f'upstream: {error}', file=sys.stderr)
         return 1

@@ -55,7 +55,9 @@ def rules(mixin: Path) -> list[str]:
     checker.run()
     group = checker.rule_file.group['rocksdb_tuner']
     found = [
-        f'{name}: {text}' for name, rule in group.rules.items() for text in rule.errors + rule.warnings
+        f'{name}: {text}'
+        for name, rule in group.rules.items()
+        for text in rule.errors + rule.warnings
     ]
     found += [f'{name}: no test' for name in group.rules if name in checker.unit_tests.problems]
     if set(group.rules) & set(checker.rule_file.duplicate_alert_names):

@@ -56,7 +56,9 @@ def tests() -> str:
         rule['alert']: rule for rule in yaml.safe_load(f'groups:\n{group()}')['groups'][0]['rules']
     }
     # Else "0x120", a series of zeros, would be a hexadecimal number.
-    own = yaml.load((OWN / 'tests_alerts/test_alerts.yml').read_text(encoding='utf-8'), yaml.BaseLoader)
+    own = yaml.load(
+        (OWN / 'tests_alerts/test_alerts.yml').read_text(encoding='utf-8'), yaml.BaseLoader
+    )
     adapted = [_adapted(test, rules) for test in own['tests']]
     kept = [test for test in adapted if test['alert_rule_test'] or 'promql_expr_test' in test]
     text = yaml.safe_dump(kept, sort_keys=False, width=10_000)

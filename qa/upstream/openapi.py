@@ -1,4 +1,4 @@
-"""Writes src/pybind/mgr/dashboard/openapi.yaml of a tree that the module is laid over: openapi.py TREE
+"""Writes openapi.yaml of the dashboard in a tree that the module is laid over: openapi.py TREE
 
 It is what Ceph's `tox -e openapi-fix` writes, and needs the requirements of the dashboard. What is
 generated may only add: where it also changes what was there, it is left as it was and the reason is
@@ -70,7 +70,9 @@ def main(arguments: Sequence[str]) -> int:
     except subprocess.CalledProcessError as error:
         print(f'openapi: {error.stderr.decode(errors="replace")[-2000:]}', file=sys.stderr)
         return 1
-    print(f'openapi.yaml: {added} paths of the module; also different: {", ".join(found) or "none"}')
+    print(
+        f'openapi.yaml: {added} paths of the module; also different: {", ".join(found) or "none"}'
+    )
     return 1 if found or not added else 0
 
 

@@ -107,7 +107,9 @@ def lay_over(tree: Path, *, any_version: bool = False) -> LaidOver:
         for name in (*COPIED, *GRAFANA):
             _remove(tree / name)
         raise
-    return LaidOver((*COPIED, *GRAFANA), applied, tuple(name for name in names if name not in applied))
+    return LaidOver(
+        (*COPIED, *GRAFANA), applied, tuple(name for name in names if name not in applied)
+    )
 
 
 def _has_files_of(tree: Path, patch: Path) -> bool:
@@ -143,7 +145,9 @@ def as_isort(text: str) -> str:
         names = [f'{name},' for name in found[2].replace(',', '').split()]
         names[-1] = names[-1].removesuffix(',')
         # Room for the blank and the backslash
-        return ' \\\n'.join(textwrap.wrap(f'{found[1]} {" ".join(names)}', 78, subsequent_indent='    '))
+        return ' \\\n'.join(
+            textwrap.wrap(f'{found[1]} {" ".join(names)}', 78, subsequent_indent='    ')
+        )
 
     return re.sub(r'^(from \S+ import) \(\n((?:    \w+,\n)+)\)$', wrapped, text, flags=re.MULTILINE)
 
@@ -151,7 +155,10 @@ def as_isort(text: str) -> str:
 def as_jsonnet(text: str) -> str:
     """A JSON document as jsonnet lays it out, which is the form of those in Ceph's tree."""
     laid_out = json.dumps(json.loads(text), indent=3, sort_keys=True, ensure_ascii=False)
-    return re.sub(r'(?<!\\)(\[\]|\{\})(?=,?$)', lambda m: ' '.join(m[1]), laid_out, flags=re.M) + '\n'
+    return (
+        re.sub(r'(?<!\\)(\[\]|\{\})(?=,?$)', lambda m: ' '.join(m[1]), laid_out, flags=re.MULTILINE)
+        + '\n'
+    )
 
 
 def _remove(path: Path) -> None:

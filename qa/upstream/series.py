@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from . import openapi
 from .overlay import CHECKOUT, PATCHES, OverlayError, lay_over
-from .series_cut import SERIES, TOP, CutError, Patch, cut
+from .series_cut import SERIES, TOP, CutError, cut
 
 TEXTS = CHECKOUT / 'contrib/series'
 #: What the overlay, the generator of openapi.yaml and the tests of each patch look at.
@@ -78,15 +78,19 @@ def git(folder: Path, *words: str, **environment: str) -> str:
 
 
 def identity() -> Mapping[str, str]:
-    """Who sends the series: who git says that generates it, and when this checkout was committed."""
+    """Who generates the series, by git's configuration, and when this checkout was committed."""
     author = git(CHECKOUT, 'var', 'GIT_AUTHOR_IDENT').rsplit('>', maxsplit=1)[0]
     name, _, mail = author.partition(' <')
-    found = {'NAME': name, 'EMAIL': mail, 'DATE': git(CHECKOUT, 'log', '-1', '--format=%cI').strip()}
+    found = {
+        'NAME': name,
+        'EMAIL': mail,
+        'DATE': git(CHECKOUT, 'log', '-1', '--format=%cI').strip(),
+    }
     return {f'GIT_{role}_{k}': v for role in ('AUTHOR', 'COMMITTER') for k, v in found.items()}
 
 
 def make(tree: Path, out: Path, *, with_openapi: bool = True) -> list[Path]:
-    """The files of the series in ``out``, the cover letter first; raises the reason if it cannot."""
+    """The files of the series in ``out``, the cover letter first; or raises the reason."""
     if out.exists() and any(out.iterdir()):
         raise SeriesError(f'{out} is not empty')
     out.mkdir(parents=True, exist_ok=True)
@@ -143,7 +147,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument('tree', type=Path, metavar='TREE', help='an unpacked source of Ceph 20.2.4')
     parser.add_argument('out', type=Path, metavar='OUT', help='an empty or new folder')
     parser.add_argument(
-        '--without-openapi', action='store_true', help='leave openapi.yaml of the dashboard as it is'
+        '--without-openapi',
+        action='store_true',
+        help='leave openapi.yaml of the dashboard as it is',
     )
     given = parser.parse_args(arguments)
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -81,38 +82,50 @@ def _places_of_code(
     """Code in the first patch that reaches it; a test in the first that has all it imports."""
     files = {_dotted(path): path for path in own if path.suffix == '.py'}
     imports = {
-        name: {found for found in _imports(tree / path, path) if found in files}
+        name: {found for found in imports_of(tree / path, path) if found in files}
         for name, path in files.items()
     }
-    code = {name for name, path in files.items() if TESTS not in path.parents}
-    rank: dict[str, int] = {}
+    tests = {name for name, path in files.items() if TESTS in path.parents}
+    code = _ranks_of_code(files.keys() - tests, imports, series)
+    ranks = {**code, **_ranks_of_tests(tests, imports, code)}
+    for name in tests:
+        if not _is_file(files[name]):
+            inside = [n for other, n in ranks.items() if other.startswith(f'{name}.')]
+            ranks[name] = min(inside, default=ranks[name])
+    return {files[name]: n for name, n in ranks.items()}
+
+
+def _ranks_of_code(
+    code: AbstractSet[str], imports: Mapping[str, AbstractSet[str]], series: Sequence[Patch]
+) -> Mapping[str, int]:
+    ranks: dict[str, int] = {}
     for n, patch in enumerate(series):
         reached = [name for name in code if any(_within(name, root) for root in patch.roots)]
         while reached:
             name = reached.pop()
-            if name not in rank:
-                rank[name] = n
-                reached += imports[name] & code
-                reached += [above for above in _above(name) if above in code]
-    tests = files.keys() - code
-    for name in tests:
-        rank[name] = 0
-    for name in tests:
-        # Those in the folders above it apply to a test, too.
-        imports[name] |= {f'{above}.conftest' for above in _above(name)} & tests
+            if name not in ranks:
+                ranks[name] = n
+                reached += [found for found in (*imports[name], *_above(name)) if found in code]
+    return ranks
+
+
+def _ranks_of_tests(
+    tests: AbstractSet[str], imports: Mapping[str, AbstractSet[str]], code: Mapping[str, int]
+) -> Mapping[str, int]:
+    ranks = {**code, **dict.fromkeys(tests, 0)}
+    # Those in the folders above it apply to a test, too.
+    needs = {
+        name: imports[name] | ({f'{above}.conftest' for above in _above(name)} & tests)
+        for name in tests
+    }
     moved = True
     while moved:
         moved = False
         for name in tests:
-            needed = max((rank[found] for found in imports[name]), default=0)
-            if needed > rank[name]:
-                rank[name], moved = needed, True
-    for name in tests:
-        for above in _above(name):
-            if above in tests:
-                inside = [rank[n] for n in tests if n.startswith(f'{above}.') and _is_file(files[n])]
-                rank[above] = min(inside, default=rank[above])
-    return {files[name]: n for name, n in rank.items()}
+            needed = max((ranks[found] for found in needs[name]), default=0)
+            if needed > ranks[name]:
+                ranks[name], moved = needed, True
+    return {name: ranks[name] for name in tests}
 
 
 def _is_file(path: PurePosixPath) -> bool:
@@ -147,7 +160,7 @@ def _above(name: str) -> list[str]:
     return ['.'.join(parts[:n]) for n in range(1, len(parts))]
 
 
-def _imports(file: Path, path: PurePosixPath) -> Iterator[str]:
+def imports_of(file: Path, path: PurePosixPath) -> Iterator[str]:
     """Dotted names below the package of what a file imports, and of what it imports from there."""
     package = list(path.parent.relative_to(PACKAGE).parts)
     for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 #: Of src/pybind/mgr/requirements-required.txt, and the module itself.
@@ -12,7 +13,7 @@ ALLOWED = frozenset({'pytest', 'prettytable', 'yaml', 'scipy', 'rocksdb_tuner', 
 #: Instances of these classes are asked for what only the doubles of the mgr record.
 _WITH_DOUBLES = ('rocksdb_tuner.Module', 'rocksdb_tuner.StandbyModule', 'rocksdb_tuner.module')
 #: Reads files of this repository that are not laid over.
-_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration')
+_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration', 'rocksdb_tuner_tab')
 
 #: What only tests that are left outside read.
 _BINARY = '*.xz'
@@ -22,7 +23,8 @@ def left_outside(module: Path) -> tuple[Path, ...]:
     """Files below ``module``/tests that need more, directly or through another of the tests.
 
     They need hypothesis, jsonschema or prometheus_client, which Ceph's requirements lack, or this
-    project's doubles of the mgr, or compressed recordings, or files outside the module. Paths are relative to ``module``.
+    project's doubles of the mgr, or compressed recordings, or files outside the module. Paths are
+    relative to ``module``.
     """
     tests = module / 'tests'
     files = {_name(module, path): path for path in sorted(tests.rglob('*.py'))}
@@ -54,8 +56,8 @@ def left_outside(module: Path) -> tuple[Path, ...]:
 
 
 def _unused(
-    files: Mapping[str, Path], imports: Mapping[str, Set[str]], outside: Set[str]
-) -> Set[str]:
+    files: Mapping[str, Path], imports: Mapping[str, AbstractSet[str]], outside: AbstractSet[str]
+) -> AbstractSet[str]:
     """Helpers of tests that stay outside, and of no other."""
     used: set[str] = set()
     reached = [

@@ -22,13 +22,21 @@ class RocksDBTunerTest(DashboardTestCase):
     def test_status(self):
         data = self._get('/api/rocksdb_tuner')
         self.assertStatus(200)
-        self.assertSchema(data, JObj({
-            'mode': JLeaf(str),
-            'release': JAny(none=True),
-            'sampling': JObj({}, allow_unknown=True),
-            'groups': JList(JObj({}, allow_unknown=True)),
-            'findings': JObj({'error': JLeaf(int), 'warning': JLeaf(int), 'info': JLeaf(int)}),
-        }, allow_unknown=True))
+        self.assertSchema(
+            data,
+            JObj(
+                {
+                    'mode': JLeaf(str),
+                    'release': JAny(none=True),
+                    'sampling': JObj({}, allow_unknown=True),
+                    'groups': JList(JObj({}, allow_unknown=True)),
+                    'findings': JObj(
+                        {'error': JLeaf(int), 'warning': JLeaf(int), 'info': JLeaf(int)}
+                    ),
+                },
+                allow_unknown=True,
+            ),
+        )
 
     def test_check_refuses_an_unknown_option(self):
         data = self._get('/api/rocksdb_tuner/check', params={'options': UNKNOWN})

@@ -20,12 +20,15 @@ class RocksDBTunerTest(ControllerTestCase):
 
     @classmethod
     def setup_server(cls):
-        cls.setup_controllers([
-            RocksDBTuner,
-            RocksDBTunerExperiments,
-            RocksDBTunerOperations,
-            RocksDBTunerProfiles,
-        ], cp_config={'tools.json_in.processor': read_body})
+        cls.setup_controllers(
+            [
+                RocksDBTuner,
+                RocksDBTunerExperiments,
+                RocksDBTunerOperations,
+                RocksDBTunerProfiles,
+            ],
+            cp_config={'tools.json_in.processor': read_body},
+        )
 
     def setUp(self):
         super().setUp()
@@ -63,9 +66,13 @@ class RocksDBTunerTest(ControllerTestCase):
         self.remote.assert_not_called()
 
     def test_a_change_names_who_asked_for_it(self):
-        with mock.patch.object(RocksDBTuner, '_has_permissions', return_value=True), \
-                mock.patch('dashboard.controllers._rocksdb_tuner_api.JwtManager.get_username',
-                           return_value='alice'):
+        with (
+            mock.patch.object(RocksDBTuner, '_has_permissions', return_value=True),
+            mock.patch(
+                'dashboard.controllers._rocksdb_tuner_api.JwtManager.get_username',
+                return_value='alice',
+            ),
+        ):
             self._put('/api/rocksdb_tuner/mode', {'mode': 'observe'})
         self.assertStatus(200)
         self.assertEqual(self.asked(), ['mode', {'mode': 'observe'}, 'dashboard:alice'])
