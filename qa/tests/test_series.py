@@ -12,7 +12,7 @@ from ceph_tree import made_tree
 from upstream.overlay import CHECKOUT, MODULE
 from upstream.series import TEXTS, SeriesError, main, make, part_of, text_of
 from upstream.series_cut import SERIES, TOP, CutError, Patch, cut, imports_of
-from upstream.series_walk import tests_to_run
+from upstream.series_walk import to_run
 from upstream.tree_tests import left_outside
 
 PLACES = {patch.name: n for n, patch in enumerate(SERIES)}
@@ -128,7 +128,7 @@ def test_tests_and_data_come_with_what_they_test(tmp_path: Path) -> None:
 
 
 def test_tests_of_a_patch_run_with_those_that_look_at_all() -> None:
-    found = tests_to_run(
+    found = to_run(
         [
             f'{MODULE}/options/checks.py',
             f'{MODULE}/tests/options/test_checks.py',
@@ -144,7 +144,7 @@ def test_tests_of_a_patch_run_with_those_that_look_at_all() -> None:
         ],
         Path('src/pybind/mgr/dashboard'): ['tests/test_rocksdb_tuner.py'],
     }
-    assert tests_to_run(['doc/mgr/rocksdb_tuner/index.rst']) == {}
+    assert to_run(['doc/mgr/rocksdb_tuner/index.rst']) == {}
 
 
 def test_the_series_applies_and_ends_with_the_overlaid_tree(tmp_path: Path) -> None:

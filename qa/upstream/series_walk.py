@@ -25,7 +25,7 @@ _OF_ALL = ('tests/test_layers.py',)
 _IMPORT = 'import rocksdb_tuner; print(getattr(rocksdb_tuner, "Module", None))'
 
 
-def tests_to_run(added: Sequence[str]) -> dict[Path, list[str]]:
+def to_run(added: Sequence[str]) -> dict[Path, list[str]]:
     """By folder: what came with a patch, and what looks at all that came before it."""
     found: dict[Path, list[str]] = {}
     for name in added:
@@ -64,7 +64,7 @@ def walk(tree: Path, patches: Sequence[Path]) -> list[str]:
             begin_s = time.monotonic()
             git(copy, 'am', '-q', '--keep-cr', str(patch.resolve()), **who)
             added = git(copy, 'diff', '--name-only', '--diff-filter=A', 'HEAD~1').splitlines()
-            tests = tests_to_run(added)
+            tests = to_run(added)
             passed = [_python(copy, MGR, '-c', _IMPORT)]
             passed += [
                 _python(copy, folder, '-m', 'pytest', '-q', '-o', 'addopts=', *names)
