@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.host import Completed
 from upstream import lab_stand_ins
 from upstream.cluster_tests import cases, load, main
 from upstream.lab_stand_ins import CommandFailedError, Daemon, context
@@ -83,13 +84,13 @@ class FakeLab:
 
     def run(
         self, *argv: str, stdin: str = '', timeout_s: float = 0, check: bool = True
-    ) -> SimpleNamespace:
+    ) -> Completed:
         assert not check
         self.asked.append(argv)
         if argv[1:3] == ('config', 'log'):
-            return SimpleNamespace(returncode=0, stdout=json.dumps([{'version': 17}]), stderr='')
+            return Completed(argv, 0, json.dumps([{'version': 17}]), '')
         refused = 'rocksdb-tuner' in argv
-        return SimpleNamespace(returncode=errno.ENOENT * refused, stdout=stdin, stderr='')
+        return Completed(argv, errno.ENOENT * refused, stdin, '')
 
     def status(self) -> SimpleNamespace:
         daemons = [SimpleNamespace(name=name) for name in self.pids]

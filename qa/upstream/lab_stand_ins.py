@@ -19,9 +19,14 @@ COMMAND_TIMEOUT_S = 180.0
 
 
 class Completed(Protocol):
-    returncode: int
-    stdout: str
-    stderr: str
+    """`harness.host.Completed`."""
+
+    @property
+    def returncode(self) -> int: ...
+    @property
+    def stdout(self) -> str: ...
+    @property
+    def stderr(self) -> str: ...
 
 
 class Client(Protocol):
@@ -35,8 +40,8 @@ class Client(Protocol):
 class Lab(Protocol):
     """`harness.cluster.Cluster`, as far as tests need it."""
 
-    client: Client
-
+    @property
+    def client(self) -> Client: ...
     def start_daemon(self, name: str) -> None: ...
     def stop_daemon(self, name: str) -> None: ...
     def status(self) -> Any: ...
