@@ -46,16 +46,18 @@ help:
 	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts'
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
 	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
+	@echo 'make mutation-sample   the same with some faults, for minutes; SEED=N repeats a sample'
 	@echo 'make bench    measure the cost of ticks, decisions, model answers, the dashboard, checks'
 	@echo '              and storage'
 	@echo 'make bench-choice  compare limit, recommendation and prediction with real OSDs (root, an hour)'
 	@echo 'make bench-regret  compare the recommendation with the best option set (root, 20 minutes)'
-	@echo 'make measurements  generate doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
+	@echo 'make measurements  generate the pages of measurements and results, and the results in README.md,'
+	@echo '              from qa/bench/results'
 	@echo 'make upstream CEPH_SOURCE=DIR   lay the module over an unpacked source of Ceph 20.2.4 and run the'
 	@echo '              checks of that tree'
 	@echo 'make series CEPH_SOURCE=DIR   generate the series of patches for Ceph in build/series, and test each'
 	@echo 'make mixin    generate the Grafana dashboards and the alert rules from their source'
-	@echo 'make answers  generate the JSON Schemas and the types of the tab from the module's answers'
+	@echo 'make answers  generate the JSON Schemas and the types of the tab from the answers of the module'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make pictures   take the pictures of the manual, in the dashboard of each release (root)'
@@ -70,6 +72,7 @@ help:
 	@echo 'make quick-start   do what the quick start of the manual says from these packages, and time it;'
 	@echo '              RELEASES="reef tentacle" for a part (root)'
 	@echo 'make packages-check   install, upgrade, downgrade and remove them on real clusters (root)'
+	@echo 'make clean    remove everything that was built'
 
 demo:
 	qa/demo $(if $(KEEP),--keep)

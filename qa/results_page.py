@@ -4,7 +4,8 @@
     python3 qa/results_page.py      (make measurements)
 
 qa/bench/results.rst.in holds the text. A line ``@regret`` in it stands for the tables and pictures
-of all cells that were measured. A test compares the committed page with what this module makes.
+of all cells that were measured, ``@published`` for the published results beside ours. README.md
+gets the lines of `readme_results.py`. A test compares the committed files with what this makes.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ sys.path[:0] = [
     str(CHECKOUT / folder) for folder in ('src/pybind/mgr', 'qa', 'qa/doubles', 'qa/bench')
 ]
 
+import published  # noqa: E402
+import readme_results  # noqa: E402
 from bench_regret import RESULTS, by_cell, in_words, read_runs  # noqa: E402 - after the path to it
 from measurements import table  # noqa: E402
 from regret_judge import FIGURES, LIMITING, Ratio, Run, ratio, regret  # noqa: E402
 from regret_trials import DEFAULT, Cell  # noqa: E402
 
 PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner/results.rst'
+README = CHECKOUT / 'README.md'
 _TEMPLATE = CHECKOUT / 'qa/bench/results.rst.in'
 #: Of a picture, in pixels: a row for each option set, and the middle, which is no change.
 _ROW, _WIDTH, _MIDDLE, _LABELS = 28, 640, 400, 160
@@ -115,7 +119,8 @@ def files() -> dict[Path, str]:
     cells = by_cell(read_runs(RESULTS))
     text = _TEMPLATE.read_text(encoding='utf-8')
     told = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
-    made = {PAGE: text.replace('@regret\n', told)}
+    text = text.replace('@regret\n', told).replace('@published\n', published.section())
+    made = {PAGE: text, README: readme_results.replaced(README.read_text(encoding='utf-8'))}
     for cell, runs in cells.items():
         made[PAGE.parent / picture_name(cell)] = picture(runs)
     return made

@@ -59,6 +59,11 @@ def ratio(runs: Sequence[Run], name: str, figure: str) -> Ratio | None:
         for run in runs
         if name in run.did and DEFAULT in run.did
     ]
+    return change_of(logs)
+
+
+def change_of(logs: Sequence[float]) -> Ratio | None:
+    """Of logarithms of ratios; None without any."""
     if not logs:
         return None
     mean = statistics.fmean(logs)

@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar='BYTES',
         help='RBD: size of a request',
     )
-    parser.add_argument('--rate-iops', type=int, metavar='N', help='RBD: no more per second')
+    parser.add_argument('--rate-iops', type=int, metavar='N', help='RBD, omap: no more per second')
     parser.add_argument(
         '--threads', type=int, metavar='N', help='S3, CephFS, omap: parallel clients'
     )
@@ -62,6 +62,12 @@ def build_parser() -> argparse.ArgumentParser:
         type=parse_size,
         metavar='BYTES',
         help='omap: size of the value of a key',
+    )
+    parser.add_argument(
+        '--key-space', type=int, metavar='N', help='omap: number of different keys of an object'
+    )
+    parser.add_argument(
+        '--random-percent', type=int, metavar='N', help='omap: share of a value not compressible'
     )
     return parser
 

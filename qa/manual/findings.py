@@ -8,6 +8,7 @@ from rocksdb_tuner.advise.conditions.declaration import Condition, HealthPolicy,
 from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span
 
+from .finding_examples import examples
 from .rst_text import escaped, heading, wrapped
 
 #: By the modules of `advise/conditions` that declare them.
@@ -49,6 +50,11 @@ def _condition(known: Condition) -> str:
 
 def _fields(known: Condition) -> Iterator[tuple[str, str]]:
     commands = [command.format_map(_Open()) for command in known.commands]
+    example = examples()[known.condition_id]
+    yield 'Example', escaped(f'{example.summary.rstrip(".")}.')
+    if example.evidence:
+        shown = (f'``{signal}`` {escaped(value)}' for signal, value in example.evidence)
+        yield 'Evidence', ', '.join(shown)
     yield 'Severity', known.severity.value
     for threshold in known.thresholds.values():
         yield 'Threshold', _threshold(threshold)

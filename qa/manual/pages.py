@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, findings, rocksdb_options
+from . import commands, findings, pictures, rocksdb_options
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOC = CHECKOUT / 'doc'
@@ -22,6 +22,7 @@ _PICTURE = re.compile(r'^\.\. graphviz::\n(?:\n| +.*\n)*', re.MULTILINE)
 
 REFERENCES: Mapping[str, Callable[[], str]] = {
     'commands.inc.rst': commands.reference,
+    'dashboard-pictures.inc.rst': pictures.dashboards,
     'findings.inc.rst': findings.reference,
     'rocksdb-options.inc.rst': rocksdb_options.reference,
 }

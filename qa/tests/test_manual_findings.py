@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
+from manual.finding_examples import examples, shown
 from manual.findings import reference
 from rocksdb_tuner.advise.conditions.registry import conditions
 
@@ -18,5 +23,39 @@ def test_every_finding_every_health_check_and_every_option_is_there() -> None:
 
 
 def test_nothing_is_left_open_in_a_remedy() -> None:
-    """A name in braces is filled in, or given in angle brackets."""
-    assert not set('{}') & set(reference())
+    """A name in braces is filled in, or given in angle brackets; option strings may have some."""
+    text = re.sub(r'^:Evidence: .*\n(?:   .*\n)*', '', reference(), flags=re.MULTILINE)
+    assert ':Remedy: ' in text
+    assert not set('{}') & set(text)
+
+
+def test_each_finding_has_an_example_and_most_have_evidence() -> None:
+    page = reference()
+    assert set(examples()) == set(conditions())
+    assert page.count('\n:Example: ') == len(conditions())
+    # A comparison of OSDs has none but the OSDs that it names
+    assert page.count('\n:Evidence: ') == sum(bool(e.evidence) for e in examples().values())
+    assert page.count('\n:Evidence: ') > 0.9 * len(conditions())
+
+
+def test_an_example_is_shown_as_the_module_reports_it() -> None:
+    text = ' '.join(reference().split('\nspillover\n')[1].split(':Severity:')[0].split())
+    assert ':Example: osd.3 keeps RocksDB data on the data device.' in text
+    assert ':Evidence: ``slow_used_bytes`` 1 GiB, ``db_used_bytes`` 90 GiB' in text
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [
+        ('96636764160 bytes', '90 GiB'),
+        ('7.0 ms in 30 s', '7 ms over 30 s'),
+        ('67108864.0 bytes/s in 30 s', '64 MiB/s over 30 s'),
+        ('280800.0 s in 129600 s', '78 h over 36 h'),
+        ('0.25 ratio in 300 s', '0.25 ratio over 5 min'),
+        ('compression=kLZ4Compression option string', 'compression=kLZ4Compression'),
+        ('osd.1', 'osd.1'),
+        ('x' * 61, 'x' * 60 + '...'),
+    ],
+)
+def test_values_are_shown_as_on_the_command_line(value: str, text: str) -> None:
+    assert shown(value) == text

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from manual import pictures
 from manual.commands import reference
 from manual.module_options import UnknownOptionError, expanded
-from manual.pages import DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
+from manual.pages import CHECKOUT, DOC, MANUAL, REFERENCES, WORDS_MAX, pages, words
 from manual.sessions import TOOL, Session, missing, sessions, unlike
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.command import INPUT
 from rocksdb_tuner.mgr.releases import CLICommand
+from rocksdb_tuner.present import health
+from rocksdb_tuner.settings import SETTINGS
 
 #: With which a page says what an operator wants to do there.
 PURPOSE = ('Use ', 'Follow ')
+#: Where the names of metrics are.
+METRICS = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/metrics'
 #: Is as long as what was measured: `results_page.py` writes it.
 MEASURED = 'results'
 
@@ -52,6 +58,15 @@ def test_each_page_begins_with_what_an_operator_wants_to_do_there(page: str) -> 
 def test_every_reference_is_on_one_page() -> None:
     text = '\n'.join(pages().values())
     assert sorted(re.findall(r'^\.\. include:: (.+)$', text, re.MULTILINE)) == sorted(REFERENCES)
+
+
+def test_pictures_that_were_taken_are_shown_and_others_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(pictures, 'FOLDER', tmp_path)
+    assert pictures.dashboards() == ''
+    (tmp_path / 'dashboard-reef.png').touch()
+    assert pictures.dashboards().startswith('.. figure:: images/dashboard-reef.png\n   :alt: ')
 
 
 def test_every_command_in_it_is_one_of_the_module_with_its_arguments() -> None:
@@ -135,3 +150,33 @@ def test_lines_are_compared_in_order_without_figures() -> None:
     assert unlike(('flush 8 MiB', 'writes stop'), printed) == ['writes stop']
     assert unlike(('flush 8 MiB', '...', 'writes stop'), printed) == []
     assert unlike(('...', 'writes slow down'), printed) == ['writes slow down']
+
+
+def test_every_module_option_is_on_the_page_of_options_once() -> None:
+    text = pages()['options']
+    assert sorted(re.findall(r'^\.\. confval:: (\w+)$', text, re.MULTILINE)) == sorted(
+        setting.name for setting in SETTINGS
+    )
+
+
+def test_every_health_check_of_the_module_itself_is_explained() -> None:
+    own = {
+        value
+        for value in vars(health).values()
+        if isinstance(value, str) and value.startswith('ROCKSDB_TUNER_')
+    }
+    described = re.findall(r'^``(ROCKSDB_TUNER_\w+)``$', pages()['troubleshooting'], re.MULTILINE)
+    assert len(own) > 5
+    assert sorted(described) == sorted(own)
+
+
+def test_every_metric_that_the_page_names_is_served() -> None:
+    """Names without the prefix of all; an ellipsis stands for some of them."""
+    listed = re.findall(r'^(``[a-z_…`, ]+``)$', pages()['prometheus'], re.MULTILINE)
+    named = {name for line in listed for name in re.findall(r'``([a-z_…]+)``', line)}
+    sources = ''.join(path.read_text(encoding='utf-8') for path in METRICS.glob('*.py'))
+    served = re.findall(r"'([a-z][a-z_]+)'", sources)
+    assert {'mode', 'osd_info', 'rollout_…_timestamp_seconds'} <= named
+    for name in named:
+        pattern = re.compile(name.replace('…', '[a-z_]+'))
+        assert any(pattern.fullmatch(one) for one in served), name

@@ -1,6 +1,7 @@
 """librados clients that set keys and values of objects: heavy users of omap, without any data.
 
-Order (first argument, JSON): workload, seconds, stuck_s, threads, objects, keys, value_size_bytes.
+Order (first argument, JSON): workload, seconds, stuck_s, threads, objects, keys, key_space,
+value_size_bytes, random_percent, rate_iops.
 The cluster is that of $CEPH_CONF, the pool that of $OMAP_POOL. Prints the result as JSON. Runs
 under Debian's Python with python3-rados.
 
@@ -30,20 +31,29 @@ class OmapClient(Client):
 
     def __init__(self, order: dict[str, Any], rank: int) -> None:
         super().__init__()
-        self._keys, self._value_bytes = order['keys'], order['value_size_bytes']
+        self._keys, self._key_space = order['keys'], order['key_space']
+        self._random_bytes = order['value_size_bytes'] * order['random_percent'] // 100
+        self._padding = bytes(order['value_size_bytes'] - self._random_bytes)
+        #: Between the starts of two requests; 0: one follows the other.
+        self._pace_s = order['threads'] / order['rate_iops'] if order['rate_iops'] else 0.0
         own = max(1, order['objects'] // order['threads'])
         self._names = [f'omap-{rank}-{number}' for number in range(own)]
-        #: The newest values of each object.
+        self._sampled = frozenset(self._names[:SAMPLE])
+        #: The newest values of each sampled object: those of all may not fit into memory.
         self.expected: dict[str, dict[str, bytes]] = {}
 
     def run(self, ioctx: Any, deadline_s: float) -> None:
         numbers = random.Random(len(self._names))
+        due_s = time.monotonic()
         while time.monotonic() < deadline_s:
             name = numbers.choice(self._names)
             values = {
-                f'key-{numbers.randrange(100 * self._keys):08d}': os.urandom(self._value_bytes)
+                f'key-{numbers.randrange(self._key_space):08d}': self._value()
                 for _ in range(self._keys)
             }
+            # A request that was late does not make the next ones come at once
+            due_s = max(due_s + self._pace_s, time.monotonic() - self._pace_s)
+            time.sleep(max(0.0, due_s - time.monotonic()))
             begin_s = time.monotonic()
             try:
                 with rados.WriteOpCtx() as operation:
@@ -54,12 +64,15 @@ class OmapClient(Client):
                 time.sleep(0.1)
                 continue
             self.latencies_s.append(time.monotonic() - begin_s)
-            self.expected.setdefault(name, {}).update(values)
+            if name in self._sampled:
+                self.expected.setdefault(name, {}).update(values)
+
+    def _value(self) -> bytes:
+        return os.urandom(self._random_bytes) + self._padding
 
     def check(self, ioctx: Any) -> None:
-        """Read the keys of some objects back."""
-        for name in sorted(self.expected)[:SAMPLE]:
-            wanted = self.expected[name]
+        """Read the keys of the sampled objects back."""
+        for name, wanted in self.expected.items():
             with rados.ReadOpCtx() as operation:
                 found, _ = ioctx.get_omap_vals_by_keys(operation, tuple(wanted))
                 ioctx.operate_read_op(operation, name)

@@ -119,7 +119,15 @@ WORKLOADS: dict[str, Workload] = {
     ),
     'rados-omap': Workload(
         _omap,
-        _fixed(threads=2, objects=64, keys=50, value_size_bytes=256),
+        _fixed(
+            threads=2,
+            objects=64,
+            keys=50,
+            key_space=5000,
+            value_size_bytes=256,
+            random_percent=100,
+            rate_iops=0,
+        ),
         'keys and values of objects, librados',
     ),
     's3-get': Workload(

@@ -19,7 +19,7 @@ class Parameters:
     block_size_bytes: int | None = None
     """Size of a request (RBD)."""
     rate_iops: int | None = None
-    """Upper bound of requests per second (RBD); 0: none."""
+    """Upper bound of requests per second (RBD, librados); 0: none."""
     threads: int | None = None
     """Clients side by side (S3, CephFS)."""
     object_size_bytes: int | None = None
@@ -32,6 +32,10 @@ class Parameters:
     """Keys that one request sets (librados)."""
     value_size_bytes: int | None = None
     """Size of the value of a key (librados)."""
+    key_space: int | None = None
+    """Number of different keys of an object (librados)."""
+    random_percent: int | None = None
+    """Share of a value that does not compress (librados)."""
 
     def over(self, defaults: Parameters, workload: str) -> Parameters:
         """These, completed by a workload's defaults; UsageError for what it does not take."""

@@ -158,7 +158,17 @@ def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient
     assert len(planned['arms'][0]['osds']) == 2
     assert len(planned['controls']) >= 2
     assert planned['restarts'] == 4
-    refused = plan(tuner, '--arms', 'packed,wider')
+    # Larger memtables need longer blocks, and so a longer history
+    refused = tuner.wait_for(
+        lambda: (
+            None
+            if tuner.answer(('experiment', 'plan', '--arms', 'packed,wider'))[0] == errno.EAGAIN
+            else plan(tuner, '--arms', 'packed,wider')
+        ),
+        900,
+        'a history for longer blocks',
+        every_s=10,
+    )
     assert refused['refusal']['osds'] == 16
     start = ('experiment', 'start', '--arms', 'packed,wider')
     assert 'no experiment is possible' in tuner.refused(*start)[1]

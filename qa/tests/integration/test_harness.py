@@ -452,6 +452,7 @@ def test_workloads_share_a_gateway_that_none_has_started(folder: Path) -> None:
         ('rbd-randread', ('--size', '64M')),
         ('rbd-randrw', ('--size', '64M', '--read-percent', '30')),
         ('rados-omap', ('--objects', '8', '--keys', '20')),
+        ('rados-omap', ('--key-space', '80', '--random-percent', '40', '--rate-iops', '50')),
         ('s3-put', ()),
         ('s3-get', ('--objects', '100')),
         ('s3-list', ('--objects', '400')),

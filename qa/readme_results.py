@@ -1,0 +1,130 @@
+"""The results that README.md quotes, each with the command that repeats it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from bench_choice_proof import read_results
+from bench_regret import RESULTS as REGRET
+from bench_regret import by_cell, in_words
+from bench_regret import read_runs as read_regret_runs
+from published import RESULTS
+from regret_judge import LIMITING, ratio, regret
+from regret_trials import DEFAULT, TUNER
+
+BEGIN = '<!-- Made by "make measurements" from qa/bench/results: begin -->\n'
+END = '<!-- end -->\n'
+WIDTH = 105
+_RELEASES = ('pacific', 'reef', 'tentacle')
+
+
+class MarkError(ValueError):
+    """README.md has no place for the results."""
+
+
+def replaced(readme: str) -> str:
+    """README.md with the results as they are stored."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise MarkError(f'README.md must have the lines {BEGIN!r} and {END!r}, in this order')
+    return before + BEGIN + '\n'.join(lines()) + '\n' + END + after
+
+
+def lines() -> Iterator[str]:
+    """A bullet point for each result."""
+    for text, command in (_choice(), _regret(), _faults(), _ticks()):
+        yield from textwrap.wrap(f'* {text}', WIDTH, subsequent_indent='  ', break_on_hyphens=False)
+        yield f'  Repeat: `{command}`'
+
+
+def _read(name: str) -> Any:
+    return json.loads((RESULTS / f'{name}.json').read_text(encoding='utf-8'))
+
+
+def _choice() -> tuple[str, str]:
+    runs, _ = read_results(RESULTS / 'choice-proof.json')
+    earlier, _ = read_results(RESULTS / 'choice-first.json')
+    changed = [run for run in runs if run.figure is not None]
+    effects = sum(run.effect_holds for run in changed)
+    limits = sum(run.limit_holds for run in runs)
+    advised = [run for run in runs if run.told.recommended]
+    kv_sync = [run.measured('kv-sync') for run in advised if run.figure == 'kv-sync']
+    space = [run.measured('db-space') for run in advised if run.figure == 'db-space']
+    text = (
+        f'**Predictions hold.** In {effects} of {len(changed)} changes of real OSDs the measured '
+        f'effect was within the predicted 80% interval, and in {limits} of {len(runs)} runs the '
+        'module named the right limit. (An earlier list, of which '
+        f'{sum(run.holds for run in earlier)} of {len(earlier)} held, had led to corrections.) The '
+        f'recommended options took {_range(kv_sync)} CPU time of the kv_sync thread per write if '
+        f'that was the limit ({len(kv_sync)} runs), and {_range(space)} space where that was '
+        f'({len(space)} runs).'
+    )
+    return text, 'qa/bench/bench_choice_proof.py --out /tmp measure'
+
+
+def _range(percents: list[float]) -> str:
+    """Of reductions: "14.1% to 17.0% less"."""
+    return f'{-max(percents):.1f}% to {-min(percents):.1f}% less'
+
+
+def _regret() -> tuple[str, str]:
+    cells = []
+    for cell, runs in by_cell(read_regret_runs(REGRET)).items():
+        found = regret(runs)
+        changed = sum(run.advice is not None for run in runs)
+        others = sorted({name for run in runs for name in run.did} - {DEFAULT, TUNER})
+        each = ', '.join(f'{name} {in_words(ratio(runs, name, LIMITING))}' for name in others)
+        behind = 'unknown' if found is None else f'{found.percent:.1f}%'
+        cells.append(
+            f'{cell.name}: a change recommended in {changed} of {len(runs)} runs, regret '
+            f'{behind}; against the default, {each}'
+        )
+    text = (
+        '**"Nothing to change" is a result.** By CPU time of the kv_sync thread per write, against '
+        f'the best of the default and published profiles: {"; ".join(cells)}.'
+    )
+    return text, 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
+
+
+def _faults() -> tuple[str, str]:
+    found = [_read(f'faults-{release}') for release in _RELEASES]
+    columns = ('writes', 'overwrites', 'reads_checked', 'failed_writes')
+    # The faults of one test share a client
+    clients = {
+        (number, *(row.get(name, 0) for name in columns))
+        for number, document in enumerate(found)
+        for row in document['results']
+    }
+    writes, reads, lost = (sum(int(client[at]) for client in clients) for at in (1, 3, 4))
+    # Rows without a fault are the baseline
+    everything = [row for document in found for row in document['results']]
+    rows = [row for row in everything if row['fault'] != 'none']
+    plain = max(row['longest_write_s'] for row in everything if row['fault'] == 'none')
+    slowest = max(rows, key=lambda row: row['longest_write_s'] or 0)
+    down = max(row['most_down'] or 0 for row in rows)
+    text = (
+        f'**Faults lose nothing.** {len(rows)} faults during rollouts on real clusters, with '
+        f'{writes:,} client writes and {reads:,} verified reads: {lost} lost or wrong, and never '
+        f'more than {down} OSD down by the hand of the module. The slowest write took '
+        f'{slowest["longest_write_s"]:.0f}s ({slowest["fault"]}); without a fault {plain:.1f}s.'
+    )
+    return text, 'make check-faults'
+
+
+def _ticks() -> tuple[str, str]:
+    ticks = _read('tick-pacific')
+    least = min(tick['us_per_osd']['least'] for tick in ticks)
+    most = max(tick['us_per_osd']['most'] for tick in ticks)
+    medians = sorted(tick['us_per_osd']['median'] for tick in ticks)
+    osds = sorted({tick['osds'] for tick in ticks})
+    text = (
+        f'**The cost is small, and above its target.** A sample of all OSDs takes {least} to '
+        f'{most} us of CPU time per OSD in the manager (medians {medians[0]} to {medians[-1]}; '
+        f'{osds[0]} to {osds[-1]} real OSDs, idle and under writes, on two shared cores); the '
+        'target is 100.'
+    )
+    return text, 'qa/cluster up --osds 20 && qa/bench/bench_tick_real.py'
