@@ -9,7 +9,18 @@ import pytest
 from mixin import alerts
 
 from upstream import mixin_edits
-from upstream.checks import GROUPS, MGR, MODULE_CHECKS, NOT_RUN, Check, main, run
+from upstream.checks import (
+    DASHBOARD,
+    GROUPS,
+    MGR,
+    MODULE_CHECKS,
+    NOT_RUN,
+    TREE_CHECKS,
+    Check,
+    environment,
+    main,
+    run,
+)
 from upstream.openapi import PATHS, TAG, differences
 from upstream.overlay import as_isort, as_jsonnet
 from upstream.tree_doc import problems
@@ -30,6 +41,16 @@ def test_all_checks_run_and_failures_are_counted(
     assert f'true {tmp_path / MGR}' in out
     assert 'second: passed' in out
     assert 'third: not run: no-such-program is not installed' in out
+
+
+def test_mypy_sees_the_module_as_source_and_not_as_an_installed_package(tmp_path: Path) -> None:
+    """It is silent about what lies below a folder of PYTHONPATH."""
+    (mypy,) = (check for check in MODULE_CHECKS if check.name == 'mypy')
+    assert 'PYTHONPATH' not in environment(tmp_path, mypy)
+    assert str(tmp_path / 'src/pybind') in environment(tmp_path, mypy)['MYPYPATH'].split(':')
+    for check in TREE_CHECKS:
+        paths = environment(tmp_path, check)['PYTHONPATH'].split(':')
+        assert (str(tmp_path / MGR) in paths) == (check.folder == DASHBOARD)
 
 
 def test_what_is_no_tree_of_ceph_runs_nothing(

@@ -94,10 +94,13 @@ NOT_RUN: Mapping[str, str] = {
 }
 
 
-def environment(tree: Path) -> Mapping[str, str]:
-    names = ('src/pybind/mgr', 'src/pybind', 'src/python-common')
+def environment(tree: Path, check: Check) -> Mapping[str, str]:
+    """As in the tox.ini of the folder. mypy reports nothing of what PYTHONPATH leads to."""
+    names = ('src/pybind', 'src/python-common', *([str(MGR)] if check.folder == DASHBOARD else []))
     paths = os.pathsep.join(str(tree / name) for name in names)
-    return {**os.environ, 'UNITTEST': 'true', 'PYTHONPATH': paths, 'MYPYPATH': paths}
+    own = {name: value for name, value in os.environ.items() if name != 'PYTHONPATH'}
+    variable = 'MYPYPATH' if 'mypy' in check.arguments else 'PYTHONPATH'
+    return {**own, 'UNITTEST': 'true', variable: paths}
 
 
 def run(tree: Path, checks: Sequence[Check]) -> int:
@@ -111,7 +114,7 @@ def run(tree: Path, checks: Sequence[Check]) -> int:
         done = subprocess.run(
             [sys.executable, *check.arguments],
             cwd=tree / check.folder,
-            env=environment(tree),
+            env=environment(tree, check),
             check=False,
         )
         failed += done.returncode != 0

@@ -15,7 +15,7 @@ from pathlib import Path
 if __name__ == '__main__':
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from upstream.checks import environment
+from upstream.checks import Check, environment
 from upstream.overlay import MODULE
 from upstream.series import SeriesError, git, identity, part_of
 
@@ -40,11 +40,11 @@ def to_run(added: Sequence[str]) -> dict[Path, list[str]]:
     return found
 
 
-def _python(tree: Path, folder: Path, *arguments: str) -> bool:
+def _passes(tree: Path, check: Check) -> bool:
     done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tree / folder,
-        env={**environment(tree), 'PYTHONDONTWRITEBYTECODE': '1'},
+        [sys.executable, *check.arguments],
+        cwd=tree / check.folder,
+        env={**environment(tree, check), 'PYTHONDONTWRITEBYTECODE': '1'},
         check=False,
     )
     return done.returncode == 0
@@ -65,11 +65,14 @@ def walk(tree: Path, patches: Sequence[Path]) -> list[str]:
             git(copy, 'am', '-q', '--keep-cr', str(patch.resolve()), **who)
             added = git(copy, 'diff', '--name-only', '--diff-filter=A', 'HEAD~1').splitlines()
             tests = to_run(added)
-            passed = [_python(copy, MGR, '-c', _IMPORT)]
-            passed += [
-                _python(copy, folder, '-m', 'pytest', '-q', '-o', 'addopts=', *names)
-                for folder, names in tests.items()
+            checks = [
+                Check('import', ('-c', _IMPORT)),
+                *(
+                    Check('tests', ('-m', 'pytest', '-q', '-o', 'addopts=', *names), folder)
+                    for folder, names in tests.items()
+                ),
             ]
+            passed = [_passes(copy, check) for check in checks]
             if not all(passed):
                 failed.append(patch.name)
             result = 'passed' if all(passed) else 'FAILED'
