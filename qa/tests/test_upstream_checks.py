@@ -152,6 +152,7 @@ def test_paths_of_the_module_are_no_difference_and_any_other_is() -> None:
     after['paths'][f'{PATHS}/status'] = 2
     after['tags'].append({'name': TAG})
     assert differences(before, after) == []
+    assert differences(after, after) == []
     assert differences(before, {**after, 'info': 2}) == ['info']
     assert differences(before, {**after, 'paths': {'osd': 3}}) == ['osd']
     assert differences(before, document(osd=1, pool=1)) == ['pool']

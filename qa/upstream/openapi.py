@@ -27,17 +27,24 @@ _GENERATOR = ('-m', 'dashboard.controllers.docs')
 
 
 def differences(before: Any, after: Any) -> list[str]:
-    """What the second document has beside the first and what belongs to the module."""
-    found = [path for path in before['paths'] if after['paths'].get(path) != before['paths'][path]]
-    found += [
+    """What is not the same in both documents, but for what belongs to the module."""
+    one, other = _without_module(before), _without_module(after)
+    found = [
         path
-        for path in after['paths']
-        if path not in before['paths'] and not path.startswith(PATHS)
+        for path in sorted(one['paths'].keys() | other['paths'].keys())
+        if one['paths'].get(path) != other['paths'].get(path)
     ]
-    rest = {name: after[name] for name in after if name not in {'paths', 'tags'}}
-    found += [name for name in rest if rest[name] != before.get(name)]
-    tags = [tag for tag in after['tags'] if tag['name'] != TAG]
-    return found if tags == before['tags'] else [*found, 'tags']
+    names = sorted((one.keys() | other.keys()) - {'paths'})
+    return found + [name for name in names if one.get(name) != other.get(name)]
+
+
+def _without_module(document: Any) -> dict[str, Any]:
+    paths = document['paths']
+    return {
+        **document,
+        'paths': {name: paths[name] for name in paths if not name.startswith(PATHS)},
+        'tags': [tag for tag in document['tags'] if tag['name'] != TAG],
+    }
 
 
 def generate(tree: Path) -> tuple[int, list[str]]:
