@@ -155,6 +155,9 @@ def test_the_series_applies_and_ends_with_the_overlaid_tree(tmp_path: Path) -> N
     cover = files[0].read_text(encoding='utf-8')
     assert text_of('cover-letter').title in cover.replace('\n ', ' ')
     assert 'BLURB HERE' not in cover
+    assert text_of('doc').title in cover
+    assert re.search(r'^ \d+ files changed, \d+ insertions', cover, re.MULTILINE)
+    assert len(cover.splitlines()) < 200
     copy = tmp_path / 'copy'
     part_of(tree, copy)
     tops = []

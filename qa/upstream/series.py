@@ -111,8 +111,9 @@ def make(tree: Path, out: Path, *, with_openapi: bool = True) -> list[Path]:
         _commit(copy, cut(copy, changed), who)
         git(copy, 'format-patch', '-q', '--no-signature', '--zero-commit', '--numbered',
             '--cover-letter', '-o', str(out.resolve()), 'base', **who)  # fmt: skip
+        total = git(copy, 'diff', '--shortstat', 'base', 'series')
     files = sorted(out.glob('*.patch'))
-    _write_cover(files[0])
+    _write_cover(files[0], total)
     return files
 
 
@@ -131,15 +132,13 @@ def _commit(copy: Path, files: Sequence[Sequence[str]], who: Mapping[str, str]) 
         git(copy, 'commit', '-qm', f'{text.title}\n\n{text.body}', **who)
 
 
-def _write_cover(file: Path) -> None:
+def _write_cover(file: Path, total: str) -> None:
+    """The text, the titles of the patches, and how much they change: files are too many to list."""
     text = text_of('cover-letter')
-    cover = file.read_text(encoding='utf-8')
-    for placeholder, words in (
-        ('*** SUBJECT HERE ***', text.title),
-        ('*** BLURB HERE ***', text.body),
-    ):
-        cover = cover.replace(placeholder, words)
-    file.write_text(cover, encoding='utf-8')
+    head, _, rest = file.read_text(encoding='utf-8').partition('*** BLURB HERE ***')
+    titles = rest.strip('\n').split('\n\n', maxsplit=1)[0]
+    subject = head.replace('*** SUBJECT HERE ***', text.title)
+    file.write_text(f'{subject}{text.body}\n\n{titles}\n\n{total}', encoding='utf-8')
 
 
 def main(arguments: Sequence[str]) -> int:
