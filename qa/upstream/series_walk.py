@@ -50,7 +50,7 @@ def _passes(tree: Path, check: Check) -> bool:
     return done.returncode == 0
 
 
-def walk(tree: Path, patches: Sequence[Path]) -> list[str]:
+def walk(tree: Path, patches: Sequence[Path], first: int = 1) -> list[str]:
     """The patches that fail; stops at one that does not apply."""
     failed = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -60,9 +60,11 @@ def walk(tree: Path, patches: Sequence[Path]) -> list[str]:
         git(copy, 'init', '-q', '-b', 'base')
         git(copy, 'add', '-Af')
         git(copy, 'commit', '-qm', 'Ceph', **who)
-        for patch in patches:
+        for number, patch in enumerate(patches, 1):
             begin_s = time.monotonic()
             git(copy, 'am', '-q', '--keep-cr', str(patch.resolve()), **who)
+            if number < first:
+                continue
             added = git(copy, 'diff', '--name-only', '--diff-filter=A', 'HEAD~1').splitlines()
             tests = to_run(added)
             checks = [
@@ -83,15 +85,15 @@ def walk(tree: Path, patches: Sequence[Path]) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 2:
-        print('usage: series_walk.py TREE OUT', file=sys.stderr)
+    if len(arguments) not in {2, 3} or not all(text.isdecimal() for text in arguments[2:]):
+        print('usage: series_walk.py TREE OUT [FIRST]', file=sys.stderr)
         return 2
     patches = sorted(Path(arguments[1]).glob('[0-9]*.patch'))[1:]
     if not patches:
         print(f'series_walk: no series in {arguments[1]}: run contrib/make-series', file=sys.stderr)
         return 1
     try:
-        failed = walk(Path(arguments[0]), patches)
+        failed = walk(Path(arguments[0]), patches, *map(int, arguments[2:]))
     except (SeriesError, OSError) as error:
         print(f'series_walk: {error}', file=sys.stderr)
         return 1
