@@ -8,39 +8,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from ceph_tree import made_tree
 
-from upstream.overlay import COPIED, MODULE, PATCHES, VERSION, OverlayError, lay_over, main
+from upstream.overlay import (
+    COPIED,
+    DASHBOARD,
+    GRAFANA,
+    MIXIN,
+    MODULE,
+    OverlayError,
+    lay_over,
+    main,
+)
 from upstream.tree_tests import left_outside
-
-
-def before_of(patch: str) -> Mapping[str, str]:
-    """Files to which a patch applies: its context and what it removes, at the right lines."""
-    files: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in patch.splitlines():
-        if line.startswith('--- a/'):
-            lines = files[line.removeprefix('--- a/')] = []
-        elif line.startswith('@@'):
-            begin = int(line.split()[1].removeprefix('-').split(',')[0])
-            lines += [f'line {n}' for n in range(len(lines) + 1, begin)]
-        elif line.startswith((' ', '-')) and not line.startswith('---'):
-            lines.append(line[1:])
-    return {name: '\n'.join([*found, 'end', '']) for name, found in files.items()}
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """What the overlay looks at of a source tree of Ceph."""
-    made = tmp_path / 'ceph'
-    for patch in PATCHES.glob('*.patch'):
-        for name, text in before_of(patch.read_text(encoding='utf-8')).items():
-            path = made / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding='utf-8')
-    (made / 'CMakeLists.txt').write_text(f'project(ceph\n  VERSION {VERSION}\n', encoding='utf-8')
-    for name in ('src/pybind/mgr/mgr_module.py', 'qa/tasks/mgr/mgr_test_case.py'):
-        (made / name).touch()
-    return made
+    return made_tree(tmp_path / 'ceph')
 
 
 def contents(tree: Path) -> Mapping[Path, bytes]:
@@ -50,9 +35,13 @@ def contents(tree: Path) -> Mapping[Path, bytes]:
 def test_files_and_edits_are_laid_over(tree: Path) -> None:
     done = lay_over(tree)
     assert done.without == ()
-    assert all((tree / name).exists() for name in COPIED)
+    assert all((tree / name).exists() for name in (*COPIED, *GRAFANA))
     assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
     assert 'mgr/rocksdb_tuner' in (tree / 'debian/ceph-mgr-modules-core.install').read_text()
+    assert (
+        "(import 'rocksdb_tuner/ceph.libsonnet')" in (tree / MIXIN / 'mixin.libsonnet').read_text()
+    )
+    assert (tree / DASHBOARD / 'controllers/rocksdb_tuner.py').is_file()
     # Generated, and included by the pages.
     assert (tree / 'doc/mgr/rocksdb_tuner/commands.inc.rst').stat().st_size > 1000
     assert not (tree / MODULE / 'tests/test_fuzz.py').exists()
@@ -137,10 +126,16 @@ def test_tests_that_need_more_stay_outside(tmp_path: Path) -> None:
         'test_above.py': 'from rocksdb_tuner.tests.part.helper import checked\n',
         'test_double.py': 'import mgr_module\n',
         'test_module.py': 'from rocksdb_tuner import Module\n',
+        'test_recorded.py': 'import lzma\n',
+        'only_drawn.py': 'import json\n',
+        'test_drawn_too.py': 'import hypothesis\nfrom .only_drawn import a\n',
+        'used.py': 'import json\n',
+        'test_using.py': 'from .used import a\n',
+        'recording.xz': '',
     }.items():
         (tests / name).write_text(text, encoding='utf-8')
     outside = {path.name for path in left_outside(tmp_path / 'rocksdb_tuner')}
     assert outside == {
         'test_drawn.py', 'helper.py', 'test_helped.py', 'test_above.py', 'test_double.py',
-        'test_module.py',
+        'test_module.py', 'test_recorded.py', 'only_drawn.py', 'test_drawn_too.py', 'recording.xz',
     }  # fmt: skip

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,14 +22,31 @@ PATCHES = CHECKOUT / 'contrib/overlay.d'
 VERSION = '20.2.4'
 MODULE = 'src/pybind/mgr/rocksdb_tuner'
 MANUAL = 'doc/mgr/rocksdb_tuner'
-#: Folders and files that lie here where Ceph has them.
+DASHBOARD = 'src/pybind/mgr/dashboard'
+MIXIN = 'monitoring/ceph-mixin'
+
+
+def _found(pattern: str) -> tuple[str, ...]:
+    return tuple(sorted(str(path.relative_to(CHECKOUT)) for path in CHECKOUT.glob(pattern)))
+
+
+#: Folders and files that lie here where Ceph has them. Alerts and their tests are not among them:
+#: in Ceph's tree they are a part of the files of its own (monitoring.patch).
 COPIED = (
     MODULE,
+    *_found(f'{DASHBOARD}/controllers/*rocksdb_tuner*.py'),
+    *_found(f'{DASHBOARD}/tests/test_rocksdb_tuner*.py'),
     MANUAL,
     'doc/dev/rocksdb_tuner',
-    'monitoring/ceph-mixin/rocksdb_tuner',
+    *_found(f'{MIXIN}/rocksdb_tuner/*.libsonnet'),
     'qa/tasks/mgr/test_rocksdb_tuner.py',
+    'qa/tasks/mgr/dashboard/test_rocksdb_tuner.py',
     'qa/suites/rados/mgr/tasks/4-units/rocksdb_tuner.yaml',
+)
+#: Ceph's mixin has the results of all its dashboards in one folder, as jsonnet writes them.
+GRAFANA = tuple(
+    f'{MIXIN}/dashboards_out/{path.name}'
+    for path in sorted((CHECKOUT / MIXIN / 'rocksdb_tuner/dashboards_out').glob('*.json'))
 )
 _LANDMARKS = ('CMakeLists.txt', 'src/pybind/mgr/mgr_module.py', 'qa/tasks/mgr/mgr_test_case.py')
 _VERSION = re.compile(r'^project\(ceph\s+VERSION\s+([0-9.]+)', re.MULTILINE)
@@ -64,7 +83,7 @@ def lay_over(tree: Path, *, any_version: bool = False) -> LaidOver:
             f'{tree} is Ceph {version}; the patches are made for {VERSION} '
             '(--any-version: try them)'
         )
-    present = [name for name in COPIED if (tree / name).exists()]
+    present = [name for name in (*COPIED, *GRAFANA) if (tree / name).exists()]
     if present:
         raise OverlayError(f'{tree} already has {present[0]}')
     names = sorted(path.name for path in PATCHES.glob('*.patch'))
@@ -76,13 +95,21 @@ def lay_over(tree: Path, *, any_version: bool = False) -> LaidOver:
             _copy(CHECKOUT / name, tree / name)
         for outside in left_outside(CHECKOUT / MODULE):
             (tree / MODULE / outside).unlink()
+        for name in GRAFANA:
+            made = CHECKOUT / MIXIN / 'rocksdb_tuner/dashboards_out' / Path(name).name
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text(as_jsonnet(made.read_text(encoding='utf-8')), encoding='utf-8')
+        for path in (tree / DASHBOARD).glob('controllers/*rocksdb_tuner*.py'):
+            path.write_text(as_isort(path.read_text(encoding='utf-8')), encoding='utf-8')
         _write_references(tree / MANUAL)
         _git_apply(tree, applied, check=False)
     except BaseException:
-        for name in COPIED:
+        for name in (*COPIED, *GRAFANA):
             _remove(tree / name)
         raise
-    return LaidOver(COPIED, applied, tuple(name for name in names if name not in applied))
+    return LaidOver(
+        (*COPIED, *GRAFANA), applied, tuple(name for name in names if name not in applied)
+    )
 
 
 def _has_files_of(tree: Path, patch: Path) -> bool:
@@ -109,6 +136,29 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, ignore=_NOT_COPIED)
     else:
         shutil.copy(source, target)
+
+
+def as_isort(text: str) -> str:
+    """Wrapped imports as the dashboard's isort wraps them: with backslashes, within 80 columns."""
+
+    def wrapped(found: re.Match[str]) -> str:
+        names = [f'{name},' for name in found[2].replace(',', '').split()]
+        names[-1] = names[-1].removesuffix(',')
+        # Room for the blank and the backslash
+        return ' \\\n'.join(
+            textwrap.wrap(f'{found[1]} {" ".join(names)}', 78, subsequent_indent='    ')
+        )
+
+    return re.sub(r'^(from \S+ import) \(\n((?:    \w+,\n)+)\)$', wrapped, text, flags=re.MULTILINE)
+
+
+def as_jsonnet(text: str) -> str:
+    """A JSON document as jsonnet lays it out, which is the form of those in Ceph's tree."""
+    laid_out = json.dumps(json.loads(text), indent=3, sort_keys=True, ensure_ascii=False)
+    return (
+        re.sub(r'(?<!\\)(\[\]|\{\})(?=,?$)', lambda m: ' '.join(m[1]), laid_out, flags=re.MULTILINE)
+        + '\n'
+    )
 
 
 def _remove(path: Path) -> None:

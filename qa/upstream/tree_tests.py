@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 #: Of src/pybind/mgr/requirements-required.txt, and the module itself.
@@ -12,14 +13,18 @@ ALLOWED = frozenset({'pytest', 'prettytable', 'yaml', 'scipy', 'rocksdb_tuner', 
 #: Instances of these classes are asked for what only the doubles of the mgr record.
 _WITH_DOUBLES = ('rocksdb_tuner.Module', 'rocksdb_tuner.StandbyModule', 'rocksdb_tuner.module')
 #: Reads files of this repository that are not laid over.
-_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration')
+_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration', 'rocksdb_tuner_tab')
+
+#: What only tests that are left outside read.
+_BINARY = '*.xz'
 
 
 def left_outside(module: Path) -> tuple[Path, ...]:
     """Files below ``module``/tests that need more, directly or through another of the tests.
 
     They need hypothesis, jsonschema or prometheus_client, which Ceph's requirements lack, or this
-    project's doubles of the mgr, or files outside the module. Paths are relative to ``module``.
+    project's doubles of the mgr, or compressed recordings, or files outside the module. Paths are
+    relative to ``module``.
     """
     tests = module / 'tests'
     files = {_name(module, path): path for path in sorted(tests.rglob('*.py'))}
@@ -39,12 +44,33 @@ def left_outside(module: Path) -> tuple[Path, ...]:
         if not more:
             break
         outside |= more
+    outside |= _unused(files, imports, outside)
     # A package may exist for its data; without its __init__.py nothing in it could be imported.
-    return tuple(
+    code = [
         files[name].relative_to(module)
         for name in sorted(outside)
         if files[name].name != '__init__.py'
-    )
+    ]
+    data = [path.relative_to(module) for path in sorted(tests.rglob(_BINARY))]
+    return (*code, *data)
+
+
+def _unused(
+    files: Mapping[str, Path], imports: Mapping[str, AbstractSet[str]], outside: AbstractSet[str]
+) -> AbstractSet[str]:
+    """Helpers of tests that stay outside, and of no other."""
+    used: set[str] = set()
+    reached = [
+        name
+        for name in files.keys() - outside
+        if files[name].name.startswith(('test_', 'conftest', '__init__'))
+    ]
+    while reached:
+        name = reached.pop()
+        if name in files and name not in used:
+            used.add(name)
+            reached += imports[name]
+    return files.keys() - outside - used
 
 
 def _name(module: Path, path: Path) -> str:
@@ -58,7 +84,8 @@ def _is_allowed(imported: str) -> bool:
     if imported.startswith(_WITH_DOUBLES):
         return False
     top = imported.split('.', maxsplit=1)[0]
-    return top in ALLOWED or top in sys.stdlib_module_names
+    # Recordings and answers of binaries are compressed: a patch of them cannot be read.
+    return top != 'lzma' and (top in ALLOWED or top in sys.stdlib_module_names)
 
 
 def _imports(module: Path, path: Path) -> Iterator[str]:

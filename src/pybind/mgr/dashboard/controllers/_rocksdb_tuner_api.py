@@ -72,7 +72,7 @@ def checked(handler: _Handler) -> _Handler:
     The dashboard itself responds 500 to unknown or missing parameters.
     """
     code = handler.__code__
-    known = code.co_varnames[1 : code.co_argcount]
+    known = code.co_varnames[: code.co_argcount][1:]
     required = known[: len(known) - len(handler.__defaults__ or ())]
 
     @wraps(handler)
