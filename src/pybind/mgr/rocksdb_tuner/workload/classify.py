@@ -45,9 +45,9 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
 def _client_work(
     seen: Activity, pools: PoolContext, limits: Thresholds
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
-    shares = _shares(seen)
-    changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
-    reads_dominate = seen.operations_per_s > 0 and 1 - changes_share >= limits.read_share
+    operations_per_s = seen.operations_per_s
+    changes_share = seen.changes_per_s / operations_per_s if operations_per_s else 0.0
+    reads_dominate = operations_per_s > 0 and 1 - changes_share >= limits.read_share
     # Large writes are few, so they are classified by bytes, not by operations.
     size = _large_writes(seen, limits)
     if (
@@ -56,7 +56,7 @@ def _client_work(
         and seen.written_bytes_per_s > limits.noise_bytes_per_s * seen.osds
     ):
         if reads_dominate:
-            return WorkloadClass.MIXED, 0.7, (size, shares)
+            return WorkloadClass.MIXED, 0.7, (size, _shares(seen))
         # An MDS writes its journal in large pieces, and omap keys later.
         journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
         share = journal.write_bytes if journal else 0.0
@@ -65,9 +65,10 @@ def _client_work(
             return WorkloadClass.CEPHFS_METADATA, certainty, (_journal(seen, share), size)
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
     if reads_dominate:
-        return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
+        certainty = _beyond(1 - changes_share, limits.read_share)
+        return WorkloadClass.READ_MOSTLY, certainty, (_shares(seen),)
     if changes_share < limits.write_share:
-        return WorkloadClass.MIXED, 0.7, (shares,)
+        return WorkloadClass.MIXED, 0.7, (_shares(seen),)
     if pools.leading is None:
         return _small_changes(seen, pools, limits)
     kind, share, statement = pools.leading
