@@ -41,11 +41,14 @@ class KnownOptions(NamedTuple):
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
         """Running options of this OSD process; None if it is down or not read yet."""
-        answer = self.answers.get(osd.osd_id)
-        # A report of another process does not count.
-        if answer is None or not osd.up or answer.nonce != osd.nonce:
-            return None
-        return answer.running
+        return _running(self.answers.get(osd.osd_id), osd)
+
+
+def _running(answer: Optional[_Answer], osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
+    # A report of another process does not count.
+    if answer is None or not osd.up or answer.nonce != osd.nonce:
+        return None
+    return answer.running
 
 
 class OptionWatch:
@@ -71,7 +74,7 @@ class OptionWatch:
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
         """Running options of this OSD process; None if it is down or not read yet."""
-        return KnownOptions(self._entries, self._answers).running(osd)
+        return _running(self._answers.get(osd.osd_id), osd)
 
     def kept(self) -> KnownOptions:
         """A snapshot of entries and answers."""
