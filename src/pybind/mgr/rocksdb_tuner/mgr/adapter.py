@@ -190,11 +190,12 @@ class MgrCluster:
                 # Set before reading: a change during the read invalidates the map again.
                 self._map_read_s = now_s
                 with understood('the OSD map'):
-                    self._map = parse_cluster_map(
+                    found = parse_cluster_map(
                         self._module.get('osd_map'),
                         self._module.get('osd_map_crush'),
                         self._module.get('osd_metadata'),
                     )
+                    self._map = found if self._map is None else found.with_known_osds(self._map)
             return self._map
 
     def close(self) -> None:

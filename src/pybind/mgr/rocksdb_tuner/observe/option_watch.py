@@ -87,7 +87,11 @@ class OptionWatch:
     def refresh(self, cluster_map: ClusterMap, now_s: float) -> None:
         """Poll the entries if due, and read the options of new OSD processes."""
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
-            self._entries = self._config.entries((*self._names, *self._if_set))
+            entries = self._config.entries((*self._names, *self._if_set))
+            if entries != self._entries:
+                # Equal ones stay the same object: what is derived from them is compared with them
+                # for every OSD at every tick.
+                self._entries = entries
             self._polled_s = now_s
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._answers if i not in present]:

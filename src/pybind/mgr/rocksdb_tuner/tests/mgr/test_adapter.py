@@ -585,3 +585,26 @@ def test_a_counter_is_parsed_as_by_its_plain_definition() -> None:
     assert found == [_plainly(shape) for shape in shapes]
     assert {type(point) for point in found} == {CounterPoint, type(None)}
     assert all(type(point.value) is int for point in found if point is not None)
+
+
+def test_an_osd_that_did_not_change_stays_the_same_object(module: Any) -> None:
+    """After a change of the map only the OSD that changed is another object."""
+    for name in ('osd_map', 'osd_map_crush', 'osd_metadata'):
+        module.data[name] = recorded('pacific', name)
+    (osd,) = module.data['osd_map']['osds']
+    module.data['osd_map']['osds'] = [osd, {**osd, 'osd': 1}]
+    cluster = MgrCluster(module)
+    before = cluster.cluster_map()
+    module.data['osd_map'] = {
+        **module.data['osd_map'],
+        'epoch': before.epoch + 1,
+        'osds': [dict(osd), {**osd, 'osd': 1, 'up': 0}],
+    }
+    cluster.invalidate_map()
+    after = cluster.cluster_map()
+    assert after.epoch == before.epoch + 1
+    assert after.osds[0] is before.osds[0]
+    assert (before.osds[1].up, after.osds[1].up) == (True, False)
+    assert after == parse_cluster_map(
+        module.data['osd_map'], module.data['osd_map_crush'], module.data['osd_metadata']
+    )
