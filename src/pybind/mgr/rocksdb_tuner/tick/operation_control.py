@@ -180,7 +180,10 @@ class OperationControl:
     ) -> Optional[str]:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None
-        self.campaign.tick(now_s, measurements(signals), allowed, monotonic_s=self._monotonic())
+        self.campaign.load()
+        # One pass over all OSDs, which only a campaign needs.
+        measured = measurements(signals if self.campaign.under_way else {})
+        self.campaign.tick(now_s, measured, allowed, monotonic_s=self._monotonic())
         if campaign is None or self.campaign.under_way:
             return None
         return campaign.request.recommendation_id
