@@ -190,16 +190,16 @@ class Evaluation:
         found = []
         for osd in cluster_map.osds:
             osd_id = osd.osd_id
-            configured = self._configured(osd)
+            configured, seen = self._configured(osd), signals.get(osd_id)
             found.append(
                 OsdFacts(
                     osd,
-                    signals.get(osd_id),
+                    seen,
                     workloads.get(osd_id),
                     configured.options if configured else None,
-                    observer.details(osd_id) if osd_id in signals else None,
+                    observer.details(osd_id) if seen is not None else None,
                     observer.forecast(osd_id),
-                    observer.rocksdb_times(osd_id, now_s) if osd_id in signals else None,
+                    observer.rocksdb_times(osd_id, now_s) if seen is not None else None,
                     observer.sharded(osd_id, osd.nonce),
                     configured.settings if configured else None,
                     starts.get(osd_id),
