@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ _growth = st.integers(-1, 3).map(lambda n: n * 123_457_003)
 def pairs(draw: st.DrawFn) -> tuple[Sample, Sample]:
     """Two samples of a process that mostly can be compared, with counters that stand still."""
     before = draw(samples())
-    grown = {}
+    grown: dict[str, Any] = {}
     for field in Sample._fields[2:]:
         old, by = getattr(before, field), draw(_growth)
         if isinstance(old, tuple):
@@ -68,7 +68,7 @@ def test_recorded_osds_give_the_same(name: str) -> None:
     for report in load(name).reports:
         points = report.points
         taken = sample(report.time_s, 0, report.nonce)
-        known = {
+        known: dict[str, Any] = {
             field: point[1:] if point.avgcount is not None else point.value
             for field, path in names.items()
             for point in [points.get(path)]
