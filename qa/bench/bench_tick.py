@@ -3,7 +3,8 @@
 
 The counters are read from a dictionary here; in a real mgr each of the reads costs about 1.7 us
 more (measured on 16.2.15 between ticks, when caches are cold), which the third column adds.
-`bench_tick_real.py` measures a real tick, all of which runs with cold caches.
+`bench_tick_real.py` measures a real tick, all of which runs with cold caches, as ``--cold`` does
+here. Costs are means over a multiple of three ticks: not every step is in every tick.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore  # noqa: E40
 from rocksdb_tuner.tuner import Tuner  # noqa: E402
 
 REAL_READ_US = 1.7
+#: More than the caches of a processor hold, by lines of a cache.
+CACHES_BYTES, LINE_BYTES = 96 << 20, 64
 NAMES = names_for('pacific')
 DETAILS = [path for path in details_for('pacific') if path]
 _PLAIN = ('_bytes',)
@@ -87,15 +90,28 @@ def make(osds: int, mode: Mode = Mode.RECOMMEND) -> tuple[CountingCluster, Tuner
     return cluster, tuner
 
 
-def measure(osds: int, ticks: int, mode: Mode) -> tuple[float, float, float]:
-    """Of each OSD and tick the median CPU microseconds, and the reads; MiB that this grew by."""
+class Between:
+    """What happens between two ticks: time passes, and others may use the caches."""
+
+    def __init__(self, interval_s: float = 60.0, *, cold: bool = False) -> None:
+        self.interval_s = interval_s
+        self._used = bytearray(CACHES_BYTES if cold else 0)
+
+    def others_work(self) -> None:
+        for place in range(0, len(self._used), LINE_BYTES):
+            self._used[place] ^= 1
+
+
+def measure(osds: int, ticks: int, mode: Mode, between: Between) -> tuple[float, float, float]:
+    """Of each OSD and tick the CPU microseconds, and the reads; MiB that this grew by."""
     cluster, tuner = make(osds, mode)
     report(cluster, 0)
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     costs_us = []
     for step in range(ticks):
-        cluster.now_s += 3600.0 if step == 0 else 60.0
+        cluster.now_s += 3600.0 if step == 0 else between.interval_s
         report(cluster, step)
+        between.others_work()
         # What stands in for the mgr's own memory is none that a collection there would go through.
         gc.freeze()
         tuner.tick()
@@ -108,7 +124,7 @@ def measure(osds: int, ticks: int, mode: Mode) -> tuple[float, float, float]:
         if tick_ms is not None and step >= ticks // 2:
             costs_us.append(tick_ms * 1000 / osds)
     grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib) / 1024
-    return statistics.median(costs_us), cluster.reads / osds / (ticks - 1), grown_mib
+    return statistics.fmean(costs_us), cluster.reads / osds / (ticks - 1), grown_mib
 
 
 def measure_day(osds: int) -> float:
@@ -131,23 +147,30 @@ def measure_day(osds: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--osds', type=int, nargs='+', default=[20, 100, 1000, 10000])
-    parser.add_argument('--ticks', type=int, default=10)
-    parser.add_argument('--day-of', type=int, default=40, help='OSDs to keep a day of; then thrice')
+    parser.add_argument('--ticks', type=int, default=12)
+    parser.add_argument('--interval', type=float, default=10.0, help='seconds between two ticks')
+    parser.add_argument('--cold', action='store_true', help='others use the caches in between')
+    parser.add_argument(
+        '--day-of', type=int, default=40, help='OSDs to keep a day of, then thrice; 0: none'
+    )
     arguments = parser.parse_args()
+    between = Between(arguments.interval, cold=arguments.cold)
     # Loads the knowledge, which is nobody's history.
-    measure(20, 4, Mode.OBSERVE)
+    measure(20, 4, Mode.OBSERVE, between)
     print(
         f'{"OSDs":>6}  {"us/OSD":>7}  {"with real reads":>15}  {"with advice":>11}  '
         f'{"memory, MiB":>11}'
     )
     for osds in arguments.osds:
-        cost_us, reads, grown_mib = measure(osds, arguments.ticks, Mode.OBSERVE)
+        cost_us, reads, grown_mib = measure(osds, arguments.ticks, Mode.OBSERVE, between)
         # What advising a group costs more is the same for any number of OSDs
-        advising_us, _, _ = measure(osds, arguments.ticks, Mode.RECOMMEND)
+        advising_us, _, _ = measure(osds, arguments.ticks, Mode.RECOMMEND, between)
         print(
             f'{osds:>6}  {cost_us:>7.0f}  {cost_us + reads * REAL_READ_US:>15.0f}  '
             f'{advising_us + reads * REAL_READ_US:>11.0f}  {grown_mib:>11.0f}'
         )
+    if not arguments.day_of:
+        return 0
     few, many = arguments.day_of, 3 * arguments.day_of
     few_kib, many_kib = measure_day(few), measure_day(many)
     each_kib = (many_kib - few_kib) / (many - few)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Optional
+from typing import Optional, TypedDict
 
 from .advise.assessment import Assessment
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
@@ -38,6 +38,22 @@ class Sampling:
     last_sample_age_s: Optional[float]
     #: CPU time of the last tick's sampling and evaluating.
     tick_ms: Optional[float]
+
+
+class ShownOperations(TypedDict):
+    """The fields of a snapshot that show operations, by name."""
+
+    rollout: Optional[RolloutState]
+    rollout_acknowledged: bool
+    rollout_waits: Optional[str]
+    campaign: Optional[CampaignState]
+    campaign_waits: Optional[str]
+    campaign_waits_for: Optional[str]
+    experiment: Optional[ExperimentState]
+    ended_experiments: tuple[ExperimentState, ...]
+    experiment_waits: Optional[str]
+    history: tuple[HistoryRecord, ...]
+    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -101,25 +101,41 @@ def limit_of(group: GroupFacts) -> Limit:
 
 
 def _group_usage(osds: Sequence[OsdFacts]) -> _GroupUsage:
-    with_db = [osd for osd in osds if osd.info.dedicated_db and osd.signals is not None]
-    with_wal = [osd for osd in osds if osd.info.dedicated_wal and osd.signals is not None]
-    details = [osd.details for osd in osds if osd.details is not None]
-    stalls = [osd.rocksdb_times.stall_share for osd in osds if osd.rocksdb_times is not None]
+    """In one pass, since it is for every OSD at every tick."""
+    window_s: Optional[float] = None
+    osds_with_db = spilled = 0
+    db_fills: list[Optional[float]] = []
+    wal_fills: list[Optional[float]] = []
+    stalls: list[Optional[float]] = []
+    memory: list[Optional[float]] = []
+    data_writes: list[Optional[float]] = []
+    for osd in osds:
+        info, signals, details = osd.info, osd.signals, osd.details
+        if signals is not None:
+            if window_s is None:
+                window_s = signals.window_s or 0.0
+            if info.dedicated_db:
+                osds_with_db += 1
+                spilled += _spilled_to_disk(osd)
+                db_fills.append(_db_fill(signals))
+            if info.dedicated_wal:
+                wal_fills.append(_share(signals.wal_used_bytes, signals.wal_total_bytes))
+        if details is not None:
+            memory.append(_share(details.memory_mapped_bytes, details.memory_target_bytes))
+            latency = details.latency
+            if latency is not None:
+                data_writes.append(_share(latency.data_write_ms, latency.client_op_ms))
+        if osd.rocksdb_times is not None:
+            stalls.append(osd.rocksdb_times.stall_share)
     return _GroupUsage(
-        window_s=next((o.signals.window_s or 0.0 for o in osds if o.signals is not None), 0.0),
-        osds_with_db=len(with_db),
-        spilled=sum(_spilled_to_disk(osd) for osd in with_db),
-        db_fill=_largest(_db_fill(osd.signals) for osd in with_db),
-        wal_fill=_largest(_wal_fill(osd.signals) for osd in with_wal),
+        window_s=window_s or 0.0,
+        osds_with_db=osds_with_db,
+        spilled=spilled,
+        db_fill=_largest(db_fills),
+        wal_fill=_largest(wal_fills),
         stalled=_largest(stalls),
-        memory_over_target=_median(
-            _share(d.memory_mapped_bytes, d.memory_target_bytes) for d in details
-        ),
-        data_write_share=_median(
-            _share(d.latency.data_write_ms, d.latency.client_op_ms)
-            for d in details
-            if d.latency is not None
-        ),
+        memory_over_target=_median(memory),
+        data_write_share=_median(data_writes),
     )
 
 
@@ -132,15 +148,11 @@ def _spilled_to_disk(osd: OsdFacts) -> bool:
     )
 
 
-def _db_fill(signals: Optional[Signals]) -> Optional[float]:
+def _db_fill(signals: Signals) -> Optional[float]:
     """DB usage including spillover, which leaves free space on the device but none for RocksDB."""
-    if signals is None or signals.db_used_bytes is None:
+    if signals.db_used_bytes is None:
         return None
     return _share(signals.db_used_bytes + (signals.slow_used_bytes or 0), signals.db_total_bytes)
-
-
-def _wal_fill(signals: Optional[Signals]) -> Optional[float]:
-    return None if signals is None else _share(signals.wal_used_bytes, signals.wal_total_bytes)
 
 
 def _share(part: Optional[float], whole: Optional[float]) -> Optional[float]:
@@ -148,11 +160,11 @@ def _share(part: Optional[float], whole: Optional[float]) -> Optional[float]:
 
 
 def _largest(values: Iterable[Optional[float]]) -> Optional[float]:
-    return max((value for value in values if value is not None), default=None)
+    return max([value for value in values if value is not None], default=None)
 
 
 def _median(values: Iterable[Optional[float]]) -> Optional[float]:
-    known = sorted(value for value in values if value is not None)
+    known = sorted([value for value in values if value is not None])
     return known[len(known) // 2] if known else None
 
 

@@ -76,6 +76,8 @@ _NOT_UNDERSTOOD = (
     RecursionError,
 )
 _NUMBERS = (int, float)
+#: Half the time of calling the class, which is for thousands of counters.
+_new = tuple.__new__
 #: Ceph counts in 64 bits.
 _LARGEST = 1 << 64
 
@@ -93,18 +95,23 @@ def understood(what: str) -> Iterator[None]:
 
 def counter_point(point: object) -> Optional[CounterPoint]:
     """Parse a counter of the mgr; None if there is none or it is invalid."""
-    if not isinstance(point, (list, tuple)) or not 2 <= len(point) <= 3:
+    if type(point) is not list and not isinstance(point, (list, tuple)):
         return None
-    time_s, value = point[0], point[1]
-    count = point[2] if len(point) == 3 else None
+    count: Any = None
+    if len(point) == 2:
+        time_s, value = point
+    elif len(point) == 3:
+        time_s, value, count = point
+        if count is not None and (type(count) is not int or not 0 <= count < _LARGEST):
+            return None
+    else:
+        return None
     # `type` instead of `isinstance`: it is faster for thousands of counters, and rejects bool.
     if type(time_s) not in _NUMBERS or not 0 <= time_s < _LARGEST:
         return None
     if type(value) not in _NUMBERS or not 0 <= value < _LARGEST:
         return None
-    if count is not None and (type(count) is not int or not 0 <= count < _LARGEST):
-        return None
-    return CounterPoint(time_s, int(value), count)
+    return _new(CounterPoint, (time_s, int(value), count))
 
 
 class MgrAnswer:
@@ -183,11 +190,12 @@ class MgrCluster:
                 # Set before reading: a change during the read invalidates the map again.
                 self._map_read_s = now_s
                 with understood('the OSD map'):
-                    self._map = parse_cluster_map(
+                    found = parse_cluster_map(
                         self._module.get('osd_map'),
                         self._module.get('osd_map_crush'),
                         self._module.get('osd_metadata'),
                     )
+                    self._map = found if self._map is None else found.with_known_osds(self._map)
             return self._map
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Mapping, NamedTuple, Optional
 
@@ -202,6 +202,16 @@ class ClusterMap:
     @cached_property
     def down_and_out(self) -> frozenset[int]:
         return frozenset(osd.osd_id for osd in self.osds if not osd.up and not osd.in_cluster)
+
+    def with_known_osds(self, before: ClusterMap) -> ClusterMap:
+        """An equal map in which unchanged OSDs are the same objects as in an earlier one.
+
+        What is derived from an OSD is kept until the OSD changes, and each tick compares them: an
+        object with itself takes a tenth of the time.
+        """
+        known = before.by_id
+        pairs = ((osd, known.get(osd.osd_id)) for osd in self.osds)
+        return replace(self, osds=tuple(old if old == new else new for new, old in pairs))
 
 
 @dataclass(frozen=True)

@@ -126,11 +126,15 @@ class DeepStatistics:
         self._times: dict[int, tuple[int, RocksdbTimes]] = {}
         self._memtables: dict[int, _Memtable] = {}
 
+    def waits(self, now_s: float) -> bool:
+        """Whether no request is due, since the last one is too recent."""
+        return self._last_asked_s is not None and now_s - self._last_asked_s < CLUSTER_SPACING_S
+
     def next_requests(
         self, up_osds: Iterable[tuple[int, int]], now_s: float
     ) -> tuple[DeepRequest, ...]:
         """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce)."""
-        if self._last_asked_s is not None and now_s - self._last_asked_s < CLUSTER_SPACING_S:
+        if self.waits(now_s):
             return ()
         due = [
             (self._asked_s(osd_id), osd_id, nonce)

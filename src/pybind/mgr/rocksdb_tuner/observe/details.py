@@ -7,7 +7,7 @@ only displayed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from .counters import DetailNames
@@ -90,9 +90,10 @@ class DetailSample(NamedTuple):
     pgs: Optional[int]
 
 
-_LATENCIES = tuple(
-    field for field in DetailSample._fields if field not in _NUMBERS | {'time_s', 'nonce'}
-)
+#: The latencies are adjacent.
+_FIRST = DetailSample._fields.index('op_w_latency')
+_END = DetailSample._fields.index('omap_upper_bound') + 1
+_LATENCIES = DetailSample._fields[_FIRST:_END]
 
 
 def take_details(
@@ -168,8 +169,10 @@ def _window(before: DetailSample, after: DetailSample) -> Optional[_Window]:
     if before.nonce != after.nonce or not MIN_WINDOW_S <= window_s <= MAX_GAP_S:
         return None
     found: _Window = {}
-    for field in _LATENCIES:
-        old, new = getattr(before, field), getattr(after, field)
+    # Pairs and None
+    earlier: tuple[Any, ...] = before[_FIRST:_END]
+    later: tuple[Any, ...] = after[_FIRST:_END]
+    for field, old, new in zip(_LATENCIES, earlier, later):
         if old is None or new is None:
             found[field] = None
             continue

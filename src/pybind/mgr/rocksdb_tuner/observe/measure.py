@@ -8,7 +8,7 @@ from ..mgr.records import OsdInfo
 from .deep import CompactionRate
 from .history import OsdHistory, WrittenBytes
 from .signals import Signals
-from .window import Latency, Window
+from .window import Window
 
 #: Minimum SST bytes for a write amplification; with less it depends on how full the memtables are.
 #: RocksDB's default size of a memtable and of an SST file.
@@ -25,71 +25,57 @@ def signals(
     newest = history.newest
     if newest is None:
         return Signals(osd_id=osd.osd_id)
+    # One pass without a call for each field: this is for every OSD at every tick.
     window = history.short or _NO_WINDOW
-    window_s = window.window_s
+    window_s, kv_sync, kv_flush, commit, op_w, op_w_in, op_w_latency, op_r, op_r_out = window[:9]
+    op_rw, op_rw_in, recovered, recovered_bytes, wal_bytes, sst_bytes, slow_bytes = window[9:]
     written = history.written()
     shared = None if osd.dedicated_db is None else not osd.dedicated_db
-    kv_sync, wal_bytes = window.kv_sync, window.bytes_written_wal
-    write_ops = _sum(window.op_w, window.op_rw)
-    client_bytes = _sum(window.op_w_in_bytes, window.op_rw_in_bytes)
     write_amp = _write_amplification(written)
     rate, source, rate_window_s = _compaction(compaction, written)
+    write_ops = None if op_w is None or op_rw is None else op_w + op_rw
+    client_bytes = None if op_w_in is None or op_rw_in is None else op_w_in + op_rw_in
+    # By position, in half the time of by name; the comments are checked by a test.
     return Signals(
-        osd_id=osd.osd_id,
-        window_s=window_s or None,
-        sample_age_s=max(0.0, now_s - newest.time_s),
-        kv_sync_ms=_mean_ms(kv_sync),
+        osd.osd_id,
+        window_s or None,
+        max(0.0, now_s - newest.time_s),
+        kv_sync.mean_ms if kv_sync else None,  # kv_sync_ms
         # A round that ends in the window may have started before it.
-        kv_sync_busy=min(1.0, kv_sync.total_s / window_s) if kv_sync else None,
-        kv_flush_ms=_mean_ms(window.kv_flush),
-        commit_ms=_mean_ms(window.commit),
-        write_iops=_rate(window.op_w, window_s),
-        read_iops=_rate(window.op_r, window_s),
-        rw_iops=_rate(window.op_rw, window_s),
-        write_bytes_per_s=_rate(window.op_w_in_bytes, window_s),
-        read_bytes_per_s=_rate(window.op_r_out_bytes, window_s),
-        rw_bytes_per_s=_rate(window.op_rw_in_bytes, window_s),
-        write_bytes_avg=_mean(window.op_w_in_bytes, window.op_w),
-        read_bytes_avg=_mean(window.op_r_out_bytes, window.op_r),
-        op_w_latency_ms=_mean_ms(window.op_w_latency),
-        recovery_ops_per_s=_rate(window.recovery_ops, window_s),
-        recovery_bytes_per_s=_rate(window.recovery_bytes, window_s),
-        wal_bytes_per_s=_rate(wal_bytes, window_s),
-        sst_bytes_per_s=_rate(window.bytes_written_sst, window_s),
-        slow_bytes_per_s=_rate(window.bytes_written_slow, window_s),
-        wal_bytes_per_client_byte=_mean(wal_bytes, client_bytes),
-        wal_bytes_per_write_op=_mean(wal_bytes, write_ops),
-        compaction_bytes_per_s=rate,
-        compaction_source=source,
-        compaction_window_s=rate_window_s,
-        db_write_amp=write_amp,
-        db_write_amp_window_s=written.window_s if written and write_amp is not None else None,
-        db_device_shared=shared,
-        db_used_bytes=newest.db_used_bytes,
+        min(1.0, kv_sync.total_s / window_s) if kv_sync else None,  # kv_sync_busy
+        kv_flush.mean_ms if kv_flush else None,  # kv_flush_ms
+        commit.mean_ms if commit else None,  # commit_ms
+        None if op_w is None else op_w / window_s,  # write_iops
+        None if op_r is None else op_r / window_s,  # read_iops
+        None if op_rw is None else op_rw / window_s,  # rw_iops
+        None if op_w_in is None else op_w_in / window_s,  # write_bytes_per_s
+        None if op_r_out is None else op_r_out / window_s,  # read_bytes_per_s
+        None if op_rw_in is None else op_rw_in / window_s,  # rw_bytes_per_s
+        op_w_in / op_w if op_w_in is not None and op_w else None,  # write_bytes_avg
+        op_r_out / op_r if op_r_out is not None and op_r else None,  # read_bytes_avg
+        op_w_latency.mean_ms if op_w_latency else None,  # op_w_latency_ms
+        None if recovered is None else recovered / window_s,  # recovery_ops_per_s
+        None if recovered_bytes is None else recovered_bytes / window_s,  # recovery_bytes_per_s
+        None if wal_bytes is None else wal_bytes / window_s,  # wal_bytes_per_s
+        None if sst_bytes is None else sst_bytes / window_s,  # sst_bytes_per_s
+        None if slow_bytes is None else slow_bytes / window_s,  # slow_bytes_per_s
+        wal_bytes / client_bytes if wal_bytes is not None and client_bytes else None,
+        wal_bytes / write_ops if wal_bytes is not None and write_ops else None,
+        rate,
+        source,
+        rate_window_s,
+        write_amp,
+        written.window_s if written and write_amp is not None else None,
+        shared,
+        newest.db_used_bytes,
         # On a shared device db_total is the whole device, which is no limit for the DB.
-        db_total_bytes=newest.db_total_bytes if shared is False else None,
+        newest.db_total_bytes if shared is False else None,
         # BlueFS reports 0 without such a device.
-        wal_used_bytes=newest.wal_used_bytes if newest.wal_total_bytes else None,
-        wal_total_bytes=newest.wal_total_bytes or None,
-        slow_used_bytes=newest.slow_used_bytes if newest.slow_total_bytes else None,
-        slow_total_bytes=newest.slow_total_bytes or None,
+        newest.wal_used_bytes if newest.wal_total_bytes else None,
+        newest.wal_total_bytes or None,
+        newest.slow_used_bytes if newest.slow_total_bytes else None,
+        newest.slow_total_bytes or None,
     )
-
-
-def _rate(amount: Optional[int], window_s: float) -> Optional[float]:
-    return None if amount is None else amount / window_s
-
-
-def _mean_ms(latency: Optional[Latency]) -> Optional[float]:
-    return latency.mean_ms if latency is not None else None
-
-
-def _mean(total: Optional[int], count: Optional[int]) -> Optional[float]:
-    return total / count if total is not None and count else None
-
-
-def _sum(a: Optional[int], b: Optional[int]) -> Optional[int]:
-    return None if a is None or b is None else a + b
 
 
 def _write_amplification(written: Optional[WrittenBytes]) -> Optional[float]:

@@ -216,8 +216,7 @@ class Observer:
         self, now_s: float, able: Callable[[int], bool] = lambda _: True
     ) -> tuple[ShardingRequest, ...]:
         """OSDs to ask for their BlueFS files, usually none; only those that are ``able``."""
-        seen = [(osd_id, nonce) for osd_id, nonce in self._seen() if able(osd_id)]
-        return self._sharding.next_requests(seen, now_s)
+        return self._sharding.next_requests(self._seen(), now_s, able)
 
     def accept_files(self, request: ShardingRequest, text: str, now_s: float) -> None:
         """Process the answer to a `ShardingRequest`; never raises."""
@@ -235,6 +234,8 @@ class Observer:
         self, now_s: float, able: Callable[[int], bool] = lambda _: True
     ) -> tuple[DeepRequest, ...]:
         """OSDs to send `KV_STATS_COMMAND` to, usually none; only those that are ``able``."""
+        if self._deep.waits(now_s):
+            return ()
         seen = [(osd_id, nonce) for osd_id, nonce in self._seen() if able(osd_id)]
         return self._deep.next_requests(seen, now_s)
 

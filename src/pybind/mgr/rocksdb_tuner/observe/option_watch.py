@@ -41,11 +41,14 @@ class KnownOptions(NamedTuple):
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
         """Running options of this OSD process; None if it is down or not read yet."""
-        answer = self.answers.get(osd.osd_id)
-        # A report of another process does not count.
-        if answer is None or not osd.up or answer.nonce != osd.nonce:
-            return None
-        return answer.running
+        return _running(self.answers.get(osd.osd_id), osd)
+
+
+def _running(answer: Optional[_Answer], osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
+    # A report of another process does not count.
+    if answer is None or not osd.up or answer.nonce != osd.nonce:
+        return None
+    return answer.running
 
 
 class OptionWatch:
@@ -71,7 +74,7 @@ class OptionWatch:
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
         """Running options of this OSD process; None if it is down or not read yet."""
-        return KnownOptions(self._entries, self._answers).running(osd)
+        return _running(self._answers.get(osd.osd_id), osd)
 
     def kept(self) -> KnownOptions:
         """A snapshot of entries and answers."""
@@ -84,7 +87,11 @@ class OptionWatch:
     def refresh(self, cluster_map: ClusterMap, now_s: float) -> None:
         """Poll the entries if due, and read the options of new OSD processes."""
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
-            self._entries = self._config.entries((*self._names, *self._if_set))
+            entries = self._config.entries((*self._names, *self._if_set))
+            if entries != self._entries:
+                # Equal ones stay the same object: what is derived from them is compared with them
+                # for every OSD at every tick.
+                self._entries = entries
             self._polled_s = now_s
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._answers if i not in present]:

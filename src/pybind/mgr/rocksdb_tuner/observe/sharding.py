@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Mapping, NamedTuple, Optional
+from typing import Callable, Mapping, NamedTuple, Optional
 
 #: `ceph tell osd.N bluefs files list`
 COMMAND = 'bluefs files list'
@@ -44,8 +44,11 @@ class KeptFiles(NamedTuple):
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
         """None if this process was not asked or gave no usable answer."""
-        asked = self.asked.get(osd_id)
-        return asked.sharded if asked is not None and asked.nonce == nonce else None
+        return _sharded(self.asked.get(osd_id), nonce)
+
+
+def _sharded(asked: Optional[_Asked], nonce: Optional[int]) -> Optional[bool]:
+    return asked.sharded if asked is not None and asked.nonce == nonce else None
 
 
 class ShardingWatch:
@@ -55,12 +58,18 @@ class ShardingWatch:
         self._asked: dict[int, _Asked] = {}
 
     def next_requests(
-        self, up_osds: Iterable[tuple[int, int]], now_s: float
+        self,
+        up_osds: Iterable[tuple[int, int]],
+        now_s: float,
+        able: Callable[[int], bool] = lambda _: True,
     ) -> tuple[ShardingRequest, ...]:
-        """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce)."""
+        """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce).
+
+        Only to OSDs that are ``able``, which takes longer than to see that nothing is due.
+        """
         due: list[ShardingRequest] = []
         for osd_id, nonce in up_osds:
-            if self._is_due(osd_id, nonce, now_s):
+            if self._is_due(osd_id, nonce, now_s) and able(osd_id):
                 due.append(ShardingRequest(osd_id, nonce))
                 if len(due) == ASKED_PER_TICK:
                     break
@@ -77,7 +86,7 @@ class ShardingWatch:
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
         """None if this process was not asked or gave no usable answer."""
-        return KeptFiles(self._asked).sharded(osd_id, nonce)
+        return _sharded(self._asked.get(osd_id), nonce)
 
     def kept(self) -> KeptFiles:
         """A snapshot of the answers."""

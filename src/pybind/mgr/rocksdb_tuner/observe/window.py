@@ -42,6 +42,8 @@ class Window(NamedTuple):
     bytes_written_slow: Optional[int]
 
 
+#: Half the time of calling the class, which is for every OSD at every tick.
+_new = tuple.__new__
 _FIRST = Sample._fields.index('kv_sync')
 _END = Sample._fields.index('bytes_written_slow') + 1
 
@@ -70,18 +72,20 @@ def window(before: Sample, after: Sample) -> Optional[Window]:
     if before.nonce != after.nonce or window_s < MIN_WINDOW_S:
         return None
     differences: list[object] = [window_s]
-    for old, new in zip(before[_FIRST:_END], after[_FIRST:_END]):
+    add = differences.append
+    # Numbers, pairs and None
+    earlier: tuple[Any, ...] = before[_FIRST:_END]
+    later: tuple[Any, ...] = after[_FIRST:_END]
+    for old, new in zip(earlier, later):
         if old is None or new is None:
-            differences.append(None)
-        elif isinstance(old, tuple):
-            assert isinstance(new, tuple)
+            add(None)
+        elif type(old) is tuple:
             total, count = new[0] - old[0], new[1] - old[1]
             if total < 0 or count < 0:
                 return None
-            differences.append(Latency(total / 1e9, count))
+            add(_new(Latency, (total / 1e9, count)))
         else:
-            assert not isinstance(new, tuple)
             if new < old:
                 return None
-            differences.append(new - old)
-    return Window(*differences)  # type: ignore[arg-type]  # by the order of the fields
+            add(new - old)
+    return _new(Window, differences)  # by the order of the fields

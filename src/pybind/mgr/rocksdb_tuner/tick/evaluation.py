@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Callable, Mapping, Optional
 
 from ..advise.conditions.hold import HoldState, hold, raised, since
@@ -23,6 +23,8 @@ from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
 from .operation_control import OperationControl
 from .published import Published, SnapshotInputs
+
+_NOTHING_CONCLUDED = Conclusions((), (), ())
 
 
 @dataclass(frozen=True)
@@ -80,25 +82,26 @@ class Evaluation:
             [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
             now_s,
         )
-        snapshot = self.snapshot_of(settings, osds, now_s)
         # If this fails, the snapshot has no advice rather than stale advice.
-        concluded = self._steps.value('advice', lambda: self._conclude(settings, osds, now_s), None)
-        if concluded is not None:
-            snapshot = replace(
-                snapshot,
-                groups=concluded.groups,
-                findings=concluded.findings,
-                assessments=concluded.assessments,
-                alarms=raised(self._alarms),
-            )
-        return Published(snapshot, self._inputs(settings, cluster_map))
+        concluded = self._steps.value(
+            'advice', lambda: self._conclude(settings, osds, now_s), _NOTHING_CONCLUDED
+        )
+        return Published(
+            self.snapshot_of(settings, osds, now_s, concluded), self._inputs(settings, cluster_map)
+        )
 
-    def snapshot_of(self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float) -> Snapshot:
-        """Measurements and operations under way, without advice."""
+    def snapshot_of(
+        self,
+        settings: Settings,
+        osds: tuple[OsdFacts, ...],
+        now_s: float,
+        concluded: Conclusions = _NOTHING_CONCLUDED,
+    ) -> Snapshot:
+        """Measurements, advice and operations under way."""
         sampler = self._sampler
         ages = [s.sample_age_s for s in sampler.signals().values()]
         known_ages = [age for age in ages if age is not None]
-        snapshot = Snapshot(
+        return Snapshot(
             taken_s=now_s,
             mode=settings.mode,
             release=self._release,
@@ -109,18 +112,15 @@ class Evaluation:
                 tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
             ),
             osds=osds,
-            groups=(),
-            findings=(),
+            groups=concluded.groups,
+            findings=concluded.findings,
             alarms=raised(self._alarms),
-            assessments=(),
-            rollout=None,
-            history=(),
+            assessments=concluded.assessments,
             managers=self._cluster_state.managers,
             limitations=self._limitations(),
             impossible=self._current.impossible,
-            notices=(),
+            **self._operations.shown(),
         )
-        return self._operations.shown_in(snapshot)
 
     def _conclude(
         self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
@@ -190,16 +190,16 @@ class Evaluation:
         found = []
         for osd in cluster_map.osds:
             osd_id = osd.osd_id
-            configured = self._configured(osd)
+            configured, seen = self._configured(osd), signals.get(osd_id)
             found.append(
                 OsdFacts(
                     osd,
-                    signals.get(osd_id),
+                    seen,
                     workloads.get(osd_id),
                     configured.options if configured else None,
-                    observer.details(osd_id) if osd_id in signals else None,
+                    observer.details(osd_id) if seen is not None else None,
                     observer.forecast(osd_id),
-                    observer.rocksdb_times(osd_id, now_s) if osd_id in signals else None,
+                    observer.rocksdb_times(osd_id, now_s) if seen is not None else None,
                     observer.sharded(osd_id, osd.nonce),
                     configured.settings if configured else None,
                     starts.get(osd_id),

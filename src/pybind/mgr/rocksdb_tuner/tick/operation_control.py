@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Callable, Mapping, Optional, Protocol
 
 from ..advise.proposal import change_request
@@ -33,7 +32,7 @@ from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
 from ..operations.rollout.rules import Limits
 from ..settings import Settings
-from ..snapshot import Snapshot
+from ..snapshot import ShownOperations
 from ..steps import Steps
 from .current_settings import CurrentSettings
 
@@ -125,11 +124,10 @@ class OperationControl:
         """Problems with the stored state of the operations."""
         return tuple(problem for operation in self._operations for problem in operation.problems)
 
-    def shown_in(self, snapshot: Snapshot) -> Snapshot:
-        """``snapshot`` with the current state of the operations."""
+    def shown(self) -> ShownOperations:
+        """The current state of the operations, for a snapshot."""
         alarm_after_s = self._current.gate_alarm_after_s
-        return replace(
-            snapshot,
+        return ShownOperations(
             rollout=self.driver.state,
             rollout_acknowledged=self.driver.acknowledged,
             rollout_waits=self.driver.why_waiting(alarm_after_s),
@@ -182,7 +180,10 @@ class OperationControl:
     ) -> Optional[str]:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None
-        self.campaign.tick(now_s, measurements(signals), allowed, monotonic_s=self._monotonic())
+        self.campaign.load()
+        # One pass over all OSDs, which only a campaign needs.
+        measured = measurements(signals if self.campaign.under_way else {})
+        self.campaign.tick(now_s, measured, allowed, monotonic_s=self._monotonic())
         if campaign is None or self.campaign.under_way:
             return None
         return campaign.request.recommendation_id

@@ -28,7 +28,8 @@ class Publication:
         """Publish the current operations and failing steps at once."""
         self.replace(
             replace(
-                self._operations.shown_in(self.newest.snapshot),
+                self.newest.snapshot,
+                **self._operations.shown(),
                 auto_apply_refusals=self._auto_apply.refusals,
                 failing=self._steps.failing,
                 published_s=now_s,

@@ -76,22 +76,22 @@ class Classifier:
             )
             groups[name] = remember(self._groups.get(name), now, now_s)
         self._groups = groups
-        own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
+        per_group = {name: memory.shown for name, memory in groups.items()}
+        osds: dict[int, Memory] = {}
+        per_osd: dict[int, Workload] = {}
         for osd in cluster_map.osds:
-            seen = signals.get(osd.osd_id)
+            osd_id, device_class = osd.osd_id, osd.device_class
+            seen = signals.get(osd_id)
             if seen is None:
                 continue
-            context = pools[osd.device_class] if osd.device_class is not None else _NO_POOLS
-            own[osd.osd_id] = (seen, classify(activity((seen,)), context), osd.device_class)
-        osds: dict[int, Memory] = {}
-        for osd_id, (seen, now, device_class) in own.items():
-            group = self._groups[device_class].shown if device_class is not None else None
-            osds[osd_id] = remember(self._osds.get(osd_id), _with_replicas(now, seen, group), now_s)
+            context, group = _NO_POOLS, None
+            if device_class is not None:
+                context, group = pools[device_class], per_group[device_class]
+            now = _with_replicas(classify(activity((seen,)), context), seen, group)
+            memory = osds[osd_id] = remember(self._osds.get(osd_id), now, now_s)
+            per_osd[osd_id] = memory.shown
         self._osds = osds
-        return Recognition(
-            per_osd={osd_id: memory.shown for osd_id, memory in osds.items()},
-            per_group={name: memory.shown for name, memory in self._groups.items()},
-        )
+        return Recognition(per_osd, per_group)
 
 
 def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> Workload:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from .activity import Activity
 from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
@@ -20,6 +20,14 @@ _WITHOUT_WRITER = frozenset({WorkloadClass.MIXED, WorkloadClass.READ_MOSTLY})
 _MOST_CHANGES = 0.5
 
 
+class _Totals(NamedTuple):
+    """Sums of an activity, which are needed several times for every OSD at every tick."""
+
+    changes_per_s: float
+    operations_per_s: float
+    bytes_per_s: float
+
+
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     """The client workload; UNKNOWN if signals contradict each other."""
     if seen is None:
@@ -27,27 +35,29 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     limits = thresholds()
     if _is_recovery(seen, limits):
         return Workload(WorkloadClass.RECOVERY, HIGH, (_recovery(seen),))
+    total = _Totals(seen.changes_per_s, seen.operations_per_s, seen.bytes_per_s)
     if (
-        seen.operations_per_s <= limits.noise_ops_per_s * seen.osds
-        and seen.bytes_per_s <= limits.noise_bytes_per_s * seen.osds
+        total.operations_per_s <= limits.noise_ops_per_s * seen.osds
+        and total.bytes_per_s <= limits.noise_bytes_per_s * seen.osds
     ):
-        return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen),))
-    workload_class, certainty, evidence = _client_work(seen, pools, limits)
-    enough = _enough(seen, limits)
+        return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen, total),))
+    workload_class, certainty, evidence = _client_work(seen, total, pools, limits)
+    enough = _enough(seen, total, limits)
     if workload_class in _WITHOUT_WRITER:
-        writer = _writer(seen, pools, limits)
+        writer = _writer(seen, total, pools, limits)
         if writer is not None:
             sure = Writer(writer.workload_class, round(writer.confidence * enough, 3))
             evidence = (*evidence, writer_evidence(sure, seen.window_s))
-    return Workload(workload_class, round(certainty * enough, 3), (*evidence, _operations(seen)))
+    confidence = round(certainty * enough, 3)
+    return Workload(workload_class, confidence, (*evidence, _operations(seen, total)))
 
 
 def _client_work(
-    seen: Activity, pools: PoolContext, limits: Thresholds
+    seen: Activity, total: _Totals, pools: PoolContext, limits: Thresholds
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
-    shares = _shares(seen)
-    changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
-    reads_dominate = seen.operations_per_s > 0 and 1 - changes_share >= limits.read_share
+    operations_per_s = total.operations_per_s
+    changes_share = total.changes_per_s / operations_per_s if operations_per_s else 0.0
+    reads_dominate = operations_per_s > 0 and 1 - changes_share >= limits.read_share
     # Large writes are few, so they are classified by bytes, not by operations.
     size = _large_writes(seen, limits)
     if (
@@ -56,7 +66,7 @@ def _client_work(
         and seen.written_bytes_per_s > limits.noise_bytes_per_s * seen.osds
     ):
         if reads_dominate:
-            return WorkloadClass.MIXED, 0.7, (size, shares)
+            return WorkloadClass.MIXED, 0.7, (size, _shares(seen, total))
         # An MDS writes its journal in large pieces, and omap keys later.
         journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
         share = journal.write_bytes if journal else 0.0
@@ -65,28 +75,29 @@ def _client_work(
             return WorkloadClass.CEPHFS_METADATA, certainty, (_journal(seen, share), size)
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
     if reads_dominate:
-        return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
+        certainty = _beyond(1 - changes_share, limits.read_share)
+        return WorkloadClass.READ_MOSTLY, certainty, (_shares(seen, total),)
     if changes_share < limits.write_share:
-        return WorkloadClass.MIXED, 0.7, (shares,)
+        return WorkloadClass.MIXED, 0.7, (_shares(seen, total),)
     if pools.leading is None:
-        return _small_changes(seen, pools, limits)
+        return _small_changes(seen, total, pools, limits)
     kind, share, statement = pools.leading
     of_pools = Evidence('pools', share, 'share', seen.window_s, statement)
     if share < limits.dominant_kind_share:
         return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
     # The other kinds do little, so they are ignored.
     alone = PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
-    workload_class, certainty, evidence = _small_changes(seen, alone, limits)
+    workload_class, certainty, evidence = _small_changes(seen, total, alone, limits)
     certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
     return workload_class, certainty, (of_pools, *evidence)
 
 
 def _small_changes(
-    seen: Activity, pools: PoolContext, limits: Thresholds
+    seen: Activity, total: _Totals, pools: PoolContext, limits: Thresholds
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
     mean_bytes = seen.mean_write_bytes
-    shares, size = _shares(seen), _write_size(seen)
-    call_share = seen.class_calls_per_s / seen.changes_per_s
+    shares, size = _shares(seen, total), _write_size(seen)
+    call_share = seen.class_calls_per_s / total.changes_per_s
     if call_share >= limits.class_call_share:
         if pools.rgw:
             certainty = _beyond(call_share, limits.class_call_share)
@@ -106,9 +117,11 @@ def _small_changes(
     return small, certainty, (size, shares)
 
 
-def _writer(seen: Activity, pools: PoolContext, limits: Thresholds) -> Optional[Writer]:
+def _writer(
+    seen: Activity, total: _Totals, pools: PoolContext, limits: Thresholds
+) -> Optional[Writer]:
     """The writer of a mixed workload; None if writes are few, large, or without a main source."""
-    if seen.changes_per_s <= limits.noise_ops_per_s * seen.osds:
+    if total.changes_per_s <= limits.noise_ops_per_s * seen.osds:
         return None
     if _large_writes(seen, limits) is not None:
         return None
@@ -123,7 +136,7 @@ def _writer(seen: Activity, pools: PoolContext, limits: Thresholds) -> Optional[
         )
     # Writes below the size of large writes cost a metadata transaction each.
     larger = limits._replace(small_write_bytes=limits.large_write_bytes)
-    workload_class, of_kind, _ = _small_changes(seen, pools, larger)
+    workload_class, of_kind, _ = _small_changes(seen, total, pools, larger)
     if workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
         return None
     return Writer(workload_class, min(certainty, of_kind))
@@ -171,22 +184,22 @@ def _beyond(share: float, threshold: float) -> float:
     return min(HIGH, 0.75 + (share - threshold) * 1.5)
 
 
-def _enough(seen: Activity, limits: Thresholds) -> float:
+def _enough(seen: Activity, total: _Totals, limits: Thresholds) -> float:
     """Confidence factor: low with few operations, unless they have many bytes."""
-    by_operations = seen.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
-    by_bytes = seen.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
+    by_operations = total.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
+    by_bytes = total.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
     return min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes))
 
 
-def _operations(seen: Activity) -> Evidence:
-    per_osd = seen.operations_per_s / seen.osds
+def _operations(seen: Activity, total: _Totals) -> Evidence:
+    per_osd = total.operations_per_s / seen.osds
     return Evidence(
         'write_iops',
         per_osd,
         'operations/s',
         seen.window_s,
         '{:.0f} client operations per second and OSD, {:.0f} KiB/s in all.',
-        (per_osd, seen.bytes_per_s / 1024),
+        (per_osd, total.bytes_per_s / 1024),
     )
 
 
@@ -207,8 +220,8 @@ def _large_writes(seen: Activity, limits: Thresholds) -> Optional[Evidence]:
     )
 
 
-def _shares(seen: Activity) -> Evidence:
-    total = seen.operations_per_s or 1.0
+def _shares(seen: Activity, total: _Totals) -> Evidence:
+    operations_per_s = total.operations_per_s or 1.0
     return Evidence(
         'read_iops',
         seen.reads_per_s,
@@ -216,9 +229,9 @@ def _shares(seen: Activity) -> Evidence:
         seen.window_s,
         '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.',
         (
-            100 * seen.writes_per_s / total,
-            100 * seen.class_calls_per_s / total,
-            100 * seen.reads_per_s / total,
+            100 * seen.writes_per_s / operations_per_s,
+            100 * seen.class_calls_per_s / operations_per_s,
+            100 * seen.reads_per_s / operations_per_s,
         ),
     )
 

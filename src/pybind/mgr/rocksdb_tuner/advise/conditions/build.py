@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Optional
 
 from ...options.releases import AnnouncedRelease, announced_release
@@ -133,6 +134,8 @@ def _published_of(announced: Optional[AnnouncedRelease]) -> tuple[FindingEvidenc
     )
 
 
+# Called for every OSD at every tick, with a handful of versions.
+@lru_cache(maxsize=64)
 def numbers_of(text: Optional[str]) -> _Version:
     """(16, 2, 15) for "16.2.15-1"; empty, and below all others, if it is no version."""
     numbers = (text or '').split('-')[0].split('.')

@@ -45,6 +45,8 @@ def hold(
         if finding.severity in ALARMING:
             found.setdefault(finding.finding_id, []).append(finding)
     after: dict[str, Held] = {}
+    if not state and not found:
+        return after
     for condition_id, known in conditions().items():
         policy = known.health
         if policy is None or not health_codes.isdisjoint(known.values.get('ceph_alerts', ())):

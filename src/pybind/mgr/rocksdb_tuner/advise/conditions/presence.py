@@ -48,21 +48,35 @@ def subjects_of_the_present(cluster: ClusterFacts) -> frozenset[Subject]:
 
 def extremes_of(osds: Sequence[OsdFacts]) -> Mapping[Figure, float]:
     """The worst value of each figure, highest or lowest."""
-    measured = [(osd.signals, osd.info.db_rotational) for osd in osds if osd.signals is not None]
-    signals = [known for known, _ in measured]
-    on_flash = [known for known, rotational in measured if rotational is False]
-    details = [osd.details for osd in osds if osd.details is not None]
-    starts = [osd.last_start for osd in osds if osd.last_start is not None]
+    used_bytes = busy = flash_ms = seek_ms = sst_bytes_per_s = away_s = 0.0
+    hit_share = 1.0
+    # In one pass, since it is for every OSD at every tick; no figure is negative.
+    for osd in osds:
+        signals, details = osd.signals, osd.details
+        if signals is not None:
+            if signals.db_used_bytes is not None and signals.db_used_bytes > used_bytes:
+                used_bytes = signals.db_used_bytes
+            if signals.kv_sync_busy is not None and signals.kv_sync_busy > busy:
+                busy = signals.kv_sync_busy
+            if signals.sst_bytes_per_s is not None and signals.sst_bytes_per_s > sst_bytes_per_s:
+                sst_bytes_per_s = signals.sst_bytes_per_s
+            round_ms = signals.kv_sync_ms
+            if round_ms is not None and round_ms > flash_ms and osd.info.db_rotational is False:
+                flash_ms = round_ms
+        if details is not None:
+            if details.omap_seek_ms is not None and details.omap_seek_ms > seek_ms:
+                seek_ms = details.omap_seek_ms
+            hit_share = min(hit_share, _onode_hit_share(details))
+        if osd.last_start is not None:
+            away_s = max(away_s, osd.last_start.away_s)
     return {
-        Figure.DB_USED_BYTES: max((known.db_used_bytes or 0.0 for known in signals), default=0.0),
-        Figure.KV_SYNC_BUSY: max((known.kv_sync_busy or 0.0 for known in signals), default=0.0),
-        Figure.FLASH_KV_SYNC_MS: max((known.kv_sync_ms or 0.0 for known in on_flash), default=0.0),
-        Figure.OMAP_SEEK_MS: max((known.omap_seek_ms or 0.0 for known in details), default=0.0),
-        Figure.SST_BYTES_PER_S: max(
-            (known.sst_bytes_per_s or 0.0 for known in signals), default=0.0
-        ),
-        Figure.AWAY_S: max((known.away_s for known in starts), default=0.0),
-        Figure.ONODE_HIT_SHARE: min(map(_onode_hit_share, details), default=1.0),
+        Figure.DB_USED_BYTES: used_bytes,
+        Figure.KV_SYNC_BUSY: busy,
+        Figure.FLASH_KV_SYNC_MS: flash_ms,
+        Figure.OMAP_SEEK_MS: seek_ms,
+        Figure.SST_BYTES_PER_S: sst_bytes_per_s,
+        Figure.AWAY_S: away_s,
+        Figure.ONODE_HIT_SHARE: hit_share,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 import pytest
 from mgr_module import MgrModule
 
-from rocksdb_tuner.mgr.adapter import MgrCluster, MgrStore
+from rocksdb_tuner.mgr.adapter import MgrCluster, MgrStore, counter_point
 from rocksdb_tuner.mgr.parse import (
     parse_cluster_map,
     parse_managers,
@@ -557,4 +557,54 @@ def test_versions_are_those_of_each_kind_of_daemon(module: Any) -> None:
     assert MgrCluster(module).daemon_versions() == (
         DaemonVersions('mgr', ('16.2.15', '18.2.7')),
         DaemonVersions('mon', ('18.2.7',)),
+    )
+
+
+def _plainly(point: Any) -> Optional[CounterPoint]:
+    """Two or three numbers of 64 bits, the last of which is a whole one or None."""
+    if not isinstance(point, (list, tuple)) or len(point) not in (2, 3):
+        return None
+    time_s, value, count = (*point, None)[:3]
+    for number in (time_s, value):
+        if type(number) not in (int, float) or not 0 <= number < 1 << 64:
+            return None
+    if count is not None and (type(count) is not int or not 0 <= count < 1 << 64):
+        return None
+    return CounterPoint(time_s, int(value), count)
+
+
+def test_a_counter_is_parsed_as_by_its_plain_definition() -> None:
+    """Points of any length and kind, with numbers at and beyond their bounds."""
+    numbers = [0, 7, 7.9, -1, -0.5, (1 << 64) - 1, 1 << 64, float('inf'), float('nan')]
+    parts = [*numbers, True, None, 'a', [1]]
+    shapes: list[Any] = [None, 5, 'ab', 'abc', {1: 2, 3: 4}, {1, 2}, [], [1.0], (1.0, 2, 3, 4)]
+    shapes += [[a, b] for a in parts for b in parts]
+    shapes += [(a, b, c) for a in parts for b in parts for c in parts]
+    shapes += [CounterPoint(1.5, 2, 3), CounterPoint(1.5, 2)]
+    found = [counter_point(shape) for shape in shapes]
+    assert found == [_plainly(shape) for shape in shapes]
+    assert {type(point) for point in found} == {CounterPoint, type(None)}
+    assert all(type(point.value) is int for point in found if point is not None)
+
+
+def test_an_osd_that_did_not_change_stays_the_same_object(module: Any) -> None:
+    """After a change of the map only the OSD that changed is another object."""
+    for name in ('osd_map', 'osd_map_crush', 'osd_metadata'):
+        module.data[name] = recorded('pacific', name)
+    (osd,) = module.data['osd_map']['osds']
+    module.data['osd_map']['osds'] = [osd, {**osd, 'osd': 1}]
+    cluster = MgrCluster(module)
+    before = cluster.cluster_map()
+    module.data['osd_map'] = {
+        **module.data['osd_map'],
+        'epoch': before.epoch + 1,
+        'osds': [dict(osd), {**osd, 'osd': 1, 'up': 0}],
+    }
+    cluster.invalidate_map()
+    after = cluster.cluster_map()
+    assert after.epoch == before.epoch + 1
+    assert after.osds[0] is before.osds[0]
+    assert (before.osds[1].up, after.osds[1].up) == (True, False)
+    assert after == parse_cluster_map(
+        module.data['osd_map'], module.data['osd_map_crush'], module.data['osd_metadata']
     )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import DetailNames, details_for
@@ -10,6 +14,7 @@ from rocksdb_tuner.observe.details import (
     LEAST_PER_TICK,
     ROUNDS,
     Details,
+    DetailSample,
     choose,
     details,
     take_details,
@@ -161,3 +166,43 @@ def test_an_observer_looks_closely_and_forgets_with_the_process() -> None:
     restarted = osd_info(nonce=8)
     observer.observe(table, ClusterMap(1, frozenset(), None, (restarted,), ()), 121.0)
     assert observer.details(0) is None
+
+
+@given(st.lists(st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=26))
+def test_differences_of_details_are_those_of_each_counter_by_its_name(
+    pairs: list[Optional[tuple[int, int]]],
+) -> None:
+    """Whichever counters are missing; one that fell spoils all."""
+    numbers = {
+        field
+        for field in DetailSample._fields
+        if field.endswith('bytes')
+        or field
+        in {'onode_hits', 'onode_misses', 'bluefs_fallbacks', 'fragmentation_micros', 'pgs'}
+    }
+    fields = [f for f in DetailSample._fields[2:] if f not in numbers]
+    assert len(fields) == 13
+    none = dict.fromkeys(numbers)
+    before = DetailSample(10.0, 7, **dict(zip(fields, pairs)), **none)  # type: ignore[arg-type]
+    after = DetailSample(20.0, 7, **dict(zip(fields, pairs[13:])), **none)  # type: ignore[arg-type]
+    expected: dict[str, Optional[float]] = {}
+    fell = False
+    for field in fields:
+        old, new = getattr(before, field), getattr(after, field)
+        expected[field] = None
+        if old is not None and new is not None:
+            fell = fell or new[0] < old[0] or new[1] < old[1]
+            if new[1] > old[1]:
+                expected[field] = (new[0] - old[0]) / 1e9 * 1e3 / (new[1] - old[1])
+    latency = details(before, after).latency
+    assert (latency is None) == fell
+    if latency is not None:
+        assert latency.client_op_ms == expected['op_w_latency']
+        assert latency.bluestore_ms == expected['commit']
+        assert latency.prepare_ms == expected['prepare']
+        assert latency.throttle_ms == expected['throttle']
+        assert latency.data_write_ms == expected['aio_wait']
+        assert latency.kv_queue_ms == expected['kv_queued']
+        assert latency.kv_round_ms == expected['kv_commiting']
+        assert latency.kv_flush_ms == expected['kv_flush']
+        assert latency.osd_prepare_ms == expected['op_w_prepare']

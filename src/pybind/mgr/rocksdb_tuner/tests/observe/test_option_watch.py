@@ -171,3 +171,18 @@ def test_an_osd_that_left_is_forgotten(config: FakeConfig) -> None:
     watch.refresh(cluster_of(osd(0), osd(1)), 0.0)
     watch.refresh(cluster_of(osd(0)), 1.0)
     assert watch.running(replace(osd(1))) is None
+
+
+def test_entries_that_did_not_change_stay_the_same_object() -> None:
+    """What is derived from them is compared with them at every tick."""
+    config = FakeConfig()
+    config.stored = (ConfigEntry('osd', NAME, 'a'),)
+    watch = OptionWatch(config, (NAME,))
+    watch.refresh(cluster_of(), 0.0)
+    before = watch.entries
+    config.stored = (ConfigEntry('osd', NAME, 'a'),)
+    watch.refresh(cluster_of(), POLL_S)
+    assert watch.entries is before
+    config.stored = (ConfigEntry('osd', NAME, 'b'),)
+    watch.refresh(cluster_of(), 2 * POLL_S)
+    assert watch.entries == config.stored

@@ -75,3 +75,13 @@ def test_an_osd_that_left_is_forgotten() -> None:
     watch.accept(ShardingRequest(3, 7), SHARDED, 100.0)
     watch.forget(3)
     assert watch.sharded(3, 7) is None
+
+
+def test_an_osd_that_cannot_be_asked_now_leaves_its_turn_to_others() -> None:
+    """It is asked later, and counts for no request."""
+    watch, osds = ShardingWatch(), [(i, 100) for i in range(ASKED_PER_TICK + 1)]
+    first = watch.next_requests(osds, 0.0, able=lambda osd_id: osd_id != 0)
+    assert [request.osd_id for request in first] == list(range(1, ASKED_PER_TICK + 1))
+    for request in first:
+        watch.accept(request, SHARDED, 0.0)
+    assert watch.next_requests(osds, 10.0) == (ShardingRequest(0, 100),)
