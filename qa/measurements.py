@@ -565,6 +565,37 @@ def experiments() -> str:
     return table(heads, rows)
 
 
+def experiment_real() -> str:
+    """The plans that were asked for, and what the experiment found of each signal."""
+    found = _read('experiment-real')
+    plans = [
+        (
+            plan['signal'],
+            f'{plan["min_effect_percent"]:.0f}%',
+            f'{plan["block_s"]:.0f} s',
+            f'{plan["detectable_percent"]:.0f}%',
+            f'{plan["unsafe_percent"]:.0f}%',
+            'refused' if plan['refusal'] else 'possible',
+        )
+        for plan in found['plans']
+    ]
+    heads = ('Signal', 'Smallest effect', 'Block', 'Detected', 'Unsafe detected', 'Plan')
+    effects = [
+        (
+            arm['name'],
+            effect['signal'],
+            _percent(effect['estimate_percent']),
+            _interval(effect['low_percent'], effect['high_percent']),
+            effect['effect'],
+        )
+        for arm in found['experiment']['arms']
+        for effect in arm['effect']
+        if effect['low_percent'] is not None
+    ]
+    results = table(('Arm', 'Signal', 'Change', 'Interval', 'Verdict'), effects)
+    return f'{table(heads, plans)}\n\n{results}'
+
+
 def verdict_recorded() -> str:
     rows = []
     for name in ('verdict-pacific', 'verdict-overloaded-pacific'):
@@ -761,6 +792,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'verdict-slower': (('verdict',), verdict_slower),
     'verdict-staggered': (('verdict-staggered',), verdict_staggered),
     'experiments': (('experiment-simulated',), experiments),
+    'experiment-real': (('experiment-real',), experiment_real),
     'faults': (('faults',), faults),
     'mutation': (('mutation',), mutation),
     'regret': (('regret',), regrets),
