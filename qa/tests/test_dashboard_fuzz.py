@@ -257,7 +257,7 @@ def run(number: int, examples: int = EXAMPLES) -> Counter[str]:
     return seen
 
 
-def test_nothing_hostile_makes_an_endpoint_fail() -> None:
+def test_no_hostile_input_makes_an_endpoint_fail() -> None:
     """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
     seen = run(20261)
     until_s, number = time.monotonic() + SECONDS / 5, SEED
@@ -273,7 +273,7 @@ def test_nothing_hostile_makes_an_endpoint_fail() -> None:
 
 
 @pytest.mark.parametrize('name', sorted(ENDPOINTS))
-def test_no_hostile_text_in_all_arguments_lets_an_endpoint_fail(name: str) -> None:
+def test_no_hostile_text_in_all_arguments_makes_an_endpoint_fail(name: str) -> None:
     """In the path, in the query and in the body at once."""
     endpoint = ENDPOINTS[name]
     in_path = set(re.findall(r'\{(\w+)\}', endpoint.path))
@@ -305,19 +305,19 @@ def test_no_hostile_text_in_all_arguments_lets_an_endpoint_fail(name: str) -> No
         (b'{"mode": "off"}', JSON_TYPE, '15', 200),
     ],
 )
-def test_a_body_that_is_none_is_refused_with_the_status_that_says_why(
+def test_invalid_body_is_refused_with_a_specific_status(
     body: bytes, content_type: Optional[str], length: Optional[str], status: int
 ) -> None:
     assert check(Asked('set_mode', {}, body, content_type, length)).status == status
 
 
 @pytest.mark.parametrize('name', ['status', 'set_mode'])
-def test_a_parameter_named_as_the_handler_names_its_first_one_is_refused(name: str) -> None:
+def test_parameter_named_like_the_first_of_the_handler_is_refused(name: str) -> None:
     body = None if name == 'status' else b'{"self": 1}'
     assert check(Asked(name, {'self': '1'}, body, JSON_TYPE, '11')).status == 400
 
 
-def test_a_refusal_does_not_repeat_all_that_was_sent() -> None:
+def test_refusal_does_not_echo_the_whole_input() -> None:
     """It would stand in the log of the manager, too."""
     body = json.dumps({'x' * 200_000: 1}).encode()
     assert len(check(Asked('set_mode', {}, body, JSON_TYPE, '200006')).refusal) < 1000

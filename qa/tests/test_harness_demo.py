@@ -37,7 +37,7 @@ def demo(conclusion: str | None, errors: int = 0) -> Demo:
     return made
 
 
-def test_nothing_to_gain_ends_the_demonstration_with_the_reason(
+def test_nothing_to_gain_ends_the_demo_with_the_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Its end says so, and the conclusion of the group is shown."""
@@ -45,19 +45,19 @@ def test_nothing_to_gain_ends_the_demonstration_with_the_reason(
     assert 'osd/class:ssd: No option set is certain to gain 10%.' in capsys.readouterr().out
 
 
-def test_no_recommendation_without_a_reason_is_a_failure() -> None:
+def test_missing_recommendation_without_a_reason_is_a_failure() -> None:
     """An operator must learn why nothing changes."""
     with pytest.raises(DemoError, match='without a reason'):
         demo(None).run()
 
 
-def test_errors_of_clients_fail_it_also_without_a_change() -> None:
+def test_client_errors_fail_the_demo_without_a_change_too() -> None:
     """A client that saw errors was not served well."""
     with pytest.raises(DemoError, match='saw 3 errors'):
         demo('Nothing to change.', errors=3).run()
 
 
-def test_the_table_shows_the_change_in_percent_and_what_is_unknown_as_a_dash() -> None:
+def test_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
     """Before and after by name; a client without a 99th percentile has none in the table."""
     client = {'ops_per_s': 200.0, 'latency_ms': {'mean': 2.0}}
     before = Measured(client, ({'kv_sync_ms': 1.0}, {'kv_sync_ms': 3.0}), None, None)

@@ -61,19 +61,19 @@ def scrubbed(cluster: Doubles) -> integrity.DeepScrub:
     return integrity.deep_scrub(cast('Cluster', cluster))
 
 
-def test_only_placement_groups_that_are_left_are_asked_for_again() -> None:
+def test_only_remaining_placement_groups_are_queried_again() -> None:
     cluster = Doubles({'1.1': 2})
     assert scrubbed(cluster) == integrity.DeepScrub(3, ())
     assert sorted(cluster.asked) == ['1.0', '1.1', '1.1', '1.1', '2.0']
     assert cluster.options == {}, 'the settings for scrubs are taken back'
 
 
-def test_a_placement_group_that_is_damaged_is_named() -> None:
+def test_damaged_placement_group_is_named() -> None:
     found = scrubbed(Doubles({}, broken='2.0')).inconsistent
     assert found == ('2.0 active+clean+inconsistent, 1 scrub errors', 'PG_DAMAGED')
 
 
-def test_a_scrub_that_never_comes_is_an_error_that_names_it_and_leaves_no_settings() -> None:
+def test_scrub_that_never_starts_is_an_error_and_settings_are_restored() -> None:
     cluster = Doubles({'1.1': 10**9})
     with pytest.raises(HarnessError, match=r"\['1\.1'\]"):
         scrubbed(cluster)
@@ -113,9 +113,7 @@ class Tool:
         ([(0, ''), (0, '')], 'status 0: '),
     ],
 )
-def test_what_is_wrong_with_a_store_is_so_twice(
-    says: list[tuple[int, str]], complaint: str
-) -> None:
+def test_store_error_must_occur_twice(says: list[tuple[int, str]], complaint: str) -> None:
     tool = Tool(*says)
     (found,) = integrity.fsck(cast('Cluster', tool)).complaints.values()
     assert (complaint in found, bool(found)) == (True, bool(complaint))

@@ -46,13 +46,13 @@ FULL = replace(
 
 
 @pytest.mark.parametrize('record', [PLAIN, FULL])
-def test_record_comes_back(tmp_path: Path, record: Record) -> None:
+def test_record_round_trips(tmp_path: Path, record: Record) -> None:
     """What is saved is what is loaded, tuples and records included."""
     save_record(tmp_path, record)
     assert load_record(tmp_path) == record
 
 
-def test_record_is_for_root_only(tmp_path: Path) -> None:
+def test_record_is_readable_by_root_only(tmp_path: Path) -> None:
     """It holds passwords."""
     save_record(tmp_path, FULL)
     assert (tmp_path / RECORD).stat().st_mode & 0o077 == 0
@@ -147,7 +147,7 @@ def test_osds_are_spread_over_hosts_in_turn() -> None:
     assert alone.host_of_osd(0) is None
 
 
-def test_sockets_of_a_deep_folder_lie_elsewhere(tmp_path: Path) -> None:
+def test_sockets_of_a_deep_folder_are_elsewhere(tmp_path: Path) -> None:
     """The longest socket name of a client fits into 107 bytes, however deep the folder is."""
     deep = tmp_path / ('d' * 100)
     deep.mkdir()
@@ -162,7 +162,7 @@ def test_sockets_of_a_deep_folder_lie_elsewhere(tmp_path: Path) -> None:
     assert not deep.exists()
 
 
-def test_sockets_of_a_shallow_folder_lie_in_it(tmp_path: Path) -> None:
+def test_sockets_of_a_shallow_folder_are_inside(tmp_path: Path) -> None:
     """Where the path is short enough, everything lies in one folder."""
     shallow = Path('/tmp') / f'qa-test-{tmp_path.name[:20]}'
     shallow.mkdir()
@@ -173,7 +173,7 @@ def test_sockets_of_a_shallow_folder_lie_in_it(tmp_path: Path) -> None:
         shallow.rmdir()
 
 
-def test_removal_spares_what_is_linked_to(tmp_path: Path) -> None:
+def test_removal_does_not_follow_links(tmp_path: Path) -> None:
     """The folder of mgr modules holds links into the checkout: only the links go."""
     precious = tmp_path / 'module'
     precious.mkdir()
@@ -199,7 +199,7 @@ def test_default_folder_is_ignored_by_git() -> None:
         assert done.returncode == 0
 
 
-def test_removal_of_what_somebody_removed_before(tmp_path: Path) -> None:
+def test_removal_tolerates_missing_folders(tmp_path: Path) -> None:
     """A folder that is gone, or goes meanwhile, is as removed as it can be."""
     folder = tmp_path / 'cluster'
     remove_cluster_files(folder, PLAIN)
@@ -208,7 +208,7 @@ def test_removal_of_what_somebody_removed_before(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_few_modules_are_named_ones_and_what_modules_share(tmp_path: Path) -> None:
+def test_minimal_mgr_modules_are_the_requested_and_required_ones(tmp_path: Path) -> None:
     for name in (*FEW_MODULES, 'dashboard', 'prometheus'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'module.py').touch()

@@ -95,7 +95,7 @@ def outcome(tmp_path: Path, fault: str) -> Written:
     return written_from(json.loads(done.stdout))
 
 
-def test_client_that_overwrites_finds_nothing_where_nothing_is_wrong(tmp_path: Path) -> None:
+def test_overwriting_client_finds_no_errors_in_a_healthy_image(tmp_path: Path) -> None:
     found = outcome(tmp_path, 'none')
     assert (found.errors, found.verified.failed, found.messages) == (0, 0, '')
     assert found.overwrites >= 2
@@ -111,9 +111,7 @@ def test_client_that_overwrites_finds_nothing_where_nothing_is_wrong(tmp_path: P
         ('elsewhere', 'version 3 of block 3; version'),
     ],
 )
-def test_overwrite_that_was_acknowledged_and_is_not_there_is_found(
-    tmp_path: Path, fault: str, said: str
-) -> None:
+def test_lost_acknowledged_overwrite_is_found(tmp_path: Path, fault: str, said: str) -> None:
     """An older version of the same block has a right checksum: only its number gives it away."""
     found = outcome(tmp_path, fault)
     assert found.verified.failed > 0
@@ -126,26 +124,26 @@ def test_refused_write_is_an_error_and_no_lost_block(tmp_path: Path) -> None:
     assert 'write of block 3: -5' in found.messages
 
 
-def test_client_whose_write_is_stuck_ends_and_says_where(tmp_path: Path) -> None:
+def test_stuck_write_ends_the_client_with_its_position(tmp_path: Path) -> None:
     done = overwritten(tmp_path, 'stuck')
     assert done.returncode != 0
     assert 'waiting for what is under way' in done.stderr
     assert 'acquire' in done.stderr or '_drain' in done.stderr
 
 
-def test_write_that_began_before_the_fault_and_ended_after_it_was_noticed() -> None:
+def test_write_started_before_and_completed_after_the_fault_is_noticed() -> None:
     writes = [Write(0.0, 0.1), Write(1.0, 9.0), Write(9.0, 9.1)]
     assert noticed(writes, 2.0, 3.0) == Noticed(8.0, 7.0)
 
 
-def test_pause_is_counted_up_to_the_first_write_that_ends_after_the_fault() -> None:
+def test_pause_lasts_until_the_first_write_completed_after_the_fault() -> None:
     writes = [Write(1.0, 1.1), Write(1.2, 1.3), Write(4.9, 6.3)]
     found = noticed(writes, 1.0, 5.0)
     assert found.longest_pause_s == pytest.approx(5.0)
     assert found.longest_write_s == pytest.approx(1.4)
 
 
-def test_without_a_write_nothing_is_known() -> None:
+def test_nothing_is_known_without_a_write() -> None:
     assert noticed([Write(1.0, 2.0)], 3.0, 4.0) == Noticed(None, None)
 
 
@@ -163,7 +161,7 @@ def in_copy(laboratory: Laboratory, code: str) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.parametrize('recommended', [True, False])
-def test_the_copy_recommends_its_favorite_or_nothing_but_the_default_on_every_release(
+def test_copy_recommends_its_favorite_or_only_the_default_on_every_release(
     tmp_path: Path, recommended: bool
 ) -> None:
     """Else no profile would be set anywhere but on Pacific, and no old string removed there."""
@@ -205,7 +203,7 @@ for release in known_releases():
 
 
 @pytest.mark.parametrize('folder', ['short', 'a longer/path'])
-def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
+def test_copy_of_the_module_has_the_hooks_and_the_original_has_none(
     tmp_path: Path, folder: str
 ) -> None:
     """The copy imports, its clock jumps, and nothing of it lies in the module's own folder."""

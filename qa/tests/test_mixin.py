@@ -45,14 +45,14 @@ def labels_by_metric() -> dict[str, set[str]]:
     }
 
 
-def test_the_committed_files_are_current() -> None:
+def test_committed_files_are_current() -> None:
     """Written anew by `make mixin` after an edit of the source."""
     for name, text in mixin.results().items():
         assert (mixin.FOLDER / name).read_text(encoding='utf-8') == text
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
+def test_only_existing_metrics_and_labels_are_used(name: str) -> None:
     known = labels_by_metric()
     text = mixin.results()[name]
     named = re.findall(rf'({PREFIX}\w+)(?:\{{([^}}]*)\}})?', text.replace('\\"', '"'))
@@ -75,7 +75,7 @@ def test_each_alert_names_a_section_of_the_manual() -> None:
     assert 'http' not in alerts
 
 
-def test_alerts_link_to_a_manual_that_an_operator_serves() -> None:
+def test_alerts_link_to_the_configured_manual() -> None:
     served = mixin.alerts(documentation='https://manual.example.com', healthCheckAlerts=True)
     linked = set(re.findall(r'https://manual\.example\.com/([\w-]+)/#([^"]+)"', served))
     assert served.count('https://manual.example.com/') == served.count('alert: ')
@@ -111,7 +111,7 @@ def test_alerts_that_repeat_health_checks_are_loaded_only_on_request() -> None:
     assert not set(own) & set(repeated)
 
 
-def test_critical_alerts_reach_the_snmp_gateway_each_with_a_number_of_its_own() -> None:
+def test_critical_alerts_have_unique_snmp_oids() -> None:
     """As those of Ceph; Alertmanager, as cephadm configures it, withholds any other."""
     alerts = mixin.alerts(healthCheckAlerts=True)
     oids = re.findall('oid: "(.+)"', alerts)
@@ -120,7 +120,7 @@ def test_critical_alerts_reach_the_snmp_gateway_each_with_a_number_of_its_own() 
     assert 'oid' not in mixin.alerts(oid='')
 
 
-def test_nothing_asks_for_a_cluster_where_prometheus_has_only_one() -> None:
+def test_cluster_selector_is_hidden_with_a_single_cluster() -> None:
     alerts = mixin.alerts(showMultiCluster=False, healthCheckAlerts=True)
     assert '(cluster' in mixin.alerts(healthCheckAlerts=True)
     assert '(cluster' not in alerts
@@ -134,7 +134,7 @@ def test_nothing_asks_for_a_cluster_where_prometheus_has_only_one() -> None:
 
 
 @pytest.mark.parametrize('name', [DASHBOARD, OSD_DASHBOARD])
-def test_every_query_of_a_dashboard_is_one_of_the_chosen_cluster(name: str) -> None:
+def test_every_dashboard_query_selects_the_cluster(name: str) -> None:
     made = load(name)
     asked = [target['expr'] for panel in panels(made) for target in panel['targets']]
     asked += [
@@ -147,7 +147,7 @@ def test_every_query_of_a_dashboard_is_one_of_the_chosen_cluster(name: str) -> N
         assert set(named) == {'{cluster=~"$cluster|", '}
 
 
-def test_dashboards_mark_the_begin_and_the_end_of_operations() -> None:
+def test_dashboards_mark_start_and_end_of_operations() -> None:
     marks = [a for a in load(DASHBOARD)['annotations']['list'] if not a['builtIn']]
     assert [mark['name'] for mark in marks] == [
         'Rollout started', 'Rollout ended', 'Experiment started', 'Experiment ended',
@@ -156,7 +156,7 @@ def test_dashboards_mark_the_begin_and_the_end_of_operations() -> None:
     assert all(mark['useValueForTime'] and mark['expr'].endswith('* 1000') for mark in marks)
 
 
-def test_every_line_of_a_single_osd_leads_to_the_dashboard_of_that_osd(dashboard: Any) -> None:
+def test_every_series_of_an_osd_links_to_its_dashboard(dashboard: Any) -> None:
     target = load(OSD_DASHBOARD)
     assert 'osd' in {variable['name'] for variable in target['templating']['list']}
     drills = 0
@@ -178,7 +178,7 @@ def load(name: str) -> Any:
 
 
 @pytest.mark.parametrize('name', [DASHBOARD, OSD_DASHBOARD])
-def test_panels_lie_side_by_side_in_a_grid_of_24(name: str) -> None:
+def test_panels_are_aligned_in_a_grid_of_24(name: str) -> None:
     dashboard = load(name)
     places = [panel['gridPos'] for panel in dashboard['panels']]
     for place in places:
@@ -196,14 +196,14 @@ def panels(dashboard: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize('name', [DASHBOARD, OSD_DASHBOARD])
-def test_every_panel_says_what_it_shows_and_in_which_unit(name: str) -> None:
+def test_every_panel_has_a_description_and_a_unit(name: str) -> None:
     for panel in panels(load(name)):
         assert panel['title']
         assert panel['description'].endswith('.')
         assert panel['fieldConfig']['defaults']['unit']
 
 
-def test_no_graph_has_a_line_for_every_osd(dashboard: Any) -> None:
+def test_no_graph_has_a_line_per_osd(dashboard: Any) -> None:
     """A query of single OSDs is one for the ten highest or lowest."""
     for panel in panels(dashboard):
         for target in panel['targets']:

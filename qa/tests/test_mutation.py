@@ -137,7 +137,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return {(was, now): (outcome, killer) for _, was, now, outcome, killer in rows}
 
 
-def test_what_a_test_notices_is_killed_by_that_test(
+def test_detected_mutant_is_killed_by_the_detecting_test(
     told: Told,
 ) -> None:
     assert told['return a > b', 'return (a <= b)'] == (
@@ -150,14 +150,14 @@ def test_what_a_test_notices_is_killed_by_that_test(
     assert told[multiplied, 'pass'][0] == 'killed'
 
 
-def test_what_no_test_notices_survives_and_what_none_reaches_is_told_apart(
+def test_surviving_and_unreached_mutants_are_distinguished(
     told: Told,
 ) -> None:
     assert told['return a > b', 'return (a >= b)'] == ('survived', None)
     assert told['return 7', 'return 8'] == ('unreached', None)
 
 
-def test_what_runs_while_modules_are_loaded_is_mutated_before_that(
+def test_import_time_code_is_mutated_before_the_import(
     told: Told,
 ) -> None:
     assert told['LIMIT = 3', 'LIMIT = 4'][0] == 'killed'
@@ -165,13 +165,13 @@ def test_what_runs_while_modules_are_loaded_is_mutated_before_that(
     assert told[default, default.replace('False', 'True')][0] == 'killed'
 
 
-def test_a_cached_answer_of_before_hides_no_mutant(
+def test_stale_cached_result_hides_no_mutant(
     told: Told,
 ) -> None:
     assert told['return 2', 'return 3'][0] == 'killed'
 
 
-def test_a_cache_depends_on_what_its_file_imports_itself_or_through_others(tmp_path: Path) -> None:
+def test_cache_depends_on_direct_and_transitive_imports(tmp_path: Path) -> None:
     """What only lies in a package beside it is called by nobody; imports in functions count."""
     root = tmp_path / 'toy'
     for name, text in (
@@ -196,7 +196,7 @@ def test_a_cache_depends_on_what_its_file_imports_itself_or_through_others(tmp_p
     assert mutation_run.reached_from(root, '__init__.py') == {'__init__.py', 'b/six.py'}
 
 
-def test_a_loop_without_an_end_is_noticed_by_its_time(
+def test_infinite_loop_is_detected_by_its_time(
     told: Told,
 ) -> None:
     assert told['n -= 1', 'pass'] == ('timeout', None)
@@ -207,7 +207,7 @@ def changes(text: str) -> set[tuple[str, str, str]]:
     return {(m.operator, *m.change(source)) for m in mutants_of('a/b.py', source)}
 
 
-def test_the_tests_of_a_file_are_asked_first_and_the_quick_ones_of_all_others() -> None:
+def test_own_tests_of_a_file_run_first_and_then_the_quick_ones_of_others() -> None:
     (mutant,) = mutants_of('part/module.py', b'LIMIT = 3\n')
     assert mutant.block is None
     block = (1, 0)
@@ -282,7 +282,7 @@ def test_texts_annotations_and_imports_are_left_alone() -> None:
     )
 
 
-def test_a_mutant_keeps_its_name_where_other_lines_change_and_not_where_its_function_does() -> None:
+def test_mutant_keeps_its_name_unless_its_function_changes() -> None:
     def names(text: str) -> set[str]:
         source = text.encode()
         return {m.identity(source) for m in mutants_of('a/b.py', source)}

@@ -100,14 +100,14 @@ def _points_down(importing: str, imported: str) -> bool:
     return own == other or other[0] < own[0]
 
 
-def test_every_part_of_qa_stands_in_one_layer() -> None:
+def test_every_part_of_qa_is_in_one_layer() -> None:
     """A new folder says what it may import before it imports anything."""
     listed = [name for names in LAYERS for name in names.split()]
     assert sorted({_part(path) for path in FILES} ^ set(listed)) == []
     assert len(listed) == len(set(listed))
 
 
-def test_imports_are_found_by_whatever_name() -> None:
+def test_imports_are_found_under_any_name() -> None:
     """Else nothing that follows would say anything."""
     imports = {
         'tests/test_harness_conf.py': 'harness/conf.py',
@@ -133,7 +133,7 @@ def test_imports_point_down() -> None:
     assert sorted(found) == []
 
 
-def test_no_file_imports_itself_by_way_of_others() -> None:
+def test_no_import_cycles() -> None:
     """Nor within a part: each file can be read after those that it imports."""
     done: set[Path] = set()
 
@@ -157,7 +157,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     ('prefix', 'allowed'),
     [('rocksdb_tuner', WITH_THE_MODULE), ('rocksdb_tuner.tests', WITH_ITS_TESTS)],
 )
-def test_the_harness_runs_clusters_without_the_module(prefix: str, allowed: frozenset[str]) -> None:
+def test_harness_runs_clusters_without_the_module(prefix: str, allowed: frozenset[str]) -> None:
     """A cluster must come up, and say why, whatever is wrong with the module that it tries."""
     found = {
         path.stem
@@ -168,7 +168,7 @@ def test_the_harness_runs_clusters_without_the_module(prefix: str, allowed: froz
     assert found == allowed
 
 
-def test_the_module_needs_nothing_of_qa() -> None:
+def test_module_does_not_import_qa() -> None:
     """But what ceph-mgr gives it, of which there are doubles."""
     found = {
         f'{path.relative_to(MODULE)} imports {imported}'

@@ -25,7 +25,7 @@ def test_all_checks_run_and_failures_are_counted(
     assert all(f'{name}: not run: {reason}' in out for name, reason in NOT_RUN.items())
 
 
-def test_what_is_no_tree_of_ceph_runs_nothing(
+def test_directory_that_is_no_ceph_tree_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == 1

@@ -135,7 +135,7 @@ def default(usual: ModuleClient) -> Iterator[str]:
     usual.remove_entries()
 
 
-def test_an_option_beside_the_default_is_respected(
+def test_option_beside_the_default_is_respected(
     usual: ModuleClient, default: str, release: str
 ) -> None:
     """A string that no profile has is no reason to remove it, idle or busy."""
@@ -152,7 +152,7 @@ def test_an_option_beside_the_default_is_respected(
         assert advice.recommendations == []
 
 
-def test_reads_beside_the_writes_do_not_make_the_writes_cheap(
+def test_concurrent_reads_do_not_hide_the_cost_of_writes(
     usual: ModuleClient, default: str, release: str
 ) -> None:
     """Half of the operations read: what limits the OSDs decides, not the class."""
@@ -164,7 +164,7 @@ def test_reads_beside_the_writes_do_not_make_the_writes_cheap(
         assert advice.recommendations == []
 
 
-def test_what_is_superseded_is_left_in_one_step(
+def test_superseded_options_are_removed_in_one_step(
     usual: ModuleClient, default: str, release: str
 ) -> None:
     """Straight to the best known set, not to the default first; what may be lost is said."""
@@ -179,7 +179,7 @@ def test_what_is_superseded_is_left_in_one_step(
     assert any('2018/2019' in reason['statement'] for reason in recommendation['reasons'])
 
 
-def test_a_gain_over_no_compression_is_not_promised_to_one_that_compresses(
+def test_compressed_osds_are_promised_no_gain_over_no_compression(
     usual: ModuleClient, default: str
 ) -> None:
     compresses = default.replace('kNoCompression', 'kSnappyCompression')
@@ -189,7 +189,7 @@ def test_a_gain_over_no_compression_is_not_promised_to_one_that_compresses(
     assert advice.recommendations == []
 
 
-def test_what_cannot_be_judged_is_no_error(usual: ModuleClient, default: str) -> None:
+def test_invalid_string_is_not_an_internal_error(usual: ModuleClient, default: str) -> None:
     """An OSD runs with it: so it does start."""
     run_with(usual, f'{default},block_based_table_factory={{block_size=16384}}')
     time.sleep(SETTLED_S)
@@ -198,7 +198,7 @@ def test_what_cannot_be_judged_is_no_error(usual: ModuleClient, default: str) ->
     assert usual.recommendations() == []
 
 
-def test_finding_and_advice_agree_on_metadata_of_rgw(
+def test_finding_and_advice_agree_on_rgw_metadata(
     usual: ModuleClient, default: str, release: str
 ) -> None:
     """Where one says that LZ4 saves writes, the other has the commands; neither does without."""
@@ -210,7 +210,7 @@ def test_finding_and_advice_agree_on_metadata_of_rgw(
         assert advice.recommendations == []
 
 
-def test_little_memory_and_a_small_device_forbid_what_does_not_fit(
+def test_small_memory_and_device_rule_out_what_does_not_fit(
     tight: ModuleClient, release: str
 ) -> None:
     """What is advised there, if anything, is derived from what there is."""
@@ -224,7 +224,7 @@ def test_little_memory_and_a_small_device_forbid_what_does_not_fit(
     assert advice.conclusion
 
 
-def test_osds_on_hard_disks_are_promised_no_gain_that_flash_had(
+def test_hard_disks_are_promised_no_gain_measured_on_flash(
     disks: ModuleClient, release: str
 ) -> None:
     """Neither is a published set advised there, nor what it brought on NVMe repeated anywhere."""

@@ -113,7 +113,7 @@ def test_lz4_alone_is_set_by_the_annex_and_runs_in_every_osd(tuner: ModuleClient
     assert record['to'].endswith(LZ4)
 
 
-def test_with_the_annex_nothing_is_found_wrong_and_no_other_string_is_advised(
+def test_running_annex_raises_no_finding_and_no_other_advice(
     tuner: ModuleClient,
 ) -> None:
     found = tuner.json('findings', schema='findings')
@@ -121,7 +121,7 @@ def test_with_the_annex_nothing_is_found_wrong_and_no_other_string_is_advised(
     assert not [r for r in tuner.recommendations() if r['kind'] != 'compact']
 
 
-def test_an_upgrade_keeps_it_beside_the_default_of_the_next_release(tuner: ModuleClient) -> None:
+def test_upgrade_keeps_the_annex_with_the_next_default(tuner: ModuleClient) -> None:
     before = tuner.running(0)[0]
     tuner.cluster.upgrade(get_release('reef'), ['mon', 'mgr', 'osd'])
     tuner.wait_for(
@@ -140,7 +140,7 @@ def test_an_upgrade_keeps_it_beside_the_default_of_the_next_release(tuner: Modul
     assert not [f for f in found if f['severity'] != 'info'], found
 
 
-def test_after_the_upgrade_it_changes_nothing_and_its_removal_is_advised_and_undone(
+def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
     tuner: ModuleClient,
 ) -> None:
     """The next release compresses by default: the entry goes, and no OSD is restarted for that."""

@@ -69,7 +69,7 @@ def campaign(tuner: ModuleClient) -> Any:
     return tuner.rollout()['campaign']
 
 
-def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
+def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     tuner: ModuleClient, release: str
 ) -> None:
     uncompressed(tuner, release)
@@ -139,7 +139,7 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
         assert any(line.startswith(f'osd.{osd["osd"]} is done: DB ') for line in lines), lines
 
 
-def test_every_osd_compacted_once_however_many_managers_there_were(tuner: ModuleClient) -> None:
+def test_every_osd_is_compacted_once_across_failovers(tuner: ModuleClient) -> None:
     """By the OSDs' own count, which began anew when they restarted with the change."""
     for osd_id in tuner.nonces():
         counters = json.loads(

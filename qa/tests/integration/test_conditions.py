@@ -82,7 +82,7 @@ def wait_until_gone(tuner: ModuleClient, names: set[str], timeout_s: float) -> N
     tuner.wait_for(lambda: not names & set(found(tuner)), timeout_s, f'{sorted(names)} gone')
 
 
-def test_osds_that_were_built_badly_are_found_as_such(tuner: ModuleClient) -> None:
+def test_osds_with_bad_layouts_are_found(tuner: ModuleClient) -> None:
     every = {0, 1, 2}
     # Small writes fill the WAL, which lies on the DB device, beyond its size.
     report = ended(run_workload(tuner.cluster, 'rbd-randwrite', 25))
@@ -97,7 +97,7 @@ def test_osds_that_were_built_badly_are_found_as_such(tuner: ModuleClient) -> No
     assert all(name in plain for name in findings)
 
 
-def test_what_ceph_raises_itself_is_explained_and_not_raised_twice(tuner: ModuleClient) -> None:
+def test_alerts_raised_by_ceph_are_explained_and_not_duplicated(tuner: ModuleClient) -> None:
     checks = tuner.cluster.ceph_json('health')['checks']
     assert {'BLUEFS_SPILLOVER', 'BLUESTORE_NO_PER_POOL_OMAP'} <= set(checks)
     assert 'bluefs-bdev-expand' in tuner.plain('finding', 'show', 'spillover')
@@ -105,7 +105,7 @@ def test_what_ceph_raises_itself_is_explained_and_not_raised_twice(tuner: Module
     assert not {'ROCKSDB_TUNER_SPILLOVER', 'ROCKSDB_TUNER_LEGACY_OMAP'} & ours
 
 
-def test_entries_are_judged_before_any_osd_starts_with_them(tuner: ModuleClient) -> None:
+def test_entries_are_checked_before_any_osd_starts_with_them(tuner: ModuleClient) -> None:
     ceph = tuner.cluster.ceph
     default = tuner.running(0)[0]
     ceph('config', 'set', 'osd', OPTION, default)
@@ -152,7 +152,7 @@ BESIDE_THE_STRING = {
 }
 
 
-def test_options_beside_the_string_are_found_as_they_are_set_and_gone_with_their_entries(
+def test_options_beside_the_string_are_found_when_set_and_cleared_when_removed(
     tuner: ModuleClient,
 ) -> None:
     """No OSD is restarted with any of them."""
@@ -175,7 +175,7 @@ def test_options_beside_the_string_are_found_as_they_are_set_and_gone_with_their
     assert left == []
 
 
-def test_an_osd_that_was_away_for_long_is_found_within_two_ticks_until_it_starts_faster(
+def test_long_osd_start_is_found_within_two_ticks_until_a_faster_start(
     tuner: ModuleClient,
 ) -> None:
     """Of three OSDs on one host; what is told of its absence holds by the clock of the test."""
@@ -213,7 +213,7 @@ def test_an_osd_that_was_away_for_long_is_found_within_two_ticks_until_it_starts
     tuner.wait_for_clean()
 
 
-def test_strings_that_osds_run_are_judged_and_known_ones_named(
+def test_running_strings_are_checked_and_known_ones_named(
     tuner: ModuleClient, release: str
 ) -> None:
     published = tuner.json('profile', 'show', 'variant-2022-d-lz4', schema='profile-show')[
@@ -245,7 +245,7 @@ def test_strings_that_osds_run_are_judged_and_known_ones_named(
     tuner.wait_for(lambda: set(found(tuner)) <= left, 30, f'no finding but {", ".join(left)}')
 
 
-def test_what_ceph_conf_decides_is_said_and_not_fought(tuner: ModuleClient) -> None:
+def test_ceph_conf_overrides_are_reported_and_not_fought(tuner: ModuleClient) -> None:
     conf = tuner.cluster.dir / 'ceph.conf'
     before = conf.read_text()
     # In place: the harness knows daemons by this very file.

@@ -63,7 +63,7 @@ def read_yaml(host: Host, path: Path) -> Any:
     return python(host, TO_JSON, path.read_text())
 
 
-def test_cephadm_reads_the_specification_with_the_mounts(host: Host) -> None:
+def test_cephadm_accepts_the_specification_with_the_mounts(host: Host) -> None:
     spec = read_yaml(host, RECIPES / 'cephadm/mgr-mount.yaml')
     read = python(host, READ_SPEC, json.dumps(spec))
     assert read['service_type'] == 'mgr'
@@ -72,7 +72,7 @@ def test_cephadm_reads_the_specification_with_the_mounts(host: Host) -> None:
         python(host, READ_SPEC, json.dumps({**spec, 'extra_container_arg': []}))
 
 
-def test_the_mounts_are_what_make_install_lays_out(host: Host, tmp_path: Path) -> None:
+def test_mounts_match_the_layout_of_make_install(host: Host, tmp_path: Path) -> None:
     """Each file of the dashboard by itself: its folder is Ceph's."""
     text = (RECIPES / 'cephadm/mgr-mount.yaml').read_text()
     (target,) = re.findall('make install install-dashboard DESTDIR=(\\S+)', text)
@@ -91,7 +91,7 @@ def test_the_mounts_are_what_make_install_lays_out(host: Host, tmp_path: Path) -
     assert left == set()
 
 
-def test_rook_would_take_the_patch(host: Host) -> None:
+def test_rook_would_accept_the_patch(host: Host) -> None:
     """By the schema of its CephCluster, in which a misspelt field is refused."""
     patch = read_yaml(host, RECIPES / 'rook/cephcluster-patch.yaml')
     schema = json.loads((DATA / 'rook-cephcluster.schema.json').read_text())
@@ -156,7 +156,7 @@ def assembled(host: Host, context: Path, then: str, image: str = IMAGE) -> str:
     return Host().run(words, timeout_s=300).stdout
 
 
-def test_the_image_has_the_module_and_a_manager_could_run_it(host: Host, context: Path) -> None:
+def test_image_has_the_module_and_a_manager_could_run_it(host: Host, context: Path) -> None:
     listed = assembled(host, context, f'find {MGR}/rocksdb_tuner {MGR}/dashboard/controllers /tmp')
     names = set(listed.split())
     assert f'{MGR}/rocksdb_tuner/module.py' in names
@@ -169,12 +169,12 @@ def test_the_image_has_the_module_and_a_manager_could_run_it(host: Host, context
 
 
 @pytest.mark.parametrize('image', ['registry.example.com/ceph:v18', 'ceph@sha256:0123', ''])
-def test_an_image_without_a_digest_is_not_built_on(host: Host, context: Path, image: str) -> None:
+def test_image_without_a_digest_is_rejected(host: Host, context: Path, image: str) -> None:
     with pytest.raises(CommandError, match='must name an image by digest'):
         assembled(host, context, 'true', image)
 
 
-def test_a_module_that_cannot_run_there_ends_the_build(
+def test_module_that_cannot_run_in_the_image_fails_the_build(
     host: Host, context: Path, tmp_path: Path
 ) -> None:
     """As on an image whose Python is too old."""

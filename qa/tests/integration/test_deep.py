@@ -87,7 +87,7 @@ def look(tuner: ModuleClient) -> Any:
     return json.loads(found[0])['deep']
 
 
-def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
+def test_deep_query_shows_levels_and_leaves_the_osd_unchanged(
     tuner: ModuleClient, release: str
 ) -> None:
     cluster = tuner.cluster
@@ -111,7 +111,7 @@ def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
     assert ('reports only the column family "default"' in text) == (release != 'tentacle')
 
 
-def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> None:
+def test_setting_of_an_operator_in_the_osd_is_preserved(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_perf', 'false')
     cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_collect_memory_stats', 'true')
@@ -124,7 +124,7 @@ def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> No
     assert overrides(cluster) == {}
 
 
-def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: ModuleClient) -> None:
+def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> None:
     """The active manager is killed the moment that the first option is seen to be on."""
     cluster = tuner.cluster
     active = cluster.ceph_json('mgr', 'stat')['active_name']
@@ -169,14 +169,14 @@ def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: Modu
         (('osd', '0', '--deep'), 13, 'osd deep 0'),
     ],
 )
-def test_a_look_at_no_osd_is_refused(
+def test_deep_query_of_a_missing_osd_is_refused(
     tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
 ) -> None:
     returned, text = tuner.refused(*words)
     assert (returned, named in text) == (code, True), text
 
 
-def test_a_user_who_may_only_read_changes_no_osd(tuner: ModuleClient) -> None:
+def test_read_only_user_changes_no_osd(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     keyring = cluster.layout.run_dir / 'reader.keyring'
     caps = ('mon', 'allow r', 'mgr', 'allow r')
@@ -188,7 +188,7 @@ def test_a_user_who_may_only_read_changes_no_osd(tuner: ModuleClient) -> None:
     assert overrides(cluster) == {}
 
 
-def test_an_osd_that_hangs_delays_nobody_else(tuner: ModuleClient) -> None:
+def test_hanging_osd_delays_no_other(tuner: ModuleClient) -> None:
     """The command returns, others are answered meanwhile, and what was left on is put back."""
     cluster = tuner.cluster
     tuner.wait_for(lambda: look(tuner) is not None, 60, 'a look')

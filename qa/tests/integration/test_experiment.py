@@ -222,7 +222,7 @@ def changes_an_osd(state: ExperimentState) -> bool:
     )
 
 
-def test_the_better_string_wins_the_slower_arm_ends_and_everything_is_as_before(
+def test_better_string_wins_slower_arm_is_dropped_and_everything_is_restored(
     scene: Scene,
 ) -> None:
     """Two managers are killed meanwhile: one while an OSD restarts, one while arms are compared."""

@@ -126,7 +126,7 @@ def status(tuner: ModuleClient) -> Any:
     return tuner.json('experiment', 'status', schema='experiment')
 
 
-def test_what_cannot_be_planned_is_refused_by_name(tuner: ModuleClient) -> None:
+def test_impossible_plans_are_refused_by_name(tuner: ModuleClient) -> None:
     """Each error names what was wrong, and what would be right."""
     assert status(tuner) is None
     assert tuner.json('experiment', 'ls', schema='experiment-ls') == []
@@ -147,7 +147,7 @@ def test_what_cannot_be_planned_is_refused_by_name(tuner: ModuleClient) -> None:
 
 
 @pytest.mark.usefixtures('client')
-def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient) -> None:
+def test_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient) -> None:
     """Nothing is changed by a dry run, and nothing is left by an abort."""
     code, error = tuner.answer(('experiment', 'plan', *ASKED))
     if code:

@@ -40,7 +40,7 @@ OTHER = 'compression=kLZ4Compression'
 
 @pytest.mark.integration
 @pytest.mark.every_release
-def test_a_rollout_is_finished_though_its_manager_is_killed_while_osds_restart_and_it_collapses(
+def test_rollout_finishes_though_its_manager_is_killed_during_restarts_and_the_collapse(
     scene: Scene,
 ) -> None:
     before = scene.tuner.nonces()
@@ -63,7 +63,7 @@ def test_a_rollout_is_finished_though_its_manager_is_killed_while_osds_restart_a
 
 
 @pytest.mark.every_release
-def test_a_rollout_is_finished_though_its_manager_is_killed_before_a_restart_and_in_a_soak(
+def test_rollout_finishes_though_its_manager_is_killed_before_a_restart_and_in_a_soak(
     scene: Scene,
 ) -> None:
     scene.soak(batches=True)
@@ -79,7 +79,7 @@ def test_a_rollout_is_finished_though_its_manager_is_killed_before_a_restart_and
 
 
 @pytest.mark.every_release
-def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> None:
+def test_rollback_finishes_after_its_manager_is_killed(scene: Scene) -> None:
     scene.begin_rollback()
     with scene.fault('manager killed', 'rolling-back') as event:
         scene.kill_active_manager()
@@ -89,7 +89,7 @@ def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> No
 
 
 @pytest.mark.every_release
-def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
+def test_rollout_resumes_after_disabling_and_enabling_the_module(scene: Scene) -> None:
     scene.soak()
     scene.apply()
 
@@ -115,7 +115,7 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
 
 
 @pytest.mark.every_release
-def test_a_rollback_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
+def test_rollback_resumes_after_disabling_and_enabling_the_module(scene: Scene) -> None:
     scene.begin_rollback()
     with scene.fault('module disabled for 10 s', 'rolling-back') as event:
         scene.disable_module_for(10)
@@ -129,7 +129,7 @@ def test_a_rollback_goes_on_when_the_module_was_disabled_and_enabled(scene: Scen
 
 @pytest.mark.integration
 @pytest.mark.every_release
-def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scene: Scene) -> None:
+def test_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scene: Scene) -> None:
     before = scene.tuner.nonces()
     scene.laboratory.set_unchecked_options(UNSTARTABLE)
     with scene.fault('OSD does not start with the options', 'canary') as event:
@@ -148,7 +148,7 @@ def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scen
 
 @pytest.mark.integration
 @pytest.mark.every_release
-def test_a_canary_that_dies_while_it_is_watched_fails_the_verdict(scene: Scene) -> None:
+def test_canary_that_dies_in_the_soak_fails_the_verdict(scene: Scene) -> None:
     scene.soak()
     before = scene.tuner.nonces()
     scene.apply()
@@ -190,7 +190,7 @@ def flushing(scene: Scene) -> Iterator[None]:
 @pytest.mark.parametrize(
     ('policy', 'end'), [('auto', 'rolled-back'), ('promote', 'done')], ids=['auto', 'promote']
 )
-def test_a_change_for_gain_that_brings_none_does_not_spread_by_itself(
+def test_change_without_the_expected_gain_does_not_spread_by_itself(
     scene: Scene, policy: str, end: str
 ) -> None:
     """No fault at all: the tolerances of the laboratory are so wide that nothing gets better."""
@@ -224,7 +224,7 @@ def test_a_change_for_gain_that_brings_none_does_not_spread_by_itself(
 
 
 @pytest.mark.every_release
-def test_an_osd_of_a_later_batch_that_dies_while_it_is_watched_takes_all_back(scene: Scene) -> None:
+def test_osd_of_a_later_batch_that_dies_in_the_soak_rolls_back_all(scene: Scene) -> None:
     scene.soak(batches=True)
     scene.apply()
     second = scene.order[1]
@@ -242,7 +242,7 @@ def test_an_osd_of_a_later_batch_that_dies_while_it_is_watched_takes_all_back(sc
     scene.assert_as_before()
 
 
-def test_a_control_that_dies_only_delays_the_rollout(scene: Scene) -> None:
+def test_control_that_dies_only_delays_the_rollout(scene: Scene) -> None:
     scene.soak()
     scene.apply()
     scene.wait_for_phase('soaking')
@@ -260,7 +260,7 @@ def test_a_control_that_dies_only_delays_the_rollout(scene: Scene) -> None:
 
 
 @pytest.mark.every_release
-def test_another_option_is_left_alone_and_a_new_entry_for_a_mask_stops_the_rollout(
+def test_other_options_are_ignored_and_a_new_masked_entry_stops_the_rollout(
     scene: Scene,
 ) -> None:
     ceph = scene.cluster.ceph
@@ -286,7 +286,7 @@ def test_another_option_is_left_alone_and_a_new_entry_for_a_mask_stops_the_rollo
 
 
 @pytest.mark.every_release
-def test_an_operators_value_for_the_osd_in_flight_is_kept(scene: Scene) -> None:
+def test_operator_value_for_the_osd_in_flight_is_kept(scene: Scene) -> None:
     ceph = scene.cluster.ceph
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling')
@@ -303,7 +303,7 @@ def test_an_operators_value_for_the_osd_in_flight_is_kept(scene: Scene) -> None:
     scene.rolled_back()
 
 
-def test_an_operators_value_for_all_osds_is_kept(scene: Scene) -> None:
+def test_operator_value_for_all_osds_is_kept(scene: Scene) -> None:
     ceph = scene.cluster.ceph
     scene.apply()
     scene.wait_for_step(scene.order[1], 'restarting')
@@ -318,7 +318,7 @@ def test_an_operators_value_for_all_osds_is_kept(scene: Scene) -> None:
 
 
 @pytest.mark.every_release
-def test_pause_holds_the_rollout_in_any_phase_and_resume_goes_on(scene: Scene) -> None:
+def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scene: Scene) -> None:
     scene.soak()
     scene.apply()
 
@@ -345,7 +345,7 @@ def test_pause_holds_the_rollout_in_any_phase_and_resume_goes_on(scene: Scene) -
 
 
 @pytest.mark.every_release
-def test_abort_brings_the_osd_in_flight_to_safety_and_rollback_restores_all(scene: Scene) -> None:
+def test_abort_makes_the_osd_in_flight_safe_and_rollback_restores_all(scene: Scene) -> None:
     before = scene.tuner.nonces()
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting')
@@ -370,7 +370,7 @@ def test_abort_brings_the_osd_in_flight_to_safety_and_rollback_restores_all(scen
 
 
 @pytest.mark.every_release
-def test_rollback_restores_exactly_what_was_there_from_soak_and_from_collapse(
+def test_rollback_restores_the_exact_state_from_soak_and_from_collapse(
     scene: Scene,
 ) -> None:
 
@@ -391,7 +391,7 @@ def test_rollback_restores_exactly_what_was_there_from_soak_and_from_collapse(
     roll_back('collapsing')
 
 
-def test_of_changes_of_the_same_osds_only_one_is_carried_out(scene: Scene) -> None:
+def test_only_one_of_several_changes_of_the_same_osds_is_applied(scene: Scene) -> None:
     """Two operators apply at once, and one applies what stood before for the same OSDs."""
     ceph, every = scene.cluster.ceph, range(PLAIN.osds)
     before = scene.tuner.nonces()
@@ -430,7 +430,7 @@ def test_of_changes_of_the_same_osds_only_one_is_carried_out(scene: Scene) -> No
 
 
 @pytest.mark.every_release
-def test_an_orchestrator_that_refuses_or_is_gone_only_delays_the_rollout(scene: Scene) -> None:
+def test_refusing_or_missing_orchestrator_only_delays_the_rollout(scene: Scene) -> None:
     scene.orchestrator(refuse='true')
     before = scene.tuner.nonces()
     scene.apply()
@@ -459,7 +459,7 @@ def test_an_orchestrator_that_refuses_or_is_gone_only_delays_the_rollout(scene: 
 
 
 @pytest.mark.every_release
-def test_an_orchestrator_that_does_nothing_ends_the_rollout_with_nothing_changed(
+def test_idle_orchestrator_ends_the_rollout_without_changes(
     scene: Scene,
 ) -> None:
     scene.orchestrator(ignore='true')
@@ -474,7 +474,7 @@ def test_an_orchestrator_that_does_nothing_ends_the_rollout_with_nothing_changed
 
 
 @pytest.mark.every_release
-def test_an_orchestrator_that_restarts_the_wrong_osd_is_noticed(scene: Scene) -> None:
+def test_restart_of_the_wrong_osd_is_noticed(scene: Scene) -> None:
     before = scene.tuner.nonces()
     wrong = scene.recommendation()['osds'][-1]
     scene.orchestrator(instead=wrong)
@@ -489,7 +489,7 @@ def test_an_orchestrator_that_restarts_the_wrong_osd_is_noticed(scene: Scene) ->
 
 
 @pytest.mark.every_release
-def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> None:
+def test_hanging_orchestrator_only_delays_the_rollout(scene: Scene) -> None:
     scene.orchestrator(hang=40.0)
     with scene.fault('orchestrator hangs for 40 s', 'canary') as event:
         scene.apply()
@@ -507,7 +507,7 @@ def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> Non
 
 @pytest.mark.integration
 @pytest.mark.every_release
-def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> None:
+def test_rollout_waits_for_a_lost_monitor_and_a_lost_quorum(scene: Scene) -> None:
     cluster = scene.cluster
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting')
@@ -532,7 +532,7 @@ def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> No
 
 
 @pytest.mark.every_release
-def test_nothing_is_begun_that_the_monitors_refuse_to_store(scene: Scene) -> None:
+def test_nothing_starts_that_the_monitors_refuse_to_store(scene: Scene) -> None:
     """Each step is stored before its action: where the one is refused, the other is not done."""
     ceph, limit = scene.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
     before = scene.tuner.nonces()
@@ -565,7 +565,7 @@ def test_nothing_is_begun_that_the_monitors_refuse_to_store(scene: Scene) -> Non
 
 
 @pytest.mark.every_release
-def test_flags_of_others_and_nearfull_hold_the_next_osd_until_they_are_gone(scene: Scene) -> None:
+def test_foreign_flags_and_nearfull_hold_the_next_osd_until_cleared(scene: Scene) -> None:
     ceph = scene.cluster.ceph
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting')
@@ -592,7 +592,7 @@ def test_flags_of_others_and_nearfull_hold_the_next_osd_until_they_are_gone(scen
 # -- the clock and the store
 
 
-def test_a_clock_that_jumps_hurries_and_stops_nothing(scene: Scene) -> None:
+def test_clock_jump_neither_hurries_nor_stops_a_rollout(scene: Scene) -> None:
     scene.soak()
     scene.apply()
 
@@ -613,7 +613,7 @@ def test_a_clock_that_jumps_hurries_and_stops_nothing(scene: Scene) -> None:
     scene.assert_done()
 
 
-def test_what_an_older_version_stored_is_carried_on(scene: Scene) -> None:
+def test_state_stored_by_an_older_version_is_resumed(scene: Scene) -> None:
     """A rollout under way survives the upgrade of the module."""
     scene.apply()
     scene.wait_for_step(scene.order[1], 'restarting', 'checking', 'settling')
@@ -631,7 +631,7 @@ def test_what_an_older_version_stored_is_carried_on(scene: Scene) -> None:
 
 
 @pytest.mark.every_release
-def test_from_a_corrupted_store_nothing_is_done_and_a_repaired_one_is_carried_on(
+def test_corrupted_store_stops_all_actions_and_repaired_store_resumes(
     scene: Scene,
 ) -> None:
     cluster = scene.cluster
@@ -723,7 +723,7 @@ def batches_by(kind: str, scene: Scene) -> list[tuple[list[int], str]]:
 
 @pytest.mark.integration
 @pytest.mark.every_release
-def test_a_batch_lies_in_one_failure_domain_of_the_rules_that_the_pools_have(
+def test_batches_stay_within_one_failure_domain_of_the_pool_rules(
     shared_scene: Scene,
 ) -> None:
     """Hosts; then racks, by the rule of all pools; then every OSD by itself, by that of one."""

@@ -10,7 +10,7 @@ from module_client import ALTERNATE_2019, OPTION
 pytestmark = pytest.mark.faults
 
 
-def test_a_rollback_reaches_every_osd_though_a_mask_has_the_new_string(scene: Scene) -> None:
+def test_rollback_reaches_every_osd_though_a_mask_has_the_new_string(scene: Scene) -> None:
     """No OSD starts with an entry for its device class; the monitor shows it all the same."""
     mask = ('osd', 'class:ssd', scene.default)
     scene.cluster.ceph('config', 'set', 'osd/class:ssd', OPTION, scene.default)

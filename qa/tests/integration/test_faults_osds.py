@@ -31,7 +31,7 @@ def without(scene: Scene, osd_id: int) -> dict[int, str]:
     return {n: found for n, found in scene.running().items() if n != osd_id}
 
 
-def test_a_pending_osd_that_is_purged_or_replaced_is_left_behind_by_name(scene: Scene) -> None:
+def test_pending_osd_that_is_purged_or_replaced_is_left_behind_by_name(scene: Scene) -> None:
     """It is purged; then its id comes back on another disk, of another class."""
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling')
@@ -54,7 +54,7 @@ def test_a_pending_osd_that_is_purged_or_replaced_is_left_behind_by_name(scene: 
     scene.rolled_back()
 
 
-def test_a_pending_osd_with_a_dead_disk_is_left_behind_by_name(scene: Scene) -> None:
+def test_pending_osd_with_a_dead_disk_is_left_behind_by_name(scene: Scene) -> None:
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling')
     dead = scene.order[-1]
@@ -91,7 +91,7 @@ def test_abort_ends_though_the_osd_in_flight_was_purged(scene: Scene) -> None:
     scene.make_osd(scene.canary)
 
 
-def test_an_osd_that_starts_slower_than_the_limit_is_not_killed(scene: Scene) -> None:
+def test_osd_that_starts_slower_than_the_limit_is_not_killed(scene: Scene) -> None:
     """Its process lives, and is not up for twice as long as `restart_timeout`."""
     scene.set_module_option('restart_timeout', '30')
     scene.apply()
@@ -107,7 +107,7 @@ def test_an_osd_that_starts_slower_than_the_limit_is_not_killed(scene: Scene) ->
         scene.assert_as_before()
 
 
-def test_an_osd_that_starts_slowly_on_the_way_back_is_not_killed(scene: Scene) -> None:
+def test_slow_osd_start_during_rollback_is_not_killed(scene: Scene) -> None:
     scene.set_module_option('restart_timeout', '30')
     scene.begin_rollback()
     with scene.fault('OSD starts for 60 s', 'rolling-back') as event:
@@ -119,7 +119,7 @@ def test_an_osd_that_starts_slowly_on_the_way_back_is_not_killed(scene: Scene) -
     scene.assert_as_before()
 
 
-def test_an_orchestrator_that_is_late_never_has_two_osds_down(scene: Scene) -> None:
+def test_late_orchestrator_never_has_two_osds_down(scene: Scene) -> None:
     """Requests are carried out long after a second one could have been made."""
     scene.set_module_option('restart_timeout', '30')
     scene.orchestrator(late=45.0)
@@ -137,7 +137,7 @@ def test_an_orchestrator_that_is_late_never_has_two_osds_down(scene: Scene) -> N
         scene.rolled_back()
 
 
-def test_an_orchestrator_that_is_late_and_tells_nothing_is_waited_for_as_long_as_it_may_take(
+def test_late_and_silent_orchestrator_is_awaited_up_to_the_limit(
     scene: Scene,
 ) -> None:
     """The canary is restarted by hand meanwhile: its new nonce is not the end of the request."""
@@ -158,7 +158,7 @@ def test_an_orchestrator_that_is_late_and_tells_nothing_is_waited_for_as_long_as
     assert requests.seen() == restarted(*scene.order)
 
 
-def test_an_orchestrator_that_stops_and_never_starts_is_waited_for(scene: Scene) -> None:
+def test_orchestrator_that_stops_and_never_starts_is_awaited(scene: Scene) -> None:
     scene.orchestrator(nostart='true')
     before = scene.tuner.nonces()
     with scene.fault('orchestrator stops and never starts', 'canary') as event:
@@ -177,7 +177,7 @@ def test_an_orchestrator_that_stops_and_never_starts_is_waited_for(scene: Scene)
 
 
 @sets_profile
-def test_a_profile_that_keeps_the_canary_from_starting_is_taken_back(scene: Scene) -> None:
+def test_profile_that_keeps_the_canary_from_starting_is_rolled_back(scene: Scene) -> None:
     before = scene.tuner.nonces()
     scene.recommendation()
     scene.laboratory.set_unchecked_options(UNSTARTABLE)
@@ -194,7 +194,7 @@ def test_a_profile_that_keeps_the_canary_from_starting_is_taken_back(scene: Scen
 
 
 @wide
-def test_in_racks_with_erasure_coding_a_killed_manager_and_osd_lose_nothing(scene: Scene) -> None:
+def test_killed_manager_and_osd_lose_nothing_with_erasure_coding_in_racks(scene: Scene) -> None:
     """Six OSDs of one class, by entries of their own; those of the other class keep out of it."""
     others = {n: nonce for n, nonce in scene.tuner.nonces().items() if n not in WIDE.members}
     scene.apply()
@@ -217,7 +217,7 @@ def test_in_racks_with_erasure_coding_a_killed_manager_and_osd_lose_nothing(scen
 
 @wide
 @sets_profile
-def test_a_profile_for_one_device_class_is_set_by_entries_of_its_osds_and_rolled_back(
+def test_profile_for_a_device_class_is_set_per_osd_and_rolled_back(
     scene: Scene,
 ) -> None:
     others = {n: nonce for n, nonce in scene.tuner.nonces().items() if n not in WIDE.members}
@@ -250,7 +250,7 @@ def test_a_profile_for_one_device_class_is_set_by_entries_of_its_osds_and_rolled
 
 @wide
 @sets_profile
-def test_a_canary_that_dies_under_a_profile_is_rolled_back_in_its_class(scene: Scene) -> None:
+def test_canary_that_dies_under_a_profile_is_rolled_back_in_its_class(scene: Scene) -> None:
     before = scene.tuner.nonces()
     scene.soak()
     scene.apply()
@@ -265,7 +265,7 @@ def test_a_canary_that_dies_under_a_profile_is_rolled_back_in_its_class(scene: S
 
 
 @wide
-def test_a_replaced_osd_of_the_class_is_left_behind_and_rolled_back_around(scene: Scene) -> None:
+def test_replaced_osd_of_the_class_is_left_behind_and_rollback_skips_it(scene: Scene) -> None:
     """A new disk under a pending id, of the same class, on the same host: it is not that OSD."""
     scene.apply()
     scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling')

@@ -42,7 +42,7 @@ def changed_everywhere(scene: Scene) -> None:
 # -- rolling back
 
 
-def test_a_pause_holds_on_the_way_back_and_an_osd_that_dies_there_is_started(scene: Scene) -> None:
+def test_pause_holds_a_rollback_and_an_osd_that_dies_in_it_is_started(scene: Scene) -> None:
     scene.begin_rollback()
     with scene.fault('operator pauses and resumes', 'rolling-back') as event:
         scene.tuner.plain('rollout', 'pause')
@@ -64,7 +64,7 @@ def test_a_pause_holds_on_the_way_back_and_an_osd_that_dies_there_is_started(sce
     scene.assert_as_before()
 
 
-def test_without_monitors_a_rollback_waits_and_goes_on(scene: Scene) -> None:
+def test_rollback_waits_for_lost_monitors_and_continues(scene: Scene) -> None:
     cluster = scene.cluster
     scene.begin_rollback()
     with scene.fault('no quorum for 15 s', 'rolling-back') as event:
@@ -87,7 +87,7 @@ def test_without_monitors_a_rollback_waits_and_goes_on(scene: Scene) -> None:
     scene.assert_as_before()
 
 
-def test_what_the_monitors_refuse_to_store_is_not_rolled_back_until_they_store(
+def test_rollback_waits_while_the_monitors_refuse_to_store(
     scene: Scene,
 ) -> None:
     ceph, limit = scene.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
@@ -113,7 +113,7 @@ def test_what_the_monitors_refuse_to_store_is_not_rolled_back_until_they_store(
     scene.assert_as_before()
 
 
-def test_an_orchestrator_that_refuses_is_late_or_slow_only_delays_a_rollback(scene: Scene) -> None:
+def test_refusing_late_or_slow_orchestrator_only_delays_a_rollback(scene: Scene) -> None:
     scene.begin_rollback()
     with scene.fault('orchestrator refuses', 'rolling-back') as event:
         scene.orchestrator(refuse='true')
@@ -128,7 +128,7 @@ def test_an_orchestrator_that_refuses_is_late_or_slow_only_delays_a_rollback(sce
     scene.assert_as_before()
 
 
-def test_a_rollback_is_carried_on_from_a_repaired_store(scene: Scene) -> None:
+def test_rollback_resumes_from_a_repaired_store(scene: Scene) -> None:
     cluster = scene.cluster
     scene.begin_rollback()
     scene.tuner.plain('rollout', 'pause')
@@ -158,7 +158,7 @@ def test_a_rollback_is_carried_on_from_a_repaired_store(scene: Scene) -> None:
     scene.assert_as_before()
 
 
-def test_an_operators_entry_ends_a_rollback_and_is_kept(scene: Scene) -> None:
+def test_operator_entry_ends_a_rollback_and_is_kept(scene: Scene) -> None:
     ceph, canary = scene.cluster.ceph, f'osd.{scene.recommendation()["osds"][0]}'
     scene.begin_rollback()
     with scene.fault('operator sets an OSD that is restored', 'rolling-back') as event:
@@ -171,7 +171,7 @@ def test_an_operators_entry_ends_a_rollback_and_is_kept(scene: Scene) -> None:
     scene.rolled_back()
 
 
-def test_flags_hold_a_rollback_and_an_osd_that_is_purged_there_does_not(scene: Scene) -> None:
+def test_flags_hold_a_rollback_and_a_purged_osd_does_not(scene: Scene) -> None:
     """An OSD that is gone for good cannot be restored: the rollback ends without it."""
     ceph = scene.cluster.ceph
     scene.begin_rollback()
@@ -197,7 +197,7 @@ def test_flags_hold_a_rollback_and_an_osd_that_is_purged_there_does_not(scene: S
 
 
 @sets_profile
-def test_a_profile_is_set_though_the_manager_is_killed_while_entries_collapse(scene: Scene) -> None:
+def test_profile_is_set_though_the_manager_is_killed_during_the_collapse(scene: Scene) -> None:
     changed_everywhere(scene)
     kill_manager(scene, 'collapsing')
     scene.laboratory.set_late_removals(0.0)
@@ -208,7 +208,7 @@ def test_a_profile_is_set_though_the_manager_is_killed_while_entries_collapse(sc
         event.happened = 'all entries and processes as before'
 
 
-def test_a_collapse_goes_on_after_an_osd_a_monitor_and_the_quorum_were_lost(scene: Scene) -> None:
+def test_collapse_resumes_after_losing_an_osd_a_monitor_and_the_quorum(scene: Scene) -> None:
     cluster = scene.cluster
     changed_everywhere(scene)
     victim = scene.order[-1]
@@ -230,7 +230,7 @@ def test_a_collapse_goes_on_after_an_osd_a_monitor_and_the_quorum_were_lost(scen
 
 
 @sets_profile
-def test_a_collapse_stands_still_while_monitors_refuse_and_while_it_is_paused(scene: Scene) -> None:
+def test_collapse_waits_while_monitors_refuse_and_while_paused(scene: Scene) -> None:
     ceph, limit = scene.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
     changed_everywhere(scene)
     with scene.fault('operator pauses and resumes', 'collapsing') as event:
@@ -257,7 +257,7 @@ def test_a_collapse_stands_still_while_monitors_refuse_and_while_it_is_paused(sc
 
 
 @sets_profile
-def test_an_operators_mask_stops_a_collapse_and_abort_and_rollback_restore_all(
+def test_operator_mask_stops_a_collapse_and_abort_and_rollback_restore_all(
     scene: Scene,
 ) -> None:
     ceph = scene.cluster.ceph
@@ -280,7 +280,7 @@ def test_an_operators_mask_stops_a_collapse_and_abort_and_rollback_restore_all(
 
 
 @sets_profile
-def test_an_osd_of_another_class_that_joins_gets_nothing_at_the_collapse(scene: Scene) -> None:
+def test_osd_of_another_class_that_joins_gets_nothing_from_the_collapse(scene: Scene) -> None:
     """Nobody checked the options for it: no entry may decide for it at its next start."""
     scene.apply()
     scene.wait_for_step(scene.order[1], 'restarting', 'checking', 'settling', 'verified')

@@ -152,7 +152,7 @@ def test_module_answers_when_up_returns(folder: Path) -> None:
     assert 'mode' in json.loads(done.stdout)
 
 
-def test_cluster_is_healthy_and_as_ordered(cluster: Cluster) -> None:
+def test_cluster_is_healthy_and_as_specified(cluster: Cluster) -> None:
     """HEALTH_OK (no alert of the laboratory), OSDs of class ssd, one standby manager."""
     wait_for(lambda: cluster.ceph('health').startswith('HEALTH_OK'), 60, 'HEALTH_OK')
     nodes = cluster.ceph_json('osd', 'tree')['nodes']
@@ -163,7 +163,7 @@ def test_cluster_is_healthy_and_as_ordered(cluster: Cluster) -> None:
     assert all(name.startswith('mgr/') for name in options), 'the config store is left to tests'
 
 
-def test_status_names_every_daemon_and_its_process(folder: Path, release: str) -> None:
+def test_status_lists_every_daemon_with_its_process(folder: Path, release: str) -> None:
     """Names as Ceph's, and each pid is a process of that program."""
     status = json.loads(qa('cluster', 'status', '--dir', str(folder)).stdout)
     assert status['release'] == release
@@ -176,14 +176,14 @@ def test_status_names_every_daemon_and_its_process(folder: Path, release: str) -
         assert argv[0].decode().endswith(f'ceph-{daemon["name"].split(".")[0]}')
 
 
-def test_listens_on_loopback_only(cluster: Cluster) -> None:
+def test_daemons_listen_on_loopback_only(cluster: Cluster) -> None:
     """Every port of the cluster's block is bound to 127.0.0.1."""
     found = listeners(cluster.ports.ports)
     assert len(found) > 10
     assert set(found.values()) == {'0100007F'}
 
 
-def test_exec_is_the_command(folder: Path) -> None:
+def test_exec_replaces_itself_with_the_command(folder: Path) -> None:
     """Output, input, exit status and signals are the command's own."""
     base = [str(QA / 'cluster'), 'exec', '--dir', str(folder), '--']
     done = subprocess.run(
@@ -204,7 +204,7 @@ def test_exec_is_the_command(folder: Path) -> None:
     assert 'no-such-program: no such program' in missing.stderr
 
 
-def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
+def test_env_selects_the_cluster(cluster: Cluster, folder: Path) -> None:
     """A shell that evaluates `env` talks to this cluster, by clients of its release."""
     # This machine's clients may be too old for the keys of a cluster in a chroot.
     fsid = 'sed -n "s/^fsid = //p" "$CEPH_CONF"' if cluster.release.in_chroot else 'ceph fsid'
@@ -213,7 +213,7 @@ def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
     assert done.stdout.strip() == cluster.record.fsid
 
 
-def test_dashboard_lets_its_user_in(cluster: Cluster) -> None:
+def test_dashboard_accepts_its_user(cluster: Cluster) -> None:
     """URL, user and password of `env` give a session on the dashboard's API."""
     env = cluster.env()
     login = {'username': env['DASHBOARD_USER'], 'password': env['DASHBOARD_PASSWORD']}
@@ -244,7 +244,7 @@ def test_orchestrator_lists_the_osds(cluster: Cluster) -> None:
     assert len(cluster.ceph_json('orch', 'host', 'ls')) == 1
 
 
-def test_orchestrator_truly_restarts(cluster: Cluster) -> None:
+def test_orchestrator_restart_replaces_the_process(cluster: Cluster) -> None:
     """After `orch daemon restart` another process serves the OSD, and its class is the same."""
     before_pid, before_nonce = cluster.status().pid('osd.0'), nonce(cluster, 0)
     answer = cluster.ceph('orch', 'daemon', 'restart', 'osd.0')
@@ -270,7 +270,7 @@ def test_orchestrator_stops_and_starts(cluster: Cluster) -> None:
     wait_for(lambda: bool(osd(cluster, 1)['up']), 60, 'osd.1 up')
 
 
-def test_orchestrator_refuses_what_it_does_not_have(cluster: Cluster) -> None:
+def test_orchestrator_refuses_unknown_daemons(cluster: Cluster) -> None:
     """An OSD or an action that is not there is an error that names what is."""
     for words in (('restart', 'osd.9'), ('restart', 'mon.a'), ('reconfig', 'osd.0')):
         done = cluster.client.run('ceph', 'orch', 'daemon', *words, check=False)
@@ -413,7 +413,7 @@ def test_standby_takes_over(cluster: Cluster) -> None:
     wait_for(lambda: len(cluster.ceph_json('mgr', 'dump')['standbys']) == 1, 60, 'a standby again')
 
 
-def test_workloads_share_a_gateway_that_none_has_started(folder: Path) -> None:
+def test_workloads_share_a_gateway_that_is_started_on_demand(folder: Path) -> None:
     """Two workloads at once on a cluster without a gateway: one starts it, the other waits.
 
     A second run of the same workload is refused meanwhile.
@@ -527,7 +527,7 @@ def test_writes_survive_an_osd_restart(cluster: Cluster, folder: Path) -> None:
         ('wait for the mgr modules to answer ...', signal.SIGINT),
     ],
 )
-def test_a_signal_to_up_leaves_nothing(
+def test_signal_during_up_leaves_nothing_behind(
     other: Path, cheap: tuple[str, ...], step: str, number: signal.Signals
 ) -> None:
     """No process, no folder, no listener, whatever was under way and however often it is told."""
@@ -555,7 +555,7 @@ def test_a_signal_to_up_leaves_nothing(
     assert listeners(ports) == {}
 
 
-def test_clients_that_hang_end_with_their_cluster_though_down_is_interrupted(
+def test_hanging_clients_end_with_their_cluster_though_down_is_interrupted(
     other: Path, cheap: tuple[str, ...]
 ) -> None:
     """Of `qa/workload`, of `exec`, and by hand: no SIGTERM ends a client whose request hangs.
@@ -622,7 +622,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         image.unlink()
 
 
-def test_a_full_disk_is_said_before_and_ends_a_workload_in_time(
+def test_full_disk_is_reported_and_ends_a_workload_in_time(
     small_disk: Path, cheap: tuple[str, ...]
 ) -> None:
     """The client ends with a clear error instead of hanging, and no OSD has died."""
@@ -659,7 +659,7 @@ def test_a_full_disk_is_said_before_and_ends_a_workload_in_time(
     assert_nothing_left(folder)
 
 
-def test_failed_up_says_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:
+def test_failed_up_reports_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:
     """An OSD that cannot be made: its name and the end of its log, status 1, nothing runs.
 
     Then the same folder can be used again, `down --keep` keeps its data and `up` respects that.

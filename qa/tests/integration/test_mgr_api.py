@@ -139,7 +139,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
     return [parameter.arg for parameter in function.args.args]
 
 
-def test_what_the_module_calls_is_there_with_these_parameters(release: str) -> None:
+def test_mgr_functions_called_by_the_module_exist_with_these_parameters(release: str) -> None:
     real = _signatures(_modules(get_release(release)) / 'mgr_module.py')
     stubs = _signatures(
         STUBS / 'common/_mgr_module.pyi', STUBS / SHAPES[release] / 'mgr_module.pyi'
@@ -155,7 +155,7 @@ def test_what_the_module_calls_is_there_with_these_parameters(release: str) -> N
             assert [p for p in known if p in parameters] == parameters, f'{owner}.{name}: {known}'
 
 
-def test_only_the_shape_of_its_release_has_its_decorators(release: str) -> None:
+def test_each_release_has_only_its_own_decorators(release: str) -> None:
     real = _signatures(_modules(get_release(release)) / 'mgr_module.py')
     own_registries = release == 'tentacle'
     assert ('CLICommandBase' in real) is own_registries
@@ -163,7 +163,7 @@ def test_only_the_shape_of_its_release_has_its_decorators(release: str) -> None:
     assert ('get_latest_unlabeled_counter' in real['MgrModule']) is own_registries
 
 
-def test_each_argument_is_as_it_was_declared(command_line: CommandLine) -> None:
+def test_each_argument_is_parsed_as_declared(command_line: CommandLine) -> None:
     """The registry counts parameters: one that it takes for another would be required or lost."""
     for name, command in COMMANDS.items():
         if 'format' not in command.parameters:
@@ -175,7 +175,7 @@ def test_each_argument_is_as_it_was_declared(command_line: CommandLine) -> None:
         assert [a['name'] for a in told if a.get('req') != 'false'] == required
 
 
-def test_a_fixed_set_of_values_is_part_of_the_grammar(command_line: CommandLine) -> None:
+def test_enum_values_are_part_of_the_grammar(command_line: CommandLine) -> None:
     """So the command line shows them in its help, and completes them."""
     choices = {a['name']: a.get('strings') for a in command_line.grammar('mode')}
     assert choices == {
@@ -195,7 +195,7 @@ def test_a_fixed_set_of_values_is_part_of_the_grammar(command_line: CommandLine)
         ('profile derive --workload x', 'x not in idle|rbd-small-write'),
     ],
 )
-def test_another_value_is_refused_with_those_there_are(
+def test_invalid_enum_value_is_refused_with_the_valid_ones(
     command_line: CommandLine, line: str, named: str
 ) -> None:
     """By Ceph's command line, before anything is sent."""
@@ -224,7 +224,7 @@ def test_another_value_is_refused_with_those_there_are(
         ('report --anonymous', errno.EAGAIN),
     ],
 )
-def test_the_registry_calls_a_handler_with_what_was_given(
+def test_registry_calls_a_handler_with_the_given_arguments(
     command_line: CommandLine, line: str, code: int
 ) -> None:
     """By its dispatcher: it casts the arguments, and leaves out what was not given."""
@@ -232,7 +232,9 @@ def test_the_registry_calls_a_handler_with_what_was_given(
     assert (-result.retval, 'internal' in result.stderr) == (code, False), result.stderr
 
 
-def test_what_no_command_line_checked_is_no_traceback(command_line: CommandLine) -> None:
+def test_input_not_checked_by_the_command_line_causes_no_traceback(
+    command_line: CommandLine,
+) -> None:
     """`ceph` passes any --format on, and a client of the cluster's API whatever it likes."""
     handle = command_line.registry.COMMANDS['rocksdb-tuner status'].call
     asked = {'prefix': 'rocksdb-tuner status', 'format': 'xml'}

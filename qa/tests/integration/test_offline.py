@@ -150,7 +150,7 @@ def taken_s(text: str) -> float:
     return float(document['files']['module.json']['taken_s'])
 
 
-def test_a_report_gives_the_answers_of_the_module(
+def test_report_gives_the_same_json_as_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
@@ -167,7 +167,7 @@ def test_a_report_gives_the_answers_of_the_module(
     assert there['workload']['groups'][0]['workload']['class'] == 'rbd-small-write'
 
 
-def test_a_report_tells_of_each_osd_what_the_module_does(
+def test_report_shows_each_osd_as_the_module_does(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
@@ -178,7 +178,7 @@ def test_a_report_tells_of_each_osd_what_the_module_does(
     assert [judged(path, 'osd', str(osd), schema='osd-detail') for osd in range(3)] == there
 
 
-def test_a_report_gives_the_tables_of_the_module(
+def test_report_gives_the_same_tables_as_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
@@ -195,7 +195,7 @@ def with_text(table: str) -> list[str]:
     return [line for line in table.splitlines() if line.strip()]
 
 
-def test_without_names_only_the_names_differ(
+def test_anonymized_report_differs_only_in_names(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
@@ -216,7 +216,7 @@ def test_without_names_only_the_names_differ(
     assert {osd['host'] for osd in judged(path, 'osd', schema='osd')} == {'host-1'}
 
 
-def test_ceph_s_own_commands_give_the_same_findings_workload_and_options(
+def test_output_of_ceph_commands_gives_the_same_findings_workload_and_options(
     tuner: ModuleClient, folder: Path
 ) -> None:
     found = judged(folder, 'workload', schema='workload')['groups'][0]['workload']
@@ -239,7 +239,7 @@ def test_ceph_s_own_commands_give_the_same_findings_workload_and_options(
     assert 'module' in offline(folder, 'status').stderr
 
 
-def test_files_that_are_cut_off_are_named(folder: Path, tmp_path: Path) -> None:
+def test_truncated_files_are_named(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     cut = tmp_path / 'config_dump.json'

@@ -87,7 +87,7 @@ def start_with(tuner: ModuleClient, main: str, annex: str) -> tuple[bool, str]:
 
 
 @pytest.mark.parametrize(('main', 'annex'), STARTS)
-def test_an_osd_starts_where_the_module_says_so_and_runs_what_it_says(
+def test_osds_start_and_run_as_check_predicts(
     tuner: ModuleClient, release: str, main: str, annex: str
 ) -> None:
     """Also each value that the OSD prints of its column family "default"."""
@@ -113,7 +113,7 @@ def test_an_osd_starts_where_the_module_says_so_and_runs_what_it_says(
     assert {name: printed[name] for name in numbers} == numbers
 
 
-def test_check_judges_with_the_annex_of_the_osd(tuner: ModuleClient) -> None:
+def test_check_includes_the_annex_of_the_osd(tuner: ModuleClient) -> None:
     started, _ = start_with(tuner, PUBLISHED, 'ttl=7')
     assert started
     tuner.wait_for(lambda: tuner.osd_up(0), 60, 'osd.0 up')
@@ -128,7 +128,7 @@ def test_check_judges_with_the_annex_of_the_osd(tuner: ModuleClient) -> None:
     assert 'column families' in ' '.join(found['assumptions'])
 
 
-def test_a_profile_of_one_s_own_is_kept_compared_and_removed(tuner: ModuleClient) -> None:
+def test_custom_profile_is_stored_compared_and_removed(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     document = {
         'name': 'ours',

@@ -63,7 +63,7 @@ def test_rpm_and_debian_package_have_the_same_files(
     assert {mode for mode, _ in found.values()} == {0o100644}
 
 
-def test_rpms_restart_managers_when_installed_and_upgraded_as_those_of_ceph(
+def test_rpms_restart_managers_on_install_and_upgrade_as_ceph_does(
     packages: Packages,
 ) -> None:
     for path in packages.rpms():

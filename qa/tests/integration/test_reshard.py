@@ -69,7 +69,7 @@ def evidence(finding: Any, signal: str) -> Any:
     return next(e['value'] for e in finding['evidence'] if e['signal'] == signal)
 
 
-def test_outdated_column_families_are_found_and_renewed_by_the_printed_steps(
+def test_outdated_column_families_are_found_and_resharded_by_the_printed_steps(
     tuner: ModuleClient,
 ) -> None:
     default = tuner.running(0)[0]

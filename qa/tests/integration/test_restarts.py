@@ -66,7 +66,7 @@ def step_of(state: Any, osd_id: int) -> str:
     return str(next(osd['step'] for osd in state['osds'] if osd['osd'] == osd_id))
 
 
-def test_no_second_osd_is_asked_while_a_late_request_is_held_though_the_first_restarted(
+def test_no_second_restart_while_a_late_request_is_pending(
     scene: Scene,
 ) -> None:
     """A new nonce does not end a request: with two of them two OSDs may be down at once."""
@@ -97,7 +97,7 @@ def test_no_second_osd_is_asked_while_a_late_request_is_held_though_the_first_re
     assert scene.most_down(epoch) == 1
 
 
-def test_a_pause_while_the_osd_in_flight_fails_holds_all_others_until_resume(scene: Scene) -> None:
+def test_pause_while_the_osd_in_flight_fails_holds_all_others_until_resume(scene: Scene) -> None:
     """That one is put back all the same: it is down."""
     requests = Requests(scene)
     scene.set_module_option('restart_timeout', '30')
@@ -127,7 +127,7 @@ def test_a_pause_while_the_osd_in_flight_fails_holds_all_others_until_resume(sce
     scene.assert_as_before()
 
 
-def test_an_osd_that_starts_slower_than_restart_timeout_is_left_alone_and_comes_up_once(
+def test_osd_starting_slower_than_restart_timeout_is_left_alone_and_starts_once(
     scene: Scene,
 ) -> None:
     requests, epoch = Requests(scene), scene.epoch()
@@ -155,7 +155,7 @@ def acting(scene: Scene) -> set[int]:
     return {osd for pg in pgs for osd in pg['acting']}
 
 
-def test_a_purged_osd_and_a_dead_one_are_left_behind_by_name_and_the_wait_is_an_alarm(
+def test_purged_and_dead_osds_are_left_behind_by_name_and_the_wait_raises_an_alarm(
     scene: Scene,
 ) -> None:
     """The alarm comes after `gate_alarm_after`; it goes when its remedy was carried out."""

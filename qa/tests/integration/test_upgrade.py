@@ -36,7 +36,7 @@ def mixed(folder: str) -> Iterator[ModuleClient]:
 
 
 @pytest.mark.mixed
-def test_each_osd_of_a_cluster_being_upgraded_has_the_defaults_of_its_own_release(
+def test_each_osd_has_its_own_release_defaults_during_an_upgrade(
     mixed: ModuleClient,
 ) -> None:
     """Seen by a manager of the oldest release, then by one of the next; never advised on alike."""
@@ -85,7 +85,7 @@ def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]
         shutil.rmtree(copy.parent)
 
 
-def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
+def test_module_survives_replacement_removal_and_return_of_its_files(
     own_module: tuple[ModuleClient, Path],
 ) -> None:
     tuner, files = own_module
@@ -137,7 +137,7 @@ def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
     assert tuner.wait_for(lambda: tuner.json('history', schema='history'), 30, 'history') == history
 
 
-def test_what_a_newer_version_stored_is_kept_and_nothing_is_done_from_it(
+def test_state_of_a_newer_version_is_kept_and_not_acted_on(
     own_module: tuple[ModuleClient, Path],
 ) -> None:
     """After a downgrade the state of a newer module is set aside whole, and said."""
