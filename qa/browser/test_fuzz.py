@@ -58,7 +58,7 @@ def nullable(schema: Any) -> None:
             nullable(part)
 
 
-def test_every_answer_is_in_the_document(document: Any) -> None:
+def test_every_answer_is_in_the_openapi_document(document: Any) -> None:
     """Also those of changes, of which one has nothing to answer."""
     for path, methods in document['paths'].items():
         for method, found in methods.items():
@@ -115,7 +115,7 @@ bodies = st.recursive(
 
 
 @pytest.mark.parametrize('path', ['/rollback', '/rollout/pause', '/osd/99/deep', '/profile'])
-def test_no_body_makes_a_change_fail_or_happen(
+def test_no_request_body_makes_a_change_fail_or_happen(
     users: dict[str, User], tuner: ModuleClient, path: str
 ) -> None:
     """As an administrator, who may: there is no rollout, no such OSD, and no such profile."""

@@ -36,7 +36,7 @@ def optimized(source: Path, target: Path) -> None:
     subprocess.run(words, check=True)
 
 
-def test_the_picture_of_the_manual_shows_the_tab(admin: Visitor, release: str) -> None:
+def test_picture_of_the_manual_shows_the_tab(admin: Visitor, release: str) -> None:
     name = f'dashboard-{release}.png'
     page = admin.page
     page.emulate_media(color_scheme='light', reduced_motion='reduce')

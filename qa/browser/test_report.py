@@ -57,7 +57,7 @@ def page(browser: Browser, file: Path) -> Iterator[Page]:
     assert complaints == []
 
 
-def test_it_shows_map_findings_and_recommendations(page: Page) -> None:
+def test_map_findings_and_recommendations_are_shown(page: Page) -> None:
     panel = page.locator('rocksdb-tuner-panel')
     expect(panel.get_by_role('heading', name='Recommendations')).to_be_visible()
     expect(panel.get_by_role('heading', name='Findings')).to_be_visible()
@@ -66,7 +66,7 @@ def test_it_shows_map_findings_and_recommendations(page: Page) -> None:
     page.screenshot(path=SHOTS / 'report.png', full_page=True)
 
 
-def test_a_recommendation_opens_with_its_commands_and_without_buttons(page: Page) -> None:
+def test_recommendation_opens_with_commands_and_without_buttons(page: Page) -> None:
     """There is nothing that would apply it."""
     panel = page.locator('rocksdb-tuner-panel')
     panel.locator('details', has_text='variant-2022-d').first.locator('summary').click()

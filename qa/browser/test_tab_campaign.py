@@ -20,7 +20,7 @@ KEYS = 600
 OSD_MS = 180_000
 
 
-def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
+def test_real_campaign_is_shown_osd_by_osd_paused_and_resumed(
     admin: Visitor, tuner: ModuleClient
 ) -> None:
     offer = offered(tuner)

@@ -89,7 +89,7 @@ def planned(tuner: ModuleClient, form: Locator) -> bool:
     return found
 
 
-def test_a_real_experiment_is_planned_started_paused_and_aborted(
+def test_real_experiment_is_planned_started_paused_and_aborted(
     admin: Visitor, eight_osds: ModuleClient
 ) -> None:
     """A preview changes nothing, and an abort leaves nothing."""
