@@ -258,7 +258,7 @@ def told(scene: Scene) -> str:
 
 
 @pytest.mark.parametrize('scene', SCENES, ids=[scene.title for scene in SCENES])
-def test_what_is_advised_is_told_as_it_was_agreed_on(scene: Scene) -> None:
+def test_advice_texts_match_the_recorded_ones(scene: Scene) -> None:
     assert told(scene) == kept(ADVISED)[scene.title]
 
 
@@ -334,11 +334,11 @@ def derived(title: str) -> str:
 
 
 @pytest.mark.parametrize('title', list(SITUATIONS))
-def test_what_is_derived_is_told_with_its_reasons(title: str) -> None:
+def test_derived_strings_are_explained_with_reasons(title: str) -> None:
     assert derived(title) == kept(DERIVED)[title]
 
 
-def test_no_text_is_left_over() -> None:
+def test_no_recorded_text_is_unused() -> None:
     assert list(kept(ADVISED)) == [scene.title for scene in SCENES]
     assert list(kept(DERIVED)) == list(SITUATIONS)
 

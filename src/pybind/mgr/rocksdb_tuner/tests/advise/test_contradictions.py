@@ -263,6 +263,6 @@ def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_again
 
 
 @pytest.mark.parametrize('release', RELEASES, ids=lambda release: release.since)
-def test_every_warning_of_check_has_a_finding_that_exists(release: KnownRelease) -> None:
+def test_every_check_warning_has_an_existing_finding(release: KnownRelease) -> None:
     assert {*REPORTED.values(), 'unwise-options', 'unjudged-options'} <= set(conditions())
     assert check(release.default_options, release.rocksdb_version).accepted

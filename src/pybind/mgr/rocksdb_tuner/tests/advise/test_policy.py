@@ -283,7 +283,7 @@ def table() -> str:
     )
 
 
-def test_the_policy_is_the_one_that_was_reviewed() -> None:
+def test_policy_matches_the_reviewed_one() -> None:
     assert len(ROWS) >= 400
     assert table().splitlines() == TABLE.read_text().splitlines()
 
@@ -293,7 +293,7 @@ def changed() -> list[Row]:
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
-def test_after_what_is_advised_nothing_more_is(release: str) -> None:
+def test_applied_advice_leaves_nothing_to_recommend(release: str) -> None:
     """One rollout is enough, and an entry that is left says something."""
     for row in changed():
         if row.release == release:
@@ -331,7 +331,7 @@ def outweighed(found: Assessment) -> bool:
 
 @pytest.mark.parametrize('hardware', ['hdd', 'hdd+db', 'hdd+db spilled'])
 @pytest.mark.parametrize('release', ['pacific', 'reef'])
-def test_of_osds_on_disks_nothing_is_told_that_flash_did(release: str, hardware: str) -> None:
+def test_hard_disks_get_no_figures_of_flash(release: str, hardware: str) -> None:
     """Neither a gain nor a loss: what NVMe did in a second, disks do in minutes."""
     for running in ELSEWHERE:
         for work in ('idle', 'rbd busy 72%', 'rgw'):
@@ -344,7 +344,7 @@ def test_of_osds_on_disks_nothing_is_told_that_flash_did(release: str, hardware:
 
 @pytest.mark.parametrize('running', ELSEWHERE)
 @pytest.mark.parametrize('release', ['pacific', 'reef'])
-def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
+def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
     release: str, running: str
 ) -> None:
     """Whatever clients do, and be it the default: what does not fit goes to the slow device."""
@@ -362,7 +362,7 @@ def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
             assert 'the WAL device has 512 MiB' in advice.reasons[0].statement
 
 
-def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_beside() -> None:
+def test_fitting_wal_limit_is_reported_with_its_memtables() -> None:
     """What is recommended has smaller memtables, and so a larger limit than fits what runs."""
     row = Row('pacific', 'default', 'idle', 'wal 512 MiB')
     (advice,) = answered(row).recommendations
@@ -383,7 +383,7 @@ def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_be
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
-def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
+def test_change_for_the_worse_by_the_model_is_never_low_risk(release: str) -> None:
     for row in changed():
         if row.release != release:
             continue
@@ -396,7 +396,7 @@ def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
             assert advice.risk is not Risk.LOW, row
 
 
-def test_an_annex_goes_with_the_release_that_has_by_default_what_it_sets() -> None:
+def test_annex_is_removed_when_the_release_has_its_options_by_default() -> None:
     """Before that it stays, and after that it goes whatever clients do, and no OSD restarts."""
     for release in RELEASES:
         for work in ('idle', 'rbd busy 72%', 'rgw'):
@@ -415,7 +415,7 @@ def test_an_annex_goes_with_the_release_that_has_by_default_what_it_sets() -> No
             assert 'changes nothing now, and would silently override' in reason.statement
 
 
-def test_the_rows_of_the_issue() -> None:
+def test_decision_table() -> None:
     """Each was answered wrongly once."""
 
     def answer(*row: str) -> Assessment:
@@ -437,7 +437,7 @@ def test_the_rows_of_the_issue() -> None:
         assert advice.kind is Kind.SET_PROFILE
 
 
-def test_a_cluster_is_advised_the_same_however_its_string_is_written() -> None:
+def test_advice_does_not_depend_on_the_spelling_of_the_string() -> None:
     row = Row('reef', 'jobs=6', 'rbd busy 72%', 'flash')
     text = profile('lz4-2025').options.replace('max_background_jobs=4', 'max_background_jobs=6')
     spelled = ' ;'.join(reversed(text.split(',')))

@@ -44,17 +44,17 @@ SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
         ((SPACE,), Purpose.GAIN, None),
     ],
 )
-def test_a_prediction_that_holds_no_loss_is_a_promise(
+def test_prediction_without_a_loss_is_an_expected_gain(
     predictions: tuple[Prediction, ...], purpose: Purpose, promised: Optional[str]
 ) -> None:
     assert purpose_of(predictions) is purpose
     assert promised_signal(predictions) == promised
 
 
-def test_an_objection_to_what_runs_is_reason_enough_without_a_gain() -> None:
+def test_objection_to_the_running_options_is_a_sufficient_reason() -> None:
     assert purpose_of((FASTER,), objected=True) is Purpose.SAFETY
     assert purpose_of((), expected=True, objected=True) is Purpose.SAFETY
 
 
-def test_what_was_chosen_for_what_it_relieves_is_for_gain_without_a_prediction() -> None:
+def test_set_chosen_to_relieve_a_limit_is_for_gain_without_a_prediction() -> None:
     assert purpose_of((), expected=True) is Purpose.GAIN

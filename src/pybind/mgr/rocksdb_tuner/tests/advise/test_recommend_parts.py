@@ -70,7 +70,7 @@ def only(found: Assessment) -> Recommendation:
 # -- what speaks against what runs, where there is no room for anything
 
 
-def test_a_stale_string_goes_even_where_no_set_fits() -> None:
+def test_stale_string_is_removed_even_if_no_set_fits() -> None:
     found = only(advised(osd(text=ALTERNATE, **TINY)))
     assert (found.kind, found.options_to) == (Kind.REMOVE_OVERRIDE, PACIFIC)
     own = facts(osd_info(0, **TINY), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
@@ -82,7 +82,7 @@ def test_a_stale_string_goes_even_where_no_set_fits() -> None:
     )
 
 
-def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
+def test_unfixable_set_is_replaced_if_it_does_not_fit() -> None:
     """Else it stays: what else is in it may be as good as any other set."""
     stays = advised(osd(text=UNMENDABLE))
     assert stays.recommendations == ()
@@ -92,7 +92,7 @@ def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
     assert 'the WAL device has 512 MiB' in found.reasons[0].statement
 
 
-def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> None:
+def test_resizing_keeps_all_other_options_if_sufficient() -> None:
     kept = only(advised(osd(text=f'{PACIFIC},max_background_jobs=6', **SMALL)))
     assert 'max_background_jobs=6' in kept.options_to
     derived = only(advised(by_no_entry(**SMALL)))
@@ -104,7 +104,7 @@ def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> Non
     assert none.conclusion.startswith('Nothing is recommended: max_total_wal_size: ')
 
 
-def test_what_is_too_large_and_unwise_for_what_clients_do_is_told_of_both() -> None:
+def test_oversized_and_unsuitable_set_has_both_objections() -> None:
     """But nothing that the other set leaves as it is."""
     found = only(advised(osd(**SMALL), does=workload(RBD)))
     told = [r.statement for r in found.reasons[:2]]
@@ -116,7 +116,7 @@ def test_what_is_too_large_and_unwise_for_what_clients_do_is_told_of_both() -> N
 
 
 @pytest.mark.parametrize('room', [{'memory_bytes': 2 * GIB}, SMALL])
-def test_where_no_published_set_has_room_one_that_is_derived_takes_its_place(
+def test_derived_set_is_used_if_no_published_one_fits(
     room: dict[str, Any],
 ) -> None:
     here = case(osd(text=ALTERNATE, **room), does=workload(RBD))
@@ -126,7 +126,7 @@ def test_where_no_published_set_has_room_one_that_is_derived_takes_its_place(
     assert here.misfits(found.options) == ()
 
 
-def test_what_runs_compressed_gives_way_to_what_is_compressed_too() -> None:
+def test_compressed_set_is_replaced_by_a_compressed_one() -> None:
     text = f'{PACIFIC},max_total_wal_size=0,compression=kLZ4Compression'
     here = case(osd(text=text, memory_bytes=2 * GIB), does=workload(RBD))
     found = recommend._in_place_of(here, here.standing(text))
@@ -134,7 +134,7 @@ def test_what_runs_compressed_gives_way_to_what_is_compressed_too() -> None:
     assert here.effective(found.options)['compression'] == 'kLZ4Compression'
 
 
-def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None:
+def test_published_set_is_chosen_whatever_the_model_predicts(predict: Any) -> None:
     here = case(osd(text=ALTERNATE), does=workload(RBD))
     predict(WORSE)
     found = recommend._in_place_of(here, here.standing(ALTERNATE))
@@ -142,7 +142,7 @@ def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None
     assert found.options == D.options
 
 
-def test_what_is_mended_must_suit_what_clients_do() -> None:
+def test_resized_set_must_suit_the_clients() -> None:
     """Else the best known set takes its place at once."""
     text = f'{PACIFIC},compaction_readahead_size=0'
     for does, mended in ((None, True), (workload(RBD), False)):
@@ -162,13 +162,13 @@ def test_what_is_mended_must_suit_what_clients_do() -> None:
         (0.79, 'with a confidence of 0.79; recommendations need 0.80.'),
     ],
 )
-def test_what_is_just_sure_enough_is_taken_for_sure(confidence: float, said: str) -> None:
+def test_just_enough_confidence_is_accepted(confidence: float, said: str) -> None:
     found = advised(by_no_entry(), does=workload(RBD, confidence, busy=0.05))
     assert found.recommendations == ()
     assert said in found.conclusion
 
 
-def test_an_operators_own_profile_is_called_by_its_name() -> None:
+def test_custom_profile_of_an_operator_keeps_its_name() -> None:
     text = f'{PACIFIC},max_background_jobs=6'
     other = replace(D, name='other', own_releases=('pacific',))
     mine = replace(other, name='mine', options=f'{text};')
@@ -182,7 +182,7 @@ def test_an_operators_own_profile_is_called_by_its_name() -> None:
 # -- reasons, prediction and risk
 
 
-def test_what_the_checks_refuse_is_not_advised_unless_it_is_the_default(
+def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     forbidden = check(f'{PACIFIC},disableWAL=true', '6.8').problems
@@ -217,7 +217,7 @@ def test_what_the_checks_refuse_is_not_advised_unless_it_is_the_default(
         (False, None, {}, Risk.MEDIUM),
     ],
 )
-def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
+def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     predict: Any, to_default: bool, change: Optional[Change], room: dict[str, Any], risk: Risk
 ) -> None:
     here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
@@ -230,7 +230,7 @@ def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
     assert len(told) == (change is not None)
 
 
-def test_what_was_published_of_just_this_change_is_a_reason_and_no_prediction() -> None:
+def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
     found = changed.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
@@ -257,7 +257,7 @@ HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
         (None, 2, [SUPERSEDED], False),
     ],
 )
-def test_why_no_set_helps_is_told_where_another_would_suit_what_clients_do(
+def test_missing_help_is_explained_if_another_set_would_suit(
     does: Optional[Workload], cores: int, objections: list[Objection], told: bool
 ) -> None:
     found = reasons.of_block(case(osd(), does=does, cores=cores), objections)
@@ -279,7 +279,7 @@ def test_why_no_set_helps_is_told_where_another_would_suit_what_clients_do(
         ({'releases': ('reef', 'pacific')}, True),
     ],
 )
-def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs(
+def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_options(
     changes: dict[str, Any], told: bool
 ) -> None:
     here: Case = case(osd())
@@ -304,7 +304,7 @@ def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs
     assert reasons.losses(here, Target(D.options, None, ())) == ()
 
 
-def test_what_the_annex_changes_is_told_as_osds_would_parse_it() -> None:
+def test_annex_change_is_shown_as_parsed_by_osds() -> None:
     text = DEFAULTS['reef'].replace('kLZ4Compression', 'kNoCompression')
     known = facts(osd_info(0, 'reef', version='18.2.2'), text)
     found = only(advised(known, does=workload(RGW)))

@@ -61,7 +61,7 @@ def clusters(draw: Any) -> ClusterFacts:
     )
 
 
-def test_what_is_remembered_is_not_looked_for_again() -> None:
+def test_cached_result_is_not_computed_again() -> None:
     setup = seen(0, options='ttl=60', more={'sharded': False})
     remembered = SetupFindings()
     first = findings(ClusterFacts((setup,), ()), remembered)

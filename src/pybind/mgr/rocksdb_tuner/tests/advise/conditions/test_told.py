@@ -928,11 +928,11 @@ def told(scene: Scene) -> str:
 
 
 @pytest.mark.parametrize('scene', SCENES, ids=[scene.title for scene in SCENES])
-def test_what_an_operator_reads_is_what_was_agreed_on(scene: Scene) -> None:
+def test_condition_texts_match_the_recorded_ones(scene: Scene) -> None:
     assert told(scene) == kept(TOLD)[scene.title]
 
 
-def test_every_condition_is_told_in_some_scene_and_no_text_is_left_over() -> None:
+def test_every_condition_has_a_recorded_text_and_no_text_is_unused() -> None:
     assert list(kept(TOLD)) == [scene.title for scene in SCENES]
     named = {found.finding_id for scene in SCENES for found in found_in(scene)}
     assert named == set(conditions())

@@ -66,7 +66,7 @@ def situation(osd: OsdFacts, **said: Any) -> Situation:
     return situation_of_osd(osd, PACIFIC, read_overrides(**said))
 
 
-def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() -> None:
+def test_only_bluefs_usage_is_assumed_for_a_known_osd() -> None:
     found = situation(known(), cores=4)
     assert found.devices == Devices(True, False, 60 * GIB, None, 4000 * GIB)
     assert (found.osd_id, found.workload) == (3, WorkloadClass.RGW_METADATA)
@@ -97,7 +97,7 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
         (17_000.0, {'workload': WorkloadClass.RBD_SMALL_WRITE}, None),
     ],
 )
-def test_writes_are_as_large_as_those_of_its_own_clients(
+def test_writes_are_as_large_as_those_of_its_clients(
     mean: Optional[float], said: dict[str, str], expected: Optional[float]
 ) -> None:
     """How large onodes are depends on it; of other clients than its own nothing is known."""
@@ -108,7 +108,7 @@ def test_writes_are_as_large_as_those_of_its_own_clients(
 @pytest.mark.parametrize(
     ('round_ms', 'waits'), [(None, False), (0.5, False), (4.9, False), (5.0, True), (12.0, True)]
 )
-def test_slow_rounds_of_kv_sync_wait_for_the_device(round_ms: Optional[float], waits: bool) -> None:
+def test_slow_kv_sync_rounds_wait_for_the_device(round_ms: Optional[float], waits: bool) -> None:
     osd = known(signals=Signals(osd_id=3, kv_sync_ms=round_ms))
     assert situation(osd).load.thread_waits is waits
 
@@ -124,7 +124,7 @@ def test_slow_rounds_of_kv_sync_wait_for_the_device(round_ms: Optional[float], w
         ({'signals': Signals(osd_id=3, slow_used_bytes=2)}, None),
     ],
 )
-def test_its_data_is_what_bluefs_uses_on_both_devices(
+def test_data_size_is_the_bluefs_usage_of_both_devices(
     changes: dict[str, Any], data_bytes: Optional[int]
 ) -> None:
     found = situation(known(**changes))
@@ -133,7 +133,7 @@ def test_its_data_is_what_bluefs_uses_on_both_devices(
     assert said == (data_bytes is not None)
 
 
-def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
+def test_unknown_values_of_an_osd_are_stated_assumptions() -> None:
     unknown = facts(osd_info(3, dedicated_db=None, dedicated_wal=None))._replace(signals=None)
     found = situation(unknown)
     assert found.devices == Devices()
@@ -160,7 +160,7 @@ def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
     assert 'mixed, which was not measured' in mixed.assumptions.model[-1]
 
 
-def test_column_families_are_those_that_were_said_then_those_of_the_osd() -> None:
+def test_column_families_come_from_the_override_or_the_osd() -> None:
     unsharded = situation(known(sharded=False))
     assert unsharded.columns == columns('')
     assert not any('column families are' in text for text in unsharded.assumptions.model)
@@ -188,7 +188,7 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
         ({'created_version': '18.2.7', 'sharding': 'm P', 'sharded': True}, 6, None),
     ],
 )
-def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
+def test_model_uses_the_column_families_of_the_creating_release(
     changes: dict[str, Any], merged_by_p: int, said: Optional[str]
 ) -> None:
     reef = release_of('18.2.7', 'reef')
@@ -225,7 +225,7 @@ def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
         ({'dedicated_wal': None}, {'wal_size': '2G'}, (True, True, 60 * GIB, 2 * GIB)),
     ],
 )
-def test_devices_are_those_that_were_said_then_those_of_the_osd(
+def test_devices_come_from_the_override_or_the_osd(
     info: dict[str, Any],
     said: dict[str, Any],
     devices: tuple[Optional[bool], Optional[bool], Optional[int], Optional[int]],
@@ -240,7 +240,7 @@ def test_devices_are_those_that_were_said_then_those_of_the_osd(
     assert found.main_bytes == 4000 * GIB
 
 
-def test_the_load_is_what_was_said_then_that_of_the_osd() -> None:
+def test_load_comes_from_the_override_or_the_osd() -> None:
     found = situation(known(), ingest='5M', data='7G', key_size='250')
     assert not any('BlueFS' in text for text in found.assumptions.model)
     load = found.load
@@ -270,7 +270,7 @@ def test_the_load_is_what_was_said_then_that_of_the_osd() -> None:
         ({RESERVED: '-7'}, VolumeSelection()),
     ],
 )
-def test_the_volume_selection_is_what_is_set_where_that_is_one(
+def test_volume_selection_is_the_configured_one_if_valid(
     settings: dict[str, str], expected: VolumeSelection
 ) -> None:
     osd = known(settings={name: Setting(value, 'osd') for name, value in settings.items()})
@@ -278,7 +278,7 @@ def test_the_volume_selection_is_what_is_set_where_that_is_one(
     assert situation(known(settings=None)).selection == VolumeSelection()
 
 
-def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud() -> None:
+def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
     assert PACIFIC is not None
     found = situation_without_osd(PACIFIC)
     assert found.osd_id is None
@@ -317,7 +317,7 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
     assert len(only_wal.assumptions.common) == 2
 
 
-def test_the_release_is_the_one_that_was_said_or_that_of_the_osd_or_the_newest() -> None:
+def test_release_comes_from_the_override_the_osd_or_is_the_newest() -> None:
     osds = [facts(osd_info(0)), facts(osd_info(1, 'reef')), facts(osd_info(2, 'zebra'))]
 
     def asked(osd_id: Optional[int], release: Optional[str] = None) -> Situation:
