@@ -130,7 +130,7 @@ _SELDOM = {Moment.REPINNING, Moment.JUDGING, Moment.IDLE}
 
 
 @pytest.mark.parametrize('number', range(4))
-def test_a_seed_always_gives_the_same_schedule_and_the_same_course(number: int) -> None:
+def test_seed_gives_the_same_schedule_and_course(number: int) -> None:
     seed = f'repeated:{number}'
     assert schedule(seed) == schedule(seed)
     courses = []
@@ -141,7 +141,7 @@ def test_a_seed_always_gives_the_same_schedule_and_the_same_course(number: int) 
     assert courses[0] == courses[1]
 
 
-def test_a_rollout_of_many_osds_runs_to_its_end() -> None:
+def test_rollout_of_many_osds_completes() -> None:
     """Others are ended early: each look costs as much as there are OSDs, and there are as many."""
     course, broken = carried_out(whole_rollout(WHOLE_OSDS))
     assert broken is None, str(broken)
@@ -150,7 +150,7 @@ def test_a_rollout_of_many_osds_runs_to_its_end() -> None:
     assert {found.how for found in course.watch.left} == {GONE, ANOTHER}
 
 
-def test_every_act_can_be_drawn_and_is_carried_out() -> None:
+def test_every_action_can_be_drawn_and_executed() -> None:
     assert set(_EFFECTS) == set(Act)
     drawn = {planned.act for n in range(1000) for planned in schedule(f'acts:{n}').acts}
     assert drawn == set(Act)

@@ -50,7 +50,7 @@ def _hunted(number: int) -> Caught:
     return Caught(None, tried)
 
 
-def test_every_mutant_is_caught_by_the_rule_that_it_breaks() -> None:
+def test_every_mutant_is_caught_by_the_rule_it_breaks() -> None:
     escaped = []
     with multiprocessing.get_context('fork').Pool(os.cpu_count()) as pool:
         for mutant, caught in zip(MUTANTS, pool.imap(_hunted, range(len(MUTANTS)))):
@@ -61,7 +61,7 @@ def test_every_mutant_is_caught_by_the_rule_that_it_breaks() -> None:
     assert not escaped, f'nothing catches: {escaped}'
 
 
-def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
+def test_every_rule_catches_two_mutants() -> None:
     biting = Counter(mutant.rule for mutant in MUTANTS)
     assert {rule.name for rule in Rule if biting[rule] < 2} <= {rule.name for rule in UNPROVEN}
 
@@ -70,7 +70,7 @@ def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
 UNPROVEN = frozenset({Rule.NO_TRACEBACK})
 
 
-def test_the_mutants_are_of_all_kinds_that_were_planted_by_hand() -> None:
+def test_mutants_cover_all_kinds_planted_by_hand() -> None:
     kinds = {mutant.kind for mutant in MUTANTS}
     assert len(kinds) >= 25
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
