@@ -147,9 +147,7 @@ def _with_text(text: str, *hosts: str) -> str:
         ('Zo\u00eb%20Z\u00fcrich', (), 'name1'),
     ],
 )
-def test_texts_lose_names_and_addresses_and_nothing_else(
-    text: str, hosts: tuple[str, ...], shown: str
-) -> None:
+def test_texts_lose_only_names_and_addresses(text: str, hosts: tuple[str, ...], shown: str) -> None:
     assert _with_text(text, *hosts) == shown
 
 
@@ -161,13 +159,13 @@ def test_published_option_strings_stay(text: str) -> None:
     assert _with_text(text) == text
 
 
-def test_examples_of_names_in_our_own_code_are_no_words() -> None:
+def test_examples_of_names_in_the_code_are_no_words() -> None:
     """Its docstrings tell of hosts that may be the operator's."""
     assert not {'node7', 'alice', 'r1', 'berlin'} & words()
     assert {'restart', 'osd', 'klz4compression', 'noout'} <= words()
 
 
-def test_entries_of_other_daemons_are_left_out_for_their_names() -> None:
+def test_entries_of_other_daemons_are_dropped() -> None:
     collection = Collection(
         ClusterMap(1, frozenset(), None, (), ()),
         entries=(
@@ -284,7 +282,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def test_one_name_is_replaced_by_one_other_everywhere() -> None:
+def test_each_name_has_one_replacement_everywhere() -> None:
     """What belongs together still does: hosts, users, classes in all places of a report."""
     whole: Collection = Planter(lambda: 'zq', 'name').make(Collection)
     alice = replace(whole.history[0], actor='dashboard:alice', reason='paused by alice on berlin-1')
@@ -310,6 +308,6 @@ def test_one_name_is_replaced_by_one_other_everywhere() -> None:
     assert shown.rollout.failure == f'{user}: {host}'
 
 
-def test_a_record_of_a_kind_that_is_not_known_is_refused_instead_of_shown() -> None:
+def test_record_of_unknown_kind_is_refused_instead_of_shown() -> None:
     with pytest.raises(TypeError, match='bytes'):
         Replacement(Collection(ClusterMap(1, frozenset(), None, (), ()))).of(b'node7')
