@@ -22,7 +22,7 @@ def context_with(*recommendations: Recommendation) -> Context:
     return Context(lambda: tuner, unused, unused, unused, unused)
 
 
-def test_a_recommendation_is_found_by_its_id() -> None:
+def test_recommendation_is_found_by_its_id() -> None:
     known = recommendation()
     assert context_with(known).recommendation(known.recommendation_id) is known
 
@@ -36,7 +36,7 @@ def test_a_recommendation_is_found_by_its_id() -> None:
         ('ssd', 'does not exist; recommendations: hdd-1a2b3c, ssd-1a2b3c'),
     ],
 )
-def test_an_id_that_is_not_known_is_refused_with_what_there_is_now(asked: str, told: str) -> None:
+def test_unknown_id_is_refused_with_the_current_ones(asked: str, told: str) -> None:
     """Advice that changed since it was shown is never applied in its place."""
     known = recommendation()
     other = replace(known, recommendation_id='hdd-1a2b3c', who='osd/class:hdd')
