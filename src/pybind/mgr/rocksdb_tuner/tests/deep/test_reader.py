@@ -100,7 +100,7 @@ def store() -> FakeStore:
     return FakeStore()
 
 
-def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: FakeStore) -> None:
+def test_deep_query_enables_statistics_reads_and_restores(osds: Osds, store: FakeStore) -> None:
     look = DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert look.stats.uptime_s == 12.5
     assert look.switched_on == OPTIONS
@@ -109,14 +109,14 @@ def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: Fa
     assert store.values == {}
 
 
-def test_what_is_on_already_is_not_touched(osds: Osds, store: FakeStore) -> None:
+def test_enabled_statistics_are_left_alone(osds: Osds, store: FakeStore) -> None:
     osds.below = dict.fromkeys(OPTIONS, True)
     look = DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert look.switched_on == ()
     assert osds.asked == ['config diff', 'dump_objectstore_kv_stats']
 
 
-def test_what_an_operator_set_in_the_process_is_set_again(osds: Osds, store: FakeStore) -> None:
+def test_setting_of_an_operator_in_the_process_is_restored(osds: Osds, store: FakeStore) -> None:
     before = {'rocksdb_perf': False, 'rocksdb_collect_memory_stats': True}
     osds.override = dict(before)
     osds.below = {'rocksdb_perf': True}
@@ -124,7 +124,7 @@ def test_what_an_operator_set_in_the_process_is_set_again(osds: Osds, store: Fak
     assert osds.override == before
 
 
-def test_the_note_is_there_before_anything_is_changed(osds: Osds, store: FakeStore) -> None:
+def test_note_is_stored_before_any_change(osds: Osds, store: FakeStore) -> None:
     seen = []
 
     def on_set(key: str) -> None:
@@ -135,7 +135,7 @@ def test_the_note_is_there_before_anything_is_changed(osds: Osds, store: FakeSto
     assert seen[0] == (f'{OVERRIDES}osd.0', False)
 
 
-def test_where_the_note_cannot_be_stored_nothing_is_changed(osds: Osds, store: FakeStore) -> None:
+def test_nothing_is_changed_if_the_note_cannot_be_stored(osds: Osds, store: FakeStore) -> None:
     store.error = CommandError(errno.EIO, 'no quorum')
     with pytest.raises(CommandError):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
@@ -175,9 +175,7 @@ def takeover(osds: Osds, store: FakeStore) -> DeepStatsReader:
     return reader
 
 
-def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
-    osds: Osds, store: FakeStore
-) -> None:
+def test_osd_that_stops_answering_is_retried_until_it_answers(osds: Osds, store: FakeStore) -> None:
     osds.silent_after = 3
     reader = DeepStatsReader(osds, store)
     with pytest.raises(CommandError):
@@ -194,7 +192,7 @@ def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
     assert store.values == {}
 
 
-def test_one_that_is_down_is_waited_for(osds: Osds, store: FakeStore) -> None:
+def test_osd_that_is_down_is_awaited(osds: Osds, store: FakeStore) -> None:
     osds.dies_after = 3
     with pytest.raises(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
@@ -208,9 +206,7 @@ def test_one_that_is_down_is_waited_for(osds: Osds, store: FakeStore) -> None:
 
 
 @pytest.mark.parametrize('gone', [True, False])
-def test_of_a_process_that_is_gone_there_is_nothing_to_put_back(
-    osds: Osds, store: FakeStore, gone: bool
-) -> None:
+def test_dead_process_has_nothing_to_restore(osds: Osds, store: FakeStore, gone: bool) -> None:
     osds.dies_after = 3
     with pytest.raises(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
@@ -223,14 +219,14 @@ def test_of_a_process_that_is_gone_there_is_nothing_to_put_back(
     assert store.values == {}
 
 
-def test_a_note_that_cannot_be_read_is_set_aside(osds: Osds, store: FakeStore) -> None:
+def test_unreadable_note_is_quarantined(osds: Osds, store: FakeStore) -> None:
     store.values[f'{OVERRIDES}osd.0'] = '{"version": 1, "osd"'
     takeover(osds, store)
     assert osds.asked == []
     assert store.values == {f'broken/{OVERRIDES}osd.0': '{"version": 1, "osd"'}
 
 
-def test_an_osd_that_is_down_is_not_asked(osds: Osds, store: FakeStore) -> None:
+def test_osd_that_is_down_is_not_queried(osds: Osds, store: FakeStore) -> None:
     with pytest.raises(DeepStatsRefused, match=r'osd\.0 is down'):
         DeepStatsReader(osds, store).read(osds.info(up=False), 1000.0)
 
@@ -267,6 +263,6 @@ def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
         STORED_TEXT.replace('null', '5'),
     ],
 )
-def test_another_text_is_refused(text: str) -> None:
+def test_invalid_answer_is_refused(text: str) -> None:
     with pytest.raises(StoredStateError):
         decode(text)
