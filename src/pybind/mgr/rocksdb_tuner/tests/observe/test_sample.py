@@ -106,7 +106,7 @@ def test_a_report_that_arrives_while_it_is_read_is_never_mixed_with_the_one_befo
     assert found in (of_before, take_sample(later, 0, 7, NAMES, now_s=106.0))
 
 
-def test_an_osd_that_goes_while_its_report_is_read_gives_no_sample() -> None:
+def test_osd_removed_during_the_read_gives_no_sample() -> None:
     """The manager drops the counters of a daemon that is gone."""
     whole = report(3, 2, 1, 5, wal=True, slow=True)
     begun = {path: value for path, value in whole.items() if path != NAMES.slow_used_bytes}
@@ -121,7 +121,7 @@ def test_an_osd_that_goes_while_its_report_is_read_gives_no_sample() -> None:
     assert take_sample(osd, 0, 7, NAMES, now_s=106.0) is None
 
 
-def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
+def test_only_possibly_changed_counters_of_an_idle_osd_are_read() -> None:
     idle = report(3, 2, 1, 5, wal=False, slow=False)
     osd = Reports(idle, idle)
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
@@ -132,7 +132,7 @@ def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
     assert len(osd.read) == 9
 
 
-def test_where_clients_only_wrote_nothing_is_read_of_other_operations() -> None:
+def test_counters_of_other_operations_are_skipped_if_clients_only_wrote() -> None:
     before = report(3, 2, 1, 5, wal=False, slow=False)
     osd = Reports(before, report(9, 2, 1, 8, wal=False, slow=False))
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
@@ -145,7 +145,7 @@ def test_where_clients_only_wrote_nothing_is_read_of_other_operations() -> None:
     assert len(osd.read) == 11
 
 
-def test_of_another_process_everything_is_read() -> None:
+def test_all_counters_of_another_process_are_read() -> None:
     osd = Reports(report(3, 2, 1, 5, wal=False, slow=False))
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
     osd.read.clear()
