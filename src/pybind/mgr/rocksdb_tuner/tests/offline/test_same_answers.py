@@ -245,14 +245,14 @@ SCENES: list[Callable[[World], None]] = [
 
 
 @pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
-def test_the_answers_are_those_of_the_module(scene: Callable[[World], None]) -> None:
+def test_answers_equal_those_of_the_module(scene: Callable[[World], None]) -> None:
     world = World()
     scene(world)
     assert answers(judged(world)) == answers(world.tuner.snapshot)
 
 
 @pytest.mark.parametrize('output_format', render.FORMATS)
-def test_the_program_lists_the_candidates_that_the_module_lists(
+def test_candidates_equal_those_of_the_module(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], output_format: str
 ) -> None:
     """`candidates` of a report is that of the module in every format, with bars of its own."""
@@ -275,7 +275,7 @@ def test_the_program_lists_the_candidates_that_the_module_lists(
 
 
 @pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
-def test_without_names_only_the_names_differ(scene: Callable[[World], None]) -> None:
+def test_anonymized_answers_differ_only_in_names(scene: Callable[[World], None]) -> None:
     world = World()
     scene(world)
     replacement = Replacement(world.tuner.collection())
@@ -300,7 +300,7 @@ def renamed(value: Any, replacement: Replacement) -> Any:
     return value
 
 
-def test_the_scenes_are_worth_comparing() -> None:
+def test_scenarios_cover_enough_to_compare() -> None:
     """They have findings, recommendations, forecasts and statistics that could be lost."""
     seen = set()
     for scene in (
