@@ -114,7 +114,7 @@ class Counting(OperationDriver[Count, int, int]):
         return replace(state, last=state.number)
 
 
-def test_each_state_is_stored_and_announced_before_it_is_acted_on_and_the_end_is_kept() -> None:
+def test_each_state_is_stored_and_announced_before_actions_and_the_end_is_stored() -> None:
     driver = Counting()
     driver.start(Count('c1', last=2))
     driver.tick()
@@ -129,7 +129,7 @@ def test_each_state_is_stored_and_announced_before_it_is_acted_on_and_the_end_is
     assert driver.log.count('kept c1') == 1
 
 
-def test_what_could_not_be_stored_is_not_done_and_an_unsure_write_is_done_again() -> None:
+def test_unstored_step_is_not_done_and_an_uncertain_write_is_repeated() -> None:
     driver = Counting()
     driver.start(Count('c1'))
     driver.log.clear()
@@ -145,7 +145,7 @@ def test_what_could_not_be_stored_is_not_done_and_an_unsure_write_is_done_again(
     assert driver.log[2] == 'said 0'
 
 
-def test_a_tick_ends_after_so_many_steps() -> None:
+def test_tick_ends_after_so_many_steps() -> None:
     driver = Counting()
     driver.start(Count('c1', last=1000))
     driver.tick()
@@ -153,7 +153,7 @@ def test_a_tick_ends_after_so_many_steps() -> None:
     assert driver.state.number == STEPS_PER_TICK
 
 
-def test_mode_off_after_the_write_stops_the_action_and_brings_the_state_back() -> None:
+def test_mode_off_after_the_write_stops_the_action_and_reverts_the_state() -> None:
     driver = Counting()
     driver.start(Count('c1'))
     driver.on = False
@@ -162,7 +162,7 @@ def test_mode_off_after_the_write_stops_the_action_and_brings_the_state_back() -
     assert not [line for line in driver.log if line.startswith('said')]
 
 
-def test_operators_steer_only_what_is_under_way() -> None:
+def test_operators_control_only_running_operations() -> None:
     driver = Counting()
     with pytest.raises(OperationRefused, match='nobody counts'):
         driver.pause('ann', 0.0)
@@ -180,7 +180,7 @@ def test_operators_steer_only_what_is_under_way() -> None:
         driver.abort('ann', 0.0)
 
 
-def test_another_begins_only_once_the_end_of_the_last_is_kept() -> None:
+def test_next_operation_starts_only_after_the_last_end_is_stored() -> None:
     driver = Counting()
     driver.start(Count('c1', last=1))
     driver.refuses_ends = True
@@ -198,7 +198,7 @@ def test_another_begins_only_once_the_end_of_the_last_is_kept() -> None:
     assert 'kept c2' not in driver.log
 
 
-def test_a_manager_that_takes_over_keeps_an_end_that_may_not_be_kept() -> None:
+def test_manager_taking_over_keeps_an_end_that_must_not_be_dropped() -> None:
     driver = Counting(stored=Count('c1', number=3))
     driver.tick()
     assert driver.log == ['kept c1']

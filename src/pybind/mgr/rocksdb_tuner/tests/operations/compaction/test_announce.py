@@ -133,7 +133,7 @@ TITLE = 'compaction campaign c7: '
         (changed(**ENDS), changed(updated_s=2000.0, **ENDS), []),
     ],
 )
-def test_the_cluster_log_is_told_of_what_is_new_and_warned_of_what_was_left(
+def test_cluster_log_has_new_events_and_warnings_of_left_out_osds(
     before: Optional[CampaignState], after: CampaignState, said: list[tuple[str, bool]]
 ) -> None:
     assert list(transitions(before, after)) == [(TITLE + text, warning) for text, warning in said]
@@ -149,7 +149,7 @@ def test_the_cluster_log_is_told_of_what_is_new_and_warned_of_what_was_left(
         ([DONE] * 4, {'stage': Phase.PROMOTING}, '4 of 4 OSDs, promoting', 0.99),
     ],
 )
-def test_progress_counts_the_osds_that_are_finished(
+def test_progress_counts_finished_osds(
     steps: list[CompactionStep], changes: dict[str, object], message: str, share: float
 ) -> None:
     osds = tuple(replace(osd, step=at) for osd, at in zip(BEGUN.osds, steps))
@@ -161,13 +161,13 @@ def test_progress_counts_the_osds_that_are_finished(
     ('before', 'after', 'percent'),
     [(0, 5, None), (-1, 5, None), (1, 3, 200.0), (200, 100, -50.0), (100, 100, 0.0)],
 )
-def test_a_change_from_nothing_is_no_percentage(
+def test_change_from_zero_has_no_percentage(
     before: int, after: int, percent: Optional[float]
 ) -> None:
     assert change_percent(before, after) == percent
 
 
-def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> None:
+def test_freed_space_is_the_sum_of_osds_with_known_sizes() -> None:
     state = sized((4 * GIB, 3 * GIB), (None, GIB), (6 * GIB, None), (0, 2 * GIB))
     assert [osd.freed_bytes for osd in state.osds] == [GIB, None, None, -2 * GIB]
     assert [osd.osd_id for osd in state.measured] == [0, 3]
@@ -189,7 +189,7 @@ def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> N
         ([(1000, 1000)], (Verdict.NO_WORSE, Effect.SAME, 0.0)),
     ],
 )
-def test_space_is_judged_beyond_five_percent(
+def test_space_change_beyond_five_percent_is_reported(
     sizes: list[tuple[int, int]], judged: tuple[Verdict, Effect, Optional[float]]
 ) -> None:
     found = record_of(sized(*sizes, **ENDS)).judgement
@@ -200,7 +200,7 @@ def test_space_is_judged_beyond_five_percent(
     assert signal.change_percent == (None if judged[2] is None else pytest.approx(judged[2]))
 
 
-def test_the_history_keeps_what_was_asked_for_and_what_came_of_it() -> None:
+def test_history_has_request_and_result() -> None:
     record = record_of(sized((4 * GIB, 3 * GIB), failure='osd.1: gone', **ENDS))
     assert (record.rollout_id, record.time_s) == ('c7', 1000.0)
     assert (record.recommendation_id, record.who, record.actor) == (
@@ -219,7 +219,7 @@ def test_the_history_keeps_what_was_asked_for_and_what_came_of_it() -> None:
     )
 
 
-def test_what_is_planned_is_every_osd_of_the_request_at_its_place() -> None:
+def test_plan_lists_every_requested_osd_at_its_place() -> None:
     assert BEGUN.osds == tuple(OsdCompaction(n, *PLACE) for n in range(4))
     assert (BEGUN.started_s, BEGUN.updated_s, BEGUN.phase) == (1000.0, 1000.0, Phase.PREFLIGHT)
     assert (BEGUN.ended, BEGUN.in_flight) == (False, ())

@@ -52,7 +52,7 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     assert len({pair.act for pair in happened}) > 0.9 * len(Act)
 
 
-def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
+def test_seed_gives_the_same_schedule_and_course() -> None:
     told = []
     for _ in range(2):
         course = Course(schedule('repeated:1'))
@@ -61,14 +61,14 @@ def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
     assert told[0] == told[1]
 
 
-def test_every_act_can_be_drawn_and_is_carried_out() -> None:
+def test_every_action_can_be_drawn_and_executed() -> None:
     assert set(_EFFECTS) == set(Act)
     drawn = {p.act for n in range(600) for chain in schedule(f'acts:{n}').acts for p in chain}
     assert drawn == set(Act)
 
 
 @pytest.mark.parametrize('mutant', MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
+def test_every_mutant_is_caught_by_the_rule_it_breaks(
     mutant: Mutant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All see the schedules of one fixed seed, but for those that cannot show them."""
@@ -87,7 +87,7 @@ def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
     pytest.fail(f'{mutant.rule.name} does not catch it in {tried} schedules')
 
 
-def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
+def test_every_rule_catches_two_mutants() -> None:
     biting = Counter(mutant.rule for mutant in MUTANTS)
     assert {rule for rule in Rule if biting[rule] < 2} <= UNPROVEN
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
@@ -96,7 +96,7 @@ def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
 # -- single faults that broke an invariant once
 
 
-def test_osds_that_moved_since_the_plan_do_not_compact_at_once() -> None:
+def test_osds_moved_since_the_plan_do_not_compact_together() -> None:
     """Two at once are of one failure domain, also where one was moved or replaced meanwhile."""
     run = Run(osds=6, per_host=3)
     run.cluster.compactions.takes_s = 60.0
@@ -111,7 +111,7 @@ def test_osds_that_moved_since_the_plan_do_not_compact_at_once() -> None:
     assert run.cluster.compactions.most_at_once == 2
 
 
-def test_a_manager_samples_before_it_acts_though_its_clock_jumps() -> None:
+def test_manager_samples_before_it_acts_despite_clock_jumps() -> None:
     run = Run()
     run.start()
     run.until(lambda state: state.osds[0].step is CompactionStep.SETTLING)
@@ -130,7 +130,7 @@ def test_a_manager_samples_before_it_acts_though_its_clock_jumps() -> None:
 
 
 @pytest.mark.parametrize('pending', [False, True])
-def test_a_campaign_ends_without_an_osd_that_is_down_and_out(*, pending: bool) -> None:
+def test_campaign_ends_without_an_osd_that_is_down_and_out(*, pending: bool) -> None:
     """In flight not even an abort ends it, and neither a rollout nor a campaign can be begun."""
     run = Run()
     run.start()

@@ -114,7 +114,7 @@ def read(state: CampaignState, **changes: Any) -> Optional[CampaignState]:
 @pytest.mark.parametrize(
     'text', ['', '[]', '{"version":5}', '{"version":4}', '{"version":3}', 'null', '{"x', 'zlib:!']
 )
-def test_what_is_no_campaign_is_an_error(text: str) -> None:
+def test_invalid_campaign_is_an_error(text: str) -> None:
     """It is set aside as it is."""
     store = FakeStore()
     store.values[CURRENT] = text
@@ -134,7 +134,7 @@ def test_what_is_no_campaign_is_an_error(text: str) -> None:
         ({'version': 5}, 'this module reads versions 3 to 4'),
     ],
 )
-def test_what_is_wrong_with_a_stored_campaign_is_said(changes: dict[str, Any], said: str) -> None:
+def test_errors_in_a_stored_campaign_are_reported(changes: dict[str, Any], said: str) -> None:
     """By its name, and what would be right."""
     assert read(example()) == example()
     with pytest.raises(StoredStateError) as error:
@@ -142,7 +142,7 @@ def test_what_is_wrong_with_a_stored_campaign_is_said(changes: dict[str, Any], s
     assert said in str(error.value)
 
 
-def test_contradictions_between_the_plan_and_its_osds_are_said() -> None:
+def test_contradictions_between_the_plan_and_its_osds_are_reported() -> None:
     """Each is right by its type."""
     state = example()
     for wrong, said in (
@@ -193,7 +193,7 @@ BEGUN = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
         ({'stage': 'waiting'}, 'not a valid stage'),
     ],
 )
-def test_what_is_wrong_with_a_campaign_of_the_first_format_is_said(
+def test_errors_in_a_campaign_of_the_first_format_are_reported(
     changes: dict[str, Any], said: str
 ) -> None:
     """And nothing but what cannot be read is raised."""
@@ -202,7 +202,7 @@ def test_what_is_wrong_with_a_campaign_of_the_first_format_is_said(
     assert said in str(error.value)
 
 
-def test_a_campaign_of_the_first_format_is_stored_anew_and_leaves_nothing_behind(
+def test_campaign_of_the_first_format_is_converted_without_leftovers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What cannot be removed now is removed later, and stays while one was set aside."""
@@ -264,7 +264,7 @@ def finished(osd: OsdCompaction) -> OsdCompaction:
     )
 
 
-def test_ten_thousand_osds_are_kept_from_the_first_to_the_last_and_no_key_is_too_large() -> None:
+def test_ten_thousand_osds_are_stored_completely_within_the_key_size() -> None:
     """`FakeStore` refuses what a monitor refuses; each of three looks is of another manager."""
     store = FakeStore()
     state = large(MANY, host='a-rather-long-name-of-a-host.in-a-domain.example.com-')
@@ -313,7 +313,7 @@ def test_a_store_that_fails_in_between_leaves_the_state_of_before(data: st.DataO
         old = found
 
 
-def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
+def test_same_campaign_of_another_actor_is_stored_again() -> None:
     store = FakeStore()
     storage = CampaignStorage(store)
     state = large(1)
@@ -325,7 +325,7 @@ def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
     assert CampaignStorage(store).load() == other
 
 
-def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -> None:
+def test_broken_campaign_is_quarantined_reported_and_not_acted_on() -> None:
     run = Run()
     run.store.values[CURRENT] = '{"version":1,"osds":'
     run.fail_over()
@@ -337,7 +337,7 @@ def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -
     assert run.cluster.compactions.told == []
 
 
-def test_one_step_of_ten_thousand_osds_writes_the_head_and_now_and_then_a_chunk() -> None:
+def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() -> None:
     """Whatever becomes of them: also where each has the longest reason."""
     store = FakeStore()
     state = large(MANY)
@@ -352,7 +352,7 @@ def test_one_step_of_ten_thousand_osds_writes_the_head_and_now_and_then_a_chunk(
     assert len(written) == 100 + 2 * 3
 
 
-def test_what_is_left_of_an_older_campaign_is_removed_once_another_is_stored() -> None:
+def test_leftovers_of_an_older_campaign_are_removed_when_another_is_stored() -> None:
     """Nothing refers to it any more."""
     store = FakeStore()
     storage = CampaignStorage(store)

@@ -35,7 +35,7 @@ def compacting(run: Run) -> Run:
 # -- what operators ask for
 
 
-def test_who_asked_is_named_once_it_is_known_and_of_this_campaign_only() -> None:
+def test_actor_is_stored_once_known_and_only_for_this_campaign() -> None:
     run = Run()
     run.driver.name_actor('c1', 'client.ann')
     assert run.driver.state is None
@@ -51,7 +51,7 @@ def test_who_asked_is_named_once_it_is_known_and_of_this_campaign_only() -> None
     assert run.state.request.actor == 'client.ann'
 
 
-def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
+def test_impossible_command_is_refused_with_its_errno() -> None:
     run = Run()
     acts: list[Callable[[], object]] = [
         lambda: run.driver.pause('a', 0.0),
@@ -87,7 +87,7 @@ def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
     assert run.driver.under_way
 
 
-def test_a_pause_is_stored_and_goes_on_under_the_next_manager() -> None:
+def test_pause_is_stored_and_continues_under_the_next_manager() -> None:
     run = Run()
     run.start()
     run.driver.pause('client.ann', 7.0)
@@ -121,7 +121,7 @@ class OsdCommandQueue:
         return [at_s - begun_s for at_s, n, p, _ in self.sent if (n, p) == (osd_id, prefix)]
 
 
-def test_an_osd_is_asked_for_its_counters_every_five_seconds_and_no_other_is() -> None:
+def test_only_the_compacting_osd_is_sampled_every_five_seconds() -> None:
     run = Run('reef')
     asking = OsdCommandQueue(run)
     run.start()
@@ -134,7 +134,7 @@ def test_an_osd_is_asked_for_its_counters_every_five_seconds_and_no_other_is() -
 
 
 @pytest.mark.parametrize('jump_s', [-3600.0, 3600.0])
-def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float) -> None:
+def test_clock_change_affects_neither_queries_nor_actions(jump_s: float) -> None:
     run, jumping = Run('reef'), Run('reef')
     usual, other = OsdCommandQueue(run), OsdCommandQueue(jumping)
     for each in (run, jumping):
@@ -148,7 +148,7 @@ def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float)
     assert jumping.state.updated_s == run.state.updated_s + jumping.offset_s
 
 
-def test_a_question_without_an_answer_is_not_asked_again_until_the_process_is_another() -> None:
+def test_unanswered_request_is_not_repeated_until_the_process_changes() -> None:
     run = Run('reef')
     asking = OsdCommandQueue(run)
     asking.answers[0, 'perf dump'] = lambda: None
@@ -161,7 +161,7 @@ def test_a_question_without_an_answer_is_not_asked_again_until_the_process_is_an
     assert asking.times(0, 'perf dump') == [0.0, 20.0]
 
 
-def test_another_process_is_asked_at_once() -> None:
+def test_another_process_is_queried_at_once() -> None:
     run = Run('reef')
     asking = OsdCommandQueue(run)
     run.start()
@@ -172,7 +172,7 @@ def test_another_process_is_asked_at_once() -> None:
     assert asking.times(0, 'perf dump') == [0.0, 2.0]
 
 
-def test_over_a_whole_campaign_no_osd_is_asked_for_its_counters_more_often() -> None:
+def test_no_osd_is_sampled_more_often_in_a_whole_campaign() -> None:
     run = Run('reef')
     asking = OsdCommandQueue(run)
     run.start()
@@ -186,7 +186,7 @@ def test_over_a_whole_campaign_no_osd_is_asked_for_its_counters_more_often() -> 
             assert later_s - earlier_s >= 5.0 or earlier_s <= compacted_s <= later_s
 
 
-def test_an_osd_that_is_only_called_down_is_not_asked_behind_its_compaction() -> None:
+def test_osd_marked_down_is_not_queried_during_its_compaction() -> None:
     run = Run('pacific')
     asking = OsdCommandQueue(run)
     asking.answers[0, 'compact'] = lambda: None
@@ -203,7 +203,7 @@ def test_an_osd_that_is_only_called_down_is_not_asked_behind_its_compaction() ->
 
 
 @pytest.mark.parametrize('error', [SILENT, None])
-def test_an_answer_of_no_use_is_asked_for_again(
+def test_unusable_answer_is_requested_again(
     error: Optional[CommandError], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -225,7 +225,7 @@ def test_an_answer_of_no_use_is_asked_for_again(
     assert run.to_the_end().outcome is Outcome.DONE
 
 
-def test_an_osd_that_is_down_is_asked_nothing() -> None:
+def test_osd_that_is_down_is_not_queried() -> None:
     run = compacting(Run('reef'))
     asking = OsdCommandQueue(run)
     run.cluster.stop_osd(0)
@@ -234,7 +234,7 @@ def test_an_osd_that_is_down_is_asked_nothing() -> None:
     assert asking.sent == []
 
 
-def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
+def test_nothing_is_queried_behind_an_unanswered_compaction() -> None:
     """An OSD of Pacific would answer it after the compaction."""
     run = Run('pacific')
     run.cluster.compactions.takes_s = 300.0
@@ -253,7 +253,7 @@ def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
 
 
 @pytest.mark.parametrize(('release', 'answers'), [('pacific', False), ('reef', True)])
-def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
+def test_duration_and_responsiveness_of_a_compacting_osd_are_reported(
     release: str, answers: bool
 ) -> None:
     run = Run(release)
@@ -280,7 +280,7 @@ def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
     assert run.driver.waits_for is None
 
 
-def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_anew() -> None:
+def test_osd_that_returns_in_time_is_compacted_and_its_downtime_reset() -> None:
     run = Run('reef')
     run.start()
     run.until(lambda state: bool(state.in_flight))
@@ -297,7 +297,7 @@ def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_an
     assert set(run.steps().values()) == {'done'}
 
 
-def test_several_that_are_away_are_left_after_the_same_five_minutes() -> None:
+def test_several_absent_osds_are_skipped_after_the_same_five_minutes() -> None:
     run = Run()
     for n in range(3):
         run.cluster.mark_out(n)
@@ -308,7 +308,7 @@ def test_several_that_are_away_are_left_after_the_same_five_minutes() -> None:
     assert run.steps()[3] == 'done'
 
 
-def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
+def test_at_most_ten_osds_are_processed_per_tick() -> None:
     run = Run(osds=14)
     run.start()
     for n in range(12):
@@ -330,7 +330,7 @@ def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
         ('orch upgrade status', 'Ceph is being upgraded: its state is unknown (no answer)'),
     ],
 )
-def test_what_does_not_answer_keeps_the_next_from_beginning(failing: str, reason: str) -> None:
+def test_unresponsive_osd_blocks_the_next_one(failing: str, reason: str) -> None:
     run = Run()
     run.cluster.errors[failing] = SILENT
     run.start()
@@ -343,7 +343,7 @@ def test_what_does_not_answer_keeps_the_next_from_beginning(failing: str, reason
     run.until(lambda state: bool(state.in_flight))
 
 
-def test_an_upgrade_an_osd_that_may_not_stop_and_a_deaf_manager_hold_it_up() -> None:
+def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None:
     run = Run()
     run.start()
     run.cluster.upgrades_to = '18.2.7'
@@ -383,7 +383,7 @@ class Counting:
         return asked
 
 
-def test_monitors_are_asked_only_for_the_osd_that_is_next_and_not_while_one_compacts() -> None:
+def test_monitors_are_queried_only_for_the_next_osd_and_not_during_a_compaction() -> None:
     run = Run()
     counting = Counting(run)
     run.cluster.compactions.takes_s = 5000.0
@@ -396,7 +396,7 @@ def test_monitors_are_asked_only_for_the_osd_that_is_next_and_not_while_one_comp
     assert {name: len(found) for name, found in counting.asked.items()} == {'cluster_map': 50}
 
 
-def test_a_tick_without_news_stores_nothing_and_after_the_end_looks_at_nothing() -> None:
+def test_tick_without_changes_stores_nothing_and_ended_campaign_samples_nothing() -> None:
     run = Run()
     run.start()
     run.driver.pause('operator', run.cluster.now_s)
@@ -415,7 +415,7 @@ def test_a_tick_without_news_stores_nothing_and_after_the_end_looks_at_nothing()
     assert counting.asked == {}
 
 
-def test_a_manager_that_begins_with_a_tick_reads_what_is_stored() -> None:
+def test_manager_that_starts_with_a_tick_loads_the_stored_state() -> None:
     run = compacting(Run())
     before = run.state
     run.driver = run.new_driver()
@@ -426,7 +426,7 @@ def test_a_manager_that_begins_with_a_tick_reads_what_is_stored() -> None:
 # -- what it keeps and tells
 
 
-def test_what_is_stored_is_read_once_and_its_progress_is_shown_again() -> None:
+def test_stored_state_is_loaded_once_and_its_progress_shown_again() -> None:
     run = compacting(Run())
     shown = dict(run.cluster.progress)
     assert shown == {
@@ -440,7 +440,7 @@ def test_what_is_stored_is_read_once_and_its_progress_is_shown_again() -> None:
     assert run.driver.state is not None
 
 
-def test_nothing_is_told_where_nothing_was_stored() -> None:
+def test_nothing_is_announced_if_nothing_was_stored() -> None:
     run = Run()
     run.fail_over()
     run.tick()
@@ -448,7 +448,7 @@ def test_nothing_is_told_where_nothing_was_stored() -> None:
     assert (run.cluster.logged, run.cluster.progress, run.store.values) == ([], {}, {})
 
 
-def test_an_end_that_could_not_be_kept_is_kept_later_and_trouble_is_logged_once(
+def test_unstored_end_is_stored_later_and_the_error_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = Run()
@@ -477,7 +477,7 @@ def test_an_end_that_could_not_be_kept_is_kept_later_and_trouble_is_logged_once(
     assert run.ended == [run.state] * 2
 
 
-def test_the_end_of_the_event_tells_of_a_failure_and_of_no_abort() -> None:
+def test_event_ends_with_a_failure_but_not_with_an_abort() -> None:
     run = compacting(Run())
     run.driver.abort('operator', run.cluster.now_s)
     assert run.cluster.progress_ended == []
@@ -496,7 +496,7 @@ def test_the_end_of_the_event_tells_of_a_failure_and_of_no_abort() -> None:
     assert len(failed.cluster.progress_ended) == 1
 
 
-def test_a_refused_command_is_logged_with_its_answer(caplog: pytest.LogCaptureFixture) -> None:
+def test_refused_command_is_logged_with_its_answer(caplog: pytest.LogCaptureFixture) -> None:
     run = Run()
     run.cluster.compactions.refuses.add(0)
     run.start()
@@ -520,7 +520,7 @@ class Swallowing:
             return otherwise
 
 
-def test_announcements_that_fail_hold_up_nothing() -> None:
+def test_failing_announcements_block_nothing() -> None:
     run = Run()
     guard = Swallowing()
 
@@ -539,7 +539,7 @@ def test_announcements_that_fail_hold_up_nothing() -> None:
     assert set(guard.steps) == {'announcements'}
 
 
-def test_the_limits_are_those_that_it_was_given() -> None:
+def test_configured_limits_apply() -> None:
     run = Run()
     run.driver = CampaignDriver(
         run.cluster, run.store, limits=LIMITS.__class__(observe_first_s=0.0, baseline_s=0.0)
@@ -550,7 +550,7 @@ def test_the_limits_are_those_that_it_was_given() -> None:
     assert run.cluster.compactions.told == [0]
 
 
-def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
+def test_broken_campaign_is_reported_with_its_error_and_quarantined(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = Run()
@@ -583,7 +583,7 @@ def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
         ({'compact': '0'}, Probe(7, 0, running=False)),
     ],
 )
-def test_the_counters_of_an_osd_say_how_many_it_began_and_whether_one_runs_or_waits(
+def test_osd_counters_show_started_running_and_queued_compactions(
     counters: dict[str, object], expected: Probe
 ) -> None:
     assert parse_probe(json.dumps({'rocksdb': counters}), 7) == expected
@@ -606,12 +606,12 @@ def test_the_counters_of_an_osd_say_how_many_it_began_and_whether_one_runs_or_wa
         '[' * 100000,
     ],
 )
-def test_what_is_no_answer_is_a_value_error_that_says_so(text: str) -> None:
+def test_invalid_answer_is_a_descriptive_value_error(text: str) -> None:
     with pytest.raises(ValueError, match='the counters of its RocksDB are not as expected'):
         parse_probe(text, 7)
 
 
-def test_a_step_that_was_stored_is_seen_as_such_by_the_next_manager() -> None:
+def test_stored_step_is_recognized_by_the_next_manager() -> None:
     run = compacting(Run())
     (begun,) = run.state.in_flight
     assert (begun.step, begun.asked) == (CompactionStep.COMPACTING, 1)
@@ -620,7 +620,7 @@ def test_a_step_that_was_stored_is_seen_as_such_by_the_next_manager() -> None:
     assert run.state.in_flight == (begun,)
 
 
-def test_another_campaign_begins_only_once_history_has_the_end_of_the_last() -> None:
+def test_next_campaign_starts_only_after_the_last_end_is_in_history() -> None:
     """Its state takes the place of the last one, which would be lost."""
     run = Run()
     run.start()

@@ -136,7 +136,7 @@ def first(found: Step) -> OsdCompaction:
 # -- before anything is compacted
 
 
-def test_a_manager_that_just_became_active_looks_for_ten_seconds(cluster: FakeCluster) -> None:
+def test_new_active_manager_observes_for_ten_seconds(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE)
     early = after(state, looking(cluster, watched_s=9.9))
     assert (early.compact, early.state.osds) == (None, state.osds)
@@ -144,7 +144,7 @@ def test_a_manager_that_just_became_active_looks_for_ten_seconds(cluster: FakeCl
     assert after(state, looking(cluster, watched_s=10.0)).compact == 1
 
 
-def test_clients_are_watched_for_a_minute_and_their_latency_of_then_is_kept(
+def test_client_latency_is_sampled_for_a_minute_and_stored(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
@@ -163,7 +163,7 @@ def test_clients_are_watched_for_a_minute_and_their_latency_of_then_is_kept(
 # -- which OSD is begun with
 
 
-def test_an_osd_is_asked_with_its_process_its_count_and_its_size(cluster: FakeCluster) -> None:
+def test_request_stores_process_count_and_size(cluster: FakeCluster) -> None:
     state = campaign(cluster, errors=2, last_error='x', stage=Phase.CANARY)
     view = looking(cluster, used_bytes={0: 2 * GIB - 1}, total_bytes={0: 4 * GIB})
     found = after(state, view)
@@ -190,7 +190,7 @@ def test_an_osd_is_asked_with_its_process_its_count_and_its_size(cluster: FakeCl
         (9 * GIB, None, True),
     ],
 )
-def test_a_second_copy_of_the_db_must_fit_where_sizes_are_known(
+def test_second_copy_of_the_db_must_fit_if_sizes_are_known(
     cluster: FakeCluster, used: Optional[int], total: Optional[int], asked: bool
 ) -> None:
     known = {'used_bytes': {0: used}, 'total_bytes': {0: total}}
@@ -200,7 +200,7 @@ def test_a_second_copy_of_the_db_must_fit_where_sizes_are_known(
     assert (first(found).step is SKIPPED) == (not asked)
 
 
-def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeCluster) -> None:
+def test_osd_with_unknown_state_is_not_asked(cluster: FakeCluster) -> None:
     state, view = campaign(cluster), looking(cluster)
     for unknown in (with_probe(view, 0, None), with_probe(view, 0, probe(cluster, 0, other=1))):
         found = after(state, unknown)
@@ -210,7 +210,7 @@ def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeClu
     assert busy.state.paused_reason == 'osd.0 is already compacting, not started by this campaign'
 
 
-def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeCluster) -> None:
+def test_removed_osd_is_skipped_and_the_next_one_follows(cluster: FakeCluster) -> None:
     gone = without(looking(cluster), 0)
     found = after(campaign(cluster), gone)
     assert (first(found).step, first(found).reason) == (
@@ -221,7 +221,7 @@ def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeClust
 
 
 @pytest.mark.parametrize(('latency', 'asked'), [(7.5, True), (7.51, False), (None, True)])
-def test_clients_that_wait_half_as_long_again_keep_the_next_from_beginning(
+def test_latency_of_more_than_one_and_a_half_blocks_the_next_osd(
     cluster: FakeCluster, latency: Optional[float], asked: bool
 ) -> None:
     found = after(campaign(cluster, DONE), looking(cluster, latency_ms=latency))
@@ -233,7 +233,7 @@ def test_clients_that_wait_half_as_long_again_keep_the_next_from_beginning(
     assert after(unknown, looking(cluster, latency_ms=latency)).compact == 1
 
 
-def test_what_holds_it_up_is_named_and_keeps_the_osd_from_being_asked(
+def test_blocking_reason_is_named_and_prevents_the_request(
     cluster: FakeCluster,
 ) -> None:
     state, view = campaign(cluster, DONE), looking(cluster)
@@ -265,7 +265,7 @@ def test_what_holds_it_up_is_named_and_keeps_the_osd_from_being_asked(
         ([DONE, DONE, DONE, COMPACTING, COMPACTING], 3, 5),
     ],
 )
-def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
+def test_requested_number_compacts_in_parallel_in_one_domain(
     cluster: FakeCluster, steps: list[CompactionStep], parallel: int, asked: Optional[int]
 ) -> None:
     state = campaign(cluster, *steps, parallel=parallel)
@@ -281,7 +281,7 @@ def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
 # -- what runs
 
 
-def test_a_compaction_is_over_once_it_was_counted_and_does_not_run(cluster: FakeCluster) -> None:
+def test_compaction_is_done_once_counted_and_no_longer_running(cluster: FakeCluster) -> None:
     state, view = campaign(cluster, COMPACTING), looking(cluster, in_step_s={0: 1.0})
     counted = probe(cluster, 0, started=5)
     assert first(after(state, with_probe(view, 0, counted))).step is SETTLING
@@ -295,7 +295,7 @@ def test_a_compaction_is_over_once_it_was_counted_and_does_not_run(cluster: Fake
         assert (first(found).step, found.compact) == (COMPACTING, None)
 
 
-def test_its_size_is_taken_thirty_seconds_after_its_end(cluster: FakeCluster) -> None:
+def test_size_is_taken_thirty_seconds_after_the_end(cluster: FakeCluster) -> None:
     state = campaign(cluster, SETTLING)
     early = after(state, looking(cluster, in_step_s={0: 29.9}))
     assert first(early).step is SETTLING
@@ -307,7 +307,7 @@ def test_its_size_is_taken_thirty_seconds_after_its_end(cluster: FakeCluster) ->
 
 
 @pytest.mark.parametrize('at', [PENDING, COMPACTING])
-def test_of_a_map_that_was_not_read_yet_nothing_is_concluded(
+def test_nothing_is_concluded_before_the_map_is_read(
     cluster: FakeCluster, at: CompactionStep
 ) -> None:
     view = looking(cluster)
@@ -317,7 +317,7 @@ def test_of_a_map_that_was_not_read_yet_nothing_is_concluded(
     assert (first(found).step, found.compact) == (at, None)
 
 
-def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) -> None:
+def test_highest_latency_during_a_compaction_is_stored(cluster: FakeCluster) -> None:
     state = campaign(cluster, COMPACTING)
     busy = with_probe(looking(cluster), 0, probe(cluster, 0, running=True))
     highest = []
@@ -328,7 +328,7 @@ def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) ->
     assert highest == [None, 6.0, 9.0, 9.0, 9.0]
 
 
-def test_what_an_osd_does_meanwhile_is_told_with_its_time(cluster: FakeCluster) -> None:
+def test_concurrent_activity_of_an_osd_is_reported_with_its_duration(cluster: FakeCluster) -> None:
     """One that never answers looks like one of Pacific that compacts: both say how long."""
     state = campaign(cluster, COMPACTING)
     silent = replace(with_probe(looking(cluster), 0, None), in_step_s={0: 7800.0}, watched_s=9e4)
@@ -350,7 +350,7 @@ def test_what_an_osd_does_meanwhile_is_told_with_its_time(cluster: FakeCluster) 
     assert after(campaign(cluster, DONE), looking(cluster)).waits_for is None
 
 
-def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
+def test_osd_activity_is_reported_with_the_wait_reason_and_not_stored(
     cluster: FakeCluster,
 ) -> None:
     state = paused(campaign(cluster, COMPACTING), 'client.ann', 1.5)
@@ -365,7 +365,7 @@ def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
     assert after(campaign(cluster, COMPACTING), down).waits_for is None
 
 
-def test_what_comes_before_a_compaction_is_told_too(cluster: FakeCluster) -> None:
+def test_preparation_of_a_compaction_is_reported(cluster: FakeCluster) -> None:
     silent = with_probe(looking(cluster), 0, None)
     told = after(campaign(cluster), silent).waits_for
     assert told == 'osd.0 has not returned its counters yet'
@@ -374,7 +374,7 @@ def test_what_comes_before_a_compaction_is_told_too(cluster: FakeCluster) -> Non
     assert told == 'measuring client write latency before the first OSD'
 
 
-def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
+def test_osd_that_is_down_is_awaited_and_a_removed_one_skipped(
     cluster: FakeCluster,
 ) -> None:
     state, view = campaign(cluster, COMPACTING), looking(cluster)
@@ -384,7 +384,7 @@ def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
     assert (first(gone).step, first(gone).reason) == (SKIPPED, 'it is no longer in the OSD map')
 
 
-def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -> None:
+def test_new_process_is_recorded_and_asked_again(cluster: FakeCluster) -> None:
     """Its count began with it: what the one before had begun says nothing."""
     state = campaign(cluster, COMPACTING)
     cluster.osds[0].nonce += 1
@@ -397,7 +397,7 @@ def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -
     assert (again.compact, first(again).asked) == (0, 2)
 
 
-def test_what_did_not_begin_within_fifteen_seconds_is_asked_once_more(
+def test_compaction_not_started_within_fifteen_seconds_is_requested_again(
     cluster: FakeCluster,
 ) -> None:
     state, view = campaign(cluster, COMPACTING), looking(cluster)
@@ -413,7 +413,9 @@ def test_what_did_not_begin_within_fifteen_seconds_is_asked_once_more(
     assert (stopped.compact, first(stopped).asked) == (None, 1)
 
 
-def test_what_was_asked_twice_in_vain_is_left_with_the_last_answer(cluster: FakeCluster) -> None:
+def test_osd_asked_twice_without_success_is_skipped_with_the_last_answer(
+    cluster: FakeCluster,
+) -> None:
     state = campaign(cluster, COMPACTING)
     twice = replace(state, osds=(replace(state.osds[0], asked=2), *state.osds[1:]))
     left = first(after(twice, looking(cluster)))
@@ -424,7 +426,7 @@ def test_what_was_asked_twice_in_vain_is_left_with_the_last_answer(cluster: Fake
     assert answered.reason == 'it did not start compacting after 2 requests (osd.0: EBUSY)'
 
 
-def test_of_two_that_did_not_begin_one_is_asked_at_a_time(cluster: FakeCluster) -> None:
+def test_one_of_two_unstarted_osds_is_asked_at_a_time(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
     found = after(state, looking(cluster))
     assert found.compact == 1
@@ -433,7 +435,7 @@ def test_of_two_that_did_not_begin_one_is_asked_at_a_time(cluster: FakeCluster) 
 # -- from outside
 
 
-def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
+def test_abort_ends_at_once_if_idle_and_otherwise_after_the_running_compaction(
     cluster: FakeCluster,
 ) -> None:
     at_once = aborted(campaign(cluster, DONE), 'client.ann', 3.0)
@@ -464,7 +466,7 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
     )
 
 
-def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
+def test_pause_is_shown_first_and_no_further_osd_is_processed(
     cluster: FakeCluster,
 ) -> None:
     held = paused(campaign(cluster, COMPACTING), 'client.ann', 2.0)
@@ -483,7 +485,7 @@ def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
     ) == ((1,), (1,))
 
 
-def test_resuming_takes_the_latency_of_now_unless_something_compacts(
+def test_resume_resets_the_latency_baseline_unless_an_osd_compacts(
     cluster: FakeCluster,
 ) -> None:
     idle = resumed(replace(paused(campaign(cluster, DONE), 'a', 2.0), errors=3), 4.0)
@@ -499,7 +501,7 @@ def test_resuming_takes_the_latency_of_now_unless_something_compacts(
     assert (busy.stage, busy.baseline_ms) == (Phase.PROMOTING, 5.0)
 
 
-def test_the_end_names_five_that_were_left_and_counts_the_others(cluster: FakeCluster) -> None:
+def test_conclusion_names_five_skipped_osds_and_counts_the_others(cluster: FakeCluster) -> None:
     left = [replace(osd, step=SKIPPED, reason='x') for osd in campaign(cluster).osds]
     failed = after(replace(campaign(cluster), osds=tuple(left)), looking(cluster)).state
     assert (failed.stage, failed.outcome) == (Phase.FAILED, Outcome.FAILED)
@@ -512,7 +514,7 @@ def test_the_end_names_five_that_were_left_and_counts_the_others(cluster: FakeCl
     assert (clean.outcome, clean.failure) == (Outcome.DONE, None)
 
 
-def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
+def test_long_reason_is_truncated_and_unchanged_sample_keeps_the_time(
     cluster: FakeCluster,
 ) -> None:
     told = ask_failed(campaign(cluster, COMPACTING), 0, 'x' * 5000, 2.0)
@@ -529,7 +531,7 @@ def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
 
 @pytest.mark.parametrize('at', [PENDING, COMPACTING])
 @pytest.mark.parametrize('paused_by', [None, 'client.ann'])
-def test_an_osd_that_stays_down_and_out_is_left_after_five_minutes(
+def test_osd_down_and_out_is_skipped_after_five_minutes(
     cluster: FakeCluster, at: CompactionStep, paused_by: Optional[str]
 ) -> None:
     state = campaign(cluster, DONE, at, paused_by=paused_by)
@@ -546,7 +548,7 @@ def test_an_osd_that_stays_down_and_out_is_left_after_five_minutes(
     assert (left.step, left.reason) == ((at, None) if kept else (SKIPPED, 'it is down and out'))
 
 
-def test_an_osd_that_is_down_and_not_out_is_waited_for_also_after_an_abort(
+def test_osd_down_and_not_out_is_awaited_also_after_an_abort(
     cluster: FakeCluster,
 ) -> None:
     state = aborted(campaign(cluster, DONE, COMPACTING), 'client.ann', 3.0)
@@ -565,7 +567,7 @@ def moved(cluster: FakeCluster, osd_id: int) -> None:
     cluster.osds[osd_id].host = 'elsewhere'
 
 
-def test_where_an_osd_is_now_counts_and_not_where_it_was(cluster: FakeCluster) -> None:
+def test_current_location_of_an_osd_counts(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     busy = {1: probe(cluster, 1, running=True), 2: probe(cluster, 2)}
     assert after(state, looking(cluster, probes=busy)).compact == 2
@@ -576,14 +578,14 @@ def test_where_an_osd_is_now_counts_and_not_where_it_was(cluster: FakeCluster) -
     assert after(state, looking(cluster, probes=busy)).compact == 2
 
 
-def test_two_of_which_the_map_has_one_only_are_not_together(cluster: FakeCluster) -> None:
+def test_osd_missing_from_the_map_shares_no_domain(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     cluster.purge(1)
     assert probed_in(cluster, state) == (1,)
 
 
 @pytest.mark.parametrize('other', ['runs', 'has-just-been-asked', 'is-settling', 'tells-nothing'])
-def test_an_osd_is_not_asked_again_beside_one_that_was_moved(
+def test_osd_is_not_asked_again_while_a_moved_one_compacts(
     cluster: FakeCluster, other: str
 ) -> None:
     at = SETTLING if other == 'is-settling' else COMPACTING
@@ -600,7 +602,7 @@ def test_an_osd_is_not_asked_again_beside_one_that_was_moved(
     assert found.state.osds[1].asked == 1
 
 
-def test_of_two_that_did_not_begin_the_second_waits_for_the_first(cluster: FakeCluster) -> None:
+def test_second_of_two_unstarted_osds_waits_for_the_first(cluster: FakeCluster) -> None:
     """Also where both are other processes; were each to wait for the other, neither would go on."""
     state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
     moved(cluster, 2)
@@ -611,7 +613,7 @@ def test_of_two_that_did_not_begin_the_second_waits_for_the_first(cluster: FakeC
     assert after(state, looking(cluster)).compact == 1
 
 
-def test_of_two_that_did_not_begin_one_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
+def test_one_of_two_unstarted_osds_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
     found = after(campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2), looking(cluster))
     assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
 
@@ -619,7 +621,7 @@ def test_of_two_that_did_not_begin_one_is_asked_and_counted_at_a_time(cluster: F
 # -- what two things at once make of each other
 
 
-def test_after_an_abort_no_further_osd_is_looked_at(cluster: FakeCluster) -> None:
+def test_no_further_osd_is_processed_after_an_abort(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     busy = {1: probe(cluster, 1, running=True)}
     assert (probed_in(cluster, state), gated_in(cluster, state, busy)) == (
@@ -635,7 +637,7 @@ def test_after_an_abort_no_further_osd_is_looked_at(cluster: FakeCluster) -> Non
     assert (ended.outcome, ended.ending) == (Outcome.ABORTED, None)
 
 
-def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_another_process(
+def test_gates_are_checked_for_unstarted_osds_and_new_processes(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, COMPACTING)
@@ -648,13 +650,13 @@ def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_anoth
     assert gated_in(cluster, campaign(cluster, SETTLING), {0: probe(cluster, 0)}) == ()
 
 
-def test_of_two_that_are_down_the_first_is_named(cluster: FakeCluster) -> None:
+def test_first_of_two_down_osds_is_named(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
     down = with_osd(with_osd(looking(cluster), 1, up=False), 2, up=False)
     assert after(state, down).state.paused_reason == 'osd.1 is down'
 
 
-def test_what_holds_up_one_that_did_not_begin_keeps_the_next_from_beginning(
+def test_blocked_repetition_holds_the_next_osd(
     cluster: FakeCluster,
 ) -> None:
     view = looking(cluster)
@@ -666,7 +668,7 @@ def test_what_holds_up_one_that_did_not_begin_keeps_the_next_from_beginning(
     assert found.state.osds[2].step is PENDING
 
 
-def test_what_an_osd_that_is_down_said_before_does_not_end_its_compaction(
+def test_earlier_report_of_a_down_osd_does_not_end_its_compaction(
     cluster: FakeCluster,
 ) -> None:
     view = with_probe(looking(cluster), 0, probe(cluster, 0, started=5))
@@ -674,7 +676,7 @@ def test_what_an_osd_that_is_down_said_before_does_not_end_its_compaction(
     assert (first(found).step, found.state.paused_reason) == (COMPACTING, 'osd.0 is down')
 
 
-def test_an_answer_of_a_process_that_the_osd_map_does_not_show_says_nothing(
+def test_answer_of_a_process_unknown_to_the_osd_map_is_ignored(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, COMPACTING)
@@ -683,7 +685,7 @@ def test_an_answer_of_a_process_that_the_osd_map_does_not_show_says_nothing(
     assert (found.state, found.compact) == (state, None)
 
 
-def test_the_time_in_a_step_that_was_not_seen_yet_is_none(cluster: FakeCluster) -> None:
+def test_time_in_an_unobserved_step_is_none(cluster: FakeCluster) -> None:
     short = replace(LIMITS, settle_s=0.5, begin_s=0.5)
     view = looking(cluster, in_step_s={})
     for at in (COMPACTING, SETTLING):
@@ -691,12 +693,12 @@ def test_the_time_in_a_step_that_was_not_seen_yet_is_none(cluster: FakeCluster) 
         assert (first(found).step, found.compact) == (at, None)
 
 
-def test_after_the_first_osd_the_others_follow(cluster: FakeCluster) -> None:
+def test_other_osds_follow_the_first(cluster: FakeCluster) -> None:
     found = after(campaign(cluster, DONE, stage=Phase.CANARY), looking(cluster))
     assert (found.compact, found.state.stage) == (1, Phase.PROMOTING)
 
 
-def test_osds_of_which_the_failure_domain_is_not_known_are_compacted_one_by_one(
+def test_osds_of_unknown_failure_domain_are_compacted_one_at_a_time(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
@@ -706,7 +708,7 @@ def test_osds_of_which_the_failure_domain_is_not_known_are_compacted_one_by_one(
     assert after(state, unknown).compact is None
 
 
-def test_in_mode_off_an_osd_that_is_gone_is_not_left_yet(cluster: FakeCluster) -> None:
+def test_removed_osd_is_not_skipped_in_mode_off(cluster: FakeCluster) -> None:
     view = without(looking(cluster), 0)
     off = replace(view, cluster=replace(view.cluster, may_act=False))
     found = after(campaign(cluster), off)
@@ -714,7 +716,7 @@ def test_in_mode_off_an_osd_that_is_gone_is_not_left_yet(cluster: FakeCluster) -
     assert found.state.paused_reason == 'the mode of the module does not allow changes'
 
 
-def test_a_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:
+def test_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:
     held = paused(campaign(cluster, *[DONE] * 5, SETTLING), 'client.ann', 2.0)
     ended = after(held, looking(cluster)).state
     assert (ended.outcome, ended.paused_by, ended.paused_reason) == (Outcome.DONE, None, None)

@@ -12,7 +12,7 @@ from rocksdb_tuner.operations.phases import Outcome
 from .conftest import Run
 
 
-def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
+def test_compaction_decided_before_mode_off_is_not_sent_after_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -67,7 +67,7 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     assert len({pair.act for pair in happened}) > 0.9 * len(ACTS)
 
 
-def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
+def test_seed_gives_the_same_schedule_and_course() -> None:
     told = []
     for _ in range(2):
         course = Course(schedule('repeated:1'))
@@ -76,13 +76,13 @@ def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
     assert told[0] == told[1]
 
 
-def test_every_act_can_be_drawn() -> None:
+def test_every_action_can_be_drawn() -> None:
     drawn = {p.act for n in range(1500) for chain in schedule(f'acts:{n}').acts for p in chain}
     assert drawn >= set(ACTS)
 
 
 @pytest.mark.parametrize('mutant', MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
+def test_every_mutant_is_caught_by_the_rule_it_breaks(
     mutant: Mutant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All see the schedules of one fixed seed, but for those that cannot show them."""
@@ -101,7 +101,7 @@ def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
     pytest.fail(f'{mutant.rule.name} does not catch it in {tried} schedules')
 
 
-def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
+def test_every_rule_catches_two_mutants() -> None:
     biting = Counter(mutant.rule for mutant in MUTANTS)
     assert {rule for rule in Rule if biting[rule] < 2} <= UNPROVEN
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

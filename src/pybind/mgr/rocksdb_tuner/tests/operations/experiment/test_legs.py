@@ -98,7 +98,7 @@ def test_an_osd_that_somebody_else_changed_is_left_out(
     assert not [osd for osd in turned.osds if osd.osd_id in left and osd.arm is not None]
 
 
-def test_an_osd_that_is_checked_again_keeps_its_arm_until_it_is_changed(
+def test_rechecked_osd_keeps_its_arm_until_it_is_changed(
     changing: dict[int, tuple[ExperimentRun, ExperimentState]],
 ) -> None:
     """In the second period it is to get another one, and runs that of the first."""
@@ -115,7 +115,7 @@ def test_an_osd_that_is_checked_again_keeps_its_arm_until_it_is_changed(
 
 
 @pytest.mark.parametrize('kind', [LegKind.DROP, LegKind.RESTORE])
-def test_what_was_to_be_restored_and_is_not_yet_is_restored_by_the_next_leg(
+def test_pending_restore_is_done_by_the_next_leg(
     changing: dict[int, tuple[ExperimentRun, ExperimentState]], kind: LegKind
 ) -> None:
     """Its arm ended, so that no OSD is assigned to it."""

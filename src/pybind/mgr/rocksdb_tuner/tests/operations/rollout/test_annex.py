@@ -44,7 +44,7 @@ def in_the_middle(run: Run, osd_id: int = 1, step: OsdStep = OsdStep.RESTARTING)
     return run.until(lambda state: {o.osd_id: o.step for o in state.osds}[osd_id] is step)
 
 
-def test_every_osd_runs_the_annex_at_the_end_by_one_entry_and_the_string_stays() -> None:
+def test_every_osd_runs_the_annex_from_one_entry_and_the_string_stays() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
     assert run.to_the_end().stage is Phase.DONE
@@ -57,7 +57,7 @@ def test_every_osd_runs_the_annex_at_the_end_by_one_entry_and_the_string_stays()
     assert all(line.split()[4] == ANNEX for line in written)
 
 
-def test_the_printed_commands_are_those_that_are_carried_out() -> None:
+def test_printed_commands_are_those_executed() -> None:
     run = Run(annexed(annex=ZSTD))
     request = lz4(run.cluster)
     run.start(request)
@@ -72,7 +72,7 @@ def test_the_printed_commands_are_those_that_are_carried_out() -> None:
 
 
 @pytest.mark.parametrize('before', ['', ZSTD])
-def test_a_rollback_restores_the_annex_that_was_there_before_and_nothing_else(before: str) -> None:
+def test_rollback_restores_only_the_previous_annex(before: str) -> None:
     run = Run(annexed(main=OLD, annex=before))
     entries = dict(run.cluster.store)
     run.start(lz4(run.cluster))
@@ -84,7 +84,7 @@ def test_a_rollback_restores_the_annex_that_was_there_before_and_nothing_else(be
     assert [run.cluster.runs(n, OPTION) for n in run.cluster.osds] == [OLD] * 3
 
 
-def test_an_osd_that_does_not_start_with_the_annex_gets_rid_of_it_and_starts() -> None:
+def test_osd_that_does_not_start_with_the_annex_loses_it_and_starts() -> None:
     run = Run(annexed())
     run.start(set_profile(run.cluster, 'foo=1', option=ANNEX))
     state = run.to_the_end()
@@ -93,7 +93,7 @@ def test_an_osd_that_does_not_start_with_the_annex_gets_rid_of_it_and_starts() -
     assert not run.cluster.down
 
 
-def test_an_osd_that_runs_another_annex_after_its_restart_is_put_back() -> None:
+def test_osd_with_another_annex_after_its_restart_is_restored() -> None:
     run = Run(annexed())
     run.cluster.osds[0].stubborn = RunningOption(ZSTD, 'mon', ignores_mon=False)
     run.start(lz4(run.cluster))
@@ -103,7 +103,7 @@ def test_an_osd_that_runs_another_annex_after_its_restart_is_put_back() -> None:
     assert run.cluster.entries_of(ANNEX) == {}
 
 
-def test_an_annex_in_a_ceph_conf_is_not_fought() -> None:
+def test_annex_in_a_ceph_conf_is_not_fought() -> None:
     cluster = FakeCluster()
     cluster.option = ANNEX
     cluster.add_osd(FakeOsd(3, 'node3', conf_file={ANNEX: ZSTD}))
@@ -111,7 +111,7 @@ def test_an_annex_in_a_ceph_conf_is_not_fought() -> None:
         Run(cluster).start(lz4(cluster))
 
 
-def test_a_string_in_a_ceph_conf_does_not_keep_the_annex_from_being_set() -> None:
+def test_string_in_a_ceph_conf_does_not_prevent_an_annex() -> None:
     cluster = annexed()
     cluster.osds[1].conf_file[OPTION] = OLD
     cluster.restart_by_hand(1)
@@ -121,7 +121,7 @@ def test_a_string_in_a_ceph_conf_does_not_keep_the_annex_from_being_set() -> Non
     assert run.to_the_end().stage is Phase.DONE
 
 
-def test_a_manager_that_takes_over_goes_on_with_the_annex() -> None:
+def test_manager_taking_over_continues_with_the_annex() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
     in_the_middle(run)
@@ -133,9 +133,7 @@ def test_a_manager_that_takes_over_goes_on_with_the_annex() -> None:
 
 @pytest.mark.parametrize(('changed', 'other'), [(ANNEX, OPTION), (OPTION, ANNEX)])
 @pytest.mark.parametrize('who', [ALL, 'global', 'osd.2', 'osd/class:ssd'])
-def test_whoever_changes_the_other_option_in_the_middle_wins(
-    changed: str, other: str, who: str
-) -> None:
+def test_foreign_change_of_the_other_option_wins(changed: str, other: str, who: str) -> None:
     cluster = FakeCluster()
     cluster.option = changed
     run = Run(cluster)
@@ -154,7 +152,7 @@ def test_whoever_changes_the_other_option_in_the_middle_wins(
     assert cluster.entries_of(other) == {who: ZSTD}
 
 
-def test_who_removes_an_entry_of_the_other_option_is_noticed_too() -> None:
+def test_removed_entry_of_the_other_option_is_a_conflict() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
     in_the_middle(run)
@@ -162,7 +160,7 @@ def test_who_removes_an_entry_of_the_other_option_is_noticed_too() -> None:
     assert f'{OPTION} of {ALL} was changed' in (run.to_the_end().failure or '')
 
 
-def test_the_other_option_of_osds_outside_the_rollout_is_nobodys_business() -> None:
+def test_other_option_of_unrelated_osds_is_ignored() -> None:
     cluster = FakeCluster()
     cluster.option = ANNEX
     cluster.add_osd(FakeOsd(3, 'node3', device_class='hdd'))
@@ -174,7 +172,7 @@ def test_the_other_option_of_osds_outside_the_rollout_is_nobodys_business() -> N
     assert run.to_the_end().stage is Phase.DONE
 
 
-def test_a_rollback_does_not_depend_on_the_other_option() -> None:
+def test_rollback_does_not_depend_on_the_other_option() -> None:
     run = Run(annexed())
     run.start(lz4(run.cluster))
     run.to_the_end()
@@ -184,7 +182,7 @@ def test_a_rollback_does_not_depend_on_the_other_option() -> None:
     assert run.cluster.store == {(ALL, OPTION): OLD}
 
 
-def test_who_changes_the_annex_after_it_was_rolled_out_is_in_the_way_of_a_rollback() -> None:
+def test_later_annex_change_conflicts_with_the_rollback() -> None:
     run = Run(annexed())
     run.start(lz4(run.cluster))
     run.to_the_end()
@@ -193,7 +191,7 @@ def test_who_changes_the_annex_after_it_was_rolled_out_is_in_the_way_of_a_rollba
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
 
 
-def test_a_canary_that_gets_slower_with_the_annex_is_rolled_back() -> None:
+def test_canary_slowed_down_by_the_annex_is_rolled_back() -> None:
     run = Run(annexed())
     run.clients.slower_with = LZ4
     run.clients.factor = 2.0
@@ -213,7 +211,7 @@ def without_annex(cluster: FakeCluster, **changes: object) -> ChangeRequest:
     return lz4(cluster, **{**fields, **changes})
 
 
-def test_an_annex_that_changes_nothing_is_removed_without_a_restart_and_restored() -> None:
+def test_annex_without_effect_is_removed_without_a_restart_and_restored() -> None:
     run = Run(annexed(annex=LZ4))
     nonces = {n: osd.nonce for n, osd in run.cluster.osds.items()}
     run.start(without_annex(run.cluster))
@@ -246,7 +244,7 @@ def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
         {'strings': (f'ttl=7,{LZ4}', 'ttl=7')},
     ],
 )
-def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, object]) -> None:
+def test_annex_needed_by_an_osd_is_not_removed(changes: dict[str, object]) -> None:
     cluster = annexed(annex=LZ4)
     with pytest.raises(
         OperationRefused, match=f'{ANNEX} is removed only where that does not change'
@@ -255,7 +253,7 @@ def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, o
     assert cluster.entries_of(ANNEX) == {ALL: LZ4}
 
 
-def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbor_needs_it() -> None:
+def test_annex_stays_if_an_osd_was_not_restarted_or_a_neighbor_needs_it() -> None:
     cluster = annexed(annex=LZ4)
     cluster.operator_sets(ALL, ZSTD)
     cluster.restart_by_hand(1)
@@ -268,14 +266,14 @@ def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbor_needs_it() 
         Run(other).start(some)
 
 
-def test_a_masked_entry_of_the_annex_is_in_the_way_as_one_of_the_string_is() -> None:
+def test_masked_annex_entry_conflicts_like_one_of_the_string() -> None:
     cluster = annexed()
     cluster.operator_sets('osd/class:ssd', ZSTD)
     with pytest.raises(OperationRefused, match=f'ceph config rm osd/class:ssd {ANNEX}'):
         Run(cluster).start(lz4(cluster))
 
 
-def test_history_has_what_osds_run_of_both_and_names_the_option() -> None:
+def test_history_has_the_running_value_of_both_options() -> None:
     run = Run(annexed(main=OLD))
     both = OLD, f'{OLD},{LZ4}'
     state = run.start(lz4(run.cluster, strings=both))

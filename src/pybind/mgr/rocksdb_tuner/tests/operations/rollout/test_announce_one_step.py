@@ -28,7 +28,7 @@ def end(stage: Phase, outcome: Outcome, **changes: object) -> dict[str, object]:
     return {'stage': stage, 'outcome': outcome, **changes}
 
 
-def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
+def test_start_is_announced_once_and_alone() -> None:
     begun = at(paused_reason='osd.0 is down', judgement=JUDGED)
     assert list(transitions(None, begun)) == [BEGUN]
     assert list(transitions(replace(begun, rollout_id='r0'), begun)) == [BEGUN]
@@ -84,7 +84,7 @@ def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
         (end(Phase.DONE, Outcome.DONE, paused_reason='a gate'), [Line('done')]),
     ],
 )
-def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: list[Line]) -> None:
+def test_announcement_of_each_transition(changes: dict[str, object], told: list[Line]) -> None:
     before = at(OsdStep.SETTING)
     after = replace(before, **changes)  # type: ignore[arg-type]
     assert list(transitions(before, after)) == told
@@ -104,9 +104,7 @@ def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: lis
         (OsdStep.LEFT_BEHIND, 'is left behind'),
     ],
 )
-def test_each_step_of_an_osd_that_means_something_to_an_operator_is_told(
-    step: OsdStep, told: Optional[str]
-) -> None:
+def test_steps_relevant_to_an_operator_are_announced(step: OsdStep, told: Optional[str]) -> None:
     before = at(OsdStep.VERIFIED, OsdStep.SETTLING)
     after = at(OsdStep.VERIFIED, step)
     assert list(transitions(before, after)) == ([] if told is None else [Line(f'osd.1 {told}')])
@@ -117,7 +115,7 @@ def test_each_step_of_an_osd_that_means_something_to_an_operator_is_told(
     )
 
 
-def test_a_wait_is_told_when_it_changes_and_one_for_a_verdict_as_a_warning() -> None:
+def test_changed_wait_is_announced_and_a_missing_verdict_is_a_warning() -> None:
     state = at(OsdStep.VERIFIED, stage=Phase.SOAKING)
     waits = replace(state, paused_reason='a gate')
     assert list(transitions(waits, waits)) == []
@@ -174,7 +172,7 @@ DONE, BACK = OsdStep.COLLAPSED, OsdStep.RESTORED
         ),
     ],
 )
-def test_progress_says_how_many_osds_are_done(
+def test_progress_is_the_number_of_finished_osds(
     steps: tuple[OsdStep, ...], changes: dict[str, object], message: str, share: float
 ) -> None:
     told = shown(replace(at(*steps), **changes))  # type: ignore[arg-type]
@@ -182,7 +180,7 @@ def test_progress_says_how_many_osds_are_done(
 
 
 @pytest.mark.parametrize('before', [None, 'running', 'another', 'ended'])
-def test_the_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
+def test_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
     cluster = FakeCluster(3)
     ended = at(**end(Phase.FAILED, Outcome.FAILED, failure='it died'))
     last = {
@@ -206,7 +204,7 @@ def test_the_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
     }[before]
 
 
-def test_who_takes_over_shows_what_is_under_way() -> None:
+def test_manager_taking_over_shows_the_running_rollout() -> None:
     for state, events in (
         (None, []),
         (at(**end(Phase.DONE, Outcome.DONE)), []),

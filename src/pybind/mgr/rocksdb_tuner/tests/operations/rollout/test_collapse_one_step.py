@@ -61,7 +61,7 @@ def drop_override(state: RolloutState) -> RolloutState:
 
 @pytest.mark.parametrize('at', [VERIFIED, COLLAPSED])
 @pytest.mark.parametrize('how', ['gone', 'made again'])
-def test_a_changed_osd_that_is_none_of_ours_any_more_gives_its_entry_back_first(
+def test_changed_osd_left_behind_restores_its_entry_first(
     cluster: FakeCluster, at: OsdStep, how: str
 ) -> None:
     state = collapsing(cluster, VERIFIED, at, *[VERIFIED] * 2)
@@ -106,7 +106,7 @@ def joined(seen: Observation, **changes: object) -> Observation:
         (True, True, {'global': OLD}, {}, True),
     ],
 )
-def test_entries_stay_where_the_shared_one_would_change_an_osd_that_nobody_checked(
+def test_own_entries_stay_if_the_shared_one_would_change_an_unchecked_osd(
     cluster: FakeCluster,
     up: bool,
     in_cluster: bool,
@@ -126,7 +126,7 @@ def test_entries_stay_where_the_shared_one_would_change_an_osd_that_nobody_check
         assert (again.entries_done, again.errors) == (0, 0)
 
 
-def test_an_osd_that_was_left_behind_may_be_meant_to_come_back(cluster: FakeCluster) -> None:
+def test_osd_left_behind_may_return(cluster: FakeCluster) -> None:
     state = collapsing(cluster, VERIFIED, OsdStep.LEFT_BEHIND, *[VERIFIED] * 2)
     seen = observed(cluster, entries=SINGLE)
     del (entries := dict(SINGLE))['osd.1']
@@ -136,9 +136,7 @@ def test_an_osd_that_was_left_behind_may_be_meant_to_come_back(cluster: FakeClus
 
 
 @pytest.mark.parametrize(('more', 'ending'), [(8, ''), (9, ' and more')])
-def test_eight_of_those_that_would_be_changed_are_named(
-    cluster: FakeCluster, more: int, ending: str
-) -> None:
+def test_eight_affected_osds_are_named(cluster: FakeCluster, more: int, ending: str) -> None:
     seen = observed(cluster, entries=SINGLE)
     others = tuple(replace(seen.cluster.osds[0], osd_id=10 + n) for n in range(more))
     seen = replace(seen, cluster=replace(seen.cluster, osds=(*seen.cluster.osds, *others)))
@@ -147,7 +145,7 @@ def test_eight_of_those_that_would_be_changed_are_named(
     assert found.own_entries_stay == STAY.format(named)
 
 
-def test_an_override_that_goes_reaches_those_that_would_start_with_it(
+def test_removed_override_affects_every_osd_that_would_start_with_it(
     cluster: FakeCluster,
 ) -> None:
     state = drop_override(collapsing(cluster, *[VERIFIED] * 4))
@@ -161,9 +159,7 @@ def test_an_override_that_goes_reaches_those_that_would_start_with_it(
 
 
 @pytest.mark.parametrize('there', [True, False])
-def test_an_entry_of_its_own_that_is_gone_already_is_not_removed_again(
-    cluster: FakeCluster, there: bool
-) -> None:
+def test_missing_own_entry_is_not_removed_again(cluster: FakeCluster, there: bool) -> None:
     """As by a manager whose answer was lost; what the OSD would get is looked at all the same."""
     state = collapsing(cluster, *[VERIFIED] * 4)
     single = (
@@ -177,7 +173,7 @@ def test_an_entry_of_its_own_that_is_gone_already_is_not_removed_again(
 # -- back to entries of single OSDs
 
 
-def test_single_entries_are_written_back_before_what_they_shared_goes(
+def test_own_entries_are_written_back_before_their_shared_entry_is_removed(
     cluster: FakeCluster,
 ) -> None:
     state = collapsing(cluster, COLLAPSED, VERIFIED, COLLAPSED, VERIFIED, own_entries_stay='why')
@@ -225,7 +221,7 @@ SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
         ('x' * 700, None, None, 'x' * 597 + '...'),
     ],
 )
-def test_the_end_tells_all_that_is_not_as_planned(
+def test_conclusion_lists_all_deviations_from_the_plan(
     cluster: FakeCluster,
     failure: Optional[str],
     left: Optional[str],
@@ -244,7 +240,7 @@ def test_the_end_tells_all_that_is_not_as_planned(
     assert (done.stage, done.outcome, done.failure) == (Phase.DONE, Outcome.DONE, told)
 
 
-def test_how_an_override_is_removed_later_is_told(cluster: FakeCluster) -> None:
+def test_commands_to_remove_an_override_later_are_shown(cluster: FakeCluster) -> None:
     state = drop_override(collapsing(cluster, *[VERIFIED] * 4, own_entries_stay='they stay'))
     state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
     done = looked(state, observed(cluster, entries={ALL: OLD})).state
@@ -274,7 +270,7 @@ def of(state: RolloutState, seen: Observation) -> Step:
     ],
 )
 @pytest.mark.parametrize('told', [None, 'osd.0 was removed from the cluster'])
-def test_what_is_left_behind_has_what_its_id_had(
+def test_osd_left_behind_has_the_previous_entry_of_its_id(
     cluster: FakeCluster,
     before: dict[str, str],
     entries: dict[str, str],
@@ -298,7 +294,7 @@ def test_what_is_left_behind_has_what_its_id_had(
 
 @pytest.mark.parametrize('restart', [True, False])
 @pytest.mark.parametrize('ending', [None, FAILED])
-def test_what_is_shielded_has_an_entry_of_its_own_again(
+def test_repinned_osd_has_its_own_entry_again(
     cluster: FakeCluster, restart: bool, ending: Optional[Ending]
 ) -> None:
     """Its target; where only entries are changed what it had before, which means the same."""
@@ -347,7 +343,7 @@ HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
         ('drop', {HOST: OLD}, OLD, OLD),
     ],
 )
-def test_an_own_entry_goes_for_good_only_where_the_osd_gets_the_same_without_it(
+def test_own_entry_is_removed_only_if_the_osd_gets_the_same_value_without_it(
     cluster: FakeCluster, kind: str, entries: dict[str, str], resolved: str, instead: Optional[str]
 ) -> None:
     state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3)
@@ -370,7 +366,7 @@ def test_an_own_entry_goes_for_good_only_where_the_osd_gets_the_same_without_it(
         assert (early.actions, early.state) == ((), state)
 
 
-def test_the_entry_of_an_osd_goes_and_then_it_is_asked_what_it_would_get(
+def test_own_entry_is_removed_and_the_resolved_value_checked(
     cluster: FakeCluster,
 ) -> None:
     state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3)

@@ -60,14 +60,14 @@ def with_parts(run: Run, **parts: Any) -> Driver:
     )
 
 
-def test_nothing_is_known_before_anything_was_read(run: Run) -> None:
+def test_nothing_is_known_before_loading(run: Run) -> None:
     driver = with_parts(run)
     assert (driver.state, driver.history, driver.problems, driver.broken) == (None, (), (), ())
     assert (driver.acknowledged, driver.since_end_s) == (False, None)
     assert driver.why_waiting(0.0) is None
 
 
-def test_neither_judging_nor_announcing_holds_a_rollout_up(run: Run) -> None:
+def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
     """An OSD in flight waits for neither."""
     guard = Forgiving()
 
@@ -82,13 +82,13 @@ def test_neither_judging_nor_announcing_holds_a_rollout_up(run: Run) -> None:
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
 
 
-def test_without_a_guard_what_fails_is_heard_of(run: Run) -> None:
+def test_error_without_a_guard_is_raised(run: Run) -> None:
     run.driver = with_parts(run, on_change=lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run.start()
 
 
-def test_it_waits_as_long_as_it_is_told_from_its_beginning(run: Run) -> None:
+def test_configured_wait_applies_from_its_start(run: Run) -> None:
     run.driver = with_parts(run, limits=Limits(restart_s=10.0))
     run.cluster.orchestrator_idle = True
     run.start()
@@ -107,7 +107,7 @@ class Restless(Machine):
         return Step(replace(state, updated_s=state.updated_s + 1.0))
 
 
-def test_a_tick_takes_ten_steps_at_most(run: Run) -> None:
+def test_tick_has_at_most_ten_steps(run: Run) -> None:
     run.start()
     machine = Restless(same_meaning)
     run.driver._machine = machine
@@ -118,7 +118,7 @@ def test_a_tick_takes_ten_steps_at_most(run: Run) -> None:
 # -- what happens only once
 
 
-def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
+def test_repeated_error_is_logged_once_and_reported_until_over(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     run.start()
@@ -136,7 +136,7 @@ def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
     assert not run.driver.problems
 
 
-def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
+def test_log_has_actions_failures_and_the_conclusion(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level('INFO', logger='rocksdb_tuner.operations')
@@ -163,7 +163,7 @@ def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
     assert count('INFO', 'rollout r1: done') == 1
 
 
-def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_has_failed_writes(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     on = True
     run.driver._changes_allowed = lambda: on
 
@@ -192,7 +192,7 @@ def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptur
 # -- history and archive
 
 
-def test_a_change_that_was_no_rollout_is_kept_among_them(run: Run) -> None:
+def test_change_outside_rollouts_is_kept_in_history(run: Run) -> None:
     run.start()
     run.to_the_end()
     other = replace(run.driver.history[0], rollout_id='c2', recommendation_id='compact')
@@ -206,7 +206,7 @@ def test_a_change_that_was_no_rollout_is_kept_among_them(run: Run) -> None:
     assert run.driver.history == kept
 
 
-def test_a_compaction_alone_is_no_lost_rollout(run: Run) -> None:
+def test_single_compaction_is_no_lost_rollout(run: Run) -> None:
     run.start()
     run.to_the_end()
     record = run.driver.history[0]
@@ -222,7 +222,7 @@ def test_a_compaction_alone_is_no_lost_rollout(run: Run) -> None:
 
 
 @pytest.mark.parametrize('lost', [ARCHIVE + 'r1', HISTORY + 'r1', None])
-def test_an_end_is_written_again_by_the_next_manager_where_a_part_of_it_is_lost(
+def test_partly_lost_end_is_written_again_by_the_next_manager(
     run: Run, lost: Optional[str]
 ) -> None:
     run.start()
@@ -243,7 +243,7 @@ def test_an_end_is_written_again_by_the_next_manager_where_a_part_of_it_is_lost(
     assert written == []
 
 
-def test_whoever_is_loaded_by_any_question_has_read_what_there_is(run: Run) -> None:
+def test_any_query_loads_the_stored_state(run: Run) -> None:
     run.start()
     questions: tuple[Callable[[Driver], object], ...] = (
         lambda d: d.next_number(),
@@ -265,7 +265,7 @@ def test_whoever_is_loaded_by_any_question_has_read_what_there_is(run: Run) -> N
 # -- names and notes
 
 
-def test_nobody_is_named_where_nothing_runs_or_where_that_cannot_be_stored(run: Run) -> None:
+def test_actor_is_not_stored_without_a_rollout_or_a_working_store(run: Run) -> None:
     """The caller hears why; whoever was named before stays named."""
     run.driver.name_actor('r1', 'client.zoe')
     assert run.store.values == {}
@@ -280,7 +280,7 @@ def noted(run: Run) -> bool:
     return run.driver.acknowledged
 
 
-def test_a_note_that_cannot_be_stored_is_refused_and_one_that_was_is_lost_with_its_rollout(
+def test_note_that_cannot_be_stored_is_refused_and_a_stored_one_ends_with_its_rollout(
     run: Run,
 ) -> None:
     run.start()
@@ -300,7 +300,7 @@ def test_a_note_that_cannot_be_stored_is_refused_and_one_that_was_is_lost_with_i
 # -- a restart that was asked for
 
 
-def test_what_was_seen_scheduled_and_is_no_more_is_over(run: Run) -> None:
+def test_request_no_longer_scheduled_is_over(run: Run) -> None:
     watched = Watched()
     watched.cluster.orchestrator_idle = True
     watched.start()
@@ -314,7 +314,7 @@ def test_what_was_seen_scheduled_and_is_no_more_is_over(run: Run) -> None:
     assert watched.look().restart_settled
 
 
-def test_while_the_orchestrator_is_paused_no_time_counts_against_a_request(run: Run) -> None:
+def test_time_of_a_paused_orchestrator_does_not_count(run: Run) -> None:
     watched = Watched()
     watched.cluster.orchestrator_idle = True
     watched.start()
@@ -329,7 +329,7 @@ def test_while_the_orchestrator_is_paused_no_time_counts_against_a_request(run: 
     assert over.index(True) == 300 / 2 - 1
 
 
-def test_a_judged_rollout_that_was_begun_again_begins_with_no_evidence(run: Run) -> None:
+def test_restarted_rollout_begins_without_evidence(run: Run) -> None:
     watched = Watched()
     watched.start(soak=SOAK)
     watched.until(lambda s: s.baseline_s >= 120)
@@ -354,7 +354,7 @@ def long_wait(run: Run) -> Optional[str]:
     return run.driver.why_waiting(60.0)
 
 
-def test_a_gate_that_stays_closed_is_told_and_what_the_operator_chose_is_not(run: Run) -> None:
+def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     assert 'noout' in (long_wait(run) or '')
@@ -374,7 +374,7 @@ def test_a_gate_that_stays_closed_is_told_and_what_the_operator_chose_is_not(run
     assert 'noout' in (long_wait(run) or '')
 
 
-def test_only_what_waits_is_stuck_however_long_it_was_in_the_same_place(run: Run) -> None:
+def test_only_waiting_states_are_stuck(run: Run) -> None:
     """A soak waits for its time; the gate that closes at its end closed just now."""
     run.start(soak=SOAK)
     state = run.until(lambda s: s.phase is Phase.SOAKING)
@@ -399,7 +399,7 @@ def writes(run: Run, prefix: str) -> list[str]:
     return found
 
 
-def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
+def test_sample_without_a_change_stores_nothing(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
@@ -409,7 +409,7 @@ def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
     assert found == []
 
 
-def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
+def test_tick_ends_at_an_action_held_by_mode_off() -> None:
     watched = Watched()
     on = True
     watched.driver._changes_allowed = lambda: on
@@ -426,7 +426,7 @@ def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
     assert not watched.look().may_act
 
 
-def test_a_request_that_may_still_be_carried_out_outlives_its_rollout(run: Run) -> None:
+def test_pending_request_outlives_its_rollout(run: Run) -> None:
     run.start()
     run.to_the_end()
     asked = AskedRestart(2, ('restart at 7',))
@@ -438,7 +438,7 @@ def test_a_request_that_may_still_be_carried_out_outlives_its_rollout(run: Run) 
     assert other.start().asked is None
 
 
-def test_an_end_that_is_known_is_not_stored_again_for_what_follows(run: Run) -> None:
+def test_stored_end_is_not_written_again_for_later_changes(run: Run) -> None:
     run.start()
     run.to_the_end()
     run.tick()
@@ -447,7 +447,7 @@ def test_an_end_that_is_known_is_not_stored_again_for_what_follows(run: Run) -> 
     assert [key for key in found if key.startswith((ARCHIVE, ACKNOWLEDGED))] == []
 
 
-def test_the_way_back_does_not_wait_for_the_end_that_it_takes_back_to_be_stored(run: Run) -> None:
+def test_rollback_does_not_wait_for_storing_the_end_it_reverts(run: Run) -> None:
     def refuse(key: str) -> None:
         if key.startswith(ARCHIVE):
             raise refusing('no space')
@@ -465,7 +465,7 @@ def test_the_way_back_does_not_wait_for_the_end_that_it_takes_back_to_be_stored(
     assert run.state.stage is Phase.ROLLED_BACK
 
 
-def test_an_end_that_nobody_saw_is_kept_as_one_of_just_now(run: Run) -> None:
+def test_unobserved_end_is_dated_now(run: Run) -> None:
     run.start()
     run.to_the_end()
     del run.store.values['rollout/clock']
@@ -475,7 +475,7 @@ def test_an_end_that_nobody_saw_is_kept_as_one_of_just_now(run: Run) -> None:
     assert '"ended":"r1"' in run.store.values['rollout/clock']
 
 
-def test_nothing_is_measured_where_nothing_is_judged_and_nothing_archived_on_the_way(
+def test_nothing_is_measured_without_a_judge_nor_archived_before_the_end(
     run: Run,
 ) -> None:
     asked: list[int] = []
@@ -492,7 +492,7 @@ def test_nothing_is_measured_where_nothing_is_judged_and_nothing_archived_on_the
     assert asked == []
 
 
-def test_what_an_older_manager_set_aside_in_its_middle_comes_back_paused(run: Run) -> None:
+def test_running_state_quarantined_by_an_older_manager_is_restored_paused(run: Run) -> None:
     run.start()
     run.store.values['broken/' + CURRENT] = run.store.values.pop(CURRENT)
     run.fail_over()
@@ -501,7 +501,7 @@ def test_what_an_older_manager_set_aside_in_its_middle_comes_back_paused(run: Ru
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_who_takes_over_in_the_middle_takes_nothing_for_lost(run: Run) -> None:
+def test_manager_taking_over_halfway_assumes_nothing_lost(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.fail_over()

@@ -38,7 +38,7 @@ DEFAULT = DEFAULTS['pacific']
 # -- an OSD
 
 
-def test_an_osd_that_does_not_start_loses_the_entry_and_is_started_again(run: Run) -> None:
+def test_osd_that_does_not_start_loses_the_entry_and_is_started_again(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
     state = run.to_the_end()
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
@@ -53,7 +53,7 @@ def test_an_osd_that_does_not_start_loses_the_entry_and_is_started_again(run: Ru
     ]
 
 
-def test_the_entry_of_an_osd_that_does_not_start_goes_back_to_what_it_was() -> None:
+def test_previous_entry_of_an_osd_that_does_not_start_is_restored() -> None:
     cluster = overridden('osd.0')
     run = Run(cluster)
     run.start(set_profile(cluster, BAD, final_entries=(('osd.0', None), (ALL, BAD))))
@@ -62,7 +62,7 @@ def test_the_entry_of_an_osd_that_does_not_start_goes_back_to_what_it_was() -> N
     assert cluster.runs(0) == OLD
 
 
-def test_a_later_osd_that_does_not_start_takes_everything_back(run: Run) -> None:
+def test_later_osd_that_does_not_start_rolls_back_everything(run: Run) -> None:
     """No part of the cluster is left with options with which an OSD did not start."""
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
@@ -80,7 +80,7 @@ def test_a_later_osd_that_does_not_start_takes_everything_back(run: Run) -> None
     assert [osd.boots for osd in run.cluster.osds.values()] == [3, 2, 1]
 
 
-def test_a_later_osd_that_is_not_restarted_is_left_to_the_operators_hand(run: Run) -> None:
+def test_later_osd_without_a_restart_requires_operator_action(run: Run) -> None:
     """That the orchestrator does nothing is no reason to restart all others once more."""
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
@@ -92,7 +92,7 @@ def test_a_later_osd_that_is_not_restarted_is_left_to_the_operators_hand(run: Ru
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_an_osd_that_the_former_managers_orchestrator_only_stopped_is_started(run: Run) -> None:
+def test_osd_only_stopped_under_the_previous_manager_is_started(run: Run) -> None:
     """A restart ends half-way with the manager that it ran in: no fault of the new entry."""
     run.cluster.orchestrator_idle = True
     run.start()
@@ -105,7 +105,7 @@ def test_an_osd_that_the_former_managers_orchestrator_only_stopped_is_started(ru
 
 
 @pytest.mark.parametrize('hold', ['kill switch', 'abort', 'pause'])
-def test_after_a_failover_an_osd_left_down_is_put_back_when_nothing_new_may_begin(
+def test_osd_left_down_is_recovered_after_a_failover_when_nothing_new_may_start(
     run: Run, hold: str
 ) -> None:
     run.cluster.orchestrator_idle = True
@@ -124,7 +124,7 @@ def test_after_a_failover_an_osd_left_down_is_put_back_when_nothing_new_may_begi
     assert run.cluster.entries_of() == {}
 
 
-def test_an_osd_that_does_not_start_costs_one_more_start_after_each_failover_at_most(
+def test_osd_that_does_not_start_costs_at_most_one_more_start_per_failover(
     run: Run,
 ) -> None:
     run.start(set_profile(run.cluster, BAD))
@@ -137,7 +137,7 @@ def test_an_osd_that_does_not_start_costs_one_more_start_after_each_failover_at_
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_a_broken_osd_is_put_back_in_spite_of_the_kill_switch(run: Run) -> None:
+def test_broken_osd_is_restored_in_mode_off(run: Run) -> None:
     """Safety rule 4: what keeps an OSD from starting is taken away, and the OSD is started."""
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -147,7 +147,7 @@ def test_a_broken_osd_is_put_back_in_spite_of_the_kill_switch(run: Run) -> None:
     assert run.cluster.entries_of() == {}
 
 
-def test_without_an_orchestrator_the_operator_is_told_to_start_what_does_not_start() -> None:
+def test_operator_is_asked_to_start_an_osd_without_an_orchestrator() -> None:
     run = Run()
     run.cluster.orchestrator_reason = 'No orchestrator configured'
     run.start(set_profile(run.cluster, BAD))
@@ -161,7 +161,7 @@ def test_without_an_orchestrator_the_operator_is_told_to_start_what_does_not_sta
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_an_osd_that_died_for_good_is_waited_for_until_abort(run: Run) -> None:
+def test_permanently_dead_osd_is_awaited_until_abort(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].broken = True
@@ -178,7 +178,7 @@ def test_an_osd_that_died_for_good_is_waited_for_until_abort(run: Run) -> None:
     assert run.cluster.entries_of() == {}
 
 
-def test_an_osd_that_goes_down_before_its_restart_and_stays_down_is_put_back(run: Run) -> None:
+def test_osd_down_before_its_restart_that_stays_down_is_restored(run: Run) -> None:
     """With its entry in place, what keeps it down may be the entry."""
     run.cluster.orchestrator_reason = 'no orchestrator'
     run.start(set_profile(run.cluster, BAD))
@@ -191,7 +191,7 @@ def test_an_osd_that_goes_down_before_its_restart_and_stays_down_is_put_back(run
     assert not run.cluster.down
 
 
-def test_an_osd_that_comes_back_without_the_value_is_put_back(run: Run) -> None:
+def test_osd_that_restarts_without_the_value_is_restored(run: Run) -> None:
     run.start()
     run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
     run.until(lambda s: s.direction is Direction.RECOVER)
@@ -205,7 +205,7 @@ def test_an_osd_that_comes_back_without_the_value_is_put_back(run: Run) -> None:
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_no_effect_after_a_restart_is_no_reason_for_another_restart(run: Run) -> None:
+def test_missing_effect_after_a_restart_is_no_reason_for_another(run: Run) -> None:
     run.start()
     run.cluster.osds[0].stubborn = RunningOption(DEFAULT, 'default', ignores_mon=False)
     state = run.to_the_end()
@@ -215,7 +215,7 @@ def test_no_effect_after_a_restart_is_no_reason_for_another_restart(run: Run) ->
     ]
 
 
-def test_a_ceph_conf_that_overrules_is_found_and_left_alone(run: Run) -> None:
+def test_overriding_ceph_conf_is_reported_and_left_alone(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].conf_file[OPTION] = DEFAULT
@@ -225,7 +225,7 @@ def test_a_ceph_conf_that_overrules_is_found_and_left_alone(run: Run) -> None:
     assert run.cluster.osds[0].boots == 2
 
 
-def test_a_ceph_conf_that_says_the_same_overrules_all_the_same(run: Run) -> None:
+def test_ceph_conf_with_the_same_value_still_overrides(run: Run) -> None:
     """What is verified there says nothing of the config store."""
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -234,7 +234,7 @@ def test_a_ceph_conf_that_says_the_same_overrules_all_the_same(run: Run) -> None
     assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
 
 
-def test_what_the_process_before_reported_is_not_believed_of_the_new_one() -> None:
+def test_report_of_the_previous_process_is_not_trusted_for_the_new_one() -> None:
     """The target has the meaning that the OSD ran before; now it runs something else."""
     run = Run(overridden(ALL))
     run.start(set_profile(run.cluster, ';'.join(OLD.split(','))))
@@ -245,7 +245,7 @@ def test_what_the_process_before_reported_is_not_believed_of_the_new_one() -> No
     )
 
 
-def test_a_ceph_conf_that_came_before_the_osd_was_touched_is_waited_for(run: Run) -> None:
+def test_ceph_conf_that_appears_before_the_change_is_awaited(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[1].shown[OPTION] = RunningOption(OLD, 'file', ignores_mon=False)
@@ -258,7 +258,7 @@ def test_a_ceph_conf_that_came_before_the_osd_was_touched_is_waited_for(run: Run
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_an_osd_that_does_not_tell_what_it_runs_is_put_back(run: Run) -> None:
+def test_osd_without_reported_options_is_restored(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].silent = True
@@ -271,7 +271,7 @@ def test_an_osd_that_does_not_tell_what_it_runs_is_put_back(run: Run) -> None:
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_an_osd_that_crashes_again_and_again_is_put_back(run: Run) -> None:
+def test_osd_in_a_crash_loop_is_restored(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].crashes_after_s = 8.0
@@ -280,7 +280,7 @@ def test_an_osd_that_crashes_again_and_again_is_put_back(run: Run) -> None:
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_an_osd_that_is_only_called_down_keeps_its_process_and_its_turn(run: Run) -> None:
+def test_osd_wrongly_marked_down_keeps_its_process_and_its_turn(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.cluster.mark_down(0)
@@ -296,7 +296,7 @@ def test_an_osd_that_is_only_called_down_keeps_its_process_and_its_turn(run: Run
 # -- the orchestrator
 
 
-def test_an_orchestrator_that_does_nothing_is_asked_twice_and_then_given_up(run: Run) -> None:
+def test_idle_orchestrator_is_asked_twice_and_then_given_up(run: Run) -> None:
     run.cluster.orchestrator_idle = True
     run.start()
     state = run.to_the_end()
@@ -308,7 +308,7 @@ def test_an_orchestrator_that_does_nothing_is_asked_twice_and_then_given_up(run:
     assert run.cluster.osds[0].boots == 1
 
 
-def test_a_second_request_waits_for_the_gates_like_the_first(run: Run) -> None:
+def test_second_request_waits_for_the_gates_like_the_first(run: Run) -> None:
     run.cluster.orchestrator_restarts = 2
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -320,7 +320,7 @@ def test_a_second_request_waits_for_the_gates_like_the_first(run: Run) -> None:
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_an_orchestrator_that_refuses_is_asked_on_and_the_operator_told_why(run: Run) -> None:
+def test_refusing_orchestrator_is_retried_and_the_reason_reported(run: Run) -> None:
     run.cluster.errors['orch daemon'] = run.refusal
     run.start()
     state = run.to_a_wait('systemctl restart ceph-osd@0')
@@ -335,7 +335,7 @@ def test_an_orchestrator_that_refuses_is_asked_on_and_the_operator_told_why(run:
     assert (state.phase, state.errors, state.last_error) == (Phase.DONE, 0, None)
 
 
-def test_what_an_orchestrator_refused_but_did_all_the_same_is_noticed(run: Run) -> None:
+def test_refused_but_executed_orchestrator_request_is_noticed(run: Run) -> None:
     run.cluster.errors['orch daemon'] = run.refusal
     run.start()
     run.until(lambda s: s.errors == 1)
@@ -344,7 +344,7 @@ def test_what_an_orchestrator_refused_but_did_all_the_same_is_noticed(run: Run) 
     assert run.cluster.osds[0].boots == 2
 
 
-def test_resume_tries_at_once_what_the_orchestrator_refused(run: Run) -> None:
+def test_resume_retries_at_once_after_an_orchestrator_refusal(run: Run) -> None:
     run.cluster.errors['orch daemon'] = run.refusal
     run.start()
     run.to_a_wait('attempts failed')
@@ -354,7 +354,7 @@ def test_resume_tries_at_once_what_the_orchestrator_refused(run: Run) -> None:
     assert run.state.osds[0].step is OsdStep.RESTARTING
 
 
-def test_an_orchestrator_that_goes_away_after_the_request_leaves_it_to_the_operator() -> None:
+def test_orchestrator_lost_after_the_request_requires_operator_action() -> None:
     run = Run()
     run.cluster.orchestrator_idle = True
     run.start()
@@ -365,7 +365,7 @@ def test_an_orchestrator_that_goes_away_after_the_request_leaves_it_to_the_opera
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
 
 
-def test_a_second_request_that_is_refused_counts_like_one_that_was_not(run: Run) -> None:
+def test_refused_second_request_counts(run: Run) -> None:
     run.cluster.orchestrator_idle = True
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -374,7 +374,7 @@ def test_a_second_request_that_is_refused_counts_like_one_that_was_not(run: Run)
     assert state.failure == 'osd.0 did not restart after 2 requests'
 
 
-def test_an_idle_orchestrator_on_the_way_back_is_asked_no_more_than_three_times() -> None:
+def test_idle_orchestrator_is_asked_at_most_three_times_during_rollback() -> None:
     run = Run()
     run.start()
     run.to_the_end()
@@ -390,7 +390,7 @@ def test_an_idle_orchestrator_on_the_way_back_is_asked_no_more_than_three_times(
     assert run.to_the_end().phase is Phase.ROLLED_BACK
 
 
-def test_a_pause_also_holds_further_requests_on_the_way_back() -> None:
+def test_pause_also_holds_further_requests_during_rollback() -> None:
     run = Run()
     run.start()
     run.to_the_end()
@@ -409,7 +409,7 @@ def test_a_pause_also_holds_further_requests_on_the_way_back() -> None:
 
 
 @pytest.mark.parametrize('prefix', ['config set', 'config rm'])
-def test_a_monitor_that_refuses_is_asked_on_and_named(run: Run, prefix: str) -> None:
+def test_refusing_monitor_is_retried_and_named(run: Run, prefix: str) -> None:
     run.cluster.errors[prefix] = run.refusal
     run.start()
     state = run.to_a_wait('retrying: read-only file system')
@@ -418,7 +418,7 @@ def test_a_monitor_that_refuses_is_asked_on_and_named(run: Run, prefix: str) -> 
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_a_config_store_that_cannot_be_read_stops_everything_until_it_can(run: Run) -> None:
+def test_unreadable_config_store_stops_everything_until_readable(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.cluster.errors['config dump'] = run.refusal
@@ -432,7 +432,7 @@ def test_a_config_store_that_cannot_be_read_stops_everything_until_it_can(run: R
     assert not run.driver.problems
 
 
-def test_a_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
+def test_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
     """Another manager would not know what was done."""
     run.start()
     run.store.error = run.refusal
@@ -444,7 +444,7 @@ def test_a_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_a_value_that_the_monitor_cannot_resolve_is_waited_for(run: Run) -> None:
+def test_value_not_resolved_by_the_monitor_is_awaited(run: Run) -> None:
     run.start()
     run.cluster.errors['config get'] = run.refusal
     run.to_a_wait('the configuration of osd.0 cannot be read from the monitor')
@@ -453,7 +453,7 @@ def test_a_value_that_the_monitor_cannot_resolve_is_waited_for(run: Run) -> None
 
 
 @pytest.mark.parametrize('jump_s', [-86400.0, 86400.0])
-def test_a_clock_that_is_set_neither_fails_nor_stops_a_rollout(run: Run, jump_s: float) -> None:
+def test_clock_change_neither_fails_nor_stops_a_rollout(run: Run, jump_s: float) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     clock = run.cluster.now_s + jump_s
@@ -468,7 +468,7 @@ def test_a_clock_that_is_set_neither_fails_nor_stops_a_rollout(run: Run, jump_s:
 
 
 @pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', CLASS, 'osd/host:node2', 'osd'])
-def test_an_operators_change_stops_the_rollout_and_is_left_alone(run: Run, who: str) -> None:
+def test_operator_change_stops_the_rollout_and_is_left_alone(run: Run, who: str) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
     run.cluster.operator_sets(who, OLD)
@@ -479,7 +479,7 @@ def test_an_operators_change_stops_the_rollout_and_is_left_alone(run: Run, who: 
     assert run.cluster.entries_of()['osd.0'] == NEW
 
 
-def test_the_osd_in_flight_is_finished_when_another_entry_changes(run: Run) -> None:
+def test_osd_in_flight_is_finished_when_another_entry_changes(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets(ALL, OLD)
@@ -488,7 +488,7 @@ def test_the_osd_in_flight_is_finished_when_another_entry_changes(run: Run) -> N
     assert run.cluster.entries_of() == {'osd.0': NEW, ALL: OLD}
 
 
-def test_an_operator_who_changes_the_osd_in_flight_has_it_to_himself(run: Run) -> None:
+def test_osd_in_flight_changed_by_an_operator_is_left_to_the_operator(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.0', OLD)
@@ -499,7 +499,7 @@ def test_an_operator_who_changes_the_osd_in_flight_has_it_to_himself(run: Run) -
     assert run.cluster.entries_of() == {'osd.0': OLD}
 
 
-def test_no_rollback_is_offered_that_would_be_refused_for_an_operators_change(run: Run) -> None:
+def test_no_rollback_is_offered_that_a_operator_change_would_refuse(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.1', OLD)
@@ -514,7 +514,7 @@ def test_no_rollback_is_offered_that_would_be_refused_for_an_operators_change(ru
     assert run.to_the_end().phase is Phase.ROLLED_BACK
 
 
-def test_a_rollback_is_offered_beside_a_change_that_is_not_in_its_way(run: Run) -> None:
+def test_rollback_is_offered_despite_an_unrelated_change(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets(CLASS, OLD)
@@ -526,7 +526,7 @@ def test_a_rollback_is_offered_beside_a_change_that_is_not_in_its_way(run: Run) 
     assert run.cluster.entries_of() == {CLASS: OLD}
 
 
-def test_an_abort_offers_no_rollback_that_a_change_of_just_now_is_in_the_way_of(run: Run) -> None:
+def test_abort_offers_no_rollback_that_a_recent_change_conflicts_with(run: Run) -> None:
     run.start(soak=SoakPlan(300.0, 600.0))
     run.until(lambda s: s.stage is Phase.SOAKING)
     run.cluster.operator_sets('osd.0', OLD)
@@ -534,7 +534,7 @@ def test_an_abort_offers_no_rollback_that_a_change_of_just_now_is_in_the_way_of(
     assert 'refuses to revert it while osd.0' in (state.failure or '')
 
 
-def test_an_operator_who_removes_an_entry_of_the_rollout_stops_it(run: Run) -> None:
+def test_removal_of_a_rollout_entry_by_an_operator_stops_it(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.cluster.operator_removes('osd.0')
@@ -542,7 +542,7 @@ def test_an_operator_who_removes_an_entry_of_the_rollout_stops_it(run: Run) -> N
     assert 'osd.0' not in run.cluster.entries_of()
 
 
-def test_an_operator_who_removes_what_was_there_before_stops_the_rollout() -> None:
+def test_removal_of_a_previous_entry_by_an_operator_stops_the_rollout() -> None:
     run = Run(overridden('global'))
     run.start(set_profile(run.cluster))
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
@@ -551,7 +551,7 @@ def test_an_operator_who_removes_what_was_there_before_stops_the_rollout() -> No
     assert f'{OPTION} of global was changed' in (state.failure or '')
 
 
-def test_entries_that_are_nothing_to_the_osds_of_the_rollout_do_not_stop_it() -> None:
+def test_unrelated_entries_do_not_stop_the_rollout() -> None:
     cluster = FakeCluster(osds=4)
     cluster.osds[3].device_class = 'hdd'
     run = Run(cluster)
@@ -563,7 +563,7 @@ def test_entries_that_are_nothing_to_the_osds_of_the_rollout_do_not_stop_it() ->
     assert run.to_the_end().phase is Phase.DONE
 
 
-def test_an_entry_that_is_seen_once_only_is_not_taken_for_a_change(run: Run) -> None:
+def test_entry_seen_only_once_is_not_a_change(run: Run) -> None:
     """A monitor may answer from just before the last change."""
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
@@ -575,7 +575,7 @@ def test_an_entry_that_is_seen_once_only_is_not_taken_for_a_change(run: Run) -> 
     assert (state.phase, state.pending_conflict) == (Phase.DONE, None)
 
 
-def test_an_operators_change_of_an_osd_that_is_being_put_back_ends_it(run: Run) -> None:
+def test_operator_change_to_an_osd_under_recovery_ends_it(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.errors['config rm'] = run.refusal
@@ -588,7 +588,7 @@ def test_an_operators_change_of_an_osd_that_is_being_put_back_ends_it(run: Run) 
     assert run.cluster.entries_of() == {'osd.0': OLD}
 
 
-def test_an_operators_change_elsewhere_does_not_keep_an_osd_from_being_put_back(run: Run) -> None:
+def test_unrelated_operator_change_does_not_prevent_recovery(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.until(lambda s: s.direction is Direction.RECOVER)
@@ -598,7 +598,7 @@ def test_an_operators_change_elsewhere_does_not_keep_an_osd_from_being_put_back(
     assert run.cluster.entries_of() == {ALL: OLD}
 
 
-def test_an_operators_change_on_the_way_back_stops_it(one_step_a_tick: None, run: Run) -> None:
+def test_operator_change_during_rollback_stops_it(one_step_a_tick: None, run: Run) -> None:
     run.start()
     run.until(lambda s: s.stage is Phase.COLLAPSING)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
@@ -608,7 +608,7 @@ def test_an_operators_change_on_the_way_back_stops_it(one_step_a_tick: None, run
     assert run.cluster.entries_of()['osd.2'] == OLD
 
 
-def test_an_operator_who_undoes_the_way_back_stops_it(run: Run) -> None:
+def test_reverting_a_rollback_by_an_operator_stops_it(run: Run) -> None:
     run.start()
     run.to_the_end()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
@@ -619,7 +619,7 @@ def test_an_operator_who_undoes_the_way_back_stops_it(run: Run) -> None:
     assert run.cluster.entries_of() == {ALL: NEW}
 
 
-def test_an_operator_who_removes_the_mask_that_was_just_set_stops_the_rollout(
+def test_removal_of_the_new_mask_by_an_operator_stops_the_rollout(
     one_step_a_tick: None, run: Run
 ) -> None:
     run.start()
@@ -631,7 +631,7 @@ def test_an_operator_who_removes_the_mask_that_was_just_set_stops_the_rollout(
     assert ALL not in run.cluster.entries_of()
 
 
-def test_a_rollback_leaves_alone_what_the_rollout_had_not_come_to(run: Run) -> None:
+def test_rollback_skips_osds_the_rollout_did_not_reach(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.driver.abort('client.ann', run.cluster.now_s)
@@ -642,7 +642,7 @@ def test_a_rollback_leaves_alone_what_the_rollout_had_not_come_to(run: Run) -> N
     assert run.cluster.entries_of() == {ALL: OLD}
 
 
-def test_a_rollback_that_would_undo_an_operators_change_is_refused(run: Run) -> None:
+def test_rollback_that_would_undo_a_operator_change_is_refused(run: Run) -> None:
     run.start()
     run.to_the_end()
     run.cluster.operator_sets(ALL, OLD)
@@ -655,7 +655,7 @@ def test_a_rollback_that_would_undo_an_operators_change_is_refused(run: Run) -> 
 # -- collapsing
 
 
-def test_an_osd_that_something_else_decides_for_keeps_its_own_entry(run: Run) -> None:
+def test_osd_decided_by_another_source_keeps_its_own_entry(run: Run) -> None:
     """A mask that only the monitor can evaluate, there from the beginning."""
     run.cluster.operator_sets('osd/rack:r1', OLD)
     run.cluster.resolves['osd/rack:r1'] = {1}
@@ -666,7 +666,7 @@ def test_an_osd_that_something_else_decides_for_keeps_its_own_entry(run: Run) ->
     assert {run.cluster.resolved(n, OPTION) for n in range(3)} == {NEW}
 
 
-def test_an_entry_that_protects_an_osd_is_written_until_it_is_there(run: Run) -> None:
+def test_entry_protecting_an_osd_is_written_until_confirmed(run: Run) -> None:
     run.cluster.operator_sets('osd/rack:r1', OLD)
     run.cluster.resolves['osd/rack:r1'] = {0}
     run.start()
@@ -682,7 +682,7 @@ def test_an_entry_that_protects_an_osd_is_written_until_it_is_there(run: Run) ->
 # -- changes without restarts
 
 
-def test_entries_that_change_nothing_are_removed_without_a_restart() -> None:
+def test_entries_without_effect_are_removed_without_a_restart() -> None:
     run = Run()
     run.cluster.operator_sets('osd', OLD)
     request = replace(remove_override(run.cluster), restart=False)
@@ -706,7 +706,7 @@ def test_own_entries_can_be_removed_without_a_restart_too() -> None:
     assert run.cluster.commands == [f'ceph config rm osd.1 {OPTION}']
 
 
-def test_a_change_without_restarts_is_refused_where_an_osd_runs_something_else() -> None:
+def test_change_without_restarts_is_refused_if_an_osd_runs_other_options() -> None:
     run = Run(overridden('osd'))
     request = replace(remove_override(run.cluster), restart=False)
     with pytest.raises(OperationRefused, match=r'osd\.0 must be restarted first'):
@@ -716,7 +716,7 @@ def test_a_change_without_restarts_is_refused_where_an_osd_runs_something_else()
 # -- words
 
 
-def test_a_command_for_the_operator_names_verb_and_host_where_known() -> None:
+def test_command_for_the_operator_names_verb_and_host_if_known() -> None:
     cluster = FakeCluster(1)
     info = cluster.cluster_map().osds[0]
     assert manual_restart(0, info, 'why').startswith(
@@ -727,13 +727,13 @@ def test_a_command_for_the_operator_names_verb_and_host_where_known() -> None:
     )
 
 
-def test_a_source_that_nobody_knows_is_described_all_the_same(run: Run) -> None:
+def test_unknown_source_is_still_described(run: Run) -> None:
     run.cluster.osds[0].reported[OPTION] = RunningOption(OLD, 'override', ignores_mon=False)
     with pytest.raises(OperationRefused, match='a value set in the running daemon'):
         run.start()
 
 
-def test_long_texts_of_other_programs_are_cut(run: Run) -> None:
+def test_long_external_texts_are_truncated(run: Run) -> None:
     run.cluster.errors['config set'] = type(run.refusal)(5, 'x' * 5000)
     run.start()
     state = run.to_a_wait('attempts failed')
@@ -741,7 +741,7 @@ def test_long_texts_of_other_programs_are_cut(run: Run) -> None:
     assert len(state.last_error or '') <= 600
 
 
-def test_an_abort_right_after_somebody_elses_restart_does_not_trust_an_old_report() -> None:
+def test_abort_after_a_foreign_restart_does_not_trust_an_old_report() -> None:
     """The new process runs the new value, and the manager still shows the old one."""
     run = Run()
     run.cluster.orchestrator_reason = 'no orchestrator'
@@ -758,7 +758,7 @@ def test_an_abort_right_after_somebody_elses_restart_does_not_trust_an_old_repor
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_an_abort_whose_osd_does_not_come_back_tells_both(run: Run) -> None:
+def test_abort_whose_osd_does_not_restart_reports_both(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.driver.abort('client.ann', run.cluster.now_s)
@@ -768,7 +768,7 @@ def test_an_abort_whose_osd_does_not_come_back_tells_both(run: Run) -> None:
     assert run.cluster.entries_of() == {}
 
 
-def test_an_osd_that_was_left_to_its_operator_is_shown_as_failed(run: Run) -> None:
+def test_osd_left_to_the_operator_is_shown_as_failed(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.0', OLD)
@@ -777,7 +777,7 @@ def test_an_osd_that_was_left_to_its_operator_is_shown_as_failed(run: Run) -> No
 
 
 @pytest.mark.parametrize('value', [NEW, BAD])
-def test_a_rollout_that_ended_does_nothing_more_whatever_is_seen(run: Run, value: str) -> None:
+def test_ended_rollout_takes_no_action(run: Run, value: str) -> None:
     run.start(set_profile(run.cluster, value))
     state = run.to_the_end()
     assert Machine(same_meaning).needs(state, 1e6) == Needs()

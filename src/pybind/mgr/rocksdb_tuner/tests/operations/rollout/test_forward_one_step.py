@@ -65,7 +65,7 @@ def unwatched(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Rollo
 # -- what follows
 
 
-def test_a_rollout_goes_from_its_plan_to_the_canary_by_a_look_at_the_cluster(
+def test_rollout_proceeds_from_plan_to_canary_with_a_sample(
     cluster: FakeCluster,
 ) -> None:
     state = replace(rollout(cluster), stage=Phase.PLANNED)
@@ -77,7 +77,7 @@ def test_a_rollout_goes_from_its_plan_to_the_canary_by_a_look_at_the_cluster(
     assert (begun.step, begun.nonce_before) == (OsdStep.SETTING, cluster.osds[0].nonce)
 
 
-def test_what_was_ended_ends_before_anything_else_is_begun(cluster: FakeCluster) -> None:
+def test_ending_takes_precedence_over_further_steps(cluster: FakeCluster) -> None:
     for stage in (Phase.PLANNED, Phase.CANARY, Phase.COLLAPSING):
         state = replace(rollout(cluster, VERIFIED), ending=ABORTED, stage=stage)
         step = stepped(state, look(cluster, state))
@@ -85,7 +85,7 @@ def test_what_was_ended_ends_before_anything_else_is_begun(cluster: FakeCluster)
         assert (step.state.outcome, step.state.ending) == (Outcome.ABORTED, None)
 
 
-def test_the_shared_entry_comes_after_the_last_osd(cluster: FakeCluster) -> None:
+def test_shared_entry_follows_the_last_osd(cluster: FakeCluster) -> None:
     state = unwatched(cluster, *[VERIFIED] * 3)
     more = stepped(state, look(cluster, state))
     assert (more.actions, more.state.stage) == ((SetEntry('osd.3', NEW),), Phase.PROMOTING)
@@ -117,7 +117,7 @@ def test_the_shared_entry_comes_after_the_last_osd(cluster: FakeCluster) -> None
         (((0,), (1, 2, 3)), 1, (1, 3), 2),
     ],
 )
-def test_those_that_are_away_are_passed_over_within_their_batch(
+def test_absent_osds_are_skipped_within_their_batch(
     cluster: FakeCluster,
     batches: tuple[tuple[int, ...], ...],
     done: int,
@@ -134,7 +134,7 @@ def test_those_that_are_away_are_passed_over_within_their_batch(
     [('gone', 2.0, True), ('gone', 1.9, False), ('out', 300.0, True), ('out', 299.9, False)],
 )
 @pytest.mark.parametrize('first', [True, False])
-def test_who_is_away_is_waited_for_before_it_is_left_behind(
+def test_absent_osd_is_awaited_before_it_is_left_behind(
     cluster: FakeCluster, how: str, absent_s: float, leaves: bool, first: bool
 ) -> None:
     """Two seconds where it was removed, five minutes where it is down and out."""
@@ -163,7 +163,7 @@ def test_who_is_away_is_waited_for_before_it_is_left_behind(
     assert (reason(held), held.state.osds) == (NOT_ALLOWED, state.osds)
 
 
-def test_a_changed_osd_that_was_removed_gives_its_entry_back_before_others_follow(
+def test_entry_of_a_removed_changed_osd_is_restored_before_others_follow(
     cluster: FakeCluster,
 ) -> None:
     state = unwatched(cluster, VERIFIED, OsdStep.LEFT_BEHIND)
@@ -189,7 +189,7 @@ def test_a_changed_osd_that_was_removed_gives_its_entry_back_before_others_follo
         ({'running': {}}, 'the running options of osd.0 cannot be read'),
     ],
 )
-def test_an_osd_is_begun_only_where_nothing_stands_against_it(
+def test_osd_starts_only_without_blockers(
     cluster: FakeCluster, changes: dict[str, object], told: str
 ) -> None:
     state = rollout(cluster)
@@ -202,7 +202,7 @@ def test_an_osd_is_begun_only_where_nothing_stands_against_it(
 
 
 @pytest.mark.parametrize(('before_s', 'begins'), [(299.9, False), (300.0, True)])
-def test_the_canary_is_measured_before_it_is_changed_and_no_other_osd_is(
+def test_only_the_canary_is_measured_before_its_change(
     cluster: FakeCluster, before_s: float, begins: bool
 ) -> None:
     state = rollout(cluster)
@@ -219,7 +219,7 @@ def test_the_canary_is_measured_before_it_is_changed_and_no_other_osd_is(
     )
 
 
-def test_each_osd_is_compared_with_the_release_that_was_recorded_of_it(
+def test_each_osd_is_compared_with_its_recorded_release(
     cluster: FakeCluster,
 ) -> None:
     state = unwatched(cluster, VERIFIED)
@@ -230,7 +230,7 @@ def test_each_osd_is_compared_with_the_release_that_was_recorded_of_it(
     assert reason(stepped(state, seen)).startswith('osd.1 now runs pacific')
 
 
-def test_an_osd_that_was_made_again_before_its_turn_ends_it_or_is_left_behind(
+def test_osd_recreated_before_its_turn_ends_the_rollout_or_is_left_behind(
     cluster: FakeCluster,
 ) -> None:
     told = 'osd.{} now has device class hdd: the plan was made for ssd'
@@ -255,7 +255,7 @@ FROM_FILE = (
 
 
 @pytest.mark.parametrize('kind', ['release', 'file'])
-def test_what_is_not_as_planned_ends_it_or_waits_where_part_of_it_is_done(
+def test_deviation_ends_the_rollout_or_waits_if_partly_applied(
     cluster: FakeCluster, kind: str
 ) -> None:
     for n, state in ((0, rollout(cluster)), (1, unwatched(cluster, VERIFIED))):
@@ -288,7 +288,7 @@ MIDDLE = [
 
 
 @pytest.mark.parametrize('at', MIDDLE)
-def test_an_osd_that_goes_in_the_middle_of_its_change_gives_its_entry_back(
+def test_osd_removed_during_its_change_restores_its_entry(
     cluster: FakeCluster, at: OsdStep
 ) -> None:
     state = unwatched(cluster, VERIFIED, at)
@@ -324,7 +324,7 @@ def test_an_osd_that_goes_in_the_middle_of_its_change_gives_its_entry_back(
         (OsdStep.REPINNING, OsdStep.REPINNING, OsdStep.REPINNING),
     ],
 )
-def test_an_osd_that_goes_while_only_its_entry_is_left_is_not_given_back_once_more(
+def test_osd_removed_with_only_its_entry_left_is_not_restored_again(
     cluster: FakeCluster, at: OsdStep, gone: OsdStep, made_again: OsdStep
 ) -> None:
     state = unwatched(cluster, at, *[VERIFIED] * 3, shared_touched=True)
@@ -341,7 +341,7 @@ def test_an_osd_that_goes_while_only_its_entry_is_left_is_not_given_back_once_mo
 
 
 @pytest.mark.parametrize('at', [OsdStep.SETTING, OsdStep.RESTART_DUE])
-def test_what_was_not_restarted_yet_is_put_back_at_once_where_the_rollout_ends(
+def test_unrestarted_osd_is_restored_at_once_when_the_rollout_ends(
     cluster: FakeCluster, at: OsdStep
 ) -> None:
     state = rollout(cluster, at, ending=ABORTED)
@@ -353,7 +353,7 @@ def test_what_was_not_restarted_yet_is_put_back_at_once_where_the_rollout_ends(
     assert (canary(step).step, canary(step).restart_needed) == (OsdStep.RESTORING, False)
 
 
-def test_a_restart_is_due_once_the_entry_was_seen_and_counts_from_the_process_then(
+def test_restart_is_due_once_the_entry_is_confirmed_and_counts_from_the_current_process(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.SETTING, errors=2)
@@ -377,7 +377,7 @@ def test_a_restart_is_due_once_the_entry_was_seen_and_counts_from_the_process_th
     assert canary(empty).nonce_before == 1
 
 
-def test_trouble_with_an_entry_is_told_after_three_attempts(cluster: FakeCluster) -> None:
+def test_entry_error_is_reported_after_three_attempts(cluster: FakeCluster) -> None:
     for errors, told in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
         state = rollout(cluster, OsdStep.SETTING, errors=errors, last_error='EROFS')
         step = stepped(state, look(cluster, state, entries={}))
@@ -399,7 +399,7 @@ def test_trouble_with_an_entry_is_told_after_three_attempts(cluster: FakeCluster
         ),
     ],
 )
-def test_why_an_osd_failed_after_its_restart_is_told(
+def test_failure_reason_after_a_restart_is_reported(
     cluster: FakeCluster, running: Optional[RunningOption], told: str
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
@@ -413,13 +413,13 @@ def test_why_an_osd_failed_after_its_restart_is_told(
     assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {told}')
 
 
-def test_an_osd_that_is_lost_while_it_is_checked_is_waited_for_again(cluster: FakeCluster) -> None:
+def test_osd_lost_during_the_check_is_awaited_again(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
     found = canary(stepped(state, other(look(cluster, state, waited_s=60.0), 0, nonce=99)))
     assert (found.step, found.flaps) == (OsdStep.RESTARTING, 1)
 
 
-def test_an_osd_that_is_settled_while_the_rollout_ends_need_not_wait(cluster: FakeCluster) -> None:
+def test_settled_osd_does_not_wait_while_the_rollout_ends(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.SETTLING)
     seen = look(cluster, state, waited_s=0.0)
     assert canary(stepped(state, seen)).step is OsdStep.SETTLING

@@ -38,9 +38,7 @@ def asked(run: Run, osd_id: int) -> list[str]:
 
 
 @pytest.mark.parametrize('device_class', ['hdd', 'ssd'])
-def test_a_pending_id_that_was_made_again_is_left_behind_by_name(
-    run: Run, device_class: str
-) -> None:
+def test_recreated_pending_osd_is_left_behind_by_name(run: Run, device_class: str) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
     run.cluster.make_again(2, device_class)
@@ -52,7 +50,7 @@ def test_a_pending_id_that_was_made_again_is_left_behind_by_name(
     assert [restarted(run, n) for n in (0, 1)] == [NEW, NEW]
 
 
-def test_a_pending_osd_of_another_class_now_is_left_behind(run: Run) -> None:
+def test_pending_osd_with_a_changed_class_is_left_behind(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
     run.cluster.osds[1].device_class = 'hdd'
@@ -62,7 +60,7 @@ def test_a_pending_osd_of_another_class_now_is_left_behind(run: Run) -> None:
     assert restarted(run, 1) == DEFAULT
 
 
-def test_a_canary_that_was_made_again_ends_it_before_anything_is_changed(run: Run) -> None:
+def test_canary_recreated_before_any_change_ends_the_rollout(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
@@ -86,7 +84,7 @@ def test_a_canary_that_was_made_again_ends_it_before_anything_is_changed(run: Ru
     ],
 )
 @pytest.mark.parametrize('osd_id', [0, 1])
-def test_an_osd_that_is_made_again_in_the_middle_keeps_nothing_of_the_rollouts(
+def test_osd_recreated_halfway_keeps_no_entry_of_the_rollout(
     one_step_a_tick: None, run: Run, step: OsdStep, osd_id: int
 ) -> None:
     run.start()
@@ -101,7 +99,7 @@ def test_an_osd_that_is_made_again_in_the_middle_keeps_nothing_of_the_rollouts(
     assert others == ({DEFAULT} if early else {NEW})
 
 
-def test_a_changed_osd_that_is_purged_leaves_no_entry(run: Run) -> None:
+def test_purged_changed_osd_leaves_no_entry(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.purge(0)
@@ -121,7 +119,7 @@ def forward(cluster: FakeCluster) -> ChangeRequest:
     'when',
     ['verified', 'shared', 'collapsing', 'collapsed'],
 )
-def test_an_osd_that_joins_gets_nothing_else_by_the_entry_that_the_others_share(
+def test_joining_osd_is_not_changed_by_the_shared_entry(
     one_step_a_tick: None, request_of: object, when: str, device_class: str
 ) -> None:
     cluster = overridden(ALL)
@@ -160,7 +158,7 @@ def test_an_osd_that_joins_gets_nothing_else_by_the_entry_that_the_others_share(
     assert [cluster.runs(n) for n in range(3)] == [OLD] * 3
 
 
-def test_an_osd_that_joins_with_an_entry_of_its_own_is_no_hindrance(run: Run) -> None:
+def test_joining_osd_with_an_own_entry_is_allowed(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.operator_sets('osd.7', OLD)
@@ -169,7 +167,7 @@ def test_an_osd_that_joins_with_an_entry_of_its_own_is_no_hindrance(run: Run) ->
     assert run.cluster.entries_of() == {ALL: NEW, 'osd.7': OLD}
 
 
-def test_an_osd_that_joins_and_is_gone_again_leaves_the_entry_shared(run: Run) -> None:
+def test_osd_that_joins_and_leaves_keeps_the_entry_shared(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.add_osd(FakeOsd(7, 'node7'))
@@ -179,7 +177,7 @@ def test_an_osd_that_joins_and_is_gone_again_leaves_the_entry_shared(run: Run) -
     assert run.cluster.entries_of() == {ALL: NEW}
 
 
-def test_why_entries_stay_outlives_a_failover(one_step_a_tick: None, run: Run) -> None:
+def test_reason_for_kept_entries_survives_a_failover(one_step_a_tick: None, run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.COLLAPSED)
     run.cluster.add_osd(FakeOsd(7, 'node7', device_class='hdd'))
@@ -191,7 +189,7 @@ def test_why_entries_stay_outlives_a_failover(one_step_a_tick: None, run: Run) -
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
 
-def test_a_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run: Run) -> None:
+def test_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.COLLAPSED)
     run.driver.pause('client.ann', run.cluster.now_s)
@@ -205,7 +203,7 @@ def test_a_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
 
-def test_a_rollback_does_not_restart_an_osd_that_was_made_again(run: Run) -> None:
+def test_rollback_does_not_restart_a_recreated_osd(run: Run) -> None:
     run.start()
     run.to_the_end()
     run.cluster.make_again(1, 'hdd')
@@ -219,7 +217,7 @@ def test_a_rollback_does_not_restart_an_osd_that_was_made_again(run: Run) -> Non
     assert [run.cluster.runs(n) for n in (0, 2)] == [DEFAULT] * 2
 
 
-def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
+def test_batch_without_remaining_osds_is_skipped() -> None:
     """The next one is watched and judged all the same."""
     cluster = FakeCluster(6)
     run = Run(cluster)
@@ -236,7 +234,7 @@ def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
     assert [cluster.runs(n) for n in range(6)] == [NEW, DEFAULT, DEFAULT, NEW, NEW, NEW]
 
 
-def test_an_osd_that_is_left_behind_is_no_part_of_the_evidence_on_its_batch() -> None:
+def test_osd_left_behind_is_not_in_the_evidence_of_its_batch() -> None:
     cluster = FakeCluster(6)
     run = Run(cluster)
     request = set_profile(cluster, batches=((0,), (1, 2), (3,), (4,), (5,)), controls=(3, 4, 5))
@@ -249,7 +247,7 @@ def test_an_osd_that_is_left_behind_is_no_part_of_the_evidence_on_its_batch() ->
     assert cluster.runs(2) == DEFAULT
 
 
-def test_what_an_older_version_did_not_record_is_not_compared() -> None:
+def test_data_not_recorded_by_an_older_version_is_not_compared() -> None:
     older = OsdBefore(3, OLD, 'mon', 'pacific')
     info = FakeCluster(4).cluster_map().osds[3]
     assert not_as_planned(older, info) is None
@@ -274,11 +272,11 @@ def test_what_an_older_version_did_not_record_is_not_compared() -> None:
         ('not a uuid', None),
     ],
 )
-def test_a_uuid_is_kept_by_its_first_digits(uuid: object, head: object) -> None:
+def test_first_digits_of_a_uuid_are_stored(uuid: object, head: object) -> None:
     assert uuid_head(uuid) == head
 
 
-def test_the_uuid_of_an_osd_is_read_from_the_map() -> None:
+def test_uuid_of_an_osd_is_read_from_the_map() -> None:
     osd_map = {
         'epoch': 1,
         'flags': '',

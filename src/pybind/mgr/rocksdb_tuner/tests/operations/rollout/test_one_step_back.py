@@ -47,7 +47,7 @@ def cluster() -> FakeCluster:
 # -- turning round
 
 
-def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeCluster) -> None:
+def test_rollback_restores_only_written_entries(cluster: FakeCluster) -> None:
     steps = (OsdStep.COLLAPSED, OsdStep.VERIFIED, OsdStep.RESTORED, OsdStep.PENDING)
     state = rollout(
         cluster,
@@ -83,7 +83,7 @@ def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeClus
     assert twice.failure == 'it crashed; rolled back by client.ann'
 
 
-def test_entries_are_put_back_one_at_a_time_and_seen_before_any_osd_is_classified() -> None:
+def test_entries_are_restored_one_by_one_and_confirmed_before_any_osd_is_classified() -> None:
     cluster = overridden(ALL, osds=4)
     state = way_back(cluster, OsdStep.VERIFIED, entries_done=0)
     seen = observed(cluster, entries={ALL: NEW, 'osd.0': NEW})
@@ -125,7 +125,7 @@ def put_back(state: RolloutState, seen: Observation) -> Step:
         (OsdStep.RESTORED, False, OsdStep.RESTORED, False),
     ],
 )
-def test_an_osd_is_restarted_where_its_process_may_have_read_what_was_taken_back(
+def test_osd_is_restarted_if_its_process_may_have_read_the_reverted_value(
     cluster: FakeCluster, at: OsdStep, same_process: bool, then: OsdStep, doubtful: bool
 ) -> None:
     state = way_back(cluster, at)
@@ -137,7 +137,7 @@ def test_an_osd_is_restarted_where_its_process_may_have_read_what_was_taken_back
         assert (found.nonce_before, found.restart_needed, found.flaps) == (nonce, True, 0)
 
 
-def test_an_osd_that_is_down_as_its_entry_goes_back_is_not_believed(cluster: FakeCluster) -> None:
+def test_osd_down_while_its_entry_is_restored_is_not_trusted(cluster: FakeCluster) -> None:
     down = other(observed(cluster), 0, up=False)
     found = canary(put_back(way_back(cluster, OsdStep.VERIFIED), down))
     assert (found.step, found.doubtful) == (OsdStep.RESTART_DUE, True)
@@ -149,7 +149,7 @@ def test_an_osd_that_is_down_as_its_entry_goes_back_is_not_believed(cluster: Fak
     assert (again.step, again.nonce_before, again.doubtful) == (OsdStep.RESTART_DUE, 99, False)
 
 
-def test_what_was_restarted_twice_by_somebody_is_restarted_where_it_was_needed_before(
+def test_osd_restarted_twice_by_others_is_restarted_if_it_was_needed_before(
     cluster: FakeCluster,
 ) -> None:
     state = way_back(cluster, OsdStep.RESTART_DUE)
@@ -169,7 +169,7 @@ def test_what_was_restarted_twice_by_somebody_is_restarted_where_it_was_needed_b
         ({ALL: NEW, 'osd/host:node1': OLD}, False),
     ],
 )
-def test_no_restart_is_made_where_all_that_an_osd_may_start_with_means_the_same(
+def test_no_restart_if_all_possible_values_have_the_same_meaning(
     cluster: FakeCluster, entries: dict[str, str], restarts: bool
 ) -> None:
     state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
@@ -181,7 +181,7 @@ def test_no_restart_is_made_where_all_that_an_osd_may_start_with_means_the_same(
     assert (canary(step).step is OsdStep.RESTORED) == (not restarts)
 
 
-def test_an_osd_that_is_down_is_started_before_any_other_is_restarted(
+def test_down_osd_is_started_before_any_other_is_restarted(
     cluster: FakeCluster,
 ) -> None:
     state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
@@ -196,7 +196,7 @@ def test_an_osd_that_is_down_is_started_before_any_other_is_restarted(
     assert MACHINE.step(out, down, 2.0).actions == ()
 
 
-def test_the_way_back_ends_when_every_osd_is_as_before(cluster: FakeCluster) -> None:
+def test_rollback_ends_when_every_osd_is_restored(cluster: FakeCluster) -> None:
     state = way_back(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
     done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
     assert (done.stage, done.outcome, done.updated_s) == (
@@ -207,7 +207,7 @@ def test_the_way_back_ends_when_every_osd_is_as_before(cluster: FakeCluster) -> 
     assert done.failure == 'rolled back by client.ann'
 
 
-def test_on_the_way_back_it_is_settled_before_the_next_one_is_due(cluster: FakeCluster) -> None:
+def test_rollback_settles_each_osd_before_the_next_one_is_due(cluster: FakeCluster) -> None:
     state = way_back(cluster, OsdStep.SETTLING)
     seen = observed(cluster, entries={})
     assert canary(MACHINE.step(state, replace(seen, waited_s=4.9), 2.0)).step is OsdStep.SETTLING
@@ -231,7 +231,7 @@ def recovering(
     return replace(rollout(cluster, at, *others), **fields)  # type: ignore[arg-type]
 
 
-def test_what_failed_gets_its_entry_back_whatever_the_mode_or_a_pause_says(
+def test_failed_osd_gets_its_entry_back_in_any_mode_or_pause(
     cluster: FakeCluster,
 ) -> None:
     state = recovering(cluster, OsdStep.RESTORING, paused_by='client.ann')
@@ -248,7 +248,7 @@ def test_what_failed_gets_its_entry_back_whatever_the_mode_or_a_pause_says(
     )
 
 
-def test_in_mode_off_what_failed_is_started_if_it_is_down_and_not_stopped_if_it_is_up(
+def test_failed_osd_in_mode_off_is_started_if_down_and_not_stopped_if_up(
     cluster: FakeCluster,
 ) -> None:
     state = recovering(cluster, OsdStep.RESTART_DUE)
@@ -274,7 +274,7 @@ def test_in_mode_off_what_failed_is_started_if_it_is_down_and_not_stopped_if_it_
         (Direction.RECOVER, False, False, False),
     ],
 )
-def test_what_mode_off_keeps_from_being_sent(
+def test_actions_held_by_mode_off(
     cluster: FakeCluster, direction: Direction, up: Optional[bool], start: bool, entry: bool
 ) -> None:
     """``up`` None: it is not in the map."""
@@ -286,7 +286,7 @@ def test_what_mode_off_keeps_from_being_sent(
     assert suppressed_in_mode_off(state, SetEntry('osd.0', OLD), seen) is entry
 
 
-def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: FakeCluster) -> None:
+def test_failed_osd_ends_the_rollout_alone_or_rolls_back_the_others(cluster: FakeCluster) -> None:
     seen = observed(cluster, entries={'osd.1': NEW})
     alone = MACHINE.step(recovering(cluster, OsdStep.RESTORED), observed(cluster), 2.0).state
     assert (alone.stage, alone.outcome, alone.failure) == (
@@ -317,7 +317,7 @@ def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: Fa
         ('other', True, DEFAULT, True),
     ],
 )
-def test_what_failed_is_restarted_unless_its_process_is_known_to_run_what_it_had(
+def test_failed_osd_is_restarted_unless_known_to_run_its_previous_value(
     cluster: FakeCluster, nonce: str, up: bool, running: Optional[str], needed: bool
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING, ending=Ending(Outcome.ABORTED, 'aborted'))
@@ -335,7 +335,7 @@ def test_what_failed_is_restarted_unless_its_process_is_known_to_run_what_it_had
 # -- acts of operators, and of the cluster
 
 
-def test_a_pause_shows_at_once_but_while_an_osd_recovers_after_that(cluster: FakeCluster) -> None:
+def test_pause_shows_at_once_except_during_recovery(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
     held = paused(state, 'client.ann', 9.0)
     assert (held.paused_by, held.paused_reason, held.updated_s) == (
@@ -347,7 +347,7 @@ def test_a_pause_shows_at_once_but_while_an_osd_recovers_after_that(cluster: Fak
     assert paused(recovers, 'client.ann', 9.0).paused_reason == 'osd.0 is down'
 
 
-def test_what_follows_a_recovery_is_told_by_the_other_osds(cluster: FakeCluster) -> None:
+def test_next_step_after_a_recovery_depends_on_the_other_osds(cluster: FakeCluster) -> None:
     assert not something_follows(recovering(cluster, OsdStep.RESTORING))
     assert something_follows(recovering(cluster, OsdStep.RESTORING, OsdStep.VERIFIED))
     assert not something_follows(recovering(cluster, OsdStep.RESTORED, OsdStep.RESTORED))
@@ -372,7 +372,7 @@ def in_vain(
         (2, Direction.RECOVER, True),
     ],
 )
-def test_an_osd_that_was_asked_often_waits_for_the_operator_and_is_due_again_after_resume(
+def test_osd_requested_too_often_waits_for_the_operator_and_is_due_again_after_resume(
     cluster: FakeCluster, asked: int, direction: Direction, waits: bool
 ) -> None:
     state = in_vain(cluster, asked, direction)
@@ -401,7 +401,7 @@ def test_errors_pauses_and_doubt_wait_for_the_operator_and_end_with_resume(
     assert resumed(doubt, 9.0).verdicts == (Verdict.INCONCLUSIVE,)
 
 
-def test_an_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:
+def test_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:
     at_rest = aborted(rollout(cluster, OsdStep.PENDING), 'client.ann', 9.0, {})
     assert (at_rest.stage, at_rest.outcome, at_rest.failure, at_rest.updated_s) == (
         Phase.FAILED,
@@ -420,7 +420,7 @@ def test_an_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: Fa
     assert 'it failed; aborted by client.ann before the OSD was seen' in (recovers.failure or '')
 
 
-def test_a_refused_restart_is_due_again_and_a_second_one_only_counted(
+def test_refused_restart_is_due_again_and_a_second_one_only_counted(
     cluster: FakeCluster,
 ) -> None:
     for asked, step, left in (

@@ -64,7 +64,7 @@ def count_down(run: Run) -> list[int]:
     return found
 
 
-def test_an_osd_restarted_by_hand_does_not_let_the_next_be_asked_before_the_late_request() -> None:
+def test_manual_restart_does_not_release_the_next_osd_before_the_late_request() -> None:
     """A new nonce is not the end of a request: with two of them two OSDs were down at once."""
     run, requests = late()
     down = count_down(run)
@@ -79,7 +79,7 @@ def test_an_osd_restarted_by_hand_does_not_let_the_next_be_asked_before_the_late
     assert max(down) == 1
 
 
-def test_a_late_request_is_no_crash_of_an_osd_that_was_checked_already() -> None:
+def test_late_request_is_no_crash_of_a_checked_osd() -> None:
     run, _ = late(delay_s=40.0)
     run.start()
     for n in run.cluster.osds:
@@ -102,7 +102,7 @@ def test_crashes_during_the_wait_end_with_it() -> None:
     assert 'came up and went down again 3 times' in (ended.failure or '')
 
 
-def test_an_orchestrator_that_tells_nothing_is_waited_for_as_long_as_restart_timeout() -> None:
+def test_uninformative_orchestrator_is_awaited_for_restart_timeout() -> None:
     run, requests = late(silent=True)
     run.start()
     ended = run.to_the_end()
@@ -111,7 +111,7 @@ def test_an_orchestrator_that_tells_nothing_is_waited_for_as_long_as_restart_tim
     assert all(300.0 <= b - a < 340.0 for a, b in zip(times, times[1:]))
 
 
-def test_a_failover_does_not_shorten_the_wait() -> None:
+def test_failover_does_not_shorten_the_wait() -> None:
     run, requests = late(silent=True)
     run.start()
     at_step(run, 0, OsdStep.RESTARTING)
@@ -125,7 +125,7 @@ def test_a_failover_does_not_shorten_the_wait() -> None:
     assert run.to_the_end().outcome is Outcome.DONE
 
 
-def test_a_clock_set_ahead_does_not_shorten_the_wait() -> None:
+def test_clock_set_ahead_does_not_shorten_the_wait() -> None:
     run, requests = late(silent=True)
     run.start()
     at_step(run, 0, OsdStep.SETTLING)
@@ -136,7 +136,7 @@ def test_a_clock_set_ahead_does_not_shorten_the_wait() -> None:
     assert passed_s >= 300.0 - 30.0
 
 
-def test_a_manager_that_takes_over_waits_for_what_the_one_before_it_asked() -> None:
+def test_manager_taking_over_waits_for_the_request_of_the_previous_one() -> None:
     run, requests = late(delay_s=100.0)
     run.start()
     at_step(run, 0, OsdStep.RESTARTING)
@@ -148,7 +148,7 @@ def test_a_manager_that_takes_over_waits_for_what_the_one_before_it_asked() -> N
 
 
 @pytest.mark.parametrize('failover', [False, True])
-def test_the_next_rollout_waits_for_a_request_of_the_one_before_it(failover: bool) -> None:
+def test_next_rollout_waits_for_a_request_of_the_previous_one(failover: bool) -> None:
     run, requests = late(delay_s=200.0)
     run.start()
     at_step(run, 0, OsdStep.RESTARTING)
@@ -166,7 +166,7 @@ def test_the_next_rollout_waits_for_a_request_of_the_one_before_it(failover: boo
     assert requests.held() == set()
 
 
-def test_a_rollback_waits_for_a_request_of_the_way_forward() -> None:
+def test_rollback_waits_for_a_forward_request() -> None:
     run, requests = late(delay_s=200.0)
     run.start()
     at_step(run, 1, OsdStep.RESTARTING)
@@ -178,7 +178,7 @@ def test_a_rollback_waits_for_a_request_of_the_way_forward() -> None:
     assert requests.osds[:2] == [0, 1]
 
 
-def test_a_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() -> None:
+def test_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() -> None:
     run, requests = late(delay_s=5.0)
     first = run.start()
     run.to_the_end()
@@ -196,7 +196,7 @@ def test_a_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() ->
     assert requests.held() == set()
 
 
-def test_a_paused_orchestrator_is_waited_for_until_it_is_resumed() -> None:
+def test_paused_orchestrator_is_awaited_until_resumed() -> None:
     """`ceph orch pause`: what was asked for comes when it is resumed, however late."""
     run, requests = late(delay_s=1.0)
     down = count_down(run)
@@ -214,7 +214,7 @@ def test_a_paused_orchestrator_is_waited_for_until_it_is_resumed() -> None:
     assert max(down) == 1
 
 
-def test_what_was_refused_is_asked_again_soon() -> None:
+def test_refused_request_is_retried_soon() -> None:
     run, requests = late(delay_s=1.0, silent=True)
     run.cluster.errors['orch daemon'] = refusing('host is offline')
     run.start()
@@ -225,7 +225,7 @@ def test_what_was_refused_is_asked_again_soon() -> None:
     assert requests.found[1][1] - requests.found[0][1] < 60.0
 
 
-def test_a_rollout_takes_no_longer_where_the_orchestrator_tells() -> None:
+def test_informative_orchestrator_does_not_lengthen_a_rollout() -> None:
     run, _ = late(delay_s=1.0)
     run.start()
     begin_s = run.cluster.now_s
@@ -259,7 +259,7 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
         (replace(TOLD, carried_out=(), scheduled=False, stored_started='s1'), False, False, True),
     ],
 )
-def test_what_the_orchestrator_tells_decides(
+def test_state_of_the_orchestrator_decides(
     told: Optional[OrchestratedDaemon], by_this_manager: bool, seen_scheduled: bool, expected: bool
 ) -> None:
     request = asked(1, replace(TOLD, stored_started='s1'))
@@ -274,7 +274,7 @@ def test_what_the_orchestrator_tells_decides(
     assert found is expected
 
 
-def test_what_is_still_scheduled_is_waited_for_however_long_it_takes() -> None:
+def test_scheduled_request_is_awaited_without_a_limit() -> None:
     def over(told: Optional[OrchestratedDaemon]) -> bool:
         return is_settled(
             AskedRestart(1),

@@ -47,7 +47,7 @@ def paused_and_safe(run: Run) -> None:
 
 
 @pytest.mark.parametrize('takeover', [False, True])
-def test_a_pause_before_the_osd_in_flight_failed_holds_the_others(run: Run, takeover: bool) -> None:
+def test_pause_before_the_osd_in_flight_failed_holds_the_others(run: Run, takeover: bool) -> None:
     paused_and_safe(run)
     if takeover:
         run.fail_over()
@@ -60,7 +60,7 @@ def test_a_pause_before_the_osd_in_flight_failed_holds_the_others(run: Run, take
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
 
 
-def test_a_pause_while_the_osd_is_put_back_holds_the_others(run: Run) -> None:
+def test_pause_during_recovery_holds_the_others(run: Run) -> None:
     failing_second(run)
     run.until(lambda s: s.direction is Direction.RECOVER)
     pause(run)
@@ -78,7 +78,7 @@ def rollback(run: Run) -> None:
 
 
 @pytest.mark.parametrize('act', [resume, rollback])
-def test_a_pause_while_an_osd_is_put_back_ends_by_resume_or_rollback(
+def test_pause_during_recovery_ends_by_resume_or_rollback(
     run: Run, act: Callable[[Run], None]
 ) -> None:
     failing_second(run)
@@ -90,7 +90,7 @@ def test_a_pause_while_an_osd_is_put_back_ends_by_resume_or_rollback(
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
 
 
-def test_an_abort_ends_what_was_paused_on_its_way_back(run: Run) -> None:
+def test_abort_ends_a_paused_rollback(run: Run) -> None:
     paused_and_safe(run)
     run.driver.abort('client.ann', run.cluster.now_s)
     state = run.to_the_end()
@@ -100,7 +100,7 @@ def test_an_abort_ends_what_was_paused_on_its_way_back(run: Run) -> None:
     assert run.cluster.runs(0) == NEW
 
 
-def test_a_paused_rollout_still_tells_what_the_osd_that_is_put_back_waits_for(run: Run) -> None:
+def test_paused_rollout_reports_what_the_recovery_waits_for(run: Run) -> None:
     """Nobody restarts it, so an operator must: that is no time to say "paused" only."""
     failing_second(run)
     pause(run)
@@ -112,7 +112,7 @@ def test_a_paused_rollout_still_tells_what_the_osd_that_is_put_back_waits_for(ru
     assert held(run).paused_reason == 'paused by client.ann'
 
 
-def test_nothing_is_paused_where_nothing_follows(run: Run) -> None:
+def test_nothing_is_paused_without_further_steps(run: Run) -> None:
     """An OSD that failed alone is put back, and that is the end."""
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()

@@ -41,7 +41,7 @@ def cluster_map(osds: int, down: Sequence[int] = ()) -> ClusterMap:
     return replace(found, osds=tuple(replace(osd, up=osd.osd_id not in down) for osd in found.osds))
 
 
-def test_silence_counts_from_the_first_look_to_a_report_that_came_in_since() -> None:
+def test_silence_lasts_from_the_first_sample_to_a_newer_report() -> None:
     hearing, reports, up = ReportWatch(), Reports(3), cluster_map(3)
     assert (hearing.heard, hearing.silent_s) == (False, 0.0)
     for now_s in (100.0, 110.0, 120.0):
@@ -59,7 +59,7 @@ def test_silence_counts_from_the_first_look_to_a_report_that_came_in_since() -> 
     assert hearing.silent_s == 0.0
 
 
-def test_an_osd_that_reports_is_the_only_one_that_is_read() -> None:
+def test_only_the_reporting_osd_is_read() -> None:
     hearing, reports, up = ReportWatch(), Reports(5), cluster_map(5)
     hearing.update(reports, up, 0.0)
     assert reports.taken() == [0, 1, 2, 3, 4]
@@ -75,7 +75,7 @@ def test_an_osd_that_reports_is_the_only_one_that_is_read() -> None:
     assert (reports.taken(), hearing.silent_s) == ([2, 3, 4], 0.0)
 
 
-def test_of_many_osds_fifty_are_read_at_a_look_and_the_next_ones_at_the_next() -> None:
+def test_fifty_of_many_osds_are_read_per_sample_in_turn() -> None:
     assert TRIED_AT_ONCE == 50
     hearing, reports, up = ReportWatch(), Reports(120), cluster_map(120)
     for first in (0, 50, 100, 30, 80, 10):
@@ -84,7 +84,7 @@ def test_of_many_osds_fifty_are_read_at_a_look_and_the_next_ones_at_the_next() -
     assert not hearing.heard
 
 
-def test_osds_that_are_down_or_never_reported_are_passed_over() -> None:
+def test_osds_down_or_without_reports_are_skipped() -> None:
     hearing, reports = ReportWatch(), Reports(4)
     reports.at_s[0] = None
     for now_s in (0.0, 10.0):
@@ -95,7 +95,7 @@ def test_osds_that_are_down_or_never_reported_are_passed_over() -> None:
     assert (reports.taken(), hearing.heard) == ([0, 2], True)
 
 
-def test_the_first_that_an_osd_is_known_to_have_reported_may_be_old() -> None:
+def test_first_known_report_of_an_osd_may_be_old() -> None:
     hearing, reports = ReportWatch(), Reports(1)
     reports.at_s[0] = None
     hearing.update(reports, cluster_map(1), 0.0)
@@ -104,7 +104,7 @@ def test_the_first_that_an_osd_is_known_to_have_reported_may_be_old() -> None:
     assert (hearing.heard, hearing.silent_s) == (False, 20.0)
 
 
-def test_what_an_osd_reported_before_it_was_down_is_forgotten() -> None:
+def test_report_from_before_an_osd_was_down_is_dropped() -> None:
     """What comes after it may be what it had reported just before."""
     hearing, reports = ReportWatch(), Reports(2)
     hearing.update(reports, cluster_map(2), 0.0)
@@ -117,7 +117,7 @@ def test_what_an_osd_reported_before_it_was_down_is_forgotten() -> None:
     assert hearing.silent_s == 0.0
 
 
-def test_silence_goes_on_while_nothing_can_be_read_and_another_osd_is_tried_next() -> None:
+def test_silence_continues_while_nothing_is_readable_and_another_osd_is_tried_next() -> None:
     hearing, reports, up = ReportWatch(), Reports(3), cluster_map(3)
     hearing.update(reports, up, 0.0)
     reports.taken()
@@ -129,7 +129,7 @@ def test_silence_goes_on_while_nothing_can_be_read_and_another_osd_is_tried_next
     assert reports.taken() == [0, 1]
 
 
-def test_a_map_without_any_osd_that_is_up_is_silence() -> None:
+def test_map_without_an_osd_that_is_up_is_silence() -> None:
     hearing, reports = ReportWatch(), Reports(2)
     for now_s in (0.0, 10.0):
         hearing.update(reports, cluster_map(2, down=[0, 1]), now_s)

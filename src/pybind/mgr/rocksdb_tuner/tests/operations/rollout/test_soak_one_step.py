@@ -58,7 +58,7 @@ def second_batch(cluster: FakeCluster, **changes: object) -> RolloutState:
         (1, PASS, UNSURE, UNSURE),
     ],
 )
-def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator(
+def test_only_evidence_of_the_watched_batch_waits_for_the_operator(
     cluster: FakeCluster,
     passed: int,
     canary: Optional[Judgement],
@@ -84,7 +84,7 @@ def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator
     ('judgement', 'kept'),
     [(None, Verdict.NO_DATA), (UNSURE, Verdict.INCONCLUSIVE), (PASS, Verdict.NO_WORSE)],
 )
-def test_what_is_let_pass_keeps_its_verdict_and_the_next_batch_begins_from_nothing(
+def test_promoted_batch_keeps_its_verdict_and_the_next_starts_from_scratch(
     cluster: FakeCluster, judgement: Optional[Judgement], kept: Verdict
 ) -> None:
     state = second_batch(cluster, batch_judgement=judgement, batch_soaked_s=90.0)
@@ -97,7 +97,7 @@ def test_what_is_let_pass_keeps_its_verdict_and_the_next_batch_begins_from_nothi
     assert (of_canary.verdicts, of_canary.judgement) == ((kept,), judgement)
 
 
-def test_what_nothing_can_be_compared_with_passes_after_exactly_its_least_time() -> None:
+def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
     """A change of one OSD: it is watched for crashes, and nobody is asked."""
     cluster = FakeCluster(1)
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -109,7 +109,7 @@ def test_what_nothing_can_be_compared_with_passes_after_exactly_its_least_time()
 
 
 @pytest.mark.parametrize(('least_s', 'most_s', 'told'), [(600.0, 0.5, True), (0.0, 0.5, False)])
-def test_a_soak_of_less_than_a_second_is_one(least_s: float, most_s: float, told: bool) -> None:
+def test_soak_below_a_second_is_one(least_s: float, most_s: float, told: bool) -> None:
     assert (contradiction(SoakPlan(least_s, most_s)) is not None) == told
 
 
@@ -117,7 +117,7 @@ def test_a_soak_of_less_than_a_second_is_one(least_s: float, most_s: float, told
 
 
 @pytest.mark.parametrize('number', [0, 1])
-def test_a_restart_with_others_begins_the_soak_of_that_batch_anew_and_no_other(
+def test_restart_with_others_restarts_the_soak_of_that_batch_only(
     cluster: FakeCluster, number: int
 ) -> None:
     state = second_batch(
@@ -141,7 +141,7 @@ def test_a_restart_with_others_begins_the_soak_of_that_batch_anew_and_no_other(
     assert again.batch_soaked_s == 0.0
 
 
-def test_what_is_restarted_with_others_for_the_fourth_time_is_not_watched_again(
+def test_batch_restarted_for_the_fourth_time_is_not_watched_again(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -162,7 +162,7 @@ def test_what_is_restarted_with_others_for_the_fourth_time_is_not_watched_again(
     )
 
 
-def test_a_watched_osd_that_was_made_again_is_left_behind_and_is_no_crash(
+def test_recreated_watched_osd_is_left_behind_and_is_no_crash(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -192,7 +192,7 @@ GAIN = Judgement(Verdict.BETTER, (SLOWER,))
         (NO_GAIN, 300.0, (Verdict.NO_WORSE,)),
     ],
 )
-def test_the_others_follow_once_the_time_is_over_and_the_verdict_lets_them(
+def test_others_follow_after_the_soak_and_a_passing_verdict(
     cluster: FakeCluster,
     judgement: Optional[Judgement],
     after_s: float,
@@ -216,7 +216,7 @@ def test_the_others_follow_once_the_time_is_over_and_the_verdict_lets_them(
         (NoBenefit.WAIT, (), Direction.FORWARD, True),
     ],
 )
-def test_what_follows_without_a_gain_was_laid_down_before(
+def test_behavior_without_a_gain_is_stored_with_the_request(
     cluster: FakeCluster,
     policy: NoBenefit,
     verdicts: tuple[Verdict, ...],
@@ -244,7 +244,7 @@ def test_what_follows_without_a_gain_was_laid_down_before(
 
 
 @pytest.mark.parametrize(('held', 'gate'), [({'may_act': False}, False), (UNCLEAN, True)])
-def test_while_it_is_held_or_placement_groups_are_not_clean_there_is_no_verdict(
+def test_no_verdict_while_held_or_with_unclean_placement_groups(
     cluster: FakeCluster, held: dict[str, object], gate: bool
 ) -> None:
     """And what was found before is dropped where recovery disturbed it."""
@@ -266,7 +266,7 @@ def test_while_it_is_held_or_placement_groups_are_not_clean_there_is_no_verdict(
         (2, Inconclusive.WAIT, Direction.FORWARD),
     ],
 )
-def test_what_cannot_be_judged_ends_at_once_where_nobody_waits_for_a_crash(
+def test_unjudgeable_change_ends_at_once_if_nobody_waits_for_a_crash(
     osds: int, policy: Inconclusive, direction: Direction
 ) -> None:
     """By the policy for a soak without a verdict."""
@@ -282,7 +282,7 @@ def test_what_cannot_be_judged_ends_at_once_where_nobody_waits_for_a_crash(
 
 
 @pytest.mark.parametrize('upgrade', [None, 'Ceph is being upgraded'])
-def test_a_process_that_ends_during_an_upgrade_did_not_crash(
+def test_process_end_during_an_upgrade_is_no_crash(
     cluster: FakeCluster, upgrade: Optional[str]
 ) -> None:
     """Alone, and without one, it did: all goes back."""

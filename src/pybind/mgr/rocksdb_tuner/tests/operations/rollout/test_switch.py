@@ -35,7 +35,7 @@ class Switched(Run):
 
 
 @pytest.mark.parametrize('nth', range(12))
-def test_nothing_is_sent_after_the_switch_was_turned_between_two_effects(nth: int) -> None:
+def test_nothing_is_sent_after_mode_off_between_two_effects(nth: int) -> None:
     """Whichever store it is: each of them comes right before something is sent, or does not."""
     run = Switched()
     run.start()
@@ -59,7 +59,7 @@ def test_nothing_is_sent_after_the_switch_was_turned_between_two_effects(nth: in
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
 
 
-def test_a_restart_that_was_not_sent_is_not_waited_for_as_if_it_was() -> None:
+def test_unsent_restart_is_not_awaited_as_sent() -> None:
     run = Switched()
     run.start()
     run.turn_off_once(lambda s: any(o.restarts_asked for o in s.osds))
@@ -76,7 +76,7 @@ def test_a_restart_that_was_not_sent_is_not_waited_for_as_if_it_was() -> None:
 @pytest.mark.parametrize(
     'step', [OsdStep.RESTORING, OsdStep.RESTART_DUE, OsdStep.RESTARTING, OsdStep.CHECKING]
 )
-def test_an_osd_that_does_not_start_is_brought_back_in_mode_off(step: OsdStep) -> None:
+def test_osd_that_does_not_start_is_recovered_in_mode_off(step: OsdStep) -> None:
     """Also where mode off comes right between storing an act and carrying it out."""
     run = Switched()
     run.start(set_profile(run.cluster, BAD))
@@ -89,7 +89,7 @@ def test_an_osd_that_does_not_start_is_brought_back_in_mode_off(step: OsdStep) -
 
 
 @pytest.mark.parametrize('counted', [False, True])
-def test_an_osd_that_failed_but_is_up_is_not_restarted_after_the_switch_was_turned(
+def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     counted: bool,
 ) -> None:
     """It serves: that it goes back to what it ran before can wait."""
@@ -126,7 +126,7 @@ def test_an_osd_that_failed_but_is_up_is_not_restarted_after_the_switch_was_turn
     assert run.cluster.runs(0) == DEFAULTS['pacific']
 
 
-def test_a_restart_is_not_sent_where_the_switch_is_turned_while_it_is_counted() -> None:
+def test_restart_is_not_sent_if_mode_off_is_set_while_it_is_counted() -> None:
     """Its count is one more write, which may take a monitor seconds."""
     run = Switched()
     run.start()

@@ -120,7 +120,7 @@ def _boots(run: Run) -> list[int]:
     ],
 )
 @pytest.mark.parametrize('die_after', [False, True])
-def test_a_takeover_at_any_operation_changes_nothing_of_the_end(
+def test_takeover_at_any_operation_does_not_change_the_result(
     prepare: Callable[[FakeCluster], ChangeRequest], back: bool, ends: Phase, die_after: bool
 ) -> None:
     undisturbed, state = _execute(prepare, back)
@@ -153,7 +153,7 @@ def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, Rol
     ('factor', 'ends', 'verdict'),
     [(1.0, Phase.DONE, Verdict.NO_WORSE), (1.3, Phase.ROLLED_BACK, Verdict.WORSE)],
 )
-def test_a_takeover_changes_no_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
+def test_takeover_does_not_change_a_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
     undisturbed, state = _judged(factor)
     assert (state.phase, state.verdict) == (ends, verdict)
     for die_at in range(1, undisturbed.operations + 1, 3):
