@@ -74,7 +74,7 @@ def test_three_thousand_strings_were_recorded(release: str) -> None:
 
 @pytest.mark.parametrize('part', range(PARTS))
 @pytest.mark.parametrize('release', ROCKSDB_VERSIONS)
-def test_recorded_strings_do_as_predicted(release: str, part: int) -> None:
+def test_recorded_strings_behave_as_predicted(release: str, part: int) -> None:
     """Accepted or refused, and each value in effect, as the binary said when it was asked."""
     answers = list(recorded_answers(release, part, PARTS))
     outcome = judged(answers, release)
@@ -85,7 +85,7 @@ def test_recorded_strings_do_as_predicted(release: str, part: int) -> None:
 @pytest.mark.integration
 @pytest.mark.oracle
 @pytest.mark.parametrize('release', RELEASES)
-def test_new_strings_do_as_predicted(release: str) -> None:
+def test_new_strings_behave_as_predicted(release: str) -> None:
     """Of a seed that nobody has tried, unless one is asked for; a failure shows it."""
     seed = int(os.environ.get('ROCKSDB_TUNER_ORACLE_SEED') or random.SystemRandom().getrandbits(32))
     print(f'{release}: {COUNT} strings of seed {seed}')  # noqa: T201 - for a run to repeat
@@ -97,7 +97,7 @@ def test_new_strings_do_as_predicted(release: str) -> None:
 @pytest.mark.integration
 @pytest.mark.oracle
 @pytest.mark.parametrize('release', RELEASES)
-def test_the_recordings_are_still_true(release: str) -> None:
+def test_recordings_are_still_valid(release: str) -> None:
     """The same binary gives the same answers to what was recorded of it."""
     choose = random.Random(FIXED_SEED)
     once = choose.sample(list(recorded_answers(release)), min(COUNT // 6, FIXED_COUNT))
@@ -111,14 +111,14 @@ def test_the_recordings_are_still_true(release: str) -> None:
 
 @pytest.mark.integration
 @pytest.mark.oracle
-def test_what_the_log_said_is_still_true() -> None:
+def test_recorded_log_messages_are_still_valid() -> None:
     """Every seventh string of the older recording, of what the log prints."""
     cases = recorded('daemon_prints')['cases'][::7]
     for case, answer in zip(cases, ask('pacific', [case['string'] for case in cases])):
         assert answer.accepted == (case['changed']['pacific'] is not None), case
 
 
-def test_a_wrong_prediction_is_noticed() -> None:
+def test_wrong_prediction_is_noticed() -> None:
     """The judge itself: an answer turned round, and a value changed, are contradictions."""
     answer = next(a for a in recorded_answers('reef') if a.accepted)
     turned = Answer(answer.text, accepted=False, values={})
@@ -148,7 +148,7 @@ fi
         (':', (None, {})),
     ],
 )
-def test_a_start_that_leaves_no_options_file_is_asked_again(
+def test_start_without_an_options_file_is_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: str, answer: Any
 ) -> None:
     """The log alone is no answer: what it says once is asked again, and then not measured."""
@@ -164,7 +164,7 @@ def test_a_start_that_leaves_no_options_file_is_asked_again(
 
 
 @pytest.mark.parametrize('release', ROCKSDB_VERSIONS)
-def test_the_same_seed_gives_the_same_strings(release: str) -> None:
+def test_seed_gives_the_same_strings(release: str) -> None:
     version = ROCKSDB_VERSIONS[release]
     assert strings(version, 5, 50) == strings(version, 5, 50)
     assert strings(version, 5, 50) != strings(version, 6, 50)
