@@ -23,7 +23,7 @@ def filled(**values: str) -> FakeStore:
     return store
 
 
-def test_what_can_be_read_is_read_and_nothing_is_moved() -> None:
+def test_readable_data_is_read_and_not_moved() -> None:
     """A key that is not there is None, and no problem."""
     store = filled(good='3')
     quarantine = Quarantine(store)
@@ -31,7 +31,7 @@ def test_what_can_be_read_is_read_and_nothing_is_moved() -> None:
     assert (store.values, quarantine.problems()) == ({'good': '3'}, ())
 
 
-def test_what_cannot_be_read_is_set_aside_whole_and_reported() -> None:
+def test_unreadable_data_is_quarantined_as_a_whole_and_reported() -> None:
     """With why, its key, and the key that removes it; no reader meets it again."""
     store = filled(bad='x', good='3')
     quarantine = Quarantine(store)
@@ -48,7 +48,7 @@ def test_what_cannot_be_read_is_set_aside_whole_and_reported() -> None:
     assert quarantine.problems() == ()
 
 
-def test_where_the_store_refuses_it_stays_in_place_and_is_reported(
+def test_data_stays_in_place_and_is_reported_if_the_store_refuses(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Nothing is done from it; the next manager tries again."""
@@ -65,7 +65,7 @@ def test_where_the_store_refuses_it_stays_in_place_and_is_reported(
     assert store.values == {f'{BROKEN}bad': 'x'}
 
 
-def test_what_can_be_read_again_is_taken_back() -> None:
+def test_readable_quarantined_data_is_restored() -> None:
     """And only that: neither what still cannot, nor in place of what was stored since."""
     store = FakeStore()
     aside = {'again': '1', 'declined': '2', 'broken': 'x', 'newer': '4'}
@@ -90,7 +90,7 @@ def test_what_can_be_read_again_is_taken_back() -> None:
     }
 
 
-def test_what_cannot_be_stored_again_stays_set_aside(caplog: pytest.LogCaptureFixture) -> None:
+def test_data_that_cannot_be_restored_stays_quarantined(caplog: pytest.LogCaptureFixture) -> None:
     """The others are taken back nevertheless."""
     store = filled(**{f'{BROKEN}a': '1', f'{BROKEN}b': '2'})
 
@@ -105,7 +105,7 @@ def test_what_cannot_be_stored_again_stays_set_aside(caplog: pytest.LogCaptureFi
     assert 'no space' in caplog.text
 
 
-def test_what_another_manager_removed_meanwhile_is_passed_over() -> None:
+def test_data_removed_by_another_manager_is_skipped() -> None:
     """Between the list of keys and the look at one of them."""
     store = filled(**{f'{BROKEN}a': '1'})
     store.get = lambda _: None  # type: ignore[assignment,method-assign]

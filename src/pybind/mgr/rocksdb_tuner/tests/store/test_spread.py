@@ -192,7 +192,7 @@ def test_a_manager_whose_writes_fail_now_and_then_stores_what_it_says(
     assert loaded(store) == at
 
 
-def test_a_step_writes_only_what_changed() -> None:
+def test_step_writes_only_changes() -> None:
     """A row or two are in the head; where there are more, their chunks are written."""
     store = FakeStore()
     writer, at = spread(store), record()
@@ -216,7 +216,7 @@ def test_a_step_writes_only_what_changed() -> None:
     assert of(replace(three, plan=('other',))) == [f'{PARTS}plan', HEAD]
 
 
-def test_a_manager_that_takes_over_writes_only_what_changed() -> None:
+def test_manager_taking_over_writes_only_changes() -> None:
     """It knows what is stored from what it read."""
     store = FakeStore()
     spread(store).save(with_row(record(), 3, 'x'))
@@ -229,7 +229,7 @@ def test_a_manager_that_takes_over_writes_only_what_changed() -> None:
     assert loaded(store) == with_row(with_row(record(), 3, 'x'), 4, 'y')
 
 
-def test_a_large_part_is_kept_in_pieces() -> None:
+def test_large_part_is_stored_in_pieces() -> None:
     """No key holds more than a monitor takes."""
     store = FakeStore()
     noise = tuple(f'{n * 2654435761 % 2**32:08x} of {n}' for n in range(30000))
@@ -239,7 +239,7 @@ def test_a_large_part_is_kept_in_pieces() -> None:
     assert loaded(store).plan == noise
 
 
-def test_what_an_older_version_wrote_is_read_and_stored_anew() -> None:
+def test_data_of_an_older_version_is_read_and_converted() -> None:
     """Under one key, and with another name in it."""
     store = FakeStore()
     document = unpack(whole_text(LAYOUT, record()), 2, 2)
@@ -253,7 +253,7 @@ def test_what_an_older_version_wrote_is_read_and_stored_anew() -> None:
     assert loaded(store) == record()
 
 
-def test_a_whole_text_is_read_back() -> None:
+def test_single_text_is_read() -> None:
     """For where a record is kept and not worked on."""
     assert of_whole_text(LAYOUT, whole_text(LAYOUT, record(40))) == record(40)
     with pytest.raises(StoredStateError, match='"name" is missing'):
@@ -297,7 +297,7 @@ def test_damage_is_named_by_its_key() -> None:
         assert says in str(error.value)
 
 
-def test_what_a_head_that_was_set_aside_names_stays() -> None:
+def test_chunks_of_a_quarantined_head_stay() -> None:
     """Nothing of it is lost while it is there; afterwards another manager removes it."""
     store = FakeStore()
     spread(store).save(record(name='first'))
@@ -314,7 +314,7 @@ def test_what_a_head_that_was_set_aside_names_stays() -> None:
     assert len(store.values) == 1 + 2 + 2
 
 
-def test_what_cannot_be_removed_is_removed_later(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_removal_is_repeated_later(caplog: pytest.LogCaptureFixture) -> None:
     """The record is stored all the same."""
     store = FakeStore()
     writer = spread(store)
@@ -334,7 +334,7 @@ def test_what_cannot_be_removed_is_removed_later(caplog: pytest.LogCaptureFixtur
     assert len(store.values) == 1 + 2 + 1
 
 
-def test_rows_that_would_make_the_head_too_long_go_to_their_chunk() -> None:
+def test_rows_that_exceed_the_head_go_to_their_chunk() -> None:
     """However long what is said of each of them is."""
     store = FakeStore()
     writer, at = spread(store), record()
