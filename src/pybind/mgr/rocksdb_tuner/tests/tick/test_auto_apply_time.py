@@ -31,9 +31,7 @@ def with_override(world: World, after_s: float) -> None:
 
 
 @pytest.mark.parametrize('jump_s', [DAY_S, 30 * DAY_S, -DAY_S])
-def test_advice_of_a_minute_is_not_taken_because_the_clock_jumped(
-    world: World, jump_s: float
-) -> None:
+def test_advice_of_a_minute_is_not_applied_after_a_clock_jump(world: World, jump_s: float) -> None:
     with_override(world, DAY_S)
     assert world.tuner.snapshot.recommendations
     for offset_s in (jump_s, 0.0, jump_s):
@@ -42,7 +40,7 @@ def test_advice_of_a_minute_is_not_taken_because_the_clock_jumped(
         assert world.tuner.snapshot.rollout is None
 
 
-def test_nothing_begins_by_itself_while_stored_state_is_broken(world: World) -> None:
+def test_nothing_starts_automatically_while_stored_state_is_broken(world: World) -> None:
     world.store.values['history/r7'] = 'no JSON'
     world.takeover()
     with_override(world, 60.0)
@@ -57,7 +55,7 @@ def test_nothing_begins_by_itself_while_stored_state_is_broken(world: World) -> 
     assert world.tuner.snapshot.rollout is not None
 
 
-def test_options_that_contradict_each_other_are_told_and_nothing_is_applied(world: World) -> None:
+def test_contradictory_options_are_reported_and_nothing_is_applied(world: World) -> None:
     world.settings = replace(world.settings, soak=SoakPlan(600.0, 60.0))
     with_override(world, 60.0)
     world.run(300)

@@ -55,7 +55,7 @@ class Hanging(World):
             time.sleep(0.002)
 
 
-def test_an_osd_that_hangs_delays_neither_ticks_nor_the_others() -> None:
+def test_hanging_osd_delays_neither_ticks_nor_others() -> None:
     world = Hanging(0)
     started_s = time.monotonic()
     world.run(120)
@@ -71,7 +71,7 @@ def test_an_osd_that_hangs_delays_neither_ticks_nor_the_others() -> None:
         world.let_go.set()
 
 
-def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
+def test_queries_from_before_mode_off_are_dropped() -> None:
     world = Hanging(0, 1, 2)
     world.run(20)
     assert world.waiting
@@ -87,7 +87,7 @@ def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
     assert {o.sharded for o in world.tuner.snapshot.osds} == {True}
 
 
-def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
+def test_query_timeout_ends_it_and_restores_the_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(deep_stats, 'ANSWER_WAIT_S', 0.2)
@@ -106,7 +106,7 @@ def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
     assert world.store.keys('deep/') == []
 
 
-def test_an_osd_is_looked_at_at_a_bounded_rate_and_the_refusal_says_when() -> None:
+def test_queries_of_an_osd_are_rate_limited_and_the_refusal_has_the_time() -> None:
     rate = RateLimit()
     assert rate.take(0, 100.0) is None
     assert rate.take(0, 110.0) == 'osd.0 was queried 10s ago: retry in 20s'
@@ -118,7 +118,7 @@ def test_an_osd_is_looked_at_at_a_bounded_rate_and_the_refusal_says_when() -> No
     assert rate.take(99, 100.0 + WINDOW_S) is None
 
 
-def test_a_refused_look_asks_the_osd_nothing() -> None:
+def test_refused_query_sends_nothing_to_the_osd() -> None:
     world = World()
     statistics_off(world)
     world.run(10)
@@ -131,7 +131,7 @@ def test_a_refused_look_asks_the_osd_nothing() -> None:
     assert world.tuner.deep_stats.read(2).osd_id == 2
 
 
-def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:
+def test_open_queries_are_limited_with_one_per_osd() -> None:
     started: list[Callable[[], None]] = []
     queries = Queries(2, started.append)
     answers: list[int] = []
@@ -147,7 +147,7 @@ def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:
     assert queries.free(0)
 
 
-def test_where_no_thread_can_be_started_nothing_is_held() -> None:
+def test_nothing_is_held_if_no_thread_can_be_started() -> None:
     def fail(work: Callable[[], None]) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -156,7 +156,7 @@ def test_where_no_thread_can_be_started_nothing_is_held() -> None:
     assert queries.free(0)
 
 
-def test_the_end_of_the_module_ends_the_wait_for_an_osd() -> None:
+def test_module_shutdown_ends_the_wait_for_an_osd() -> None:
     module: Any = Module('rocksdb_tuner', '', '')
     module.send_command = lambda *_: None
     cluster: MgrCluster = module._cluster
@@ -176,7 +176,7 @@ def test_the_end_of_the_module_ends_the_wait_for_an_osd() -> None:
     assert ended
 
 
-def test_osd_deep_is_a_command_that_changes_and_the_read_command_names_it() -> None:
+def test_osd_deep_is_a_write_command_named_by_the_read_command() -> None:
     module: Any = Module('rocksdb_tuner', '', '')
     world = World()
     statistics_off(world)
