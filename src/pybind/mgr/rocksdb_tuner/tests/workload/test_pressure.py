@@ -73,26 +73,26 @@ def told(*looks: Details, signals: Optional[Signals] = None, does: Workload = SM
         ),
     ],
 )
-def test_writes_that_wait_for_threads_and_for_their_preparation_are_told(
+def test_waits_for_threads_and_preparation_are_reported(
     looks: list[Details], said: list[str]
 ) -> None:
     """Long, and a good part of their time, and not in the queue alone."""
     assert told(*looks) == said
 
 
-def test_large_writes_take_cpu_to_be_prepared() -> None:
+def test_preparation_of_large_writes_takes_cpu() -> None:
     """So their preparation says nothing."""
     assert told(look(), signals=writing(63.0)._replace(kv_sync_busy=0.6)) != []
     assert told(look(), signals=writing(1024.0)._replace(kv_sync_busy=0.6)) == []
 
 
-def test_without_clients_or_without_kv_sync_nothing_is_told_of_threads() -> None:
+def test_thread_wait_is_unknown_without_clients_or_kv_sync() -> None:
     """What an OSD does then bounds nobody."""
     assert told(look(), does=SMALL._replace(workload_class=WorkloadClass.IDLE)) == []
     assert told(look(), signals=writing()) == []
 
 
-def test_how_long_writes_wait_for_threads_is_kept_with_the_workload_of_the_group() -> None:
+def test_thread_wait_of_writes_is_stored_with_the_group_workload() -> None:
     """Like how busy the kv_sync threads are: by night it says nothing of the clients of the day."""
     osd = osd_info(0)
     cluster_map = ClusterMap(1, frozenset(), 'pacific', (osd,), ())
