@@ -408,11 +408,11 @@ def run(name: str, number: int) -> int:
 
 
 @pytest.mark.parametrize('name', TARGETS)
-def test_nothing_hostile_makes_it_fail(name: str) -> None:
+def test_no_hostile_input_makes_a_command_fail(name: str) -> None:
     assert run(name, 20260) >= 1
 
 
-def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
+def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
     """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
     if SECONDS:
         os.nice(10)
@@ -460,7 +460,7 @@ def test_wrong_arguments_of_another_module_are_refused_by_name(
     check_answer(answer, arguments)
 
 
-def test_control_characters_of_an_option_string_stay_and_do_not_reach_a_terminal() -> None:
+def test_control_characters_of_an_option_string_are_kept_but_not_printed() -> None:
     """The command that restores it is pasted into a shell, which must read the same string."""
     from rocksdb_tuner.present.layout import shell_command  # noqa: PLC0415
 
@@ -473,11 +473,11 @@ def test_control_characters_of_an_option_string_stay_and_do_not_reach_a_terminal
     [[], None, 7, [1.0], [1.0, -1], [1.0, 1 << 64], [float('nan'), 1], [1.0, float('nan')],
      [1.0, 'x'], [1.0, 1, -1], [1.0, 1, 'x'], [1.0, True], [1.0, 1, 1, 1], 'ab', {}],
 )  # fmt: skip
-def test_what_no_daemon_counts_is_no_counter(point: object) -> None:
+def test_counter_no_daemon_reports_is_ignored(point: object) -> None:
     assert counter_point(point) is None
 
 
-def test_a_map_that_is_none_is_a_refusal_and_no_traceback() -> None:
+def test_invalid_map_is_refused_without_a_traceback() -> None:
     with pytest.raises(CommandError, match='the OSD map') as refused, understood('the OSD map'):
         json.loads('{}')['osds']
     assert refused.value.errno == errno.EPROTO
@@ -492,5 +492,5 @@ def test_a_map_that_is_none_is_a_refusal_and_no_traceback() -> None:
     ],
     ids=['nested', 'a large number', 'infinity'],
 )
-def test_a_text_that_json_reads_and_nobody_wrote_is_refused(text: str) -> None:
+def test_json_of_an_unexpected_form_is_refused(text: str) -> None:
     check_texts(text)

@@ -99,7 +99,7 @@ def _points_down(module: str, imported: str) -> bool:
     return own == other or other[0] < own[0]
 
 
-def test_every_part_of_the_module_stands_in_one_layer() -> None:
+def test_every_part_of_the_module_is_in_one_layer() -> None:
     """A new package says what it may import before it imports anything."""
     listed = [name for names in LAYERS for name in names.replace('+', ' ').split()]
     assert sorted({_part(module) for module in MODULES} - set(listed)) == []
@@ -118,14 +118,14 @@ def test_imports_point_down() -> None:
 
 
 @pytest.mark.parametrize(('one', 'other'), [*permutations(KINDS_OF_OPERATION, 2)])
-def test_kinds_of_operation_do_not_know_each_other(one: str, other: str) -> None:
+def test_kinds_of_operation_are_independent(one: str, other: str) -> None:
     """Each goes by what they have in common; a kind to come says so before it is there."""
     assert not _points_down(f'operations.{one}.machine', f'operations.{other}.machine')
     assert not _points_down('operations.driver', f'operations.{one}.machine')
     assert _points_down(f'operations.{one}.machine', 'operations.driver')
 
 
-def test_no_file_imports_itself_by_way_of_others() -> None:
+def test_no_import_cycles() -> None:
     """Nor within a package: each file can be read after those that it imports."""
     done: set[str] = set()
 
@@ -146,7 +146,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 
 
 @pytest.mark.parametrize('part', sorted(PURE))
-def test_what_decides_reads_no_clock_and_no_chance(part: str) -> None:
+def test_decisions_use_no_clock_and_no_randomness(part: str) -> None:
     """Pure parts take the time, the randomness and the cluster as arguments."""
     found = {
         (module, name)

@@ -36,14 +36,14 @@ def older_pythons() -> list[str]:
 
 
 @pytest.mark.parametrize('name', READ_BY_OLDER)
-def test_what_an_older_python_reads_has_the_syntax_of_3_6(name: str) -> None:
+def test_files_read_by_an_older_python_have_the_syntax_of_3_6(name: str) -> None:
     tree = ast.parse((PACKAGE / name).read_text(encoding='utf-8'), feature_version=(3, 6))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     # A directive that 3.6 refuses, whatever the syntax.
     assert '__future__' not in imported
 
 
-def test_it_cannot_run_and_says_why() -> None:
+def test_module_cannot_run_and_reports_the_reason() -> None:
     assert Module.can_run() == (False, reason(sys.version_info[:2]))
     assert reason((3, 6)) == (
         f'rocksdb_tuner {VERSION} requires Python 3.9 or newer, and this manager has Python 3.6: '
@@ -51,7 +51,7 @@ def test_it_cannot_run_and_says_why() -> None:
     )
 
 
-def test_a_supported_python_gets_the_module_itself() -> None:
+def test_supported_python_gets_the_module() -> None:
     import rocksdb_tuner  # noqa: PLC0415 - what the manager does
 
     assert rocksdb_tuner.__all__ == ['Module', 'StandbyModule']
@@ -84,7 +84,7 @@ def run(python: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
     )
 
 
-def test_with_a_python_that_is_too_old_only_the_reason_is_loaded(pretended: Path) -> None:
+def test_only_the_reason_is_loaded_with_an_old_python(pretended: Path) -> None:
     said = run(sys.executable, pretended, '-c', SHOWN)
     assert (said.returncode, said.stderr) == (0, '')
     names, can_run, is_module = said.stdout.splitlines()
@@ -93,7 +93,7 @@ def test_with_a_python_that_is_too_old_only_the_reason_is_loaded(pretended: Path
 
 
 @pytest.mark.parametrize('python', older_pythons() or [''])
-def test_a_real_older_python_says_it_too(python: str, tmp_path: Path) -> None:
+def test_real_older_python_reports_it_too(python: str, tmp_path: Path) -> None:
     """Where the machine has one; the syntax is tested everywhere."""
     if not python:
         pytest.skip('no Python older than the module supports on this machine')
@@ -106,7 +106,7 @@ def test_a_real_older_python_says_it_too(python: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('python', older_pythons() or [''])
-def test_the_offline_program_ends_with_one_line(python: str, tmp_path: Path) -> None:
+def test_offline_program_exits_with_one_line(python: str, tmp_path: Path) -> None:
     if not python:
         pytest.skip('no Python older than the module supports on this machine')
     (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
@@ -116,6 +116,6 @@ def test_the_offline_program_ends_with_one_line(python: str, tmp_path: Path) -> 
     assert said.stderr.count('\n') == 1
 
 
-def test_the_offline_program_has_a_version(tmp_path: Path) -> None:
+def test_offline_program_has_a_version(tmp_path: Path) -> None:
     said = run(sys.executable, PACKAGE.parent, '-m', 'rocksdb_tuner.offline', '--version')
     assert (said.returncode, said.stdout) == (0, f'rocksdb_tuner {VERSION}\n')
