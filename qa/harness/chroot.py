@@ -81,7 +81,7 @@ class ChrootHost(Host):
         unshare = ['unshare', '--mount', '--propagation', 'slave']
         return [*unshare, '/bin/sh', '-c', '\n'.join(steps), 'chroot', *argv]
 
-    def command_here(self, argv: Sequence[str]) -> list[str]:
+    def command_in_chroot(self, argv: Sequence[str]) -> list[str]:
         """As `command`, in the caller's working folder if the chroot shares that, else in /."""
         here = Path.cwd()
         if not self._shares(here):

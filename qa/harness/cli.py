@@ -18,7 +18,7 @@ from typing import NoReturn
 from . import chroot_build, ending, tab
 from .cluster import Cluster
 from .errors import CancelledError, HarnessError, UsageError
-from .host import end_commands
+from .host import terminate_commands
 from .layout import ClusterSpec
 from .progress import Progress
 from .releases import RELEASES, get_release
@@ -229,7 +229,7 @@ def _down(arguments: argparse.Namespace) -> int:
     try:
         cluster = Cluster.open(arguments.dir)
     except HarnessError as error:
-        # Nothing to take down is what was asked for
+        # No cluster is the requested state
         print(error, file=sys.stderr)
         return 0
     cluster.down(keep=arguments.keep)
@@ -268,11 +268,12 @@ _COMMANDS = {
 def run_main(program: str, command: Callable[[], int], *, heed: bool = True) -> int:
     """Run a command line's work; errors and signals become a line and an exit status.
 
-    `heed` false: nothing is begun that a signal could leave, so it has its usual effect.
+    `heed` false: nothing is started that a signal could leave behind, so signals keep their
+    default.
     """
     if heed:
         raise_on_signals()
-    ending.let_signals()
+    ending.unblock_signals()
     try:
         return command()
     except HarnessError as error:
@@ -310,7 +311,7 @@ def _run_endable(program: str, command: Callable[[], int], undo: Callable[[], No
     def on_signal(number: int) -> None:
         _complain(f'{program}: {signal.Signals(number).name}: ending what was begun')
 
-    outcome = ending.run(command, end_commands, on_signal)
+    outcome = ending.run(command, terminate_commands, on_signal)
     status, error = outcome.status, outcome.error
     if error is None and outcome.number is not None:
         try:

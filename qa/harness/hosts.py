@@ -91,7 +91,7 @@ class Hosts:
             packages.check_version(host, release)
 
     def write_start_command(self, paths: Layout, osd: str) -> None:
-        """Tell the orchestrator how to start an OSD from the machine's own root."""
+        """Configure how the orchestrator starts an OSD from the machine's own root."""
         argv = self.argv(osd, ['ceph-osd', '-i', osd.partition('.')[2], '-c', str(paths.conf)])
         host = self.of(osd)
         file = host.outside(paths.data(osd) / START_COMMAND)

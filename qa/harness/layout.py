@@ -1,4 +1,4 @@
-"""What lies where in a cluster's folder, and the record that makes the folder a cluster's."""
+"""The files in a cluster's folder, and the record that marks the folder as a cluster's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cache_dir() -> Path:
 
 
 def default_dir(release: str) -> Path:
-    """Where a cluster of a release lies unless told otherwise: inside the checkout, git-ignored."""
+    """The default folder of a cluster of a release: inside the checkout, git-ignored."""
     return QA / '.clusters' / release
 
 
@@ -210,7 +210,7 @@ class Record:
     """What is known of a cluster beyond its processes, in a file that only root reads."""
 
     state: str
-    """'starting', 'running', 'failed' (could not be brought up) or 'kept' (down --keep)."""
+    """'starting', 'running', 'failed' (could not be started) or 'kept' (down --keep)."""
     fsid: str
     port_base: int
     run_dir: str

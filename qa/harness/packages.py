@@ -28,7 +28,7 @@ def missing_packages(host: Host, packages: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _no_service_starts(root: Path) -> Iterator[None]:
-    """Keep maintainer scripts from starting daemons: invoke-rc.d asks this file (Debian policy)."""
+    """Keep maintainer scripts from starting daemons: invoke-rc.d calls this file (Debian)."""
     policy = root / POLICY
     try:
         policy.touch(mode=0o755, exist_ok=False)

@@ -1,5 +1,6 @@
-"""Commands to a cluster without a start of `ceph` for each, which costs a quarter of a second of a
-core: a test that waits for something asks again and again."""
+"""Commands to a cluster without starting `ceph` for each, which costs a quarter of a second of CPU:
+tests that wait for a condition poll frequently.
+"""
 
 from __future__ import annotations
 

@@ -58,14 +58,14 @@ def _record_some(
             except HarnessError as error:
                 cluster.host.resume()
                 cluster.progress.say(f'{run.name} failed: {error}')
-                _keep_logs(cluster, CHECKOUT / 'build' / f'{run.name}.failed')
+                _store_logs(cluster, CHECKOUT / 'build' / f'{run.name}.failed')
                 failed.append(f'{run.name}: {error}')
                 return runs[i + 1 :]
             save({**document, 'part': run.part}, _path(run, out))
     return ()
 
 
-def _keep_logs(cluster: Cluster, folder: Path) -> None:
+def _store_logs(cluster: Cluster, folder: Path) -> None:
     """The logs of the OSDs, which end with the cluster."""
     folder.mkdir(parents=True, exist_ok=True)
     for log in cluster.host.outside(cluster.layout.logs).glob('osd.*.log'):

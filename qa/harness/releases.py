@@ -36,7 +36,7 @@ class Release:
     """What `osd pool create` wants for a name that begins with a dot; without, it answers 0 all the
     same and makes nothing (seen on 18.2.7)."""
     gil_shim: str | None = None
-    """Where the library made of reef/gil_per_thread.c lies in the chroot; None: not needed."""
+    """The path of the library built from reef/gil_per_thread.c in the chroot; None: not needed."""
     mgr_wheels: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Python packages for its ceph-mgr alone: (requirement, options of pip download)."""
 

@@ -71,14 +71,14 @@ class Overwriter:
         self._busy: set[int] = set()
         self._versions = [0] * order['blocks']
         self._numbers = random.Random(order['blocks'])
-        #: (began, ended) of each write, Unix times.
+        #: (start, end) of each write, Unix times.
         self.writes: list[tuple[float, float]] = []
         self.checked = self.failed = self.errors = 0
         self.messages: list[str] = []
         self.stopping = threading.Event()
 
     def run(self) -> None:
-        """Write and read until it is told to stop. What could not be begun in time is left out."""
+        """Write and read until stopped. Operations that could not start in time are skipped."""
         writes, reads = self._order['writes_per_s'], self._order['reads_per_s']
         pause_s = 1.0 / (writes + reads)
         due_s = time.monotonic()
