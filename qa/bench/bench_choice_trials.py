@@ -131,7 +131,7 @@ def drawn(name: str, release: str, scenario: str, seed: int) -> ProofTrial:
         )  # fmt: skip
     memtable = rng.randint(*_OMAP_MEMTABLE_KIB) << 10
     merge = rng.choice((2, 3))
-    # Level 0 is to be more than half of the WAL: less is warned of, and would be mended first.
+    # Level 0 must be more than half of the WAL: less is a warning, and would be fixed first.
     trigger = -(-36 * MIB // (memtable * merge))
     base = rng.randint(48, 80) * MIB
     options = _options(memtable, merge, trigger, base, 64 * MIB)

@@ -1,8 +1,8 @@
-"""What runs say of nanoseconds of CPU for a byte: of flushes, compactions and compression.
+"""Fits nanoseconds of CPU per byte to runs: for flushes, compactions and compression.
 
 RocksDB alone gives how the costs lie to one another, over more trees than an OSD makes within some
-minutes. Real OSDs then say by what factor theirs are larger: BlueFS, other processors, other work
-in the same caches.
+minutes. Real OSDs then give the factor by which theirs are larger: BlueFS, other processors, other
+work in the same caches.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def compression_of(run: CpuRun) -> str:
 
 def fit(rows: Sequence[Row]) -> dict[str, float]:
     """Nanoseconds for a byte, none negative, with the least squares of relative errors."""
-    # Beside what Ceph's packages bring; the module itself needs none of it.
+    # In addition to the dependencies of Ceph's packages; the module itself needs none of it.
     from scipy.optimize import nnls  # noqa: PLC0415 - only calibrating needs it
 
     names = sorted({name for row in rows for name in row.amounts})

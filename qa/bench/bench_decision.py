@@ -3,7 +3,7 @@
 
 Decisions are remembered until something that they depend on moves. ``first`` is a decision of a
 manager that has just started and knows only what it ships with, ``moved`` one after the data of the
-OSDs grew, ``remembered`` the next look at OSDs that are as they were. All is CPU time of the
+OSDs grew, ``remembered`` the next sample of unchanged OSDs. All is CPU time of the
 thread, and the cases take turns, so that what else runs on the machine hits them alike.
 """
 
@@ -53,7 +53,7 @@ class Case:
     name: str
     release: str
     workload: WorkloadClass
-    #: Beside the default of the release.
+    #: In addition to the default of the release.
     more_options: str = ''
     #: DB devices of so many sizes are among the OSDs.
     kinds: int = 1

@@ -1,7 +1,7 @@
-"""What the model predicts for the runs of `bench_model_runs`, beside what was measured.
+"""Predictions of the model for the runs of `bench_model_runs`, compared with the measurements.
 
-Of what no formula gives, the model has measured values. So that it is not compared with itself, the
-runs of an option set are predicted with the values of the runs of all other option sets.
+Where no formula exists, the model has measured values. To avoid comparing it with itself, the runs
+of an option set are predicted with the values of the runs of all other option sets.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ _SETUPS = (
 
 
 def fit(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """What these runs alone say of each load."""
+    """The values of each load from these runs alone."""
     return [_fitted(setup, [r for r in runs if r.workload == setup.name]) for setup in _SETUPS]
 
 

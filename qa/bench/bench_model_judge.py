@@ -1,4 +1,4 @@
-"""What the model predicts for the runs at real size, beside what was measured."""
+"""Predictions of the model for the runs at real size, compared with the measurements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocksdb_tuner.lsm.records import ColumnFamilyModel, Load, TreeModel
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.options.syntax import parse
 
-#: Which measured workload stands for clients of a trial.
+#: The measured workload of the clients of a trial.
 WORKLOADS = {'rbd': 'rbd-randwrite', 's3-put': 'omap-heavy', 's3-delete': 'omap-heavy'}
 #: A column that gets less than this of all writes makes no difference.
 LEAST_SHARE = 0.01

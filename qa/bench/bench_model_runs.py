@@ -1,6 +1,6 @@
 """The runs on real OSDs with which the model of the tree is compared.
 
-Each run makes an OSD anew with one option set, loads it until it has levels, and measures while it
+Each run creates a new OSD with one option set, loads it until it has levels, and measures while it
 is loaded further: RocksDB's tickers, the events in its log, the files of BlueFS.
 """
 
@@ -111,7 +111,7 @@ class ColumnFamilyRun:
     full_flush_memory_bytes: float | None
     full_flush_data_bytes: float | None
     full_flush_file_bytes: float | None
-    #: Medians over the flushes that the limit of the WAL asked for.
+    #: Medians over the flushes triggered by the limit of the WAL.
     early_flush_memory_bytes: float | None
     early_flush_file_bytes: float | None
     level_0_compactions: int

@@ -23,7 +23,7 @@ from harness.verdict_run import set_module_options
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.plan.records import OPTION
 
-#: Of the load with defaults: until the tuner is asked, and all of it.
+#: Of the load with defaults: until the tuner is queried, and in total.
 ASKED_S, FIRST_S = 75.0, 90.0
 #: Of the load with one set each: until the window begins, and all of it.
 WARM_UP_S, SECOND_S = 30.0, 120.0

@@ -148,7 +148,7 @@ def _cpu_ms(work: Callable[[], object]) -> float:
 def measured(count: int) -> Measured:
     store = CountingStore()
     storage, state = RolloutStorage(store), planned(count)
-    # Types are looked at once in the life of a manager.
+    # Types are inspected once in the life of a manager.
     RolloutStorage(CountingStore()).save_current(planned(20))
     begin_cpu_ms = _cpu_ms(lambda: storage.save_current(state))
     begin_bytes, begin_keys = store.bytes, store.keys_written

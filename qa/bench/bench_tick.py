@@ -96,7 +96,7 @@ def measure(osds: int, ticks: int, mode: Mode) -> tuple[float, float, float]:
     for step in range(ticks):
         cluster.now_s += 3600.0 if step == 0 else 60.0
         report(cluster, step)
-        # What stands in for the mgr's own memory is none that a collection there would go through.
+        # The double of the mgr's own memory would not be collected there.
         gc.freeze()
         tuner.tick()
         gc.unfreeze()
@@ -134,7 +134,7 @@ def main() -> int:
     parser.add_argument('--ticks', type=int, default=10)
     parser.add_argument('--day-of', type=int, default=40, help='OSDs to keep a day of; then thrice')
     arguments = parser.parse_args()
-    # Loads the knowledge, which is nobody's history.
+    # Loads the knowledge, which is not part of the history.
     measure(20, 4, Mode.OBSERVE)
     print(
         f'{"OSDs":>6}  {"us/OSD":>7}  {"with real reads":>15}  {"with advice":>11}  '

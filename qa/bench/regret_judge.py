@@ -52,7 +52,7 @@ class Ratio:
 
 
 def ratio(runs: Sequence[Run], name: str, figure: str) -> Ratio | None:
-    """The figure of a set against that of the default beside it; None where it never ran."""
+    """The figure of a set relative to that of the default beside it; None if it never ran."""
     of = FIGURES[figure]
     logs = [
         math.log(of(run.did[name]) / of(run.did[DEFAULT]))
@@ -85,7 +85,7 @@ def regret(runs: Sequence[Run], figure: str = LIMITING) -> Regret | None:
     if TUNER not in changes:
         return None
     if all(run.options.get(TUNER) == run.options[DEFAULT] for run in runs):
-        # What two equal OSDs differ by is nobody's gain.
+        # The difference between two equal OSDs is no gain.
         changes[TUNER] = 0.0
     best = min(changes, key=lambda name: (changes[name], name != DEFAULT))
     behind = (100 + changes[TUNER]) / (100 + changes[best]) - 1

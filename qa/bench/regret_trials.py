@@ -1,9 +1,9 @@
 """What a run of the regret compares, drawn from its seed before it is made. Pure.
 
 A *cell* is a workload, a release and a form of hardware. Each run of a cell has fresh OSDs that
-share one load without replicas, one option set each: whatever else runs on the machine moves all of
-them alike. First all OSDs run the release's default, and the tuner says where it would end from
-what it measures. Then they run the default, the tuner's end and a published profile, in an order
+share one load without replicas, one option set each: other load on the machine affects all of them
+equally. First all OSDs run the release's default, and the tuner reports where it would end based on
+its measurements. Then they run the default, the tuner's end and a published profile, in an order
 that is drawn, under the same load.
 """
 
@@ -45,7 +45,7 @@ class Trial:
     cell: Cell
     number: int
     seed: int
-    #: The published profile that runs beside the default and the tuner's end.
+    #: The published profile that runs beside the default and the result of the tuner.
     profile: str
     #: The places of the three sets: `order[osd]` is a name.
     order: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Trials of the verdict that are cut out of a recording of real OSDs (see harness/verdict_run.py).
 
-Blocks are made, looked at and judged by the module's own code, as in a rollout, with a look at
+Blocks are built and judged by the module's own code, as in a rollout, evaluated at
 every block; so are the controls chosen. How trials are cut follows from what was done to which OSD
 when, never from what was counted.
 """
@@ -73,7 +73,7 @@ class Recorded:
         )
 
     def done_to(self, osd: int, change_s: float) -> str:
-        """What began then: "slower", "undone" or "nothing"."""
+        """The change that started then: "slower", "undone" or "nothing"."""
         was, now = (
             [s for s in self.spans if s.begin_s <= t][-1].slowed_percent.get(osd, 0.0)
             for t in (change_s - 1, change_s + 1)
@@ -176,7 +176,7 @@ def soak(
     for now_s, samples in recorded.between(case.change_s, case.end_s):
         if not recorder.add(Part.AFTER, {n: samples[n] for n in osds}, now_s):
             continue
-        judgement = judge(_made_worse(_whatever_was_flushed(recorder.evidence), worsened))
+        judgement = judge(_degraded(_whatever_was_flushed(recorder.evidence), worsened))
         soaked_s = len(recorder.evidence.after) * recorder.evidence.block_s
         over = ends_with(judgement, soaked_s, plan) is not None
         if over:
@@ -188,7 +188,7 @@ def soak(
 
 
 def _whatever_was_flushed(evidence: Evidence) -> Evidence:
-    """Most soaks here are too short for a flush; what is asked is whether noise misleads."""
+    """Most soaks here are too short for a flush; the question is whether noise misleads."""
     after = tuple(
         Block({n: one._replace(flushed=None) for n, one in block.by_osd.items()})
         for block in evidence.after
@@ -196,7 +196,7 @@ def _whatever_was_flushed(evidence: Evidence) -> Evidence:
     return replace(evidence, after=after)
 
 
-def _made_worse(evidence: Evidence, signal: Optional[str]) -> Evidence:
+def _degraded(evidence: Evidence, signal: Optional[str]) -> Evidence:
     if signal is None:
         return evidence
 
