@@ -1,8 +1,8 @@
-"""What tests change in their own copy of the module, and nobody can in the module itself.
+"""Hooks that tests add to their own copy of the module.
 
-`harness.laboratory` copies the module, adds this file to the copy and lets the copy import it. The
-settings are read anew at each use from a file beside it, so that a test changes them while the
-manager runs. Nothing of this exists where the module is installed.
+`harness.fault_injection` copies the module, adds this file to the copy and lets the copy import it.
+The settings are read from a file beside it at each use, so that a test can change them while the
+manager runs. An installed module has none of this.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.tick import operation_control
 
-SETTINGS = Path(__file__).with_name('laboratory.json')
+SETTINGS = Path(__file__).with_name('fault_injection.json')
 
 
 def _setting(name: str) -> Any:
@@ -35,7 +35,7 @@ def _setting(name: str) -> Any:
 
 
 def _offset_s() -> float:
-    """The jump that the test asks for."""
+    """The clock offset set by the test."""
     return float(_setting('clock_offset_s'))
 
 
@@ -87,7 +87,7 @@ def _wanted(case: Case) -> Target:
 
 
 def _against(self: Case, text: str) -> tuple[Objection, ...]:
-    """Something speaks against all but the favorite."""
+    """An objection to everything except the favorite."""
     if _setting('favorite') is None or self.writer is None:
         return ()
     if same_meaning(text, _wanted(self).options, self.release.rocksdb_version):
@@ -96,11 +96,11 @@ def _against(self: Case, text: str) -> tuple[Objection, ...]:
     return (Objection(Name.LARGE_MEMTABLES, reason),)
 
 
-def _nothing_in_the_way(self: Case) -> None:
-    """Nor are the OSDs of a laboratory too slow, or their packages too old."""
+def _no_conflicts(self: Case) -> None:
+    """The OSDs of a test are neither too slow nor running outdated packages."""
 
 
-def _nothing_weighed(case: Case, *_: object) -> None:
+def _no_candidates(case: Case, *_: object) -> None:
     """Nor does it matter what the model makes of any option set."""
 
 
@@ -123,7 +123,7 @@ tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index
 _put(operation_control, 'change_request', _unchecked_request)
 for _module in (recommend, entry_advice):
     _put(_module, 'target_for', _wanted)
-_put(recommend, 'weighed_for', _nothing_weighed)
+_put(recommend, 'weighed_for', _no_candidates)
 _put(recommend, 'published_target', _published)
 _put(Case, 'under_workload', _against)
-_put(Case, 'why_no_tuning', property(_nothing_in_the_way))
+_put(Case, 'why_no_tuning', property(_no_conflicts))
