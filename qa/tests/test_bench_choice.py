@@ -11,7 +11,7 @@ from bench_choice_judge import (
     Effect,
     Option,
     ProofRun,
-    Told,
+    Reported,
     Weighed,
     Window,
     contradictions,
@@ -19,7 +19,7 @@ from bench_choice_judge import (
     report,
 )
 from bench_choice_proof import _add, document, due, lean, read_results
-from bench_choice_runs import Look, NotMadeError, effects_at, spec_of, told_of, window
+from bench_choice_runs import Look, NotMadeError, effects_at, reported_by, spec_of, window
 from bench_choice_trials import DESIGN, SCENARIOS, SEEDS, ProofTrial, committed, plan
 
 from rocksdb_tuner.advise.strings import check
@@ -44,7 +44,7 @@ def test_no_two_runs_have_the_same_sizes() -> None:
 
 @pytest.mark.parametrize('trial', TRIALS, ids=lambda t: t.name)
 def test_running_string_has_no_objections_at_the_start(trial: ProofTrial) -> None:
-    """What is warned of would be mended first, whatever bounds the OSDs."""
+    """Warnings would be fixed first, whatever limits the OSDs."""
     version = find_release(trial.release).rocksdb_version
     hardware = Hardware(
         memory_target_bytes=1 << 30,
@@ -101,24 +101,26 @@ def weighed(name: str, *effects: Effect, origin: str = 'derived', chosen: bool =
     return Weighed(name, origin, f'ttl={name}', chosen, False, effects)
 
 
-def told(*candidates: Weighed, limit: str = 'kv-sync', recommended: tuple[str, ...] = ()) -> Told:
+def told(
+    *candidates: Weighed, limit: str = 'kv-sync', recommended: tuple[str, ...] = ()
+) -> Reported:
     resource = 'kv-sync' if candidates else None
-    return Told((limit,), 'rbd-small-write', resource, '', 0.1, 0.05, candidates, recommended)
+    return Reported((limit,), 'rbd-small-write', resource, '', 0.1, 0.05, candidates, recommended)
 
 
 RUNNING = weighed('0', origin='running')
 #: What makes each of the decisions right, and what contradicts it.
 GAINS = effect('kv-sync', -20)
-LITTLE = effect('kv-sync', -10)
+LOW_LOAD = effect('kv-sync', -10)
 
 
 @pytest.mark.parametrize(
-    ('said', 'complaints'),
+    ('message', 'complaints'),
     [
         (told(RUNNING, weighed('1', GAINS, chosen=True), recommended=('ttl=1',)), 0),
         (told(RUNNING, weighed('1', GAINS, chosen=True), recommended=('ttl=2',)), 1),
         (told(RUNNING, weighed('1', GAINS, chosen=True)), 1),
-        (told(RUNNING, weighed('1', LITTLE, chosen=True), recommended=('ttl=1',)), 1),
+        (told(RUNNING, weighed('1', LOW_LOAD, chosen=True), recommended=('ttl=1',)), 1),
         (
             told(
                 RUNNING,
@@ -127,26 +129,26 @@ LITTLE = effect('kv-sync', -10)
             ),
             1,
         ),
-        (told(RUNNING, weighed('1', LITTLE)), 0),
+        (told(RUNNING, weighed('1', LOW_LOAD)), 0),
         (told(RUNNING, weighed('1', GAINS)), 1),
         (told(RUNNING, weighed('1', GAINS, effect('memory', 9))), 0),
         (told(RUNNING, replace(weighed('1', GAINS), infeasible=True)), 0),
-        # Nobody ran it: for an experiment.
+        # It was never run: for an experiment.
         (told(RUNNING, weighed('1', GAINS, origin='neighbor')), 0),
-        (told(RUNNING, weighed('1', LITTLE), recommended=('ttl=1',)), 1),
+        (told(RUNNING, weighed('1', LOW_LOAD), recommended=('ttl=1',)), 1),
         (told(limit='data-device'), 0),
-        (told(RUNNING, weighed('1', LITTLE), limit='data-device'), 1),
+        (told(RUNNING, weighed('1', LOW_LOAD), limit='data-device'), 1),
         (told(limit='none', recommended=('ttl=1',)), 2),
     ],
 )
-def test_recommendation_follows_from_the_reported_facts(said: Told, complaints: int) -> None:
-    assert len(contradictions(said)) == complaints
+def test_recommendation_follows_from_the_reported_facts(message: Reported, complaints: int) -> None:
+    assert len(contradictions(message)) == complaints
 
 
 def test_limit_of_most_samples_counts() -> None:
-    said = told(RUNNING)
-    assert replace(said, limits=('unknown', 'kv-sync', 'kv-sync')).limit == 'kv-sync'
-    assert replace(said, limits=()).limit is None
+    message = told(RUNNING)
+    assert replace(message, limits=('unknown', 'kv-sync', 'kv-sync')).limit == 'kv-sync'
+    assert replace(message, limits=()).limit is None
 
 
 def option(name: str, percent: float, cycle_s: float | None, origin: str = 'derived') -> Option:
@@ -191,8 +193,8 @@ def run_of(scenario: str, predicted: Effect, **more: Window) -> ProofRun:
         version='16.2.15',
         date='2026-11-23',
         machine_load=2.0,
-        told=told(RUNNING, weighed('1', LITTLE), limit=scenario),
-        idle=Told(('none',), 'idle', None, '', 0.1, 0.05, (), ()),
+        told=told(RUNNING, weighed('1', LOW_LOAD), limit=scenario),
+        idle=Reported(('none',), 'idle', None, '', 0.1, 0.05, (), ()),
         to_name='1',
         to_options='ttl=1',
         predicted=(predicted,),
@@ -214,9 +216,9 @@ def test_change_is_compared_with_the_neighbor_osd_in_both_directions() -> None:
     assert run.halves('kv-sync') == pytest.approx((0.6, 1.35))
     assert run.measured('kv-sync') == pytest.approx(-10)
     assert run.measured('db-device') == pytest.approx(0)
-    assert run.effect_holds
-    assert not replace(run, predicted=(effect('kv-sync', -3),)).effect_holds
-    assert not replace(run, predicted=(effect('cores', -8),)).effect_holds
+    assert run.effect_is_confirmed
+    assert not replace(run, predicted=(effect('kv-sync', -3),)).effect_is_confirmed
+    assert not replace(run, predicted=(effect('cores', -8),)).effect_is_confirmed
 
 
 def test_runs_are_held_out_as_a_whole() -> None:
@@ -225,11 +227,11 @@ def test_runs_are_held_out_as_a_whole() -> None:
     )
     other = replace(run, second=(seen(), seen(), seen()))
     assert run.holds
-    assert run.idle_holds
+    assert run.idle_is_confirmed
     assert not replace(run, told=replace(run.told, limits=('kv-sync',))).holds
     assert not replace(run, told=replace(run.told, recommended=('ttl=9',))).holds
     assert not other.holds
-    assert not replace(run, idle=replace(run.idle, limits=('unknown',))).idle_holds
+    assert not replace(run, idle=replace(run.idle, limits=('unknown',))).idle_is_confirmed
     assert 'all three: 1 of 2' in report([run, other])
 
 
@@ -254,8 +256,8 @@ def test_only_the_reported_state_counts_for_idle_osds() -> None:
 def test_slow_disk_excuses_only_one_limit(round_ms: float, right: bool) -> None:
     run = run_of('kv-sync', effect('kv-sync', 0), before=seen(round_ms=round_ms))
     run = replace(run, second=(seen(round_ms=round_ms), seen(), seen()))
-    assert replace(run, told=replace(run.told, limits=('db-device',))).limit_holds is right
-    assert not replace(run, told=replace(run.told, limits=('cores',))).limit_holds
+    assert replace(run, told=replace(run.told, limits=('db-device',))).limit_is_confirmed is right
+    assert not replace(run, told=replace(run.told, limits=('cores',))).limit_is_confirmed
 
 
 def test_answers_of_the_module_are_parsed() -> None:
@@ -278,7 +280,7 @@ def test_answers_of_the_module_are_parsed() -> None:
         {'options_to': 'ttl=2', 'restart_required': True},
         {'options_to': 'ttl=3', 'restart_required': False},
     ]
-    found = told_of(['none'], group, decision, advice)
+    found = reported_by(['none'], group, decision, advice)
     assert (found.workload, found.recommended, found.min_gain) == ('idle', ('ttl=2',), 0.1)
     assert found.candidates[0].infeasible
     assert found.candidates[0].effect('memory') == Effect('memory', 1.0, 0.0, 2.0)
@@ -298,8 +300,8 @@ def test_results_round_trip(tmp_path: Path) -> None:
     assert not_made == [{'trial': 'x', 'why': 'no cluster'}]
     assert document(runs, not_made)['runs'][0]['trial']['name'] == first.trial.name
     one_out = replace(first.told.candidates[1], infeasible=True)
-    told_out = replace(first.told, candidates=(RUNNING, one_out))
-    assert lean(replace(first, told=told_out)).told.candidates == (RUNNING,)
+    reported_out = replace(first.told, candidates=(RUNNING, one_out))
+    assert lean(replace(first, told=reported_out)).told.candidates == (RUNNING,)
 
 
 def test_wal_is_a_smaller_part_of_a_larger_database() -> None:

@@ -9,7 +9,7 @@ import pytest
 from bench_cores import RESULTS, read
 from bench_cores_judge import group_of, verdicts
 from bench_cores_runs import OsdSeen, Run, document, runs_of
-from bench_cores_trials import DESIGN, KINDS, Hold, Load, Trial, committed, drawn
+from bench_cores_trials import DESIGN, KINDS, Load, Throttle, Trial, committed, drawn
 from bench_cores_trials import document as draw_document
 
 from rocksdb_tuner.advise.limit import limit_of
@@ -17,7 +17,7 @@ from rocksdb_tuner.advise.records import Resource
 
 
 def test_committed_draw_matches_the_seed() -> None:
-    """What is held out cannot be changed after a look at the runs without a trace."""
+    """Held-out runs cannot be changed without a trace after they were evaluated."""
     assert committed() == drawn()
     assert json.loads(DESIGN.read_text()) == json.loads(json.dumps(draw_document(drawn())))
 
@@ -34,7 +34,7 @@ def test_half_of_each_kind_and_all_of_tentacle_are_held_out() -> None:
 
 def made(
     kind: str,
-    hold: Hold,
+    hold: Throttle,
     cpu_s: float,
     waited_s: float,
     idle_first: float = 0.5,
@@ -50,14 +50,14 @@ def made(
     ('run', 'proven'),
     [
         # 2.6 s of the 3 s that an OSD may use in ten seconds.
-        (made('cores', Hold('cpu-quota', 30), 2.5, 9.0), True),
-        (made('cores', Hold('cpu-quota', 30), 2.4, 9.0), False),
-        (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.1), True),
-        (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.11), False),
-        (made('device', Hold('disk-mib', 1), 1.0, 5.0), True),
-        (made('kv-sync', Hold('slow-sync', 1), 1.0, 5.1), False),
-        (made('kv-sync', Hold('slow-sync', 1), 1.0, 5.0, 0.5, 2.1), False),
-        (made('kv-sync', Hold('kv-quota', 1), 1.0, 5.0, 0.5, 9.0), True),
+        (made('cores', Throttle('cpu-quota', 30), 2.5, 9.0), True),
+        (made('cores', Throttle('cpu-quota', 30), 2.4, 9.0), False),
+        (made('cores', Throttle('cpu-shared', 1), 1.0, 0.5, 0.1), True),
+        (made('cores', Throttle('cpu-shared', 1), 1.0, 0.5, 0.11), False),
+        (made('device', Throttle('disk-mib', 1), 1.0, 5.0), True),
+        (made('kv-sync', Throttle('slow-sync', 1), 1.0, 5.1), False),
+        (made('kv-sync', Throttle('slow-sync', 1), 1.0, 5.0, 0.5, 2.1), False),
+        (made('kv-sync', Throttle('kv-quota', 1), 1.0, 5.0, 0.5, 9.0), True),
     ],
 )
 def test_run_counts_only_if_the_intended_limit_held_clients_back(run: Run, proven: bool) -> None:
@@ -67,7 +67,7 @@ def test_run_counts_only_if_the_intended_limit_held_clients_back(run: Run, prove
 
 def test_results_round_trip() -> None:
     """Runs are made at different times, and added to those that are there."""
-    run = made('cores', Hold('cpu-quota', 30), 2.6, 0.5)
+    run = made('cores', Throttle('cpu-quota', 30), 2.6, 0.5)
     runs = [run, replace(run, idle=0.4)]
     assert runs_of(json.loads(json.dumps(document(runs, None)))) == runs
 

@@ -22,7 +22,7 @@ from rocksdb_tuner.options.syntax import parse
 
 
 def test_committed_draw_matches_the_seed() -> None:
-    """What is held out cannot be changed after a look at the runs without a trace."""
+    """Held-out runs cannot be changed without a trace after they were evaluated."""
     assert committed() == [*drawn(), *drawn_later()]
     assert all(trial.held_out for trial in drawn_later())
     written = document(drawn(), drawn_later())
@@ -117,8 +117,7 @@ def run(events: Events) -> RealRun:
 
 
 def test_whole_rounds_start_when_the_logs_are_full() -> None:
-    """A round that began before, or that did not end, would count flushes without their
-    compaction."""
+    """A round cut off at either end would count flushes without their compaction."""
     found = run(
         Events(
             flushes=[flush(second) for second in (5, 25, 35, 45, 55, 65, 75, 85, 95)],
@@ -193,7 +192,7 @@ def test_unknown_column_is_ignored_only_if_small() -> None:
 def test_held_out_runs_are_shown_only_on_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And that they were looked at, and when, stays in the results."""
+    """The results keep that they were evaluated, and when."""
     runs = [
         real_run(made(name=name, held_out=held_out), [look(0, 0), look(9, 9)], Events())
         for name, held_out in (('fitted', False), ('tested', True))

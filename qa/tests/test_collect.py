@@ -108,7 +108,7 @@ def test_script_collects_the_input_of_offline(ceph: Path) -> None:
     assert judgement.snapshot.osds[0].options.next_start == ENTRIES[0]['value']
     with tarfile.open(f'{folder}.tar.gz') as archive:
         assert {Path(name).name for name in archive.getnames()} >= {'osd_dump.json'}
-    # Nobody else on the host reads it.
+    # Other users of the host cannot read it.
     assert folder.stat().st_mode & 0o077 == 0
 
 

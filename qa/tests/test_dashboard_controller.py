@@ -72,7 +72,7 @@ OWN = {
 READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.path]
 
 
-#: Those that need to be told something, and what the module does not have yet.
+#: Endpoints with required arguments, and those that the module does not have yet.
 NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
 
 
@@ -132,9 +132,9 @@ def test_every_endpoint_and_parameter_is_documented(endpoint: Any) -> None:
     assert endpoint.description
     signature = inspect.signature(endpoint)
     assert set(endpoint.parameters) == set(signature.parameters) - {'self'}
-    for name, said in endpoint.parameters.items():
+    for name, message in endpoint.parameters.items():
         optional = signature.parameters[name].default is not inspect.Parameter.empty
-        assert said[2:] == ((True,) if optional else ())
+        assert message[2:] == ((True,) if optional else ())
     assert set(re.findall(r'\{(\w+)\}', endpoint.path)) <= set(signature.parameters)
 
 
@@ -231,9 +231,9 @@ def test_error_text_is_safe_for_the_manager_log(api: Any) -> None:
         st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=2),
     )
 )
-def test_nothing_that_is_asked_of_check_is_an_internal_error(said: dict[str, Any]) -> None:
+def test_nothing_that_is_asked_of_check_is_an_internal_error(message: dict[str, Any]) -> None:
     try:
-        statuses = {200} if Api().check(**said) else set()
+        statuses = {200} if Api().check(**message) else set()
     except DashboardException as error:
         statuses = {error.status}
     assert statuses <= {200, 400, 404}
@@ -315,7 +315,7 @@ def test_dashboard_starts_without_a_broken_controller(
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the module is asked, which answers null."""
+    """The calls to the module, which answers null."""
     found: list[tuple[Any, ...]] = []
 
     def remote(name: str, method: str, *args: Any) -> Any:
@@ -543,7 +543,7 @@ JSON_TYPES = {
 
 
 def as_documented(found: Any) -> dict[str, Any]:
-    """A JSON Schema of what the dashboard is told, in which every value may be null too."""
+    """The JSON Schema of a documented answer, in which every value may be null too."""
     if isinstance(found, dict):
         names = {name: as_documented(kind) for name, (kind, *_) in found.items()}
         required = [name for name, (_, _, *optional) in found.items() if not optional]

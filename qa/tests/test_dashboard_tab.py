@@ -20,7 +20,7 @@ PAGE = b'<html><body><cd-root></cd-root></body></html>'
 
 @pytest.fixture(autouse=True)
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The built script, where the controller looks for it."""
+    """The built script, at the path that the controller reads."""
     path = tmp_path / 'tab.js'
     path.write_text('let a;')
     monkeypatch.setattr(tab, 'SCRIPT', path)
@@ -39,7 +39,7 @@ def request(path: str = '/', method: str = 'GET') -> Any:
 
 
 def ask(asked: Any) -> list[Any]:
-    """What is to be called when the answer to ``asked`` is finished."""
+    """The callback for the end of the answer to a request."""
     tab.RocksDBTunerPage().filter_request_before_handler(asked)
     return [point for point, _ in asked.attached]
 
@@ -142,10 +142,10 @@ def test_tab_gets_the_permissions_of_its_user(
 def test_missing_place_for_the_tab_is_reported_to_the_module(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr(mgr, 'answer', lambda *asked: told.append(asked))
+    reported: list[Any] = []
+    monkeypatch.setattr(mgr, 'answer', lambda *asked: reported.append(asked))
     tab.RocksDBTunerStatus().unplaced()
-    assert told == [('rocksdb_tuner', 'tab_has_no_place')]
+    assert reported == [('rocksdb_tuner', 'tab_has_no_place')]
     monkeypatch.setattr(mgr, 'answer', None)
     tab.RocksDBTunerStatus().unplaced()
 
@@ -159,5 +159,5 @@ def test_read_only_user_cannot_change_the_status() -> None:
 
 
 def test_types_of_the_tab_match_the_answers() -> None:
-    """`make answers` writes the file anew."""
+    """`make answers` regenerates the file."""
     assert answers.TYPES.read_text() == answers.results()[answers.TYPES]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fault_clusters import parse_part, part_of
-from fault_scene import NO_FAULTS, PLAIN, WIDE, Integrity, Result, Shape, save
+from fault_scenario import NO_FAULTS, PLAIN, WIDE, Integrity, Result, Shape, save
 from module_client import CHECKOUT
 
 ROW = Result(

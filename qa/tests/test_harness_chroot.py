@@ -95,7 +95,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         time.sleep(0.2)
 
     monkeypatch.setattr(chroot_build, '_debootstrap', debootstrap)
-    for name in ('_configure', '_add_ours'):
+    for name in ('_configure', '_add_local_packages'):
         monkeypatch.setattr(chroot_build, name, lambda *_: None)
     for name in ('install', 'apt_get', 'check_version'):
         monkeypatch.setattr(packages, name, lambda *_: None)
@@ -133,7 +133,7 @@ def test_failed_build_keeps_the_existing_chroot(
     def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(chroot_build, '_add_ours', fail)
+    monkeypatch.setattr(chroot_build, '_add_local_packages', fail)
     with pytest.raises(type(failure)):
         chroot_build.ensure(REEF, QUIET)
     assert len(made) == 2
@@ -144,7 +144,7 @@ def test_failed_build_keeps_the_existing_chroot(
 def test_concurrent_users_build_a_chroot_once(
     cache: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second waits, says so, and takes what the first has made."""
+    """The second waits with a message and uses the result of the first."""
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda _: chroot_build.ensure(REEF, Progress()), range(2)))
     assert found == [cache / 'reef'] * 2
@@ -183,7 +183,7 @@ def test_chroot_in_use_is_not_removed(cache: Path) -> None:
             with pytest.raises(HarnessError, match=f'in use by the processes {pid}: take'):
                 chroot_build.remove(REEF, QUIET)
             if (cache / 'reef').exists():
-                chroot_build._set_aside(cache / 'reef')
+                chroot_build._move_away(cache / 'reef')
     assert chroot_build.remove(REEF, QUIET) is False
     assert list(cache.iterdir()) == []
 
@@ -271,7 +271,7 @@ OWN = (
 def test_packages_come_from_the_archive_of_the_machine(
     files: dict[str, str], tmp_path: Path
 ) -> None:
-    """From the archive of its base system, whatever vendors' archives are there besides."""
+    """From the archive of its base system, not from additional vendor archives."""
     (tmp_path / 'sources.list.d').mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -288,7 +288,7 @@ def test_machine_without_an_archive_is_a_clear_error(tmp_path: Path) -> None:
 def test_chroots_are_built_in_parallel_and_cancelled_together(
     cache: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each waits for the other to have begun; when one fails, the commands of the other end."""
+    """Each waits for the other to start; when one fails, the commands of the other end."""
     both = threading.Barrier(2)
     ended: list[str] = []
 
@@ -297,7 +297,7 @@ def test_chroots_are_built_in_parallel_and_cancelled_together(
         if '.reef.' in root.name:
             raise HarnessError('no archive')
 
-    def add_ours(host: Host, _release: Release, _root: Path) -> None:
+    def add_local_packages(host: Host, _release: Release, _root: Path) -> None:
         try:
             host.run(['sleep', '600'], timeout_s=600)
         except CancelledError as error:
@@ -305,7 +305,7 @@ def test_chroots_are_built_in_parallel_and_cancelled_together(
             raise
 
     monkeypatch.setattr(chroot_build, '_configure', configure)
-    monkeypatch.setattr(chroot_build, '_add_ours', add_ours)
+    monkeypatch.setattr(chroot_build, '_add_local_packages', add_local_packages)
     monkeypatch.setattr(chroot_build._Builder, 'command', lambda _self, argv: list(argv))
     with pytest.raises(HarnessError, match='no archive'):
         chroot_build.ensure_all(IN_CHROOTS, QUIET)

@@ -212,7 +212,7 @@ def test_dir_comes_from_the_environment(
 def test_wrong_workloads_are_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A workload that cannot be is refused before any cluster is asked, with exit status 2."""
+    """An invalid workload is refused before any cluster is queried, with exit status 2."""
     assert workload_main([*arguments, '--dir', str(tmp_path)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ''
@@ -220,6 +220,6 @@ def test_wrong_workloads_are_refused(
 
 
 def test_workload_without_a_cluster(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A right workload on no cluster says where it looked."""
+    """A valid workload without a cluster reports where it searched."""
     assert workload_main(['s3-put', '--seconds', '1', '--dir', str(tmp_path)]) == 1
     assert f'no cluster in {tmp_path}' in capsys.readouterr().err

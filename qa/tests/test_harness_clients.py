@@ -1,4 +1,4 @@
-"""The client programs end and say why, whatever happens. Doubles play the libraries."""
+"""The client programs end with a reason on any failure. Doubles replace the libraries."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_s3_client_sums_all_processes(tmp_path: Path) -> None:
     # 10 deletions of 20 ms by each of 4 threads
     assert answer['seconds'] >= 0.2
     assert answer['latency_ms']['p50'] >= 20
-    # The double of the first process still has all objects: what is left is told as it is
+    # The double of the first process still has all objects: they are reported as left
     assert answer['verified']['failed'] == 1
     assert answer['error_messages'] == ['40 objects are left, not 0']
 
@@ -145,7 +145,7 @@ def test_failed_s3_client_is_reported_immediately(tmp_path: Path, fault: str, wh
 
 
 def test_hanging_s3_client_ends_with_its_stacks(tmp_path: Path) -> None:
-    """The call in which a request waits for ever is in what it says, and so is the phase."""
+    """The message has the call that is stuck, and the phase."""
     done = run_s3(tmp_path, 'hang', seconds=0.2, stuck_s=0.5)
     assert done.returncode == 1
     assert 'working for 0.2 s' in done.stderr

@@ -28,7 +28,7 @@ def test_text_round_trips() -> None:
 
 
 def test_every_address_is_loopback() -> None:
-    """Nothing that a daemon binds to or is told to reach lies outside this machine."""
+    """All addresses that a daemon binds or connects to are local."""
     content = conf(ClusterSpec(mons=3))['global']
     assert content['public_addr'] == content['cluster_addr'] == '127.0.0.1'
     assert content['mon_host'] == (

@@ -1,4 +1,4 @@
-"""The demonstration accepts that nothing is to be gained, if the module says why."""
+"""The demo accepts that nothing can be gained, if the module gives a reason."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from harness.demo_table import Measured, table
 from harness.progress import Progress
 
 
-class Told:
-    """What stands in for a cluster: the module recommends nothing, with this conclusion."""
+class Reported:
+    """Replaces a cluster: the module recommends nothing, with this conclusion."""
 
     def __init__(self, conclusion: str | None) -> None:
         self._conclusion = conclusion
@@ -25,8 +25,8 @@ class Told:
 
 
 def demo(conclusion: str | None, errors: int = 0) -> Demo:
-    told: Any = Told(conclusion)
-    cluster: Cluster = told
+    reported: Any = Reported(conclusion)
+    cluster: Cluster = reported
     made = Demo(cluster, Progress(), seconds=1)
     client = {'workload': 'rbd-randwrite', 'errors': errors}
 
@@ -40,7 +40,7 @@ def demo(conclusion: str | None, errors: int = 0) -> Demo:
 def test_nothing_to_gain_ends_the_demo_with_the_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Its end says so, and the conclusion of the group is shown."""
+    """The conclusion of the group is shown at the end."""
     assert 'nothing to gain' in demo('No option set is certain to gain 10%.').run()
     assert 'osd/class:ssd: No option set is certain to gain 10%.' in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""What is told of a cluster that went wrong."""
+"""The report on a failed cluster."""
 
 from __future__ import annotations
 

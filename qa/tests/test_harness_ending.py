@@ -1,4 +1,4 @@
-"""A process that is told to end, in the middle of its work."""
+"""A process that gets a signal to end while it works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from harness import Progress
 from harness.layout import QA
 
-#: Does so much work that a signal meets it, and says what became of it.
+#: Works long enough for a signal to arrive, and prints the result.
 PROGRAM = """
 import contextlib, sys, time
 from pathlib import Path
@@ -108,10 +108,10 @@ def test_signal_ends_running_commands(tmp_path: Path, work: str, number: signal.
     running = Running(work, tmp_path)
     pid = running.wait_for_command()
     running.process.send_signal(number)
-    status, _, said = running.ended()
+    status, _, message = running.ended()
     assert status == 128 + number
-    assert f'prog: ended by {number.name}' in said
-    assert 'Traceback' not in said
+    assert f'prog: ended by {number.name}' in message
+    assert 'Traceback' not in message
     # Its parent has waited for it
     assert not Path(f'/proc/{pid}').exists()
 
@@ -129,17 +129,17 @@ def test_cleanup_is_not_interrupted_by_further_signals(tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
         running.process.send_signal(number)
         time.sleep(0.2)
-    status, said, errors = running.ended()
-    assert (status, said) == (128 + signal.SIGTERM, 'tidied\n')
+    status, message, errors = running.ended()
+    assert (status, message) == (128 + signal.SIGTERM, 'tidied\n')
     assert 'Traceback' not in errors
 
 
 def test_completed_steps_are_undone_on_a_signal(tmp_path: Path) -> None:
-    """Whoever is told that it ended by a signal finds nothing."""
+    """A killed process leaves no leftovers."""
     running = Running('stubborn', tmp_path)
     running.process.terminate()
-    status, said, _ = running.ended()
-    assert (status, said.splitlines()[-1]) == (128 + signal.SIGTERM, 'undone')
+    status, message, _ = running.ended()
+    assert (status, message.splitlines()[-1]) == (128 + signal.SIGTERM, 'undone')
 
 
 def test_without_a_signal_status_and_error_are_those_of_the_work(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_signal_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
 
 
 def test_commands_start_with_no_signal_blocked(tmp_path: Path) -> None:
-    """Else nobody but SIGKILL could end the daemons."""
+    """Otherwise only SIGKILL could end the daemons."""
     running = Running('command', tmp_path)
     pid = running.wait_for_command()
     status = Path(f'/proc/{pid}/status').read_text()
@@ -174,7 +174,7 @@ def test_programs_block_signals_until_they_can_handle_them(program: str) -> None
 
 
 def test_lost_terminal_does_not_prevent_cleanup() -> None:
-    """As after SIGHUP, or in `qa/cluster up 2>&1 | head`: what is said then fails."""
+    """As after SIGHUP, or in `qa/cluster up 2>&1 | head`: printing then fails."""
 
     class Gone(io.StringIO):
         def write(self, _text: str) -> int:

@@ -92,7 +92,7 @@ def test_cancel_ends_running_commands_and_rejects_new_ones() -> None:
 
 
 def test_first_failure_of_parallel_work_is_raised() -> None:
-    """Tasks beside a failing one are given up, and the reason that comes back is the failure."""
+    """Tasks beside a failing one are canceled, and the raised error is the failure."""
     host = Host()
     with pytest.raises(CommandError, match='exit status 5'):
         in_parallel(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import ClusterSpec, HarnessError, UsageError
-from harness.boot import FEW_MODULES, shipped_modules
+from harness.boot import MINIMAL_MODULES, shipped_modules
 from harness.layout import (
     CHECKOUT,
     MAX_RUN_DIR_BYTES,
@@ -107,7 +107,7 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_impossible_clusters_are_refused(wrong: dict[str, Any], message: str) -> None:
-    """The message says what is wrong and what would be right."""
+    """The message has the error and the valid form."""
     with pytest.raises(UsageError, match=message):
         ClusterSpec(**wrong)
 
@@ -126,7 +126,7 @@ def test_hosts_are_spread_over_racks_and_pools_over_racks() -> None:
 
 
 def test_record_of_an_older_harness_is_read(tmp_path: Path) -> None:
-    """A cluster that an older checkout has brought up can still be taken down."""
+    """A cluster started by an older checkout can still be stopped."""
     document = json.loads(PLAIN.to_json())
     for name in ('device_classes', 'crush_racks', 'erasure_code'):
         del document['spec'][name]
@@ -163,7 +163,7 @@ def test_sockets_of_a_deep_folder_are_elsewhere(tmp_path: Path) -> None:
 
 
 def test_sockets_of_a_shallow_folder_are_inside(tmp_path: Path) -> None:
-    """Where the path is short enough, everything lies in one folder."""
+    """If the path is short enough, everything is in one folder."""
     shallow = Path('/tmp') / f'qa-test-{tmp_path.name[:20]}'
     shallow.mkdir()
     try:
@@ -209,7 +209,7 @@ def test_removal_tolerates_missing_folders(tmp_path: Path) -> None:
 
 
 def test_minimal_mgr_modules_are_the_requested_and_required_ones(tmp_path: Path) -> None:
-    for name in (*FEW_MODULES, 'dashboard', 'prometheus'):
+    for name in (*MINIMAL_MODULES, 'dashboard', 'prometheus'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'module.py').touch()
     for shared in ('mgr_module.py', 'mgr_util.py'):
@@ -218,4 +218,4 @@ def test_minimal_mgr_modules_are_the_requested_and_required_ones(tmp_path: Path)
     every = sorted(tmp_path.iterdir())
     assert shipped_modules(tmp_path, few=False) == every
     few = {path.name for path in shipped_modules(tmp_path, few=True)}
-    assert few == {*FEW_MODULES, 'mgr_module.py', 'mgr_util.py', 'a_package'}
+    assert few == {*MINIMAL_MODULES, 'mgr_module.py', 'mgr_util.py', 'a_package'}

@@ -1,4 +1,4 @@
-"""What a client that overwrites noticed and finds, and the laboratory's copy of the module."""
+"""The results of an overwriting client, and the copy of the module with fault injection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.laboratory import FAVORITE, Laboratory
+from harness.fault_injection import FAVORITE, FaultInjection
 from harness.layout import CHECKOUT
 from harness.workloads.overwriter import Noticed, Write, Written, noticed, written_from
 from harness.workloads.python_client import text_of
@@ -104,18 +104,18 @@ def test_overwriting_client_finds_no_errors_in_a_healthy_image(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ('fault', 'said'),
+    ('fault', 'message'),
     [
         ('lost', 'block 3 holds version 2 of block 3; version 3 of it was acknowledged'),
         ('damaged', 'block 3 holds a damaged version 3 of block 3'),
         ('elsewhere', 'version 3 of block 3; version'),
     ],
 )
-def test_lost_acknowledged_overwrite_is_found(tmp_path: Path, fault: str, said: str) -> None:
+def test_lost_acknowledged_overwrite_is_found(tmp_path: Path, fault: str, message: str) -> None:
     """An older version of the same block has a right checksum: only its number gives it away."""
     found = outcome(tmp_path, fault)
     assert found.verified.failed > 0
-    assert said in found.messages
+    assert message in found.messages
 
 
 def test_refused_write_is_an_error_and_no_lost_block(tmp_path: Path) -> None:
@@ -147,13 +147,13 @@ def test_nothing_is_known_without_a_write() -> None:
     assert noticed([Write(1.0, 2.0)], 3.0, 4.0) == Noticed(None, None)
 
 
-def in_copy(laboratory: Laboratory, code: str) -> subprocess.CompletedProcess[str]:
+def in_copy(fault_injection: FaultInjection, code: str) -> subprocess.CompletedProcess[str]:
     """Run this where the copy of the module is the module."""
-    paths = os.pathsep.join([str(laboratory.module.parent), str(CHECKOUT / 'qa/doubles')])
+    paths = os.pathsep.join([str(fault_injection.module.parent), str(CHECKOUT / 'qa/doubles')])
     return subprocess.run(
         [sys.executable, '-c', code],
         env={**os.environ, 'PYTHONPATH': paths, 'PYTHONDONTWRITEBYTECODE': '1'},
-        cwd=laboratory.module.parent,
+        cwd=fault_injection.module.parent,
         capture_output=True,
         text=True,
         check=False,
@@ -193,9 +193,9 @@ for release in known_releases():
     kinds, names = zip(*told[1])
     print(told[0], list(kinds), list(names) == [name for _, name in told[0]])
 """
-    laboratory = Laboratory(tmp_path / 'lab')
-    laboratory.set_favorite(recommended=recommended)
-    done = in_copy(laboratory, code)
+    fault_injection = FaultInjection(tmp_path / 'lab')
+    fault_injection.set_favorite(recommended=recommended)
+    done = in_copy(fault_injection, code)
     lines = done.stdout.splitlines()
     assert len(lines) >= 3, done.stderr
     favored = f"[('set-profile', '{FAVORITE}')] ['set-profile'] True"
@@ -206,9 +206,9 @@ for release in known_releases():
 def test_copy_of_the_module_has_the_hooks_and_the_original_has_none(
     tmp_path: Path, folder: str
 ) -> None:
-    """The copy imports, its clock jumps, and nothing of it lies in the module's own folder."""
-    laboratory = Laboratory(tmp_path / folder)
-    laboratory.set_clock_offset(3600)
+    """The copy imports, its clock jumps, and the module's own folder is unchanged."""
+    fault_injection = FaultInjection(tmp_path / folder)
+    fault_injection.set_clock_offset(3600)
     code = (
         'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.judge.signals as v;'
         'from rocksdb_tuner.mgr.adapter import MgrCluster;'
@@ -216,9 +216,9 @@ def test_copy_of_the_module_has_the_hooks_and_the_original_has_none(
         ' v.limits().block_s, MgrCluster.remove.__name__);'
         'from rocksdb_tuner.tick import operation_control as o; print(o.change_request.__name__)'
     )
-    done = in_copy(laboratory, code)
+    done = in_copy(fault_injection, code)
     assert done.stdout.split() == ['3600', '2', '_remove_late', '_unchecked_request'], done.stderr
     installed = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
-    assert not list(installed.glob('laboratory*'))
+    assert not list(installed.glob('fault_injection*'))
     own = json.loads((installed / 'knowledge/judged_signals.json').read_text())
     assert own['limits']['block_s']['value'] == 30

@@ -25,7 +25,7 @@ from harness.ports import (
 
 @pytest.fixture(autouse=True)
 def _names_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever other clusters begin on this machine meanwhile."""
+    """Other clusters may start on this machine meanwhile."""
     monkeypatch.setattr(ports, 'NAMES', f'test-{tmp_path.name}')
 
 
@@ -47,7 +47,7 @@ def test_blocks_stay_below_ephemeral_ports() -> None:
 
 
 def test_concurrent_requests_get_different_blocks(tmp_path: Path) -> None:
-    """Between choosing a block and listening in it, nobody else can choose it."""
+    """Between choosing a block and listening on it, no other process can choose it."""
     with reserve(frozenset, tmp_path) as one, reserve(frozenset, tmp_path) as other:
         assert set(one.ports).isdisjoint(other.ports)
 
@@ -92,9 +92,9 @@ def test_concurrent_clusters_never_share_a_block(tmp_path: Path) -> None:
         )
         for _ in range(4)
     ]
-    said = [process.communicate(timeout=60)[0].split() for process in running]
-    assert [len(bases) for bases in said] == [20] * 4
-    every = [base for bases in said for base in bases]
+    message = [process.communicate(timeout=60)[0].split() for process in running]
+    assert [len(bases) for bases in message] == [20] * 4
+    every = [base for bases in message for base in bases]
     # In turn: each block was had as often as any other
     assert {every.count(base) for base in every} == {len(every) // BLOCKS}
 

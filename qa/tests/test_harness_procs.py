@@ -116,7 +116,7 @@ def test_restarted_daemon_counts_once(conf: str) -> None:
 def test_daemon_that_forks_during_the_scan_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One look may come too early for the child and too late for the parent."""
+    """One scan may be too early for the child and too late for the parent."""
     other, child = DaemonProcess('mon.a', 1, 1), DaemonProcess('mgr.x', 3, 3)
     looks = iter([[other], [other, child], [other, child], []])
     monkeypatch.setattr(procs, '_look', lambda _conf: next(looks))
@@ -221,7 +221,7 @@ def client(
 
 
 def test_processes_started_by_the_harness_and_their_children_are_clients(tmp_path: Path) -> None:
-    """By the mark in their environment, whatever they are; not those of another cluster."""
+    """By the mark in their environment; not those of another cluster."""
     conf = str(tmp_path / 'ceph.conf')
     with client() as ours, client('of another cluster'), client(''):
         found = find_clients(conf, FSID)
@@ -238,7 +238,7 @@ def test_client_ignoring_sigterm_is_killed_with_its_children(tmp_path: Path) -> 
 
 
 def test_clients_started_during_shutdown_are_ended_too(tmp_path: Path) -> None:
-    """One that starts another one when it is told to end does not get away."""
+    """A process that starts another one on a signal does not escape."""
     script = 'trap "setsid sleep 120 & exit" TERM; echo ready; while :; do sleep 0.1; done'
     with client(script=script):
         assert stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=5) == []
@@ -271,7 +271,7 @@ def test_own_process_and_ancestors_are_not_ended(tmp_path: Path) -> None:
 
 
 def test_shell_in_the_folder_of_the_conf_is_no_client(tmp_path: Path) -> None:
-    """Without Ceph's library nobody is connected: it may be a person's editor."""
+    """A process without Ceph's library is not connected: it may be an editor."""
     conf = tmp_path / 'ceph.conf'
     conf.touch()
     script = f'cd {tmp_path}; echo ready; sleep 120; :'
@@ -282,7 +282,7 @@ def test_shell_in_the_folder_of_the_conf_is_no_client(tmp_path: Path) -> None:
 def test_manually_started_client_is_found_by_library_and_conf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By environment, or by where it stands; not with another cluster's."""
+    """By environment, or by working directory; not with another cluster's."""
     (tmp_path / 'other').mkdir()
     conf, other = tmp_path / 'ceph.conf', tmp_path / 'other/ceph.conf'
     for path in (conf, other):

@@ -105,18 +105,18 @@ def test_new_command_is_looked_up_and_unknown_one_is_refused(
 
 
 @pytest.mark.parametrize(
-    ('word', 'code', 'said'),
+    ('word', 'code', 'message'),
     [('refuse', 16, 'busy'), ('raise', 5, 'no monitor'), ('die', None, 'its process ended')],
 )
 def test_error_is_reported_and_the_next_command_is_answered(
-    client: Doubles, word: str, code: int | None, said: str
+    client: Doubles, word: str, code: int | None, message: str
 ) -> None:
     ceph = QuickCeph(client)
     try:
         with pytest.raises(CommandError) as error:
             ceph.ceph(word)
         assert error.value.returncode == code
-        assert said in str(error.value)
+        assert message in str(error.value)
         assert 'osd stat' in ceph.ceph('osd', 'stat')
     finally:
         ceph.close()

@@ -67,7 +67,7 @@ def test_up_refuses_a_disk_without_enough_space(
 
 
 def test_disk_filling_up_ends_the_work_with_a_clear_error(tmp_path: Path, free: list[int]) -> None:
-    """The client that would wait for ever is ended, and the error says why."""
+    """The client that would wait forever is stopped, and the error has the reason."""
     canceled, resumed = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -106,15 +106,15 @@ def test_watch_checks_every_folder_and_reports_once(
     full = tmp_path / 'full'
     full.mkdir()
     monkeypatch.setattr(shutil, 'disk_usage', lambda path: Usage(0 if path == full else 100 * GIB))
-    said: list[str] = []
-    watch = Watch(lambda: [tmp_path, full], said.append)
+    message: list[str] = []
+    watch = Watch(lambda: [tmp_path, full], message.append)
     deadline_s = time.monotonic() + 10
-    while not said and time.monotonic() < deadline_s:
+    while not message and time.monotonic() < deadline_s:
         time.sleep(0.02)
     time.sleep(3 * space.POLL_S)
     watch.close()
-    assert len(said) == 1
-    assert str(full) in said[0]
+    assert len(message) == 1
+    assert str(full) in message[0]
 
 
 TESTS = """
@@ -222,7 +222,7 @@ def test_only_failures_since_the_disk_was_full_are_rerun(tmp_path: Path, times: 
 def test_client_failures_after_a_full_disk_are_blamed_on_the_disk(
     tmp_path: Path,
 ) -> None:
-    """Though the cluster has gone by then, with the logs that told it."""
+    """Although the cluster and its logs no longer exist by then."""
     done = pytest_in(tmp_path, ABORTS, RUNS_AGAIN)
     assert done.returncode == 0, done.stdout + done.stderr
     _, again = done.stdout.split('The disk was full: run again: ')

@@ -10,7 +10,7 @@ from harness.staggered import (
     MOST_PERCENT,
     SECONDS,
     SLOT_S,
-    WANTED,
+    TARGET,
     Commits,
     groups,
     percent_for,
@@ -30,8 +30,8 @@ def test_degradation_is_measured_relative_to_the_other_group() -> None:
 
 
 def test_syncs_take_proportionally_longer_within_bounds() -> None:
-    assert percent_for(WANTED) == FIRST_PERCENT
-    assert percent_for(WANTED / 2) == 2 * FIRST_PERCENT
+    assert percent_for(TARGET) == FIRST_PERCENT
+    assert percent_for(TARGET / 2) == 2 * FIRST_PERCENT
     assert percent_for(10.0) == LEAST_PERCENT
     for nothing in (0.0, -0.1):
         assert percent_for(nothing) == MOST_PERCENT

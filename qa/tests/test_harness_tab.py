@@ -64,10 +64,10 @@ def test_dashboard_starts_without_the_tab_if_there_is_no_registry(
         raise CommandError(argv, 2, '', 'no registry')
 
     monkeypatch.setattr(Host, 'run', fails)
-    said = io.StringIO()
-    tab.build_if_possible(Progress(said))
-    assert 'without the tab' in said.getvalue()
-    assert 'no registry' in said.getvalue()
+    message = io.StringIO()
+    tab.build_if_possible(Progress(message))
+    assert 'without the tab' in message.getvalue()
+    assert 'no registry' in message.getvalue()
 
 
 @pytest.mark.usefixtures('places', 'asked')

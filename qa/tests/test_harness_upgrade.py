@@ -33,7 +33,7 @@ def test_each_daemon_has_its_release() -> None:
 
 
 def test_daemons_are_upgraded_in_the_documented_order() -> None:
-    """Monitors, managers (together), OSDs, gateways, in whatever order they were asked for."""
+    """Monitors, managers (together), OSDs, gateways, in any requested order."""
     asked = ['client.rgw.a', 'osd.1', 'mgr', 'mon']
     assert steps(RECORD, REEF, asked) == (
         ('mon.a',), ('mon.b',), ('mgr.x', 'mgr.y'), ('osd.1',), ('client.rgw.a',),

@@ -1,4 +1,4 @@
-"""What a run for the verdict's error rates is told to do."""
+"""The command line of a run for the verdict's error rates."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_braces_in_text_are_no_json(noise: str) -> None:
 
 @pytest.mark.parametrize('text', ['', 'fio: failed to open', '{"jobs": ', '{}'])
 def test_output_without_a_result_is_an_error(text: str) -> None:
-    """What fio said instead is in the message."""
+    """The message has the other output of fio."""
     with pytest.raises(WorkloadError, match='no result'):
         read_run(text, 'write')
 

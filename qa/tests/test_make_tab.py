@@ -1,4 +1,4 @@
-"""`make tab`, with a stand-in for npm."""
+"""`make tab`, with a double of npm."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def make(checkout: Path) -> subprocess.Popen[str]:
 def test_two_builds_in_one_checkout_do_not_interfere(checkout: Path) -> None:
     """As when the tests of the dashboard begin for two releases; nothing else is left."""
     running = [make(checkout), make(checkout)]
-    said = [process.communicate(timeout=60)[0] for process in running]
-    assert [process.returncode for process in running] == [0, 0], said
+    message = [process.communicate(timeout=60)[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0], message
     assert (checkout / BUNDLE).read_text() == 'a bundle\n'
     assert (checkout / AXE).read_text() == 'axe\n'
     assert {path.name for path in (checkout / 'build').iterdir()} == {'dashboard', 'axe.min.js'}

@@ -14,7 +14,7 @@ from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.command import INPUT
 from rocksdb_tuner.mgr.releases import CLICommand
 
-#: With which a page says what an operator wants to do there.
+#: The heading of the task of an operator on a page.
 PURPOSE = ('Use ', 'Follow ')
 #: Is as long as what was measured: `results_page.py` writes it.
 MEASURED = 'results'

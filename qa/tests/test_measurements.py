@@ -11,7 +11,7 @@ def test_committed_page_is_current() -> None:
 
 
 def test_every_result_is_shown() -> None:
-    """A result without a table is one that nobody reads."""
+    """A result without a table would never be read."""
     assert measurements.results_without_table() == []
 
 

@@ -1,4 +1,4 @@
-"""contrib/overlay: lays over all or nothing, and says why not."""
+"""contrib/overlay: applies everything or nothing, with a reason."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from upstream.overlay import COPIED, MODULE, PATCHES, VERSION, OverlayError, lay_over, main
-from upstream.tree_tests import left_outside
+from upstream.overlay import COPIED, MODULE, PATCHES, VERSION, OverlayError, apply_overlay, main
+from upstream.tree_tests import excluded
 
 
 def before_of(patch: str) -> Mapping[str, str]:
@@ -30,7 +30,7 @@ def before_of(patch: str) -> Mapping[str, str]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """What the overlay looks at of a source tree of Ceph."""
+    """The parts of a Ceph source tree that the overlay checks."""
     made = tmp_path / 'ceph'
     for patch in PATCHES.glob('*.patch'):
         for name, text in before_of(patch.read_text(encoding='utf-8')).items():
@@ -48,7 +48,7 @@ def contents(tree: Path) -> Mapping[Path, bytes]:
 
 
 def test_files_and_edits_are_added(tree: Path) -> None:
-    done = lay_over(tree)
+    done = apply_overlay(tree)
     assert done.without == ()
     assert all((tree / name).exists() for name in COPIED)
     assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
@@ -62,14 +62,14 @@ def test_tree_without_packaging_gets_the_overlay_without_it(tree: Path) -> None:
     """Distributors remove debian/ from the source that they publish."""
     (tree / 'debian/ceph-mgr-modules-core.install').unlink()
     (tree / 'debian').rmdir()
-    assert lay_over(tree).without == ('debian.patch',)
+    assert apply_overlay(tree).without == ('debian.patch',)
 
 
 def test_patch_that_does_not_apply_leaves_the_tree_unchanged(tree: Path) -> None:
     (tree / 'ceph.spec.in').write_text('something else\n', encoding='utf-8')
     before = contents(tree)
     with pytest.raises(OverlayError, match=r'build\.patch: .*ceph\.spec\.in'):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
@@ -79,7 +79,7 @@ def test_failure_halfway_leaves_the_tree_unchanged(
     before = contents(tree)
     monkeypatch.setattr(sys, 'executable', '/bin/false')
     with pytest.raises(OverlayError, match='reference pages'):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
@@ -94,20 +94,20 @@ def test_another_version_is_refused(tree: Path, text: str, named: str) -> None:
     (tree / 'CMakeLists.txt').write_text(text, encoding='utf-8')
     before = contents(tree)
     with pytest.raises(OverlayError, match=named):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
 def test_another_version_is_accepted_on_request(tree: Path) -> None:
     (tree / 'CMakeLists.txt').write_text('project(ceph\n  VERSION 21.0.0\n', encoding='utf-8')
-    lay_over(tree, any_version=True)
+    apply_overlay(tree, any_version=True)
 
 
 def test_tree_with_the_module_is_refused(tree: Path) -> None:
-    lay_over(tree)
+    apply_overlay(tree)
     before = contents(tree)
     with pytest.raises(OverlayError, match=f'already has {MODULE}'):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
@@ -121,7 +121,7 @@ def test_directory_that_is_no_ceph_tree_is_an_error_without_a_traceback(
 def test_overlay_applies_within_another_repository(tree: Path) -> None:
     """There git would silently skip all files, as they are outside of its folder."""
     subprocess.run(['git', 'init', '-q', str(tree.parent)], check=True)
-    lay_over(tree)
+    apply_overlay(tree)
     assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
 
 
@@ -139,7 +139,7 @@ def test_tests_with_further_needs_are_not_copied(tmp_path: Path) -> None:
         'test_module.py': 'from rocksdb_tuner import Module\n',
     }.items():
         (tests / name).write_text(text, encoding='utf-8')
-    outside = {path.name for path in left_outside(tmp_path / 'rocksdb_tuner')}
+    outside = {path.name for path in excluded(tmp_path / 'rocksdb_tuner')}
     assert outside == {
         'test_drawn.py', 'helper.py', 'test_helped.py', 'test_above.py', 'test_double.py',
         'test_module.py',

@@ -1,4 +1,4 @@
-"""What `make` installs, removes and packs, in a copy of the checkout with a stand-in for npm."""
+"""What `make` installs, removes and packages, in a copy of the checkout with a double of npm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEEDED = (
     *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard'),
 )
 #: What an older version may have left.
-LEFT = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
+LEFTOVERS = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def make(folder: Path, *words: str) -> str:
-    """Run make without npm; what it says."""
+    """Run make without npm; returns its output."""
     environment = {**os.environ, 'PATH': f'{folder.parent}/bin:{os.environ["PATH"]}'}
     done = subprocess.run(
         ['make', '-s', *words],
@@ -113,7 +113,7 @@ def test_only_files_of_an_older_version_are_removed(checkout: Path) -> None:
     target = checkout / 'out' / MGR
     make(checkout, 'install', 'install-dashboard', 'DESTDIR=out')
     installed = files(target)
-    for name in LEFT:
+    for name in LEFTOVERS:
         (target / 'rocksdb_tuner' / name).parent.mkdir(exist_ok=True)
         (target / 'rocksdb_tuner' / name).write_text('')
     controllers = target / 'dashboard/controllers'
@@ -165,7 +165,7 @@ def test_uninstall_keeps_foreign_files(checkout: Path) -> None:
 
 
 def test_release_has_the_bundle_and_is_reproducible(checkout: Path) -> None:
-    """Whatever lies about in the checkout, and whoever packs it."""
+    """Independent of untracked files in the checkout and of the user."""
     make(checkout, 'dist')
     tarball = checkout / f'build/packages/ceph-rocksdb-tuner-{VERSION}.tar.gz'
     first = tarball.read_bytes()

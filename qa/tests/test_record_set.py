@@ -1,4 +1,4 @@
-"""The plan of recordings, and how their times are told."""
+"""The plan of recordings, and how their times are printed."""
 
 from __future__ import annotations
 

@@ -29,6 +29,6 @@ def test_directory_that_is_no_ceph_tree_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    assert 'is not a source tree of Ceph' in said.err
-    assert not any(check.name in said.out for check in CHECKS)
+    message = capsys.readouterr()
+    assert 'is not a source tree of Ceph' in message.err
+    assert not any(check.name in message.out for check in CHECKS)

@@ -1,4 +1,4 @@
-"""Thresholds of workloads: the ones that are kept lie where recordings say that they may."""
+"""Workload thresholds: the committed ones are within the recorded ranges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocksdb_tuner.tests.workload import replay
 from rocksdb_tuner.workload.activity import Activity
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
 
-#: What no window lies on a side of: from how many operations on shares are certain.
+#: Thresholds that do not separate windows: the number of operations for certain shares.
 CHOSEN = {'full_confidence_ops_per_s'}
 
 

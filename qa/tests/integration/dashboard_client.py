@@ -25,7 +25,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class User:
-    """Somebody who may have logged in to the dashboard."""
+    """A user of the dashboard, possibly logged in."""
 
     url: str
     token: str | None = None

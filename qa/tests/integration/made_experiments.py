@@ -116,7 +116,7 @@ def plan() -> Json:
 
 
 def refused(osds: Optional[int] = 24, duration_s: Optional[float] = 64800.0) -> Json:
-    """Nothing can be told with so few OSDs in so short a time."""
+    """Too few OSDs and too little time for any result."""
     reason = 'an effect of 10% is not detectable with the noise of these OSDs, only 31% is'
     return {
         **plan(),

@@ -173,7 +173,7 @@ def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
     assert state['phase'] == 'rolled-back', tuner.plain('rollout', 'status')
     assert entries(tuner) == [('osd', '', LZ4)]
     assert tuner.nonces() == nonces
-    # What set it can still be taken back, see below.
+    # The rollout that set it can still be rolled back, see below.
     assert set_by in [record['id'] for record in tuner.json('history', schema='history')]
 
 

@@ -1,6 +1,6 @@
 """The recipes for cephadm, Rook and container images, where no container engine runs.
 
-cephadm's own code reads the service specification. The steps of the Containerfile are carried out
+cephadm's own code reads the service specification. The steps of the Containerfile are executed
 over the root folder of a release, and Ceph's own mgr_module imports the module in it. Not tested: a
 container engine, a cephadm cluster, a Rook cluster.
 """
@@ -76,17 +76,17 @@ def test_mounts_match_the_layout_of_make_install(host: Host, tmp_path: Path) -> 
     """Each file of the dashboard by itself: its folder is Ceph's."""
     text = (RECIPES / 'cephadm/mgr-mount.yaml').read_text()
     (target,) = re.findall('make install install-dashboard DESTDIR=(\\S+)', text)
-    laid_out = tmp_path / 'root'
-    words = ['make', '-s', 'install', 'install-dashboard', f'DESTDIR={laid_out}']
+    installed_files = tmp_path / 'root'
+    words = ['make', '-s', 'install', 'install-dashboard', f'DESTDIR={installed_files}']
     subprocess.run(words, cwd=CHECKOUT, check=True)
     mounted = []
     for argument in read_yaml(host, RECIPES / 'cephadm/mgr-mount.yaml')['extra_container_args']:
         source, inside, options = argument.removeprefix('--volume=').split(':')
         assert source == f'{target}{inside}'
         assert options == 'ro,z'
-        mounted.append(laid_out / inside.lstrip('/'))
+        mounted.append(installed_files / inside.lstrip('/'))
     assert [path for path in mounted if not path.exists()] == []
-    covered = {path for path in laid_out.rglob('*') if path.is_file()}
+    covered = {path for path in installed_files.rglob('*') if path.is_file()}
     left = {p for p in covered if not any(p == m or m in p.parents for m in mounted)}
     assert left == set()
 
@@ -122,7 +122,7 @@ def steps(context: Path) -> Iterator[tuple[str, str]]:
 
 
 def assembled(host: Host, context: Path, then: str, image: str = IMAGE) -> str:
-    """Carry out the Containerfile over the host's root, which stays as it is, and a command."""
+    """Execute the Containerfile over the host's root, which stays unchanged, and then a command."""
     script = [
         'set -e',
         'scratch=$(mktemp -d); mount -t tmpfs tmpfs "$scratch"',

@@ -88,13 +88,13 @@ def test_read_returns_the_same_as_the_command_line(
 ) -> None:
     answer = admin.get(path)
     assert answer.status == 200
-    told = tuner.cluster.ceph_json('rocksdb-tuner', *words)
+    reported = tuner.cluster.ceph_json('rocksdb-tuner', *words)
     # Values move between two ticks, names do not.
-    assert type(answer.body) is type(told)
-    if isinstance(told, dict):
-        assert answer.body.keys() == told.keys()
-    if isinstance(told, list):
-        assert len(answer.body) == len(told)
+    assert type(answer.body) is type(reported)
+    if isinstance(reported, dict):
+        assert answer.body.keys() == reported.keys()
+    if isinstance(reported, list):
+        assert len(answer.body) == len(reported)
 
 
 def test_osd_check_model_and_report_endpoints_answer(admin: User) -> None:
@@ -265,7 +265,7 @@ def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
 
 @pytest.fixture
 def script(cluster: Cluster) -> Iterator[Path]:
-    """Where the script of the tab is looked for; nothing is there."""
+    """The path of the tab's script; the file does not exist."""
     inside = cluster.layout.mgr_modules / 'dashboard/controllers/_rocksdb_tuner_tab.js'
     path: Path = cluster.client.host.outside(inside)
     built = path.read_text() if path.exists() else None
@@ -325,11 +325,11 @@ def test_disabled_module_is_503_and_tells_how_to_enable_it(
             return None
 
     cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
-    told = tuner.wait_for(
+    reported = tuner.wait_for(
         lambda: (a := answer()) and a.status == 503 and a, 60, '503 of a disabled module'
     )
-    assert told.body['code'] == 'module_disabled'
-    assert 'ceph mgr module enable rocksdb_tuner' in told.body['detail']
+    assert reported.body['code'] == 'module_disabled'
+    assert 'ceph mgr module enable rocksdb_tuner' in reported.body['detail']
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
     tuner.wait_for(lambda: (a := answer()) and a.status == 200, 60, '200 of an enabled module')
 

@@ -73,7 +73,7 @@ def notes(cluster: Cluster) -> list[str]:
 
 
 def look(tuner: ModuleClient) -> Any:
-    """A look at osd.0, as soon as there may be another one."""
+    """A deep query of osd.0, as soon as the rate limit allows another one."""
 
     def answered() -> bool:
         code, text = tuner.answer(('osd', 'deep', '0', '--format', 'json'))
@@ -130,14 +130,14 @@ def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> No
     active = cluster.ceph_json('mgr', 'stat')['active_name']
     pid = cluster.status().pid(f'mgr.{active}')
     assert pid is not None
-    # It is answered by nobody any more, or by the next manager: neither matters here.
+    # It may be answered by the next manager, or not at all: both are fine here.
     time.sleep(31)
-    asking = Thread(
+    query_command = Thread(
         target=lambda: cluster.client.run(
             'ceph', 'rocksdb-tuner', 'osd', 'deep', '0', check=False, timeout_s=90
         )
     )
-    asking.start()
+    query_command.start()
     try:
         deadline_s = time.monotonic() + 20
         while ask(cluster, prefix='config get', var='rocksdb_perf') != {'rocksdb_perf': 'true'}:
@@ -154,7 +154,7 @@ def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> No
         )
         tuner.wait_for(lambda: not notes(cluster), 60, 'the note gone')
     finally:
-        asking.join()
+        query_command.join()
     tuner.wait_for(lambda: overrides(cluster) == {}, 30, 'the options as they were')
     assert look(tuner)['not_put_back'] == []
     assert overrides(cluster) == {}
@@ -189,7 +189,7 @@ def test_read_only_user_changes_no_osd(tuner: ModuleClient) -> None:
 
 
 def test_hanging_osd_delays_no_other(tuner: ModuleClient) -> None:
-    """The command returns, others are answered meanwhile, and what was left on is put back."""
+    """The command returns, others are answered meanwhile, and the settings are restored."""
     cluster = tuner.cluster
     tuner.wait_for(lambda: look(tuner) is not None, 60, 'a look')
     time.sleep(31)

@@ -71,7 +71,7 @@ def processes_of(directory: Path) -> list[str]:
     return found
 
 
-def assert_nothing_left(directory: Path) -> None:
+def assert_no_leftovers(directory: Path) -> None:
     assert processes_of(directory) == []
     assert str(directory) not in Path('/proc/mounts').read_text()
     assert not directory.exists()
@@ -107,12 +107,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[P
         yield directory
     finally:
         qa('cluster', 'down', '--dir', str(directory))
-    assert_nothing_left(directory)
+    assert_no_leftovers(directory)
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Path]:
-    """A folder for a cluster of the test's own, which is down afterwards whatever happens."""
+    """A folder for the test's own cluster, which is down afterwards in any case."""
     directory = tmp_path / 'other'
     try:
         yield directory
@@ -153,7 +153,7 @@ def test_module_answers_when_up_returns(folder: Path) -> None:
 
 
 def test_cluster_is_healthy_and_as_specified(cluster: Cluster) -> None:
-    """HEALTH_OK (no alert of the laboratory), OSDs of class ssd, one standby manager."""
+    """HEALTH_OK (no alert of the test setup), OSDs of class ssd, one standby manager."""
     wait_for(lambda: cluster.ceph('health').startswith('HEALTH_OK'), 60, 'HEALTH_OK')
     nodes = cluster.ceph_json('osd', 'tree')['nodes']
     assert [n['device_class'] for n in nodes if n['type'] == 'osd'] == ['ssd'] * 3
@@ -261,7 +261,7 @@ def test_orchestrator_restart_replaces_the_process(cluster: Cluster) -> None:
 
 
 def test_orchestrator_stops_and_starts(cluster: Cluster) -> None:
-    """`stop` leaves the OSD down until `start`, and `orch ps` says so."""
+    """`stop` leaves the OSD down until `start`, and `orch ps` shows it."""
     cluster.ceph('orch', 'daemon', 'stop', 'osd.1')
     wait_for(lambda: cluster.status().pid('osd.1') is None, 60, 'osd.1 ended')
     stopped = [d['daemon_id'] for d in cluster.ceph_json('orch', 'ps') if d['status'] == 0]
@@ -299,7 +299,7 @@ def test_orchestrator_faults(cluster: Cluster) -> None:
     apply('refuse', False)
     wait_for(lambda: not refused('restart'), 60, 'an action taken again')
     try:
-        # An OSD says goodbye to the monitors before it ends
+        # An OSD notifies the monitors before it ends
         wait_for(lambda: cluster.status().pid('osd.2') is None, 60, 'osd.2 ended')
         wait_for(lambda: not osd(cluster, 2)['up'], 60, 'osd.2 down')
     finally:
@@ -313,7 +313,7 @@ def test_orchestrator_faults(cluster: Cluster) -> None:
 
 
 def test_mgr_imports_without_writing_into_the_checkout() -> None:
-    """Nobody but a manager imports the orchestrator: it left no compiled files."""
+    """Only a manager imports the orchestrator: no compiled files are left."""
     assert not (QA / 'local_orch' / '__pycache__').exists()
 
 
@@ -341,7 +341,7 @@ def test_two_clusters_at_once(cluster: Cluster, other: Path, cheap: tuple[str, .
     assert second.ceph_json('osd', 'crush', 'class', 'ls') == ['nvme']
     before = cluster.status()
     qa('cluster', 'down', '--dir', str(other))
-    assert_nothing_left(other)
+    assert_no_leftovers(other)
     assert listeners(second.ports.ports) == {}
     assert cluster.status() == before
     assert cluster.ceph_json('osd', 'stat')['num_up_osds'] == 3
@@ -349,7 +349,7 @@ def test_two_clusters_at_once(cluster: Cluster, other: Path, cheap: tuple[str, .
 
 
 def test_racks_classes_and_an_erasure_coded_pool(other: Path, release: str) -> None:
-    """OSDs lie where the specification says, and a client overwrites and reads an EC pool."""
+    """OSDs are placed as specified, and a client overwrites and reads an EC pool."""
     options = ('--osds', '6', '--hosts', '6', '--racks', '3', '--device-class', 'ssd,ssd,ssd,hdd')
     more = ('--erasure-code', '2+1', '--no-module', '--no-orchestrator', '--few-mgr-modules')
     qa('cluster', 'up', '--release', release, *options, *more, '--dir', str(other), timeout_s=900)
@@ -377,7 +377,7 @@ def test_racks_classes_and_an_erasure_coded_pool(other: Path, release: str) -> N
         writer.kill()
     assert (written.errors, written.verified.failed) == (0, 0), written.messages
     assert written.verified.checked > 50
-    # Overwrites: the second pass lies on the first
+    # Overwrites: the second pass writes the same blocks
     done = qa(
         'workload', 'rbd-seqwrite', '--seconds', '8', '--size', '16M', '--block-size', '64K',
         '--dir', str(other),
@@ -476,7 +476,7 @@ def test_workload_works_and_checks(folder: Path, name: str, more: tuple[str, ...
 
 
 def test_gateways_are_daemons_of_the_cluster(cluster: Cluster) -> None:
-    """What the workloads started is in `status`, and `env` says how to reach it."""
+    """Services started by workloads are in `status`, and `env` has their addresses."""
     status = cluster.status()
     assert status.pid('client.rgw.a') is not None
     assert status.pid('mds.a') is not None
@@ -530,7 +530,7 @@ def test_writes_survive_an_osd_restart(cluster: Cluster, folder: Path) -> None:
 def test_signal_during_up_leaves_nothing_behind(
     other: Path, cheap: tuple[str, ...], step: str, number: signal.Signals
 ) -> None:
-    """No process, no folder, no listener, whatever was under way and however often it is told."""
+    """No process, no folder, no listener, at any stage and after any number of signals."""
     # The tests themselves may run in the background of a shell, where SIGINT is ignored
     heeding = ('env', '--default-signal=INT,TERM,HUP')
     argv = [*heeding, str(QA / 'cluster'), 'up', *cheap, '--dir', str(other)]
@@ -551,16 +551,17 @@ def test_signal_during_up_leaves_nothing_behind(
     assert up.returncode == 128 + number
     assert 'Traceback' not in errors
     assert f'ended by {number.name}' in errors
-    assert_nothing_left(other)
+    assert_no_leftovers(other)
     assert listeners(ports) == {}
 
 
 def test_hanging_clients_end_with_their_cluster_though_down_is_interrupted(
     other: Path, cheap: tuple[str, ...]
 ) -> None:
-    """Of `qa/workload`, of `exec`, and by hand: no SIGTERM ends a client whose request hangs.
+    """Of `qa/workload`, of `exec`, and started manually: SIGTERM does not end a client with a stuck
+    request.
 
-    `down` is told to end while it waits for an OSD that does not answer: it hurries.
+    `down` gets a signal while it waits for an unresponsive OSD: it hurries.
     """
     qa('cluster', 'up', *cheap, '--dir', str(other))
     cluster = Cluster.open(other)
@@ -588,9 +589,9 @@ def test_hanging_clients_end_with_their_cluster_though_down_is_interrupted(
         time.sleep(1)
         down.terminate()
         assert down.wait(60) == 128 + signal.SIGTERM
-        assert_nothing_left(other)
+        assert_no_leftovers(other)
         assert not Path(f'/proc/{fio.pid}').exists()
-        # Their parent is this test: they are dead, and nobody has waited for them yet
+        # Their parent is this test: they are dead, but not reaped yet
         assert shell.wait(1) == -signal.SIGKILL
         assert by_hand.wait(1) < 0
         assert writes.wait(1) != 0
@@ -656,7 +657,7 @@ def test_full_disk_is_reported_and_ends_a_workload_in_time(
         qa('workload', 'rbd-randwrite', '--seconds', '1', '--dir', str(folder))
     finally:
         qa('cluster', 'down', '--dir', str(folder))
-    assert_nothing_left(folder)
+    assert_no_leftovers(folder)
 
 
 def test_failed_up_reports_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:
@@ -681,4 +682,4 @@ def test_failed_up_reports_where_and_why(other: Path, cheap: tuple[str, ...]) ->
     assert refused.returncode == 1
     assert 'kept data' in refused.stderr
     qa('cluster', 'down', '--dir', str(other))
-    assert_nothing_left(other)
+    assert_no_leftovers(other)

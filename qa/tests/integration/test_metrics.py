@@ -205,7 +205,7 @@ def test_taken_port_is_a_health_check_until_it_is_free(
     cluster.ceph('config', 'set', 'mgr', port_option, str(managers[name].port))
     tuner.wait_for(lambda: not raised(), 60, 'no health check')
     tuner.wait_for(
-        # A busy machine may have brought a failover meanwhile
+        # A failover may have happened on a busy machine
         lambda: managers[active(cluster)].answers('/metrics'),
         60,
         'metrics on the port of before',

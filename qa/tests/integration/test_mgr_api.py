@@ -88,12 +88,12 @@ class CommandLine:
                 self.registry(f'rocksdb-tuner {words}', 'r')(command.run)
 
     def grammar(self, words: str) -> list[dict[str, str]]:
-        """What the mgr tells command lines of each argument."""
+        """The argument descriptions that the mgr sends to command lines."""
         arguments = self.registry.COMMANDS[f'rocksdb-tuner {words}'].args.split()
         return [dict(part.split('=', 1) for part in text.split(',')) for text in arguments]
 
     def read(self, line: str) -> tuple[dict[str, Any], str]:
-        """What `ceph` sends for a line, nothing if it refuses it, and what it says then."""
+        """What `ceph` sends for a line, nothing if it refuses it, and its message."""
         known = {
             f'cmd{number:03}': {
                 'sig': self._argparse.parse_funcsig([*f'rocksdb-tuner {words}'.split(), *grammar]),
@@ -106,14 +106,14 @@ class CommandLine:
                 (w, self.grammar(w)) for w in (p.partition(' ')[2] for p in self.registry.COMMANDS)
             )
         }
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
+        message = io.StringIO()
+        with contextlib.redirect_stderr(message):
             sent = self._argparse.validate_command(known, ['rocksdb-tuner', *line.split()])
-        return sent, said.getvalue()
+        return sent, message.getvalue()
 
     def answer(self, line: str) -> Any:
-        sent, said = self.read(line)
-        assert sent, said
+        sent, message = self.read(line)
+        assert sent, message
         return self.registry.COMMANDS[sent['prefix']].call(self.module, sent, '')
 
 
@@ -168,11 +168,11 @@ def test_each_argument_is_parsed_as_declared(command_line: CommandLine) -> None:
     for name, command in COMMANDS.items():
         if 'format' not in command.parameters:
             continue
-        told = command_line.grammar(name.replace('_', ' '))
+        reported = command_line.grammar(name.replace('_', ' '))
         declared = [p for p in command.parameters.values() if p.name != 'inbuf']
-        assert [argument['name'] for argument in told] == [p.name for p in declared]
+        assert [argument['name'] for argument in reported] == [p.name for p in declared]
         required = [p.name for p in declared if p.default is inspect.Parameter.empty]
-        assert [a['name'] for a in told if a.get('req') != 'false'] == required
+        assert [a['name'] for a in reported if a.get('req') != 'false'] == required
 
 
 def test_enum_values_are_part_of_the_grammar(command_line: CommandLine) -> None:
@@ -199,9 +199,9 @@ def test_invalid_enum_value_is_refused_with_the_valid_ones(
     command_line: CommandLine, line: str, named: str
 ) -> None:
     """By Ceph's command line, before anything is sent."""
-    sent, said = command_line.read(line)
+    sent, message = command_line.read(line)
     assert sent == {}
-    assert named in said
+    assert named in message
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_registry_calls_a_handler_with_the_given_arguments(
 def test_input_not_checked_by_the_command_line_causes_no_traceback(
     command_line: CommandLine,
 ) -> None:
-    """`ceph` passes any --format on, and a client of the cluster's API whatever it likes."""
+    """`ceph` passes any --format on, and a client of the cluster's API any value."""
     handle = command_line.registry.COMMANDS['rocksdb-tuner status'].call
     asked = {'prefix': 'rocksdb-tuner status', 'format': 'xml'}
     with pytest.raises(ValueError, match='xml'):

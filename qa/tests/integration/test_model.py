@@ -1,4 +1,4 @@
-"""`model` and `profile derive` on a real cluster: what they say is what an OSD does."""
+"""`model` and `profile derive` on a real cluster agree with the behavior of an OSD."""
 
 from __future__ import annotations
 

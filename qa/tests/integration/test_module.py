@@ -82,7 +82,7 @@ def test_status_answers_and_names_unknown_values(tuner: ModuleClient, release: s
 
 
 def test_doctor_names_missing_parts_with_the_fixing_command(tuner: ModuleClient) -> None:
-    checks = tuner.wait_for(lambda: _checks_if_known(tuner), 90, 'an answer to every check')
+    checks = tuner.wait_for(lambda: _checks_or_none(tuner), 90, 'an answer to every check')
     failed = {name for name, check in checks.items() if check['ok'] is False}
     # A fresh cluster serves no metrics and collects no statistics; the harness has no dashboard.
     assert failed == {'statistics', 'dashboard', 'metrics'}
@@ -93,7 +93,7 @@ def test_doctor_names_missing_parts_with_the_fixing_command(tuner: ModuleClient)
     assert 'mgr.y' in checks['manager-files']['summary']
 
 
-def _checks_if_known(tuner: ModuleClient) -> Optional[dict[str, Any]]:
+def _checks_or_none(tuner: ModuleClient) -> Optional[dict[str, Any]]:
     """None while a check has no answer, or the standby has not reported yet."""
     checks = {check['id']: check for check in tuner.json('doctor', schema='doctor')}
     unknown = [check for check in checks.values() if check['ok'] is None]

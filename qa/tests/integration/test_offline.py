@@ -70,7 +70,7 @@ def folder(tuner: ModuleClient) -> Iterator[Path]:
 
 
 def tell(cluster: Cluster, osd: int, *words: str) -> str:
-    """Asked twice: on a busy machine one answer in hundreds was lost on its way."""
+    """Retried: on a busy machine one answer in hundreds was lost."""
     try:
         return cluster.ceph('tell', f'osd.{osd}', *words, timeout_s=15)
     except HarnessError:
@@ -78,7 +78,7 @@ def tell(cluster: Cluster, osd: int, *words: str) -> str:
 
 
 def collect(cluster: Cluster, folder: Path, *, of_cluster: bool) -> None:
-    """As the manual says it."""
+    """As described in the manual."""
     if of_cluster:
         for name, words in {
             'osd_dump': ('osd', 'dump'),
@@ -119,19 +119,19 @@ def judged(path: Path, *words: str, schema: str) -> Any:
     return document
 
 
-#: What is known of an OSD beside what was measured.
+#: The facts known about an OSD besides measurements.
 FACTS = ('osd', 'host', 'device_class', 'up', 'db_device_shared', 'options')
 
-#: Looks that may come between a report and the answers that it is compared with.
+#: Samples that may come between a report and the answers compared with it.
 LOOKS = 6
 
 
-def of_one_look(
+def of_one_sample(
     tuner: ModuleClient, ask: Callable[[], Answers], *words: str
 ) -> tuple[str, Answers]:
-    """The text of a report, and what ``ask`` gets of the same look at the cluster.
+    """The text of a report, and the answers of ``ask`` from the same sample of the cluster.
 
-    Between two ticks a change of the cluster (a pool that goes) makes the module look once more.
+    Between two ticks a change of the cluster (a removed pool) triggers another sample.
     """
     for _ in range(LOOKS):
         before, answers, after = report(tuner, *words), ask(), report(tuner, *words)
@@ -154,7 +154,7 @@ def test_report_gives_the_same_json_as_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    text, there = of_one_look(
+    text, there = of_one_sample(
         tuner,
         lambda: {
             command: tuner.json(command, schema=command)
@@ -171,7 +171,7 @@ def test_report_shows_each_osd_as_the_module_does(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    text, there = of_one_look(
+    text, there = of_one_sample(
         tuner, lambda: [tuner.json('osd', str(osd), schema='osd-detail') for osd in range(3)]
     )
     path.write_text(text)
@@ -183,7 +183,7 @@ def test_report_gives_the_same_tables_as_the_module(
 ) -> None:
     path = tmp_path / 'report.json'
     commands = ('workload', 'findings', 'recommend', 'candidates', 'osd')
-    text, there = of_one_look(tuner, lambda: [tuner.plain(command) for command in commands])
+    text, there = of_one_sample(tuner, lambda: [tuner.plain(command) for command in commands])
     path.write_text(text)
     # The module keeps sections apart by a blank: the ceph command leaves out empty lines.
     assert [with_text(offline(path, command).stdout) for command in commands] == [
@@ -199,7 +199,7 @@ def test_anonymized_report_differs_only_in_names(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    text, there = of_one_look(
+    text, there = of_one_sample(
         tuner,
         lambda: {
             command: tuner.json(command, schema=command) for command in ('findings', 'recommend')
@@ -228,11 +228,11 @@ def test_output_of_ceph_commands_gives_the_same_findings_workload_and_options(
         assert {'memory-target-small', 'restart-pending'} <= {f['id'] for f in findings}
     # Other findings and the advice follow from the load, and these are the loads of two times: that
     # equal measures give equal answers, the tests of reports prove.
-    facts, facts_there = (
+    facts, available_facts = (
         [{name: osd[name] for name in FACTS} for osd in osds]
         for osds in (judged(folder, 'osd', schema='osd'), tuner.osds())
     )
-    assert facts == facts_there
+    assert facts == available_facts
     for osd in judged(folder, 'osd', schema='osd'):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0

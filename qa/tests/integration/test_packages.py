@@ -93,7 +93,7 @@ class Machine(PackagedManagers):
         return [str(path) for path in folder.rglob('*rocksdb_tuner*')]
 
     def settle(self) -> None:
-        """Wait for the managers that a disabled module has made begin anew."""
+        """Wait until the managers respawned after the module was disabled."""
         others = len(self.cluster.record.spec.mgr_ids) - 1
         wait_until(
             lambda: self.dump()['available'] and len(self.dump()['standbys']) == others,

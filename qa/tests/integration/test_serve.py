@@ -1,4 +1,4 @@
-"""The serve thread of a real manager: readers do not stop it, and a change names who asked."""
+"""The serve thread of a real manager: readers do not block it, and a change names its actor."""
 
 from __future__ import annotations
 

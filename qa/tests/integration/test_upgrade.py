@@ -126,7 +126,7 @@ def test_module_survives_replacement_removal_and_return_of_its_files(
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
 
     def answers() -> bool:
-        # A command that meets managers that start themselves anew may never be answered
+        # A command sent to respawning managers may never be answered
         try:
             cluster.ceph('rocksdb-tuner', 'status', timeout_s=15)
         except CommandError:
@@ -140,7 +140,7 @@ def test_module_survives_replacement_removal_and_return_of_its_files(
 def test_state_of_a_newer_version_is_kept_and_not_acted_on(
     own_module: tuple[ModuleClient, Path],
 ) -> None:
-    """After a downgrade the state of a newer module is set aside whole, and said."""
+    """After a downgrade the state of a newer module is quarantined as a whole and reported."""
     tuner, _ = own_module
     cluster = tuner.cluster
     newer = '{"version": 999, "made_by": "a later module"}'
