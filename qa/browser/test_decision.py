@@ -64,7 +64,7 @@ def test_chosen_running_and_all_other_candidates_are_drawn(open_tab: Open) -> No
     names = ssd.locator('.rt-name').all_text_contents()
     assert {'variant-2022-d (chosen)', 'alternate-2019 (running)', 'derived'} <= set(names)
     assert len(names) == 8
-    # To those who do not see it, it is said.
+    # Read out by screen readers.
     label = ssd.get_by_role('img').get_attribute('aria-label') or ''
     assert 'Chosen: variant-2022-d, gain +18% (+12 to +24%), worst loss 0% (-3 to +4%)' in label
     stays = of(page, 'osd/class:nvme').get_by_role('img').get_attribute('aria-label') or ''
@@ -172,7 +172,7 @@ def test_only_the_conclusion_is_shown_when_nothing_was_weighed(open_tab: Open) -
 def test_no_feasible_alternative_is_reported_with_its_reasons(
     open_tab: Open,
 ) -> None:
-    """And not that effects are not known: nobody looked at them."""
+    """And not that effects are unknown: they were not computed."""
     small = of(open_tab([none_feasible()]), 'osd/class:small')
     expect(small).to_contain_text('No other option string is feasible for these OSDs.')
     expect(small).not_to_contain_text('is unknown')
@@ -181,7 +181,7 @@ def test_no_feasible_alternative_is_reported_with_its_reasons(
 
 
 def test_more_use_of_a_plentiful_resource_is_no_loss(open_tab: Open) -> None:
-    """The chosen lies where it may be chosen, and a note says what is left out."""
+    """The chosen candidate is in the eligible area, and a note lists what is omitted."""
     page = open_tab([cores_unknown()])
     lz4 = of(page, 'osd/class:lz4')
     expect(lz4).to_contain_text('Additional use of CPU is not counted')

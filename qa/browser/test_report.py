@@ -40,7 +40,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Browser, file: Path) -> Iterator[Page]:
-    """The file in a browser without a network; whatever it complains of fails the test."""
+    """The file in a browser without a network; any console message fails the test."""
     context = browser.new_context(offline=True, viewport={'width': 1280, 'height': 1800})
     opened = context.new_page()
     complaints: list[str] = []

@@ -40,7 +40,7 @@ def test_url_opens_the_tab_with_the_current_state(admin: Visitor) -> None:
     assert 'Needs attention' not in headline(page)
     expect(page.locator(f'{PANEL} table').first).to_contain_text('ssd')
     expect(page.locator('rocksdb-tuner-map canvas')).to_be_visible()
-    # It is the third, beside the dashboard's own two.
+    # It is the third, after the dashboard's own two.
     tabs = page.locator('cd-osd-list > .nav-tabs a.nav-link')
     expect(tabs).to_have_text([re.compile('OSDs List'), re.compile('Overall'), 'RocksDB Tuner'])
     for width in WIDTHS:
@@ -58,10 +58,10 @@ def test_url_opens_the_tab_with_the_current_state(admin: Visitor) -> None:
 
 
 def test_charts_appear_with_the_first_refresh_that_has_data(admin: Visitor) -> None:
-    """A module that has just started has none at the first look."""
+    """A module that has just started has none at the first refresh."""
     page, made = admin.page, answers(osds=12, state='quiet')
     readings = 0
-    #: At which reading of everything else they were asked for.
+    #: The refresh in which they were requested.
     asked: list[int] = []
 
     def count(route: Any) -> None:
@@ -87,9 +87,9 @@ def test_charts_appear_with_the_first_refresh_that_has_data(admin: Visitor) -> N
 def test_time_until_the_tab_is_usable_is_measured(
     admin: Visitor, release: str, osds: int | None
 ) -> None:
-    """From the click to state, map and charts, with the cluster's answers or with made ones.
+    """From the click to state, map and charts, with the cluster's answers or with doubles.
 
-    Nothing is asserted of time: the machine has others at work. The first look is the slowest.
+    Times are not asserted: the machine runs other work. The first load is the slowest.
     """
     page = admin.page
     took_s = []
@@ -301,7 +301,7 @@ def test_changing_option_is_shown_in_advice_rollout_and_confirmation(
     with admin.answering(made):
         admin.open_tab()
         expect(facts.locator('code')).to_have_text(option)
-    # Beside a rollout none can be applied.
+    # None can be applied during a rollout.
     with admin.answering(made | {'/rollout': None}):
         page.reload()
         item = page.locator(f'{PANEL} details[data-id="{made["/recommendation"][0]["id"]}"]')
@@ -344,12 +344,12 @@ def test_campaign_moves_osd_by_osd_and_controls_need_confirmation(admin: Visitor
         expect(admin.row(6)).to_contain_text('compacting')
         expect(page.locator(PANEL)).to_contain_text('osd.6 has been compacting for 2h 10m and has')
         expect(admin.row(2)).to_contain_text('no room')
-        for name, told in (
+        for name, reported in (
             ('Pause', 'osd 6 cannot be stopped'),
             ('Abort', '5 OSDs will not be compacted'),
         ):
             page.get_by_role('button', name=f'{name} …').click()
-            expect(dialog).to_contain_text(told)
+            expect(dialog).to_contain_text(reported)
             dialog.get_by_role('button', name=name, exact=True).click()
             expect(dialog).to_have_count(0)
     with admin.answering(answers(osds=12, state='campaign-waiting')):
@@ -380,7 +380,7 @@ def test_loading_and_lost_connection_are_shown(admin: Visitor) -> None:
     # At the next refresh.
     alert = page.locator(f'{PANEL} [role=alert]')
     expect(alert).to_contain_text('does not respond')
-    # What was read before stays, and can be told to be old.
+    # Earlier data stays, marked as old.
     expect(page.locator(f'{PANEL} .rt-old .rt-headline')).to_be_visible()
     admin.shot('state-unreachable')
     page.unroute(f'{API}/map')
@@ -433,7 +433,7 @@ def _confirm(page: Page, action: str) -> None:
         try:
             expect(dialog).to_have_count(0, timeout=10_000)
         except AssertionError:
-            # Refused, which it says; the question stays open.
+            # Refused with a message; the dialog stays open.
             expect(dialog.get_by_role('alert')).to_contain_text('recommendation')
         else:
             return
@@ -504,8 +504,8 @@ def test_page_without_a_place_for_the_tab_is_reported_in_the_status(
     visitor.log_in('administrator')
     visitor.page.goto(f'{visitor.url}/#/osd')
     expect(visitor.page.locator('cd-osd-list > .other-tabs a').first).to_be_visible()
-    told = tuner.wait_for(lambda: tuner.status()['notices'], 120, 'a notice')
-    assert 'cannot be added' in told[0]
+    reported = tuner.wait_for(lambda: tuner.status()['notices'], 120, 'a notice')
+    assert 'cannot be added' in reported[0]
     expect(visitor.page.locator(TAB)).to_have_count(0)
 
 
@@ -537,7 +537,7 @@ def test_dashboard_pages_work_with_a_broken_drop_in(
 
 
 def start_over(tuner: ModuleClient, url: str) -> User:
-    """Let the manager start anew; returns the administrator, logged in to its dashboard."""
+    """Restart the manager; returns the administrator, logged in to its dashboard."""
     before = tuner.cluster.ceph_json('mgr', 'dump')['active_gid']
     tuner.cluster.ceph('mgr', 'fail')
 

@@ -67,7 +67,7 @@ def test_running_experiment_has_a_lane_per_arm(pages: TabPages) -> None:
     slow = lane(page, SLOW)
     expect(slow).to_contain_text('Dropped in period 1 after 3 blocks: kv_sync time per write')
     expect(slow.locator('.rt-drop')).to_have_count(1)
-    # To those who do not see it, it is said.
+    # Read out by screen readers.
     label = lane(page, BEST).get_by_role('img').get_attribute('aria-label') or ''
     assert label.startswith(f'{BEST}: -')
     assert 'after block 4 of period 2' in label
@@ -151,7 +151,7 @@ def test_plan_shows_osds_duration_and_risks(pages: TabPages) -> None:
     expect(form.get_by_role('row', name='unchanged')).to_contain_text('osd 0, 3, 5, 8, 10\u201313')
     for text in ('9 blocks of 10 min', '5.6 h', '18 restarts of OSDs', 'No OSD is down'):
         expect(form).to_contain_text(text)
-    # Not for whoever may only read.
+    # Not for read-only users.
     expect(form.get_by_role('button', name='Start …')).to_have_count(0)
 
 
