@@ -1,7 +1,7 @@
-"""Builds the manual and the documents for developers: python3 qa/manual/build.py     (make doc)
+"""Builds the manual and the developer documents: python3 qa/manual/build.py     (make doc)
 
-The pages are laid out below build/doc/source as in Ceph's tree, with the references beside them,
-and built as Ceph builds its own: any warning is an error, and every page is a directory.
+The pages are laid out below build/doc/source as in Ceph's tree, with the generated references, and
+built as Ceph builds its own: any warning is an error, and every page is a directory.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _SECTIONS = {
     'Load': ('kv_sync', 'metadata_work', 'compaction', 'caches', 'starts', 'alerts'),
     'Builds': ('build',),
 }
-#: Where a name in angle brackets would not say what follows.
+#: Where a placeholder in angle brackets would need an explanation.
 _FILL = {
     'osd': '<id>',
     'kv_who': '<who>',

@@ -70,7 +70,7 @@ class Run:
     debian: str
     date: str
     load_average: float
-    """Of the machine when it began: on a loaded one everything takes longer."""
+    """Of the machine at the start: everything takes longer on a loaded one."""
     steps: tuple[Step, ...]
 
     @property
@@ -129,7 +129,7 @@ class QuickStart:
 
 
 def run(release: Release, progress: Progress) -> Run:
-    """Bring a cluster up in layers over the release's system, and follow the page."""
+    """Start a cluster in layers over the release's system, and follow the page."""
     profiles = loader.load('profiles')['profiles']
     (options,) = [profile['options'] for profile in profiles if profile['name'] == PROFILE]
     root = chroot_build.ensure(release, progress) if release.in_chroot else Path('/')
