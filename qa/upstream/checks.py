@@ -16,7 +16,7 @@ from typing import NamedTuple
 if __name__ == '__main__':
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from upstream.overlay import OverlayError, lay_over
+from upstream.overlay import OverlayError, apply_overlay
 
 MGR = Path('src/pybind/mgr')
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     tree = Path(arguments[0]).resolve()
     try:
-        lay_over(tree)
+        apply_overlay(tree)
     except (OverlayError, OSError) as error:
         print(f'upstream: {error}', file=sys.stderr)
         return 1
