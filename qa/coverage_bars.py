@@ -94,14 +94,16 @@ def reached(files: Mapping[str, Any], paths: Sequence[str]) -> Reached:
         reached_lines=sum(one['covered_lines'] for one in sums),
         reached_branches=sum(one['covered_branches'] for one in sums),
         missed=tuple(
-            f'{name}: {told}' for name, file in sorted(found.items()) if (told := _missed(file))
+            f'{name}: {reported}'
+            for name, file in sorted(found.items())
+            if (reported := _missed(file))
         ),
     )
 
 
 def _missed(file: Mapping[str, Any]) -> str:
     lines = file['missing_lines']
-    # What leads to a line that was not reached says no more than that line; below 0 is the end.
+    # A branch to an unreached line adds nothing to that line; below 0 is the end.
     branches = [
         (at, to) for at, to in file['missing_branches'] if to not in lines and at not in lines
     ]

@@ -114,8 +114,8 @@ def files() -> dict[Path, str]:
     """What is written, by path."""
     cells = by_cell(read_runs(RESULTS))
     text = _TEMPLATE.read_text(encoding='utf-8')
-    told = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
-    made = {PAGE: text.replace('@regret\n', told)}
+    reported = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
+    made = {PAGE: text.replace('@regret\n', reported)}
     for cell, runs in cells.items():
         made[PAGE.parent / picture_name(cell)] = picture(runs)
     return made
