@@ -116,7 +116,7 @@ def test_same_options_by_annex_and_by_string_are_two_recommendations() -> None:
         ('compression=kLZ4Compression,max_background_jobs=6,ttl=7200', None),
         # Written otherwise, and the same.
         ('write_buffer_size=16M', None),
-        # Right beside this default only: the next one may have other memtables.
+        # Correct with this default only: the next one may have other memtables.
         ('write_buffer_size=33554432', None),
         ('compression=kLZ4Compression,max_total_wal_size=536870912', None),
         # An OSD would not start with it.
@@ -167,7 +167,7 @@ def test_existing_annex_is_not_overwritten() -> None:
 
 
 def test_running_annex_adds_no_finding() -> None:
-    """Not even that an option stands twice in what OSDs parse."""
+    """Not even by a duplicate option in the string that OSDs parse."""
     entries = (entry(ALL, LZ4, ANNEX),)
     before, after = osds(), osds(annex=LZ4, entries=entries)
 
@@ -200,7 +200,7 @@ def test_compaction_is_offered_after_an_annex_change() -> None:
     assert compaction.kind is Kind.COMPACT
 
 
-# -- an annex of before, beside a default that has what it sets
+# -- an earlier annex, with a default that has its options
 
 LATER = '18.2.7'
 LATER_RELEASE = release_of_osd(osd_info(0, 'reef', version=LATER))
@@ -240,7 +240,7 @@ def test_annex_without_effect_is_recommended_for_removal_without_a_restart() -> 
     (reason,) = found.reasons
     assert f'sets {ANNEX} to {LZ4}, the default of Reef (from 18.2.4)' in reason.statement
     assert 'would silently override the better default of a later release' in reason.statement
-    # Whatever clients do.
+    # Under any workload.
     assert only(assess(group(*members), members)) == found
 
 
@@ -272,7 +272,7 @@ def test_annexes_of_single_osds_are_removed_in_one_recommendation() -> None:
         upgraded(entry(ALL, f'{LZ4},ttl=7', ANNEX), annex=f'{LZ4},ttl=7'),
         # The default of this release has it not.
         osds(annex=LZ4, entries=(entry(ALL, LZ4, ANNEX),)),
-        # Beside a string of somebody's it may be meant for.
+        # It may be intended for a custom string.
         upgraded(entry(ALL, LZ4, ANNEX), entry(ALL, LATER_DEFAULT), source='mon'),
         # Another would take its place.
         upgraded(entry('osd.0', LZ4, ANNEX), entry(ALL, 'ttl=7', ANNEX)),

@@ -39,7 +39,7 @@ def named(found: Weighing, name: str) -> Weighed:
 
 
 def test_running_default_published_derived_and_neighbor_sets_are_weighed() -> None:
-    """Each once, whatever it is called, and some dozens at most."""
+    """Each once, under any name, and a few dozen at most."""
     found = weighing(case(osd(text=D.options, memory_bytes=2 * GIB), does=workload(RBD)), KV)
     origins = [w.candidate.origin for w in found.weighed]
     assert origins[0] is Origin.RUNNING
@@ -103,7 +103,7 @@ def test_short_space_excludes_sets_that_need_more() -> None:
 
 
 def test_each_set_is_modeled_once_per_decision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However sure the working set of the OSDs makes it, and however often it is asked for."""
+    """Independent of the precision of the working set and the number of calls."""
     asked: list[TreeInputs] = []
 
     def counted(inputs: TreeInputs) -> TreeModel:
@@ -202,7 +202,7 @@ def test_cached_answer_is_valid_until_the_input_changes() -> None:
 
 
 def test_small_changes_between_ticks_keep_the_cached_answer() -> None:
-    """The objects that clients write to are fitted anew at each tick."""
+    """The number of written objects is fitted at each tick."""
     asked = case(osd(), does=workload(RBD)).situation
     ends = Estimate(90.0, 100.0, 110.0)
     near = Estimate(91.0, 101.0, 111.0)
@@ -219,7 +219,7 @@ def test_small_changes_between_ticks_keep_the_cached_answer() -> None:
 
 
 def test_cores_exclude_a_set_only_if_their_number_is_known() -> None:
-    """LZ4 costs CPU that most OSDs have; no daemon tells."""
+    """LZ4 costs CPU that most OSDs have; no daemon reports it."""
     plain = osd(text=UNCOMPRESSED)
     unknown = named(weighing(case(plain, does=workload(RGW)), SPACE), LZ4.name)
     known = named(weighing(case(plain, does=workload(RGW), cores=8), SPACE), LZ4.name)

@@ -1,7 +1,7 @@
-"""What OSDs are to run: by who writes, what is published, and the room that the least of them has.
+"""The choice of an option set: by writer, publications, and the space of the smallest OSD.
 
-``data/chosen.txt`` has what each way of choosing leads to, where they differ.
-``python -m rocksdb_tuner.tests.advise.test_choice`` writes it anew.
+``data/chosen.txt`` has the result of each branch of the choice where they differ. ``python -m
+rocksdb_tuner.tests.advise.test_choice`` regenerates it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def release(version: str) -> KnownRelease:
     return found
 
 
-# -- what a case tells of its OSDs
+# -- the facts of a case about its OSDs
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_given_limit_takes_precedence_over_a_computed_one() -> None:
     ],
 )
 def test_chosen_set_must_fit_the_smallest_osd(least: dict[str, Any]) -> None:
-    """Wherever in the group it is; its devices count with its memory."""
+    """Anywhere in the group; its devices count with its memory."""
     alike = osd(0), osd(1)
     small = osd(2, **least)
     for osds in ((*alike, small), (small, *alike)):
@@ -160,7 +160,7 @@ def test_only_the_osd_with_the_relevant_load_is_fitted(monkeypatch: pytest.Monke
 def test_first_kind_counts_for_osds_with_equal_space_and_cores_are_per_group() -> None:
     found = case(osd(0), osd(1, sharded=True), osd(2, sharded=False), cores=6).situation
     assert (found.osd_id, found.cores, found.workload) == (0, 6, None)
-    # Nothing is told of the memory of the second, which is then taken for what all have.
+    # The memory of the second is unknown, and assumed to equal that of the others.
     unknown = case(osd(0), osd(1, memory_bytes=None)).situation
     assert (unknown.osd_id, unknown.memory_target_bytes) == (0, 4 * GIB)
 
@@ -215,7 +215,7 @@ def test_string_that_prevents_an_osd_start_has_no_effect() -> None:
 
 
 @pytest.mark.parametrize(
-    ('found', 'said'),
+    ('found', 'message'),
     [
         (case(osd()), None),
         (case(osd(), cores=3), None),
@@ -232,23 +232,23 @@ def test_string_that_prevents_an_osd_start_has_no_effect() -> None:
     ],
 )
 def test_no_option_set_fixes_a_bad_build_a_slow_disk_or_few_cores(
-    found: Case, said: Optional[str]
+    found: Case, message: Optional[str]
 ) -> None:
     why = found.why_no_tuning
-    assert (why is None) is (said is None)
+    assert (why is None) is (message is None)
     if why is not None:
-        assert why.statement.startswith(said or '-')
+        assert why.statement.startswith(message or '-')
 
 
 MEASURED: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB}
 
 
 @pytest.mark.parametrize(
-    ('osds', 'said'),
+    ('osds', 'message'),
     [
         ([osd(signals={'db_used_bytes': 70 * GIB, 'db_total_bytes': 100 * GIB}, **MEASURED)], 70),
         ([osd(signals={'db_used_bytes': 69 * GIB, 'db_total_bytes': 100 * GIB}, **MEASURED)], None),
-        # Beside the data there is always room.
+        # There is always space with the data.
         ([osd(signals={'db_used_bytes': 99 * GIB, 'db_total_bytes': 100 * GIB})], None),
         ([osd(signals={'db_used_bytes': None, 'db_total_bytes': 100 * GIB}, **MEASURED)], None),
         ([osd(signals={'db_used_bytes': 99 * GIB, 'db_total_bytes': 0}, **MEASURED)], None),
@@ -263,14 +263,14 @@ MEASURED: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB}
     ],
 )
 def test_space_is_short_if_a_full_compaction_would_nearly_fill_the_fullest_device(
-    osds: list[OsdFacts], said: Optional[int]
+    osds: list[OsdFacts], message: Optional[int]
 ) -> None:
-    told = None if said is None else f'The fullest DB device is {said}% full.'
-    assert case(*osds).db_space_short == told
+    reported = None if message is None else f'The fullest DB device is {message}% full.'
+    assert case(*osds).db_space_short == reported
 
 
 def test_space_is_short_if_any_osd_spilled_over() -> None:
-    """One that is not seen now tells nothing, and hides nothing."""
+    """An OSD without signals contributes nothing, and hides nothing."""
     spilled: dict[str, Any] = {
         'db_used_bytes': 99 * GIB,
         'db_total_bytes': 100 * GIB,
@@ -283,8 +283,8 @@ def test_space_is_short_if_any_osd_spilled_over() -> None:
         osd(3, signals={**spilled, 'slow_used_bytes': 0}, **MEASURED),
         osd(4, signals=spilled, **MEASURED),
     )
-    said = 'RocksDB data of osd.2, osd.4 spilled over to the slow device.'
-    assert case(*osds).db_space_short == said
+    message = 'RocksDB data of osd.2, osd.4 spilled over to the slow device.'
+    assert case(*osds).db_space_short == message
 
 
 # -- by what was published
@@ -397,7 +397,7 @@ def test_default_fits_unless_checks_warn_and_other_sets_fit_by_their_wal() -> No
     assert not fits(roomy, 'no_such_option=1')
     assert fits(roomy, f'{D.options},max_total_wal_size=1')
     small = case(osd(memory_bytes=2 * GIB), does=workload(RBD))
-    # All OSDs run it that nobody tuned.
+    # All OSDs run it, untuned.
     assert fits(small, PACIFIC)
     assert not fits(small, D.options)
     assert fits(
@@ -476,7 +476,7 @@ def test_set_that_may_not_be_applied_is_not_chosen_for_its_size(
 
 
 def test_set_that_prevents_an_osd_start_is_not_resized(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That it would not start is told, and says more than that it is too large."""
+    """That it would not start is reported, and outweighs that it is too large."""
     unknown = replace(D, options=f'{D.options},no_such_option=1')
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: (unknown,))
     assert by_publication(case(osd(), does=workload(RBD))).options == unknown.options
@@ -585,7 +585,7 @@ def words(name: str, found: Optional[Target], case: Case) -> str:
     )
 
 
-def told(row: Row) -> str:
+def reported(row: Row) -> str:
     found = row.case(row.options)
     target = target_for(found)
     default = default_target(found)
@@ -636,7 +636,7 @@ def title(row: Row) -> str:
 
 @pytest.mark.parametrize('row', ROWS, ids=title)
 def test_each_branch_of_the_choice_gives_the_recorded_text(row: Row) -> None:
-    assert told(row) == kept(CHOSEN)[title(row)]
+    assert reported(row) == kept(CHOSEN)[title(row)]
 
 
 def test_no_recorded_text_is_unused() -> None:
@@ -644,4 +644,4 @@ def test_no_recorded_text_is_unused() -> None:
 
 
 if __name__ == '__main__':
-    write(CHOSEN, {title(row): told(row) for row in ROWS})
+    write(CHOSEN, {title(row): reported(row) for row in ROWS})

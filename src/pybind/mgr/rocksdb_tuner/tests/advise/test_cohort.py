@@ -1,4 +1,4 @@
-"""Which entries of single OSDs are looked at, and by what OSDs are advised on together."""
+"""Which entries of single OSDs are considered, and which OSDs are advised on together."""
 
 from __future__ import annotations
 

@@ -92,16 +92,16 @@ def test_missing_fields_are_named(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [(None, '-i <file>'), (' ', '-i <file>'), ('{', 'not valid JSON'), ('[1]', 'an object')],
 )
-def test_non_document_is_refused(text: str, said: str) -> None:
-    with pytest.raises(BadQuestionError, match=said):
+def test_non_document_is_refused(text: str, message: str) -> None:
+    with pytest.raises(BadQuestionError, match=message):
         decode_custom_profile(text)
 
 
 @pytest.mark.parametrize(
-    ('options', 'releases', 'said'),
+    ('options', 'releases', 'message'),
     [
         ('foo=1', ['reef'], 'Reef .*unknown-option.*foo'),
         ('disableWAL=true', ['reef'], 'forbidden'),
@@ -110,9 +110,9 @@ def test_non_document_is_refused(text: str, said: str) -> None:
     ],
 )
 def test_options_that_prevent_an_osd_start_are_refused(
-    options: str, releases: list[str], said: str
+    options: str, releases: list[str], message: str
 ) -> None:
-    with pytest.raises(BadQuestionError, match=f'"options" is refused for .*{said}'):
+    with pytest.raises(BadQuestionError, match=f'"options" is refused for .*{message}'):
         decoded(options=options, releases=releases)
 
 
@@ -122,7 +122,7 @@ def test_built_in_profile_is_never_overridden() -> None:
     with pytest.raises(BadQuestionError, match='built-in') as error:
         decoded(name='lz4-2025')
     assert error.value.errno == errno.EEXIST
-    # Not even one that a later release of the module brings.
+    # Not even one added by a later release of the module.
     own.add(decoded())
     text = store.get('profile/our-nvme.2')
     assert text is not None
@@ -194,7 +194,7 @@ TEXTS = st.text(
     )
 )
 def test_any_document_is_taken_or_refused_with_a_place(document: Any) -> None:
-    """The schema and the code agree on every document, but for characters of a newer Unicode."""
+    """The schema and the code agree on every document, except for characters of a newer Unicode."""
     text = json.dumps(document)
     if jsonschema.Draft202012Validator(SCHEMA).is_valid(document) and not unassigned(document):
         assert decode_custom_profile(text).own
@@ -218,7 +218,7 @@ def test_schema_refuses_the_same_characters() -> None:
         assert unknown or in_schema == character.isprintable(), ascii(character)
 
 
-# -- what is said
+# -- messages
 
 
 def refused(text: Any) -> str:
@@ -228,7 +228,7 @@ def refused(text: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
         ({'name': 'Our'}, '"name" is "Our" instead of a name: 1 to 63 of a-z, 0-9, "." and "-"'),
         ({'name': 'x' * 64}, f'"name" is "{"x" * 59}... instead of a name: 1 to 63 of a-z, 0-9'),
@@ -260,8 +260,8 @@ def refused(text: Any) -> str:
         ),
     ],
 )
-def test_error_has_the_place_and_the_valid_form(changes: dict[str, Any], said: str) -> None:
-    assert refused({**GOOD, **changes}).removeprefix('invalid profile: ').startswith(said)
+def test_error_has_the_place_and_the_valid_form(changes: dict[str, Any], message: str) -> None:
+    assert refused({**GOOD, **changes}).removeprefix('invalid profile: ').startswith(message)
 
 
 def test_oversized_input_is_reported() -> None:

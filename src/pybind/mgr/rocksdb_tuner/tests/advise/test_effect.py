@@ -1,4 +1,4 @@
-"""The model says of a change what it does to write amplification, and nothing where it cannot."""
+"""The predicted effect of a change on write amplification, and none if it is unknown."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def test_nothing_is_predicted_without_a_model(options_to: str, situation: Situat
 
 def test_prediction_is_one_sentence() -> None:
     before = Estimate(2.0, 2.5, 4.0)
-    said = reason_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
-    assert said.statement == (
+    message = reason_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
+    assert message.statement == (
         'The model predicts a write amplification of RocksDB of 1.5 (1.0 to 1.9) instead of '
         '2.5 (2.0 to 4.0).'
     )
-    assert said.source == 'model'
+    assert message.source == 'model'
     alike = reason_of(change_of(before, Estimate(2.0, 2.4, 2.5))).statement
     assert alike.endswith('2.5 (2.0 to 4.0): too close for it to tell apart.')
     prediction = prediction_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
@@ -135,9 +135,9 @@ def test_interval_covers_the_smallest_and_largest_number_of_objects(
 
 
 def test_interval_is_valid_in_both_directions() -> None:
-    """From one set to another, and back: the better of one is the worse of the other.
+    """From one set to another, and back: an improvement reversed is a worsening.
 
-    The way back is one of data that is compressed by then.
+    The data is compressed for the reverse change.
     """
     there = predicted_write_amplification(OLD, LZ4, RGW)
     back = predicted_write_amplification(LZ4, OLD, packed(OLD, LZ4, RGW))

@@ -171,7 +171,7 @@ def test_limit_is_explained_by_measurements(found: OsdFacts, resource: Resource)
     assert bool(limit.evidence) == (resource is not Resource.UNKNOWN)
 
 
-def told(*osds: OsdFacts, does: Workload = QUIET) -> str:
+def reported(*osds: OsdFacts, does: Workload = QUIET) -> str:
     """A limit with how sure it is, and its evidence with signal, value, unit and window."""
     limit = limit_of(group(*osds, does=does))
     return ' '.join(
@@ -238,7 +238,7 @@ ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
 
 
 @pytest.mark.parametrize(
-    ('osds', 'does', 'said'),
+    ('osds', 'does', 'message'),
     [
         (
             [osd(n, info=ON_DISK, slow_used_bytes=n % 2) for n in range(4)],
@@ -330,16 +330,16 @@ ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
     ],
 )
 def test_confidence_and_evidence_are_reported(
-    osds: list[OsdFacts], does: Workload, said: str
+    osds: list[OsdFacts], does: Workload, message: str
 ) -> None:
-    assert told(*osds, does=does) == said
+    assert reported(*osds, does=does) == message
 
 
 @pytest.mark.parametrize(
     ('found', 'resource'),
     [
         (threads(), Resource.CORES),
-        # A thread that waits for a core looks busy, and its commits look slow.
+        # A thread that waits for a core seems busy, and its commits seem slow.
         (threads(round_ms=9.0), Resource.CORES),
         (threads(busy=0.25), Resource.CORES),
         # It is not nothing, but what it is is unknown.
@@ -357,12 +357,12 @@ def test_confidence_and_evidence_are_reported(
 def test_cores_are_the_limit_if_writes_wait_for_threads_without_another_cause(
     found: OsdFacts, resource: Resource
 ) -> None:
-    """Never a wrong name: where it may be something else, nothing is told."""
+    """No wrong name: an ambiguous limit is not reported."""
     assert bound(found) is resource
 
 
 def test_core_limit_is_reported_with_its_evidence() -> None:
-    assert told(threads()) == (
+    assert reported(threads()) == (
         'cores 0.6: osd_thread_share 0.075 ratio in 40 s: Writes spend 3.0 ms, 8% of their time, '
         f'on the OSD threads that prepare them. {BUSY.format(0.9, 90)}'
     )
@@ -422,13 +422,13 @@ def test_limit_that_explains_the_others_is_reported() -> None:
 
 
 def test_group_without_signals_has_no_window() -> None:
-    """What is told of it is of now."""
+    """The evidence is current."""
     unseen = used(0, 99)._replace(signals=None)
     stalls = unseen._replace(rocksdb_times=RocksdbTimes(30.0, 0.5, None, None))
-    assert told(unseen) == 'unknown 0:'
-    assert told(stalls).startswith('db-device 0.7: stall_share 0.5 ratio in 0 s')
+    assert reported(unseen) == 'unknown 0:'
+    assert reported(stalls).startswith('db-device 0.7: stall_share 0.5 ratio in 0 s')
     later = osd(1)._replace(signals=Signals(1, window_s=20.0))
-    assert told(stalls, later).startswith('db-device 0.7: stall_share 0.5 ratio in 20 s')
+    assert reported(stalls, later).startswith('db-device 0.7: stall_share 0.5 ratio in 20 s')
 
 
 def test_large_writes_are_limited_by_the_data_device_that_takes_most_of_their_time() -> None:

@@ -18,7 +18,7 @@ DAY_S = 86400.0
 
 
 def recalled(memory: WorkloadMemory, does: Workload, now_s: float) -> Workload:
-    """What is advised on at ``now_s``, one look after the last."""
+    """The subject of the advice at ``now_s``, one sample after the last."""
     return memory.recall(Recognition({}, {'ssd': does}), now_s, DAY_S)['ssd']
 
 
@@ -29,7 +29,7 @@ def lasting(memory: WorkloadMemory, does: Workload, until_s: float) -> Workload:
 
 
 def test_new_workload_is_no_reason_yet() -> None:
-    # A gateway that starts looks like bucket index work for that long.
+    # A starting gateway resembles bucket index work for that long.
     assert LASTING_S == 30.0
     memory = WorkloadMemory()
     assert recalled(memory, RBD, 0.0).workload_class is WorkloadClass.UNKNOWN
@@ -104,7 +104,7 @@ def test_lasting_doubtful_workload_is_current_unless_it_matches_the_previous_one
     lasting(memory, RBD, 200.0)
     assert recalled(memory, doubtful, 210.0) == RBD
     assert lasting(memory, other, 300.0) == other
-    # Until it lasts, what was there before stands.
+    # Until it lasts, the previous workload stays.
     lasting(memory, RBD, 400.0)
     assert recalled(memory, other, 410.0) == RBD
     assert recalled(memory, other, 410.0 + DAY_S) == other
@@ -144,7 +144,7 @@ def test_busiest_time_is_remembered_as_long_as_the_workload() -> None:
 
 
 def test_only_the_load_of_the_busiest_time_is_remembered() -> None:
-    """What else is told, and each thing once, is of the newest look."""
+    """All other parts are from the newest sample, each once."""
     memory = WorkloadMemory()
     recalled(memory, workload(busy=0.9), 0.0)
     busiest = recalled(memory, workload(busy=0.9), LASTING_S)
@@ -152,7 +152,7 @@ def test_only_the_load_of_the_busiest_time_is_remembered() -> None:
     small = now.evidence[0]._replace(value=512.0)
     found = recalled(memory, now._replace(evidence=(small, *now.evidence[1:])), LASTING_S + 10)
     assert found.evidence == (small, busiest.evidence[1])
-    # Of a look that measured nothing of it there is nothing to remember.
+    # A sample without measurements leaves nothing to remember.
     other = WorkloadMemory()
     lasting(other, workload(busy=None), LASTING_S)
     assert recalled(other, workload(busy=0.05), LASTING_S + 10) == workload(busy=0.05)
@@ -173,9 +173,9 @@ def test_mixture_is_remembered_by_its_writer() -> None:
     writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)
     mixed = workload(WorkloadClass.MIXED, 0.7)
     mixed = mixed._replace(evidence=(*mixed.evidence, writes))
-    # What has just begun names nobody yet.
+    # A new workload has no name yet.
     assert writer_of(recalled(memory, mixed, 0.0)) is None
-    # Half of it reads at one look and less at the next: the writes last.
+    # Half of it reads in one sample and less in the next: the writes last.
     recalled(memory, RBD, LASTING_S / 2)
     assert recalled(memory, mixed, LASTING_S).workload_class is WorkloadClass.MIXED
     assert recalled(memory, IDLE, LASTING_S + 60).workload_class is WorkloadClass.MIXED

@@ -1,4 +1,4 @@
-"""What speaks against an option string: from which figure on, and in what order."""
+"""Objections to an option string: their limits, and their order."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_objection_to_memtables_has_figures() -> None:
         ('warning', 'wal-beyond-device', True),
         ('info', 'few-memtables', False),
         ('error', 'forbidden', False),
-        # Odd, or beside the string.
+        # Unusual, or a related option.
         ('warning', 'clamped', False),
         ('warning', 'short-pg-log', False),
         # The module cannot judge it: that is no harm.
@@ -129,10 +129,10 @@ def test_harm_is_a_warning_and_unusual_or_unknown_values_are_not(
 def test_objections_to_a_custom_string_are_ordered_worst_first(
     text: str, found: list[tuple[Name, Optional[str]]]
 ) -> None:
-    told = [(o.name, o.option) for o in standing_objections(text, release('16.2.15'))]
-    assert told[: len(found)] == found
-    # Of a string with an error the harm of its other values is told after that.
-    others = list(islice(told, len(found), None))
+    reported = [(o.name, o.option) for o in standing_objections(text, release('16.2.15'))]
+    assert reported[: len(found)] == found
+    # In a string with an error the harm of its other values is reported after that.
+    others = list(islice(reported, len(found), None))
     assert all(name is Name.HARMFUL for name, _ in others)
     assert others == [] or text.startswith(f'{ALTERNATE},')
 
@@ -154,5 +154,5 @@ def test_misfits_depend_on_the_hardware_alone() -> None:
     problems = check(f'{PACIFIC},compaction_readahead_size=0', '6.8', small).problems
     assert {p.rule for p in problems if harmful(p)} == {'no-readahead', 'wal-beyond-device'}
     assert [o.option for o in misfit_objections(problems)] == ['max_total_wal_size']
-    told = Problem('info', 'wal-beyond-device', None, 'it just fits', 'a source')
-    assert misfit_objections([told]) == ()
+    reported = Problem('info', 'wal-beyond-device', None, 'it just fits', 'a source')
+    assert misfit_objections([reported]) == ()

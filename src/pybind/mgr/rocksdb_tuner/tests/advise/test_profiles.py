@@ -49,7 +49,7 @@ def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
 def test_default_for_few_cores_was_measured_there_and_did_not_lose(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the order of the catalogue; a tuned set is none, even one that lost nothing."""
+    """In any order of the catalog; a tuned set is none, even one without a loss."""
     found = module.default_for_few_cores()
     assert found.name == 'bluestore-default-pacific'
     tuned = replace(profile('lz4-2025'), hardware=Hardware(None, ()))
@@ -78,7 +78,7 @@ def test_few_cores_means_the_number_with_published_losses(cores: Optional[int], 
 
 
 def test_figure_without_baseline_options_predicts_nothing() -> None:
-    """Nobody can tell whether that runs."""
+    """Whether that runs is unknown."""
     tuned = profile('variant-2022-d')
     running = check(profile('bluestore-default-pacific').options, '6.8').effective
     nvme, rbd = Storage.NVME, WorkloadClass.RBD_SMALL_WRITE
@@ -397,5 +397,5 @@ def test_every_tuned_set_lost_at_listing_on_two_cores_and_the_untuned_ones_did_n
 
 def test_later_results_on_variant_d_are_among_its_cautions() -> None:
     for found in profiles():
-        told = any('ceph/ceph#51821' in caution for caution in found.cautions)
-        assert told == found.name.startswith('variant-2022-d')
+        reported = any('ceph/ceph#51821' in caution for caution in found.cautions)
+        assert reported == found.name.startswith('variant-2022-d')

@@ -1,4 +1,4 @@
-"""What a canary has to show follows from what was predicted, and what speaks against what runs."""
+"""What a canary must show follows from the prediction, and from objections to the running set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLOWER = predicted(IOPS, 'write_iops', -9.0, -9.0, 0.0)
 FEWER = predicted(WRITES, 'db_write_amp', -40.0, -30.0, -20.0)
 MORE = predicted(WRITES, 'db_write_amp', 20.0, 30.0, 40.0)
 PERHAPS_FEWER = predicted(WRITES, 'db_write_amp', -10.0, -2.0, 6.0)
-LESS_BUSY = predicted(KV_SYNC, 'kv_sync_busy', -30.0, -20.0, -10.0)
+LESS_LOADED = predicted(KV_SYNC, 'kv_sync_busy', -30.0, -20.0, -10.0)
 THROUGHPUT = predicted('S3 throughput', 'rw_iops', 0.0, 8.0, 8.0)
 SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
 
@@ -38,7 +38,7 @@ SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
         ((MORE,), Purpose.SAFETY, None),
         # What may as well be a loss is no promise.
         ((PERHAPS_FEWER,), Purpose.SAFETY, None),
-        ((MORE, LESS_BUSY), Purpose.GAIN, 'kv_sync_ms_per_txn'),
+        ((MORE, LESS_LOADED), Purpose.GAIN, 'kv_sync_ms_per_txn'),
         # No judged signal shows these.
         ((THROUGHPUT,), Purpose.GAIN, None),
         ((SPACE,), Purpose.GAIN, None),

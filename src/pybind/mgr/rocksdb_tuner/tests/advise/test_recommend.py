@@ -83,8 +83,8 @@ def test_modeled_write_amplification_is_a_reason() -> None:
         for i in range(3)
     )
     recommended = only(assess(group(*osds, does=RGW), osds))
-    said = [r.statement for r in recommended.reasons if 'The model predicts' in r.statement]
-    thread, tree = said
+    message = [r.statement for r in recommended.reasons if 'The model predicts' in r.statement]
+    thread, tree = message
     assert re.search(r'the kv_sync thread takes [0-9]+% less time for a write \(-', thread)
     found = re.search(r'of ([0-9.]+) \(.* instead of ([0-9.]+) \(', tree)
     assert found is not None
@@ -212,13 +212,13 @@ def test_override_is_left_alone_while_an_osd_that_may_use_it_is_silent(
 ) -> None:
     """One that is down, or whose options were not read yet, must not change unwatched."""
     entries = (entry('osd', ALTERNATE),)
-    told = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
+    reported = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
     silent = facts(osd_info(2, up=up))._replace(options=None)
-    assessment = assess(group(*told, silent, does=IDLE), (*told, silent))
+    assessment = assess(group(*reported, silent, does=IDLE), (*reported, silent))
     assert assessment.recommendations == ()
     assert 'osd.2, which this change would not reach' in assessment.conclusion
     gone = silent._replace(info=replace(silent.info, up=False, in_cluster=False))
-    assert only(assess(group(*told, gone, does=IDLE), (*told, gone))).who == 'osd'
+    assert only(assess(group(*reported, gone, does=IDLE), (*reported, gone))).who == 'osd'
 
 
 def test_stale_string_in_entries_of_single_osds_is_removed_in_one_recommendation() -> None:
@@ -288,7 +288,7 @@ def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ('osds', 'said'),
+    ('osds', 'message'),
     [
         ((), 'No OSD'),
         ((facts(osd_info(0, up=False)),), 'No OSD'),
@@ -316,10 +316,10 @@ def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
         ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'only after a restart'),
     ],
 )
-def test_nothing_is_recommended_on_unclear_facts(osds: tuple[OsdFacts, ...], said: str) -> None:
+def test_nothing_is_recommended_on_unclear_facts(osds: tuple[OsdFacts, ...], message: str) -> None:
     assessment = assess(group(*osds, does=RBD), osds)
     assert assessment.recommendations == ()
-    assert said in assessment.conclusion
+    assert message in assessment.conclusion
 
 
 def test_same_advice_keeps_its_id_and_other_advice_differs() -> None:
@@ -343,7 +343,7 @@ def test_recommendation_is_applied_as_shown() -> None:
 
 
 def test_recommendation_contains_the_request_of_dry_run_and_apply() -> None:
-    """Made once: apply adds who asked, and nothing else."""
+    """Made once: apply only adds the actor."""
     recommendation = only(on_pacific(RGW))
     assert recommendation.change is not None
     assert plan(recommendation, SoakPlan()).change is recommendation.change
@@ -358,7 +358,7 @@ def test_commands_without_an_orchestrator_name_the_hosts() -> None:
 
 
 def test_no_built_in_profile_leads_to_an_unsafe_recommendation() -> None:
-    """Safety rule 1, for every profile and every release that it is said to suit."""
+    """Safety rule 1, for every profile and every release that it suits."""
     for version, name in (('16.2.15', 'pacific'), ('18.2.7', 'reef'), ('20.2.4', 'tentacle')):
         release = release_of(version, name)
         assert release is not None
@@ -419,7 +419,7 @@ def test_no_osd_is_in_two_recommendations_of_one_moment(
 def test_profile_that_fails_the_checks_is_named_and_not_recommended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever edits the catalogue of profiles may overlook what RocksDB makes of a string."""
+    """An edit of the profile catalog may overlook how RocksDB interprets a string."""
     best = only(on_pacific(CEPHFS)).profile
     broken = tuple(
         replace(p, options=f'{p.options},no_such_option=1') if p.name == best else p
@@ -488,7 +488,7 @@ def test_first_of_the_catalogue_is_chosen_among_equally_suited_profiles(
 def test_profile_with_a_data_loss_risk_is_not_recommended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked last, whatever the catalogue says of the profile."""
+    """It is checked last, whatever the catalog has on the profile."""
     unsafe = replace(scored(1.0), options=f'{profile("lz4-2025").options},disableWAL=true')
     with_catalogue(monkeypatch, unsafe)
     refused = on_pacific(CEPHFS)

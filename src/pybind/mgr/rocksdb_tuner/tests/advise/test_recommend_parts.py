@@ -38,12 +38,12 @@ def changing(ratio: float, off: float = 0.1) -> Change:
     return Change(one, one, Estimate(ratio * (1 - off), ratio, ratio * (1 + off)))
 
 
-WORSE, ALIKE, BETTER = changing(1.5), changing(1.0), changing(0.5)
+WORSE, SIMILAR, BETTER = changing(1.5), changing(1.0), changing(0.5)
 
 
 @pytest.fixture
 def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Lets the model say of every change what is given."""
+    """Let the model predict the given effect for every change."""
 
     def say(change: Optional[Change]) -> None:
         monkeypatch.setattr(changed, 'predicted_write_amplification', lambda *_: change)
@@ -67,7 +67,7 @@ def only(found: Assessment) -> Recommendation:
     return advice
 
 
-# -- what speaks against what runs, where there is no room for anything
+# -- objections to the running options, without space for any other set
 
 
 def test_stale_string_is_removed_even_if_no_set_fits() -> None:
@@ -107,9 +107,9 @@ def test_resizing_keeps_all_other_options_if_sufficient() -> None:
 def test_oversized_and_unsuitable_set_has_both_objections() -> None:
     """But nothing that the other set leaves as it is."""
     found = only(advised(osd(**SMALL), does=workload(RBD)))
-    told = [r.statement for r in found.reasons[:2]]
-    assert told[0].startswith('max_total_wal_size: ')
-    assert told[1].startswith('The kv_sync threads are 72% busy with small writes')
+    reported = [r.statement for r in found.reasons[:2]]
+    assert reported[0].startswith('max_total_wal_size: ')
+    assert reported[1].startswith('The kv_sync threads are 72% busy with small writes')
 
 
 # -- what runs instead
@@ -145,27 +145,27 @@ def test_published_set_is_chosen_whatever_the_model_predicts(predict: Any) -> No
 def test_resized_set_must_suit_the_clients() -> None:
     """Else the best known set takes its place at once."""
     text = f'{PACIFIC},compaction_readahead_size=0'
-    for does, mended in ((None, True), (workload(RBD), False)):
+    for does, fixed in ((None, True), (workload(RBD), False)):
         here = case(osd(text=text), does=does)
         found = recommend._in_place_of(here, here.standing(text))
         assert isinstance(found, Target)
-        assert (found.options == PACIFIC) is mended
+        assert (found.options == PACIFIC) is fixed
 
 
 # -- what is known just well enough, and whose it is
 
 
 @pytest.mark.parametrize(
-    ('confidence', 'said'),
+    ('confidence', 'message'),
     [
         (0.8, 'the kv_sync threads are 5% busy'),
         (0.79, 'with a confidence of 0.79; recommendations need 0.80.'),
     ],
 )
-def test_just_enough_confidence_is_accepted(confidence: float, said: str) -> None:
+def test_just_enough_confidence_is_accepted(confidence: float, message: str) -> None:
     found = advised(by_no_entry(), does=workload(RBD, confidence, busy=0.05))
     assert found.recommendations == ()
-    assert said in found.conclusion
+    assert message in found.conclusion
 
 
 def test_custom_profile_of_an_operator_keeps_its_name() -> None:
@@ -175,8 +175,11 @@ def test_custom_profile_of_an_operator_keeps_its_name() -> None:
     found = advised(osd(text=text), does=workload(RBD, busy=0.9), custom_profiles=(other,))
     assert found.recommendations != ()
     large = workload(WorkloadClass.LARGE_WRITE)
-    for own, told in (((other, mine), 'the custom profile mine'), ((other,), 'the running option')):
-        assert told in advised(osd(text=text), does=large, custom_profiles=own).conclusion
+    for own, reported in (
+        ((other, mine), 'the custom profile mine'),
+        ((other,), 'the running option'),
+    ):
+        assert reported in advised(osd(text=text), does=large, custom_profiles=own).conclusion
 
 
 # -- reasons, prediction and risk
@@ -207,12 +210,12 @@ def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     ('to_default', 'change', 'room', 'risk'),
     [
         (True, BETTER, {}, Risk.LOW),
-        (True, ALIKE, {}, Risk.MEDIUM),
+        (True, SIMILAR, {}, Risk.MEDIUM),
         (True, WORSE, {}, Risk.MEDIUM),
         (True, None, {}, Risk.MEDIUM),
         (True, BETTER, SMALL, Risk.MEDIUM),
         (False, BETTER, {}, Risk.MEDIUM),
-        (False, ALIKE, {}, Risk.MEDIUM),
+        (False, SIMILAR, {}, Risk.MEDIUM),
         (False, WORSE, {}, Risk.HIGH),
         (False, None, {}, Risk.MEDIUM),
     ],
@@ -226,16 +229,16 @@ def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     found = changed.changed(here, (), (), target)
     assert isinstance(found, Recommendation)
     assert found.risk is risk
-    told = [p for p in found.predictions if p.signal == 'db_write_amp']
-    assert len(told) == (change is not None)
+    reported = [p for p in found.predictions if p.signal == 'db_write_amp']
+    assert len(reported) == (change is not None)
 
 
 def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
     found = changed.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
-    said = [r.statement for r in found.reasons]
-    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in said
+    message = [r.statement for r in found.reasons]
+    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in message
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
     # Of who writes nothing is known.
     unknown = changed.changed(case(osd()), (), (), Target(D.options, D, ()))
@@ -248,7 +251,7 @@ HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
 
 
 @pytest.mark.parametrize(
-    ('does', 'cores', 'objections', 'told'),
+    ('does', 'cores', 'objections', 'reported'),
     [
         (workload(RBD), 2, [SUPERSEDED], True),
         (workload(RBD), 2, [HARMFUL, replace(SUPERSEDED, name=Name.UNSAFE)], True),
@@ -258,14 +261,14 @@ HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
     ],
 )
 def test_missing_help_is_explained_if_another_set_would_suit(
-    does: Optional[Workload], cores: int, objections: list[Objection], told: bool
+    does: Optional[Workload], cores: int, objections: list[Objection], reported: bool
 ) -> None:
     found = reasons.of_block(case(osd(), does=does, cores=cores), objections)
-    assert [r.statement.startswith('An OSD has 2 cores') for r in found] == [True] * told
+    assert [r.statement.startswith('An OSD has 2 cores') for r in found] == [True] * reported
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({}, True),
         ({'change_percent': 0.0}, False),
@@ -280,7 +283,7 @@ def test_missing_help_is_explained_if_another_set_would_suit(
     ],
 )
 def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_options(
-    changes: dict[str, Any], told: bool
+    changes: dict[str, Any], reported: bool
 ) -> None:
     here: Case = case(osd())
     default = recognize(PACIFIC, here.release)
@@ -296,7 +299,7 @@ def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_o
     }
     slower = replace(D, evidence=(replace(measured, **fields),))
     found = reasons.losses(here, Target(D.options, slower, ()))
-    assert bool(found) is told
+    assert bool(found) is reported
     if not changes:
         assert found[0].statement == (
             f'Possible loss: {measured.metric} -8.6% in the published test (1,000 to 914).'

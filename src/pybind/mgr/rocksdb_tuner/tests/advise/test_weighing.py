@@ -57,7 +57,7 @@ def chosen(*weighed: Weighed) -> Optional[str]:
     return None if found.chosen is None else found.chosen.candidate.name
 
 
-def told(weighed: Weighed, *others: Weighed) -> str:
+def reported(weighed: Weighed, *others: Weighed) -> str:
     found = weigh((RUNNING, weighed, *others), KV, BARS)
     return found.weighed[1].short or ''
 
@@ -118,7 +118,7 @@ def test_best_published_set_is_chosen_among_equally_simple_ones() -> None:
 def test_unproven_candidate_is_never_chosen_and_suggests_an_experiment() -> None:
     untried = candidate('untried', surely(0.5), origin=Origin.NEIGHBOR, untried=True)
     assert chosen(untried) is None
-    assert told(untried).endswith('was never tested: try it in an experiment.')
+    assert reported(untried).endswith('was never tested: try it in an experiment.')
     assert weigh((RUNNING, untried), KV, BARS).best is not None
 
 
@@ -132,23 +132,23 @@ def test_excluded_candidate_is_never_chosen_or_best() -> None:
 
 
 def test_rejection_reason_has_its_figure() -> None:
-    assert told(candidate('a', surely(0.95))) == (
+    assert reported(candidate('a', surely(0.95))) == (
         'The kv_sync thread time per write changes by -5% (-5% to -5%); a gain of 10% is required.'
     )
-    assert told(candidate('a', within(0.88, 1.1))).endswith(
+    assert reported(candidate('a', within(0.88, 1.1))).endswith(
         '; a gain of 10% is required, but not certain enough.'
     )
-    assert told(candidate('a', surely(0.8), surely(1.2))) == (
+    assert reported(candidate('a', surely(0.8), surely(1.2))) == (
         'The RocksDB write volume per write changes by +20% (+20% to +20%); a loss of 5% '
         'is allowed.'
     )
-    assert told(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
+    assert reported(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
         'and more cannot be ruled out.'
     )
-    assert 'is unknown' in told(candidate('a', None))
-    assert 'gains more' in told(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
+    assert 'is unknown' in reported(candidate('a', None))
+    assert 'gains more' in reported(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
     default = candidate('default', surely(0.8), origin=Origin.DEFAULT)
-    assert 'simpler or more widely used' in told(candidate('a', surely(0.8)), default)
+    assert 'simpler or more widely used' in reported(candidate('a', surely(0.8)), default)
 
 
 def test_best_candidate_relieves_the_most_or_is_none() -> None:

@@ -1,4 +1,4 @@
-"""Caches that miss: found where memory is used up, silent where too little is known to say so."""
+"""Cache misses: reported if memory is exhausted, not reported if too little is known."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_effect_on_an_unmeasured_workload_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ('osd', 'said'),
+    ('osd', 'message'),
     [
         (spilled(used_gib=35, spilled_gib=30), 'No level sizes hold 65 GiB'),
         (spilled('reef', spilled_gib=12), 'Put max_bytes_for_level_base='),
@@ -154,11 +154,11 @@ def test_effect_on_an_unmeasured_workload_is_unknown() -> None:
         ),
     ],
 )
-def test_ineffective_remedies_are_not_proposed(osd: Any, said: str) -> None:
+def test_ineffective_remedies_are_not_proposed(osd: Any, message: str) -> None:
     finding = found(osd)['level-does-not-fit']
-    assert finding.remedy.startswith(said)
+    assert finding.remedy.startswith(message)
     assert (len([e for e in finding.evidence if 'that fits' in e.signal]) == 2) is (
-        said[:3] == 'Put'
+        message[:3] == 'Put'
     )
 
 
@@ -326,7 +326,7 @@ def test_osd_upgraded_from_pacific_keeps_the_column_families_of_pacific() -> Non
     assert finding.severity is Severity.INFO
     evidence = {e.signal: e.value for e in finding.evidence}
     assert evidence['ceph_version_when_created'] == '16.2.15'
-    # 6 memtables of 16 MiB, as the string says; 32 where P has an option of its own.
+    # 6 memtables of 16 MiB by the string; 32 by the column option of P.
     assert evidence['flush of P'] == 6 * 16 << 20
     assert evidence['flush of P then'] == 32 * 16 << 20
     path = '--path /var/lib/ceph/osd/ceph-0'
@@ -354,7 +354,7 @@ def test_osd_upgraded_from_pacific_keeps_the_column_families_of_pacific() -> Non
         made_by('15.2.17'),
         made_by('16.2.15', sharded=False),
         made_by('16.2.15', sharded=None),
-        # It says itself that it was resharded.
+        # It reports itself that it was resharded.
         made_by('16.2.15', sharding=REEF_SHARDING),
         made_by('16.2.15', sharding='not a definition ('),
     ],

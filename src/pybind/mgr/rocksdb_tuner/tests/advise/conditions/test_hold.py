@@ -131,7 +131,7 @@ def test_alert_raised_by_newer_ceph_is_not_duplicated() -> None:
     for at_s in (0.0, 600.0, 1200.0):
         state = hold(state, [finding], at_s, alert)
         assert raised(state) == ()
-    # The operator switched Ceph's alert off, or goes back to a release without it.
+    # The operator muted Ceph's alert, or downgrades to a release without it.
     for at_s in (1800.0, 2400.0):
         state = hold(state, [finding], at_s, frozenset({'OSD_DOWN'}))
     assert raised(state) == (finding,)

@@ -53,7 +53,7 @@ def set_to(**values: str) -> dict[str, Any]:
         ('pacific', set_to(rocksdb_cf_compact_on_deletion='true'), False),
         ('reef', set_to(), False),
         ('reef', set_to(rocksdb_cf_compact_on_deletion='false'), True),
-        # Before the OSD was asked nothing is said.
+        # Nothing is reported before the OSD was queried.
         ('pacific', {}, False),
     ],
 )
@@ -229,10 +229,10 @@ def indexing(
         ([indexing(0, 39.9), *(indexing(i, 10) for i in range(1, 5))], ()),
         ([indexing(0, 80), indexing(1, 50), *(indexing(i, 10) for i in range(2, 7))], (0, 1)),
         ([indexing(0, 40, 0.5), *(indexing(i, 10) for i in range(1, 5))], (0,)),
-        # Nobody waits for it.
+        # No client waits for it.
         ([indexing(0, 40, 0.49), *(indexing(i, 10) for i in range(1, 5))], ()),
         ([indexing(0, 40, None), *(indexing(i, 10) for i in range(1, 5))], ()),
-        # Too few to say what is usual.
+        # Too few for a typical value.
         ([indexing(0, 40), indexing(1, 10), indexing(2, 10)], ()),
         ([indexing(0, 40), *(indexing(i, 0) for i in range(1, 5))], ()),
         ([indexing(0, 40), *(indexing(i, None) for i in range(1, 5))], ()),

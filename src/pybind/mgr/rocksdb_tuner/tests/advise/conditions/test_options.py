@@ -187,7 +187,7 @@ def test_effective_override_stays(entries: tuple[ConfigEntry, ...], value: str) 
 
 
 def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() -> None:
-    """It came after the OSD was asked: what it covers is unknown."""
+    """It was added after the OSD was queried: its coverage is unknown."""
     before = (entry('osd', PACIFIC),)
     osd = facts(osd_info(0), PACIFIC, 'mon', before)
     assert 'redundant-override' in found(osd, entries=before)
@@ -198,10 +198,10 @@ def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() 
 def test_problem_of_the_whole_string_names_the_string() -> None:
     (running,) = ClusterFacts((facts(osd_info(0), 'ttl=60', 'file'),), ()).strings
     whole = Problem('warning', 'a-rule', None, 'it is odd', 'a source')
-    told = _of_problems(unwise_options, running, (whole, whole))
-    assert told.summary == 'osd.0: the string: it is odd (and 1 more)'
-    assert [e.signal for e in told.evidence] == ['bluestore_rocksdb_options'] * 3
-    assert [e.value for e in told.evidence] == ['it is odd', 'it is odd', 'ttl=60']
+    reported = _of_problems(unwise_options, running, (whole, whole))
+    assert reported.summary == 'osd.0: the string: it is odd (and 1 more)'
+    assert [e.signal for e in reported.evidence] == ['bluestore_rocksdb_options'] * 3
+    assert [e.value for e in reported.evidence] == ['it is odd', 'it is odd', 'ttl=60']
 
 
 def test_data_loss_is_an_error_whatever_else_is_found() -> None:
@@ -301,7 +301,7 @@ MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
             True,
             False,
         ),
-        # With one column family RocksDB does not look at the limit of the WAL.
+        # With one column family RocksDB ignores the limit of the WAL.
         (
             'write_buffer_size=67108864,max_write_buffer_number=128,max_total_wal_size=1073741824',
             False,
@@ -326,12 +326,12 @@ def test_memtables_beyond_the_memory_target_are_reported(
     osd = facts(osd_info(0), text, 'mon', entries)
     known = osd._replace(details=MEMORY, sharded=sharded)
     assert ('memtables-exceed-memory' in found(known, entries=entries)) is fires
-    # Without a known target nothing is said.
+    # Nothing is reported without a known target.
     assert 'memtables-exceed-memory' not in found(osd, entries=entries)
 
 
 def test_small_memory_target_is_not_blamed_on_the_default() -> None:
-    """Nor of a string that needs no more than it: the target is what an operator is told of."""
+    """Nor of a string that needs no more than the target: it is not the fault of the string."""
     for text in (PACIFIC, PACIFIC.replace('1073741824', '536870912')):
         osd = facts(osd_info(0), text, 'mon' if text != PACIFIC else 'default')
         small = osd._replace(details=MEMORY._replace(memory_target_bytes=1 << 30))

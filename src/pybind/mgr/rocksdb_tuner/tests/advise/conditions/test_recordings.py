@@ -31,9 +31,9 @@ RECORDED = (*replay.names(), *replay.campaign())
 
 @lru_cache(maxsize=64)
 def seen_in(name: str, chosen: Optional[str] = None) -> tuple[tuple[Finding, ...], ...]:
-    """The findings at every tick of a recording, and what would have been raised.
+    """The findings at every tick of a recording, and the raised health checks.
 
-    ``chosen`` is a string that somebody set for all OSDs, in place of the release's default.
+    ``chosen`` is a string set for all OSDs by an operator, in place of the release's default.
     """
     recording = replay.load(name)
     defaults = {r.name: r.default_options for r in known_releases()}
@@ -66,7 +66,7 @@ def seen_in(name: str, chosen: Optional[str] = None) -> tuple[tuple[Finding, ...
 
 
 def as_it_was(info: OsdInfo, release: str) -> OsdInfo:
-    """What the metadata of the recorded OSDs says beside what a recording keeps."""
+    """The metadata of the recorded OSDs that is not in the recording."""
     return replace(
         info,
         version=VERSIONS[release],
@@ -92,7 +92,7 @@ PUBLISHED = [p.name for p in profiles() if p.options and p.superseded is None]
 @pytest.mark.parametrize('chosen', [*PUBLISHED, None], ids=lambda chosen: chosen or 'default')
 @pytest.mark.parametrize('name', ['rbd-randwrite', 'reef-s3-put', 'tentacle-rbd-randwrite'])
 def test_published_string_raises_no_warning(name: str, chosen: Optional[str]) -> None:
-    """What the checks say of it is for who looks at it, not for who is on call."""
+    """Check warnings are for operators who query them, not for those on call."""
     release = replay.load(name).release
     defaults = {r.name: r.default_options for r in known_releases()}
     text = defaults[release] if chosen is None else profile(chosen).options
@@ -107,7 +107,7 @@ UNWISE = 'write_buffer_size=32M,max_total_wal_size=1G,compaction_readahead_size=
 
 
 def test_unwise_string_on_a_healthy_cluster_is_still_found() -> None:
-    """Of a recording that could find nothing the tests above would say nothing."""
+    """The tests above would prove nothing with a recording without findings."""
     ids = {f.finding_id for tick in seen_in('idle', UNWISE) for f in tick}
     assert 'unwise-options' in ids
 

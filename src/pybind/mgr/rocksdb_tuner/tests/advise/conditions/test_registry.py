@@ -1,4 +1,4 @@
-"""Every condition is declared once, is tested, and says what to do about it."""
+"""Every condition is declared once, is tested, and has a remedy."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ DROPPED = {
 
 
 def test_every_declared_condition_is_registered_once() -> None:
-    """A module that nobody imports, or an id used twice, would lose a condition silently."""
+    """A module that is never imported, or a duplicate id, would lose a condition silently."""
     declared = [
         name
         for path in Path(package.__file__).parent.glob('*.py')
@@ -83,8 +83,8 @@ def test_every_declared_condition_is_registered_once() -> None:
 def test_every_condition_is_evaluated_once() -> None:
     of_the_present = [known for about in OF_THE_PRESENT.values() for known in about]
     all_of_them = (*OF_THE_SETUP, *of_the_present, *OF_A_FIGURE)
-    looked_for = [known.condition_id for known in all_of_them]
-    assert sorted(looked_for) == sorted(conditions())
+    evaluated = [known.condition_id for known in all_of_them]
+    assert sorted(evaluated) == sorted(conditions())
 
 
 def test_all_23_conditions_are_implemented_or_dropped_with_a_reason() -> None:
@@ -95,7 +95,7 @@ def test_all_23_conditions_are_implemented_or_dropped_with_a_reason() -> None:
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
 def test_declarations_are_complete(known: Condition) -> None:
-    """Texts say something, names are of one form, and Ceph's own checks are not raised twice."""
+    """Texts are not empty, names have one form, and Ceph's own checks are not duplicated."""
     assert re.fullmatch('[a-z]+(-[a-z]+)*', known.condition_id)
     assert all((known.title, known.source, *known.commands))
     assert not (known.ceph_checks and known.health)

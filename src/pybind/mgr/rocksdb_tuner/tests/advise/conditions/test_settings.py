@@ -1,4 +1,4 @@
-"""Conditions of options beside the string: found where one is set so, silent where it is not."""
+"""Conditions of related options: reported if such an option is set, and not otherwise."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_cache_ratios_that_prevent_an_osd_start_are_an_error(
 
 
 def test_both_ratios_are_removed_together_each_from_its_own_entry() -> None:
-    """Without the one, 0.8 beside the other's default of 0.45 would keep the OSD from starting."""
+    """Without the one, 0.8 and the other's default of 0.45 would prevent the OSD from starting."""
     settings = {KV: Setting('0.2', 'osd'), META: Setting('0.8', 'osd.0')}
     finding = found(seen(more={'settings': settings}))['cache-ratios']
     assert finding.commands == (f'ceph config rm osd {KV}', f'ceph config rm osd.0 {META}')

@@ -67,10 +67,10 @@ def test_start_is_compared_with_the_slowest_other_of_the_class() -> None:
 
 
 def test_only_osd_of_its_host_may_have_rebooted_with_the_host() -> None:
-    """Nobody else was there to tell."""
-    told = 'rebooted'
-    assert told in found(started(0, LastStart(300.0, 310.0, None)))['slow-start'].summary
-    assert told not in found(started(0, LastStart(300.0, 310.0, False)))['slow-start'].summary
+    """No other OSD could report it."""
+    reported = 'rebooted'
+    assert reported in found(started(0, LastStart(300.0, 310.0, None)))['slow-start'].summary
+    assert reported not in found(started(0, LastStart(300.0, 310.0, False)))['slow-start'].summary
     both = found(
         started(0, LastStart(300.0, 310.0, False)), started(1, LastStart(400.0, 410.0, None))
     )['slow-start']

@@ -1,4 +1,4 @@
-"""What is not looked for, since nothing of its kind is there, could not have been found."""
+"""A condition skipped for want of a subject could not have been found."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ def test_annex_of_an_osd_is_checked_with_the_string() -> None:
 
 def test_overrides_take_precedence_over_known_values() -> None:
     known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    said = read_overrides(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
-    (subject,) = subjects([known], overrides=said)
+    message = read_overrides(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
+    (subject,) = subjects([known], overrides=message)
     assert subject.hardware.memory_target_bytes == 2 * GIB
     assert subject.hardware.wal_device_bytes is None
     assert subject.hardware.db_device_bytes == 60 * GIB
@@ -104,7 +104,7 @@ def test_related_options_are_checked_with_the_string() -> None:
 
 
 @pytest.mark.parametrize(
-    ('asked', 'code', 'said'),
+    ('asked', 'code', 'message'),
     [
         ({'osd_id': 9}, errno.ENOENT, 'osd.9'),
         ({'device_class': 'nvme'}, errno.ENOENT, 'ssd'),
@@ -113,8 +113,8 @@ def test_related_options_are_checked_with_the_string() -> None:
         ({'osd_id': 1}, errno.EINVAL, '--release'),
     ],
 )
-def test_invalid_subject_is_reported(asked: dict[str, object], code: int, said: str) -> None:
-    with pytest.raises(BadQuestionError, match=said) as error:
+def test_invalid_subject_is_reported(asked: dict[str, object], code: int, message: str) -> None:
+    with pytest.raises(BadQuestionError, match=message) as error:
         subjects([osd(0), osd(1, None)], **asked)  # type: ignore[arg-type]
     assert error.value.errno == code
 
@@ -161,7 +161,7 @@ def test_named_release_limits_the_check_to_its_osds() -> None:
 
 
 @pytest.mark.parametrize(
-    ('said', 'wal', 'db', 'memory'),
+    ('message', 'wal', 'db', 'memory'),
     [
         ({}, GIB, 60 * GIB, 8 * GIB),
         ({'wal_size': '0'}, None, 60 * GIB, 8 * GIB),
@@ -172,10 +172,10 @@ def test_named_release_limits_the_check_to_its_osds() -> None:
     ],
 )
 def test_each_device_comes_from_the_override_or_the_osd(
-    said: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
+    message: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
 ) -> None:
     known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    found = hardware_of_osd(known, read_overrides(**said))  # type: ignore[arg-type]
+    found = hardware_of_osd(known, read_overrides(**message))  # type: ignore[arg-type]
     assert (found.wal_device_bytes, found.db_device_bytes, found.memory_target_bytes) == (
         wal,
         db,

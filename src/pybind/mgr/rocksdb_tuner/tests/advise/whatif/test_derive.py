@@ -154,14 +154,14 @@ def test_no_layout_is_derived_that_was_published_to_lose_with_these_cores(
         assert loses_at is None or situation.cores > loses_at
 
 
-@pytest.mark.parametrize(('cores', 'said'), [(1, '1 core:'), (2, '2 cores:')])
-def test_number_of_cores_agrees_with_its_verb(cores: int, said: str) -> None:
+@pytest.mark.parametrize(('cores', 'message'), [(1, '1 core:'), (2, '2 cores:')])
+def test_number_of_cores_agrees_with_its_verb(cores: int, message: str) -> None:
     (why,) = [
         choice.why
         for choice in derive(Situation(REEF, cores=cores)).choices
         if choice.option == 'compression'
     ]
-    assert f'The OSD has {said}' in why
+    assert f'The OSD has {message}' in why
 
 
 def test_small_wal_device_limits_the_wal_and_its_dependents() -> None:
@@ -177,7 +177,7 @@ def test_small_db_device_limits_the_wal_dependents_despite_a_wal_device() -> Non
     situation = Situation(REEF, devices=devices)
     found = shape(situation)
     assert found.max_total_wal_bytes == 256 * MIB
-    # With room to write both anew.
+    # With space to rewrite both.
     assert 2 * (found.level0_bytes + found.level_base_bytes) <= GIB
     (why,) = [c.why for c in derive(situation).choices if c.option == 'max_total_wal_size']
     assert 'holds the WAL' not in why
@@ -235,10 +235,10 @@ def test_default_with_small_memtables_and_a_tested_flush_is_kept(
 
 def test_difference_from_a_profile_is_named() -> None:
     situation = Situation(REEF, WorkloadClass.RGW_METADATA, cores=2)
-    said = agreement(situation, profile('bluestore-default-reef')).statement
-    assert 'compression' in said
-    assert 'write_buffer_size' in said
-    assert 'profile derive' in said
+    message = agreement(situation, profile('bluestore-default-reef')).statement
+    assert 'compression' in message
+    assert 'write_buffer_size' in message
+    assert 'profile derive' in message
 
 
 @given(situations, st.integers(115 * MIB, 1 << 42))

@@ -1,4 +1,4 @@
-"""The model of an OSD goes by what this OSD wrote, where that tells, and says so."""
+"""The model of an OSD uses its measured writes, if they are sufficient, and reports that."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def osd(
     return facts(osd_info(3))._replace(**values)
 
 
-def situation(found: OsdFacts, **said: Any) -> Situation:
+def situation(found: OsdFacts, **message: Any) -> Situation:
     assert RELEASE is not None
-    return situation_of_osd(found, RELEASE, read_overrides(**said))
+    return situation_of_osd(found, RELEASE, read_overrides(**message))
 
 
 def test_number_of_objects_is_estimated_from_the_writes() -> None:
@@ -83,12 +83,12 @@ def test_number_of_objects_falls_back_to_the_size_of_the_database(
 
 
 @pytest.mark.parametrize(
-    'said',
+    'message',
     [{'workload': WorkloadClass.RGW_METADATA}, {'data': '5G'}],
     ids=['other clients', 'other database'],
 )
-def test_measured_writes_do_not_apply_to_an_imagined_osd(said: dict[str, Any]) -> None:
-    found = situation(osd(1.4), **said)
+def test_measured_writes_do_not_apply_to_an_imagined_osd(message: dict[str, Any]) -> None:
+    found = situation(osd(1.4), **message)
     assert found.working_set is None
     assert found.load.objects is None
 

@@ -1,4 +1,4 @@
-"""What an operator says of an OSD is read, or refused with its name and what would be right."""
+"""Overrides of an operator are parsed, or refused with their name and the valid form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_missing_overrides_are_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ('said', 'named'),
+    ('message', 'named'),
     [
         ({'db_size': '60 apples'}, 'db-size: "60 apples" is not a size'),
         ({'wal_size': '-1'}, 'wal-size: "-1" is not a size'),
@@ -51,18 +51,18 @@ def test_missing_overrides_are_unknown() -> None:
         ({'cfs': 'm=x'}, 'cfs: '),
     ],
 )
-def test_invalid_override_is_named_with_the_valid_form(said: dict[str, Any], named: str) -> None:
+def test_invalid_override_is_named_with_the_valid_form(message: dict[str, Any], named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
-        read_overrides(**said)
+        read_overrides(**message)
     assert refusal.value.errno == errno.EINVAL
 
 
 @for_any(st.text(max_size=40), st.sampled_from(['db_size', 'memory', 'ingest', 'cfs', 'workload']))
 def test_any_text_is_parsed_or_refused(text: str, name: str) -> None:
-    said: dict[str, Any] = {name: text}
+    message: dict[str, Any] = {name: text}
     # Any other error would be shown to the operator as one of the module.
     with suppress(BadQuestionError):
-        read_overrides(**said)
+        read_overrides(**message)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is taken of an OSD for the model: what was said, what is known, and what is assumed."""
+"""The inputs of the model of an OSD: overrides, known values, and assumptions."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def known(**changes: Any) -> OsdFacts:
     )
 
 
-def situation(osd: OsdFacts, **said: Any) -> Situation:
+def situation(osd: OsdFacts, **message: Any) -> Situation:
     assert PACIFIC is not None
-    return situation_of_osd(osd, PACIFIC, read_overrides(**said))
+    return situation_of_osd(osd, PACIFIC, read_overrides(**message))
 
 
 def test_only_bluefs_usage_is_assumed_for_a_known_osd() -> None:
@@ -87,7 +87,7 @@ def test_only_bluefs_usage_is_assumed_for_a_known_osd() -> None:
 
 
 @pytest.mark.parametrize(
-    ('mean', 'said', 'expected'),
+    ('mean', 'message', 'expected'),
     [
         (None, {}, None),
         (0.0, {}, None),
@@ -98,11 +98,11 @@ def test_only_bluefs_usage_is_assumed_for_a_known_osd() -> None:
     ],
 )
 def test_writes_are_as_large_as_those_of_its_clients(
-    mean: Optional[float], said: dict[str, str], expected: Optional[float]
+    mean: Optional[float], message: dict[str, str], expected: Optional[float]
 ) -> None:
     """How large onodes are depends on it; of other clients than its own nothing is known."""
     osd = known(signals=Signals(osd_id=3, write_bytes_avg=mean))
-    assert situation(osd, **said).load.write_bytes == expected
+    assert situation(osd, **message).load.write_bytes == expected
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_data_size_is_the_bluefs_usage_of_both_devices(
 ) -> None:
     found = situation(known(**changes))
     assert found.load.data_bytes == data_bytes
-    said = any('BlueFS' in text for text in found.assumptions.model)
-    assert said == (data_bytes is not None)
+    message = any('BlueFS' in text for text in found.assumptions.model)
+    assert message == (data_bytes is not None)
 
 
 def test_unknown_values_of_an_osd_are_stated_assumptions() -> None:
@@ -151,7 +151,7 @@ def test_unknown_values_of_an_osd_are_stated_assumptions() -> None:
     assert found.assumptions.derivation == (
         'How many cores the OSD may use is not known; --cores names them.',
     )
-    # An old look at a smaller target is no look.
+    # An old sample with a smaller target does not count.
     no_target = situation(known(details=Details(0.0, None, None, None, None, None)))
     assert no_target.memory_target_bytes == DEFAULT_MEMORY_TARGET_BYTES
     assert len(no_target.assumptions.common) == 1
@@ -164,8 +164,8 @@ def test_column_families_come_from_the_override_or_the_osd() -> None:
     unsharded = situation(known(sharded=False))
     assert unsharded.columns == columns('')
     assert not any('column families are' in text for text in unsharded.assumptions.model)
-    said = situation(known(sharded=False), cfs='m(3) P')
-    assert [column.name for column in said.columns] == ['default', 'm', 'P']
+    message = situation(known(sharded=False), cfs='m(3) P')
+    assert [column.name for column in message.columns] == ['default', 'm', 'P']
     by_default = situation(known())
     assert by_default.own_columns is None
     assert PACIFIC is not None
@@ -176,7 +176,7 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
 
 
 @pytest.mark.parametrize(
-    ('changes', 'merged_by_p', 'said'),
+    ('changes', 'merged_by_p', 'message'),
     [
         ({'created_version': '16.2.15', 'sharded': True}, 6, 'Pacific (from 16.2.0), which made'),
         ({'created_version': '16.2.15', 'sharded': None}, 6, 'Its sharding is not known'),
@@ -189,7 +189,7 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
     ],
 )
 def test_model_uses_the_column_families_of_the_creating_release(
-    changes: dict[str, Any], merged_by_p: int, said: Optional[str]
+    changes: dict[str, Any], merged_by_p: int, message: Optional[str]
 ) -> None:
     reef = release_of('18.2.7', 'reef')
     assert reef is not None
@@ -199,14 +199,14 @@ def test_model_uses_the_column_families_of_the_creating_release(
     (p,) = [family for family in families if family.name == 'P']
     assert p.min_write_buffer_number_to_merge == merged_by_p
     about = [text for text in found.assumptions.model if 'column families are taken' in text]
-    assert len(about) == (0 if said is None else 1)
-    assert said is None or said in about[0]
-    # What an operator said counts more than what is known.
+    assert len(about) == (0 if message is None else 1)
+    assert message is None or message in about[0]
+    # An override takes precedence over a known value.
     assert situation_of_osd(osd, reef, read_overrides(cfs='P')).columns == columns('P')
 
 
 @pytest.mark.parametrize(
-    ('info', 'said', 'devices'),
+    ('info', 'message', 'devices'),
     [
         ({}, {'db_size': '0'}, (False, False, None, None)),
         ({}, {'db_size': '9G'}, (True, False, 9 * GIB, None)),
@@ -227,10 +227,10 @@ def test_model_uses_the_column_families_of_the_creating_release(
 )
 def test_devices_come_from_the_override_or_the_osd(
     info: dict[str, Any],
-    said: dict[str, Any],
+    message: dict[str, Any],
     devices: tuple[Optional[bool], Optional[bool], Optional[int], Optional[int]],
 ) -> None:
-    found = situation(known(**info), **said).devices
+    found = situation(known(**info), **message).devices
     assert (
         found.dedicated_db,
         found.dedicated_wal,
@@ -292,7 +292,7 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
         'Its column families are taken to be those of the default of Pacific (from 16.2.0).'
     )
     assert len(found.assumptions.derivation) == 1
-    said = situation_without_osd(
+    message = situation_without_osd(
         PACIFIC,
         read_overrides(
             memory='2G',
@@ -303,16 +303,16 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
             data='1G',
         ),
     )
-    assert said.assumptions.common == (
+    assert message.assumptions.common == (
         'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
     )
-    assert [text.split(',')[0] for text in said.assumptions.model] == [
+    assert [text.split(',')[0] for text in message.assumptions.model] == [
         'The shares of the column families'
     ]
-    assert said.assumptions.derivation == ()
-    assert (said.memory_target_bytes, said.cores) == (2 * GIB, 2)
-    assert said.devices == Devices(True, False, 9 * GIB)
-    assert (said.load.workload, said.load.data_bytes) == ('omap-heavy', GIB)
+    assert message.assumptions.derivation == ()
+    assert (message.memory_target_bytes, message.cores) == (2 * GIB, 2)
+    assert message.devices == Devices(True, False, 9 * GIB)
+    assert (message.load.workload, message.load.data_bytes) == ('omap-heavy', GIB)
     only_wal = situation_without_osd(PACIFIC, read_overrides(wal_size='1G'))
     assert len(only_wal.assumptions.common) == 2
 

@@ -1,4 +1,4 @@
-"""The model of an OSD takes what is known of it, and says what it took for granted."""
+"""The model of an OSD uses its known values, and lists its assumptions."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ FACTS = OsdFacts(
 
 
 def ask(
-    *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **said: Any
+    *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **message: Any
 ) -> Situation:
-    return find_situation(facts, osd_id, release, read_overrides(**said))
+    return find_situation(facts, osd_id, release, read_overrides(**message))
 
 
 def test_osd_is_modeled_with_its_known_values() -> None:
@@ -135,7 +135,7 @@ def test_options_without_a_tree_are_refused_by_name(options: str, named: str) ->
 
 
 @pytest.mark.parametrize(
-    ('said', 'code', 'named'),
+    ('message', 'code', 'named'),
     [
         ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; known OSDs: osd.3'),
         ({'release': 'nope'}, errno.EINVAL, 'nope'),
@@ -143,9 +143,9 @@ def test_options_without_a_tree_are_refused_by_name(options: str, named: str) ->
         ({'cores': -3}, errno.EINVAL, 'not -3'),
     ],
 )
-def test_missing_objects_are_named(said: dict[str, Any], code: int, named: str) -> None:
+def test_missing_objects_are_named(message: dict[str, Any], code: int, named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
-        ask(FACTS, **said)
+        ask(FACTS, **message)
     assert refusal.value.errno == code
 
 
@@ -229,9 +229,9 @@ def test_levels_beyond_every_device_are_modeled(multiplier: str) -> None:
 
 
 def test_options_without_a_tree_are_reported_in_full() -> None:
-    def refused(options: str, **said: Any) -> str:
+    def refused(options: str, **message: Any) -> str:
         with pytest.raises(BadQuestionError) as refusal:
-            tree(options, ask(release='reef', **said))
+            tree(options, ask(release='reef', **message))
         assert refusal.value.errno == errno.EINVAL
         return str(refusal.value)
 
