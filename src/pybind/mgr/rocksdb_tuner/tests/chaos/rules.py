@@ -12,10 +12,10 @@ class Rule(Enum):
     AS_REQUESTED = 'no entry gets a value that was neither there before nor asked for'
     #: Rule 2
     STORE_DECIDES = 'no OSD is begun whose options come from elsewhere'
-    COMES_BACK = 'an OSD counts as changed once a new process runs the new options'
+    RUNS_NEW_OPTIONS = 'an OSD counts as changed once a new process runs the new options'
     ONE_AT_A_TIME = 'no OSD is begun beside another one in flight, the canary first'
     SAME_OSD = 'only the OSD that was checked is changed'
-    LEFT_RIGHTLY = 'only an OSD that is away, or another one by now, is left behind'
+    LEFT_CORRECTLY = 'only an OSD that is away, or another one by now, is left behind'
     #: Rule 3
     ONE_DOWN = 'never are two OSDs down by the hand of the rollout'
     ONE_OUTSTANDING = 'no restart is asked for while another one may still happen'
@@ -31,7 +31,7 @@ class Rule(Enum):
     END_AS_PLANNED = 'at the end of a change the entries are those of the plan'
     ALL_OR_NONE = 'a change that fails leaves no part of the cluster changed'
     LEFT_CLEAN = 'an OSD that is left behind has the entry that its id had'
-    LEFT_TOLD = 'who was left behind is named where the rollout ended'
+    LEFT_NAMED = 'who was left behind is named where the rollout ended'
     #: Rule 6
     OPERATOR_WINS = 'what an operator changed is not overwritten'
     PAUSE_HOLDS = 'nothing is begun after a pause, on no way'
@@ -41,11 +41,11 @@ class Rule(Enum):
     REQUESTS = 'a request that is refused changes nothing'
     #: Rule 7
     OBSERVES_FIRST = 'a manager samples before it acts'
-    HEARS = 'no OSD is begun while none reports'
+    REPORTS_ARRIVE = 'no OSD is begun while none reports'
     #: Rule 8
     STOPS = 'an OSD is not restarted again and again'
     ALARM = 'whoever needs an operator raises a health check'
-    TOLD_TRULY = 'a rollback is offered where it would be accepted'
+    OFFER_IS_VALID = 'a rollback is offered where it would be accepted'
     #: Rule 9
     VERDICT_FIRST = 'no batch is begun before the verdict on the one before it'
     SAME_PROCESS = 'no batch passes of which a process ended'
@@ -58,7 +58,7 @@ class Rule(Enum):
     #: Rule 12
     NO_SPREAD = 'what brought no gain that was promised does not spread by itself'
     NOT_UNASKED = 'what begins by itself was recommended for long enough, and did not fail before'
-    #: Whatever happens
+    #: In all cases
     ENDS = 'it ends once all works and the operator does what he is told'
     RECORDED = 'each end is in the history'
     NO_TRACEBACK = 'nothing raises'

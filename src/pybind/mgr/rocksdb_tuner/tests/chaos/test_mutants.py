@@ -1,7 +1,8 @@
-"""Each invariant bites: faults planted in the product are caught, and by the rule that they break.
+"""Each invariant is effective: faults planted in the product are caught by the rule that they
+break.
 
 All mutants see the schedules of one fixed seed, ``mutants:0``, ``mutants:1`` and so on, until the
-rule that is to bite does. Schedules without the acts that show a mutant are not carried out.
+expected rule fails. Schedules without the events that reveal a mutant are skipped.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import NamedTuple, Optional
 
 import pytest
 
-from .course import carried_out
 from .generator import schedule
 from .mutants import MUTANTS, Patch
 from .rules import Rule
+from .schedule_run import carried_out
 
-#: Schedules that are drawn for a mutant, and those of them that are carried out.
+#: Schedules drawn for a mutant, and those of them that are run.
 MOST_DRAWN = 4000
 MOST_TRIED = 150
 
@@ -66,7 +67,7 @@ def test_every_rule_catches_two_mutants() -> None:
     assert {rule.name for rule in Rule if biting[rule] < 2} <= {rule.name for rule in UNPROVEN}
 
 
-#: Whatever raises is one, and would be planted anywhere.
+#: Any exception counts, and could be planted anywhere.
 UNPROVEN = frozenset({Rule.NO_TRACEBACK})
 
 
