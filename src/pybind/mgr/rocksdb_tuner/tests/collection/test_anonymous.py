@@ -34,7 +34,7 @@ from rocksdb_tuner.plan.records import OPTION
 
 from .samples import ADDRESSES, HOSTS, collections
 
-_WORDS = ('on', 'compression=kLZ4Compression,', 'osd.3', '', ':', '(', '_', '/', '16.2.15')
+_NAMES = ('on', 'compression=kLZ4Compression,', 'osd.3', '', ':', '(', '_', '/', '16.2.15')
 
 
 @st.composite
@@ -43,7 +43,7 @@ def with_names_in_texts(draw: st.DrawFn) -> tuple[Collection, list[str], list[st
     hosts = draw(st.lists(HOSTS, min_size=1, max_size=3, unique=True))
     addresses = draw(st.lists(ADDRESSES, min_size=1, max_size=3))
     short = [host.split('.')[0].upper() for host in hosts]
-    parts = st.sampled_from([*_WORDS, *addresses, *hosts, *short])
+    parts = st.sampled_from([*_NAMES, *addresses, *hosts, *short])
     texts = st.lists(parts, max_size=5).map(' '.join)
     collection = draw(collections(st.lists(texts, min_size=1, max_size=4), st.just(hosts)))
     # That a text names a host is known of hosts of the cluster.
@@ -89,7 +89,7 @@ def test_counters_sizes_and_classes_stay(collection: Collection) -> None:
         i: o.dumps for i, o in collection.osds.items()
     }
     for a, b in zip(hidden.cluster_map.osds, collection.cluster_map.osds):
-        # Nobody knows a release "zz".
+        # There is no release "zz".
         others = {'host': None, 'failure_domain': None, 'release': None, 'pod_namespace': None}
         assert {**vars(a), **others} == {**vars(b), **others}
         assert (a.release == b.release) == (b.release != 'zz')
@@ -160,7 +160,7 @@ def test_published_option_strings_stay(text: str) -> None:
 
 
 def test_examples_of_names_in_the_code_are_no_words() -> None:
-    """Its docstrings tell of hosts that may be the operator's."""
+    """Its docstrings mention hosts that may be the operator's."""
     assert not {'node7', 'alice', 'r1', 'berlin'} & words()
     assert {'restart', 'osd', 'klz4compression', 'noout'} <= words()
 
@@ -201,7 +201,7 @@ class Planter:
         if issubclass(kind, Enum):
             return next(iter(kind))
         if issubclass(kind, (bool, int, float)):
-            # One OSD, whatever names it.
+            # One OSD under all its names.
             return kind(1)
         hints = get_type_hints(kind)
         if is_dataclass(kind):
@@ -221,7 +221,7 @@ class Planter:
         return self.planted[-1]
 
     def _key(self, kind: Any, place: str) -> Any:
-        """Of options and counters nobody makes names up, and only known ones are kept."""
+        """Options and counters have no operator-defined names, and only known ones are kept."""
         if place == 'OsdCollection.running':
             return OPTION
         return 'bluestore.kv_sync_lat' if place == 'CounterDump.points' else self.make(kind, place)

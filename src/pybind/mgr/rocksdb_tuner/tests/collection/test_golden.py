@@ -86,7 +86,7 @@ def test_every_file_is_declared_under_its_name(kind: Kind) -> None:
 
 
 def test_each_text_is_replaced_as_recorded() -> None:
-    """Of hosts, places, pools, users, addresses, and words that nobody defined."""
+    """Of hosts, places, pools, users, addresses, and undefined words."""
     assert texts() == json.loads((GOLDEN / 'texts.json').read_text(encoding='utf-8'))
 
 
@@ -95,7 +95,7 @@ def test_parsed_report_is_written_back_unchanged() -> None:
     found = read(unpack('x', text.encode()))
     document = json.loads(text)['files']
     again = json.loads(json.dumps(dict(files(found.collection))))
-    # Nothing is concluded from what was changed, and entries of other daemons are not looked at.
+    # Changes are not interpreted, and entries of other daemons are ignored.
     assert again.pop('history.json') == []
     assert len(document.pop('history.json')) == 4
     entries = document.pop('config_dump.json')
@@ -136,7 +136,7 @@ def test_new_names_have_enough_digits() -> None:
 @pytest.mark.parametrize(
     ('host', 'text', 'shown'),
     [
-        # What Ceph defines stays, whatever hosts are called.
+        # Names defined by Ceph stay, whatever hosts are called.
         ('ssd', 'a ssd', 'a ssd'),
         ('noout', 'noout', 'noout'),
         # A word of the module's own is the host here.
@@ -195,7 +195,7 @@ def test_names_in_a_rollout_are_replaced_as_everywhere() -> None:
         ]
     )
     assert host.partition(':')[2] < shown.request.who.partition(':')[2]
-    # A host of which nobody knew in time would be a place of its own.
+    # A host found too late would become a separate place.
     assert 'other-host' not in repr(shown)
     assert rack.startswith('osd/rack:other-rack-')
     assert device_class.startswith('osd/class:class-')
@@ -321,7 +321,7 @@ def function():
 def test_messages_of_the_code_are_words_and_docstrings_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor what tests say, nor a file that is being replaced."""
+    """Neither text of tests, nor a file that is being replaced."""
     monkeypatch.setattr(vocabulary, '_PACKAGE', tmp_path)
     (tmp_path / 'inner').mkdir()
     (tmp_path / 'tests').mkdir()
@@ -340,7 +340,7 @@ def test_messages_of_the_code_are_words_and_docstrings_are_not(
 
 def test_words_are_those_of_the_knowledge_and_of_messages_in_the_code() -> None:
     known = words()
-    # Of both, in small letters, with and without what stands around and between them.
+    # Of both, in lower case, with and without the surrounding text.
     assert {'write_buffer_size', 'bluestore_rocksdb_options', 'hdd', 'noout', 'pacific'} <= known
     assert {'klz4compression', 'ceph-rocksdb-tuner-report', 'osd_dump', 'json'} <= known
     assert {'kLZ4Compression', '', 'zeus'} & known == set()
@@ -402,7 +402,7 @@ def test_counters_of_a_dead_process_are_not_collected() -> None:
 
 
 def test_dump_has_all_data_kept_of_its_time() -> None:
-    """An anchor, a close look and a sample, each under the names of the OSD's release."""
+    """An anchor, a detailed sample and a sample, each under the names of the OSD's release."""
     look = DetailSample(
         **dict.fromkeys(DetailSample._fields)  # type: ignore[arg-type]
     )._replace(

@@ -1,4 +1,4 @@
-"""What is taken of each file, and the sentence that says what is wrong with it, in full."""
+"""The content read from each file, and the full error message for it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def source(name: str, content: object, modified_s: Optional[float] = 1e9) -> Sou
 
 
 def reading(**files: object) -> Reading:
-    """Of these files, by their names with two underscores for each dot, beside an OSD dump."""
+    """Of these files, by their names with two underscores for each dot, with an OSD dump."""
     sources: dict[str, object] = {'osd_dump.json': OSD_DUMP}
     sources.update({name.replace('__', '.'): content for name, content in files.items()})
     return read(source(name, content) for name, content in sources.items())
@@ -270,7 +270,7 @@ def test_metadata_is_read_for_one_osd_for_all_and_from_the_manager(metadata: obj
 
 
 @pytest.mark.parametrize(
-    ('document', 'said'),
+    ('document', 'message'),
     [
         ({'format': 'x', 'version': 1, 'files': {}}, '"format" is "x" and should be "ceph-rocksdb'),
         (
@@ -280,12 +280,12 @@ def test_metadata_is_read_for_one_osd_for_all_and_from_the_manager(metadata: obj
         ({'format': 'ceph-rocksdb-tuner-report', 'version': 1}, '"files" is missing'),
     ],
 )
-def test_document_of_another_kind_is_refused(document: object, said: str) -> None:
+def test_document_of_another_kind_is_refused(document: object, message: str) -> None:
     with pytest.raises(UnreadableError) as error:
         unpack('ticket', json.dumps(document).encode())
     (problem,) = error.value.problems
     assert problem.name == 'ticket'
-    assert said in problem.reason
+    assert message in problem.reason
 
 
 def test_statistics_may_be_text_or_json() -> None:
@@ -330,7 +330,7 @@ def test_statistics_may_be_text_or_json() -> None:
         ({'avgcount': 2, 'sum': '3'}, None),
         ({'avgcount': 2, 'sum': Decimal('18446744073.709551616')}, (1 << 64, 2)),
         ({'avgcount': 2, 'sum': Decimal('18446744073.709551617')}, None),
-        # As text it would take as many digits as it says.
+        # As text it would take that many digits.
         ({'avgcount': 2, 'sum': Decimal('1e999999')}, None),
     ],
 )
@@ -427,7 +427,7 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
         ({'mode': 'x'}, '"mode" is "x" instead of one of off, '),
         (
@@ -471,10 +471,10 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
         ),
     ],
 )
-def test_errors_in_module_output_are_reported(changes: dict[str, object], said: str) -> None:
+def test_errors_in_module_output_are_reported(changes: dict[str, object], message: str) -> None:
     with pytest.raises((ShapeError, StoredStateError)) as error:
         parse_module_state(module_document(**changes))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_module_output_is_parsed_with_the_right_number_types() -> None:

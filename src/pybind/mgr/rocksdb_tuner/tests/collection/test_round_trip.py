@@ -1,4 +1,4 @@
-"""What is written is what is read, whatever was collected."""
+"""Collected data is read as it was written."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_report_of_the_module_is_what_its_schema_says(
     ],
 )
 def test_schema_refuses_a_malformed_file(name: str, content: object) -> None:
-    """What the module itself says is described to the last name, as in its other answers."""
+    """The module's own output is described to the last name, as in its other answers."""
     document = json.loads((GOLDEN / 'report.json').read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
     assert validator.is_valid(document)
