@@ -1,4 +1,4 @@
-"""What is switched on for a look is put back, whatever happens in between."""
+"""Settings changed for a deep query are restored, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Died(BaseException):
 
 
 class Osds:
-    """Running OSDs that take options, as 16.2.15 does: overrides beside what else is set."""
+    """Running OSDs that accept options, as 16.2.15 does: overrides on top of other settings."""
 
     def __init__(self) -> None:
-        #: What the config store or a file sets, and what somebody set in the process.
+        #: Values from the config store or a file, and values set in the process.
         self.below: dict[str, bool] = {}
         self.override: dict[str, bool] = {}
         self.nonce = 100
         #: Commands until the manager dies, or until the OSD stops answering.
-        self.dies_after: Optional[int] = None
+        self.fails_after: Optional[int] = None
         self.silent_after: Optional[int] = None
         self.asked: list[str] = []
 
@@ -49,7 +49,7 @@ class Osds:
         self.override.clear()
 
     def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
-        if self.dies_after is not None and len(self.asked) >= self.dies_after:
+        if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise Died
         if self.silent_after is not None and len(self.asked) >= self.silent_after:
             raise CommandError(errno.ETIMEDOUT, 'osd.0 did not answer')
@@ -143,26 +143,26 @@ def test_nothing_is_changed_if_the_note_cannot_be_stored(osds: Osds, store: Fake
 
 
 @given(
-    dies_after=st.integers(0, 12),
+    fails_after=st.integers(0, 12),
     below=st.dictionaries(st.sampled_from(OPTIONS), st.booleans()),
     override=st.dictionaries(st.sampled_from(OPTIONS), st.booleans()),
     again=st.integers(0, 12),
 )
 @settings(max_examples=200)
 def test_a_manager_that_dies_anywhere_is_cleaned_up_after(
-    dies_after: int, below: dict[str, bool], override: dict[str, bool], again: int
+    fails_after: int, below: dict[str, bool], override: dict[str, bool], again: int
 ) -> None:
     """Also where the next manager dies while it cleans up."""
     osds, store = Osds(), FakeStore()
     osds.below, osds.override = below, dict(override)
-    osds.dies_after = dies_after
+    osds.fails_after = fails_after
     with contextlib.suppress(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
-    osds.asked, osds.dies_after = [], again
+    osds.asked, osds.fails_after = [], again
     try:
         takeover(osds, store)
     except Died:
-        osds.asked, osds.dies_after = [], None
+        osds.asked, osds.fails_after = [], None
         takeover(osds, store)
     assert osds.override == override
     assert store.values == {}
@@ -193,10 +193,10 @@ def test_osd_that_stops_answering_is_retried_until_it_answers(osds: Osds, store:
 
 
 def test_osd_that_is_down_is_awaited(osds: Osds, store: FakeStore) -> None:
-    osds.dies_after = 3
+    osds.fails_after = 3
     with pytest.raises(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
-    osds.dies_after = None
+    osds.fails_after = None
     reader = DeepStatsReader(osds, store)
     reader.load()
     asked = list(osds.asked)
@@ -207,10 +207,10 @@ def test_osd_that_is_down_is_awaited(osds: Osds, store: FakeStore) -> None:
 
 @pytest.mark.parametrize('gone', [True, False])
 def test_dead_process_has_nothing_to_restore(osds: Osds, store: FakeStore, gone: bool) -> None:
-    osds.dies_after = 3
+    osds.fails_after = 3
     with pytest.raises(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
-    osds.dies_after, osds.asked = None, []
+    osds.fails_after, osds.asked = None, []
     osds.restart()
     reader = DeepStatsReader(osds, store)
     reader.load()
