@@ -1,4 +1,4 @@
-"""Arms against controls and each other: what is told of them, and what is not."""
+"""Arms compared with controls and each other: what can be concluded, and what cannot."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def effects(found: Comparison, signal: str = OBJECTIVE) -> dict[str, Effect]:
 
 
 def test_better_and_equal_are_distinguished() -> None:
-    """An arm that is 20% better, beside one without an effect."""
+    """An arm that is 20% better, and one without an effect."""
     found = compare(observed({'a': -0.2}))
     assert effects(found) == {'a': Effect.BETTER, 'b': Effect.SAME}
     assert found.pairs['a', 'b'].below
@@ -82,8 +82,8 @@ def test_better_and_equal_are_distinguished() -> None:
     assert gain.low is not None
     assert gain.high is not None
     assert gain.low < -0.2 < gain.high
-    told = next(one for one in found.arms[0].signals if one.name == OBJECTIVE)
-    assert told.change_percent == pytest.approx(math.expm1(gain.estimate) * 100)
+    reported = next(one for one in found.arms[0].signals if one.name == OBJECTIVE)
+    assert reported.change_percent == pytest.approx(math.expm1(gain.estimate) * 100)
 
 
 def test_only_worse_arms_are_dropped() -> None:
@@ -146,8 +146,12 @@ def test_too_few_osds_bound_nothing() -> None:
     assert gain.low is None
     assert gain.furthest is None
     assert (gain.above, gain.below, gain.within(9.0)) == (False, False, False)
-    told = next(one for one in result.arms[0].signals if one.name == OBJECTIVE)
-    assert (told.effect, told.low_percent, told.high_percent) == (Effect.UNCLEAR, None, None)
+    reported = next(one for one in result.arms[0].signals if one.name == OBJECTIVE)
+    assert (reported.effect, reported.low_percent, reported.high_percent) == (
+        Effect.UNCLEAR,
+        None,
+        None,
+    )
     guarded = compare(Observed(('a',), (4, 5), 'op_w_latency_ms', 0.1, arms))
     assert effects(guarded)['a'] is Effect.UNCLEAR
 

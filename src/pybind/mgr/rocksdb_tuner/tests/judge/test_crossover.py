@@ -12,7 +12,7 @@ EFFECTS = st.floats(-0.5, 0.5)
 
 
 def crossed(a: float, b: float, apart: float) -> list[Unit]:
-    """Two arms that swap OSDs 0 to 3, beside the controls 4 and 5."""
+    """Two arms that swap OSDs 0 to 3, with the controls 4 and 5."""
     arms = ((None,) * 6, ('a', 'a', 'b', 'b', None, None), ('b', 'b', 'a', 'a', None, None))
     effect = {'a': a, 'b': b, None: 0.0}
     return [
@@ -59,7 +59,7 @@ def test_no_effects_without_controls_or_arms() -> None:
 
 
 def test_two_osds_have_no_spread() -> None:
-    """One in the arm and one beside it explain each other fully."""
+    """One OSD in the arm and one control explain each other fully."""
     found = known(
         fit([Unit(n, p, 'a' if p and n else None, float(n * p), 3) for n in (0, 1) for p in (0, 1)])
     )

@@ -1,4 +1,4 @@
-"""Blocks of a history: as long as asked for, complete, and without what would spoil the noise."""
+"""Blocks of a history: of the requested length, complete, and without disturbances of the noise."""
 
 from __future__ import annotations
 

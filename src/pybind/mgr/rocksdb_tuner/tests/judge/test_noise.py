@@ -14,7 +14,7 @@ SIGNAL = 'op_w_latency_ms'
 
 
 def blocks(osds: int, count: int, noise: Noise, seed: int = 1) -> list[Block]:
-    """OSDs that move once, in the middle, beside what all of them do."""
+    """OSDs that change once, in the middle, in addition to a common change."""
     rng = random.Random(seed)
     moved = {n: [rng.gauss(0, noise.persistent) for _ in range(2)] for n in range(osds)}
     found = []

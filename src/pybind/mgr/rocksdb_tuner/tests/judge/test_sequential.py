@@ -1,4 +1,4 @@
-"""The test that may be looked at any time: what its errors are, and where it cannot tell."""
+"""The sequential test, which may be evaluated at any time: its error rates and its limits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_no_degrees_of_freedom_give_no_evidence() -> None:
 
 
 def test_checks_at_every_value_do_not_raise_the_error_rate() -> None:
-    """Means of values without an effect, looked at after each of 200."""
+    """Means of values without an effect, evaluated after each of 200."""
     rng = random.Random(7)
     crossed = 0
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""Slow requests of arms beside those of controls."""
+"""Slow requests of arms compared with those of controls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_one_block_is_not_enough() -> None:
 
 
 def test_slow_requests_of_all_or_from_before_are_not_blamed_on_the_arm() -> None:
-    """Neither beside others nor against before does it stand out."""
+    """It does not stand out, neither from others nor from before."""
     assert judged(blocks(4, 0, 0), blocks(20, 3, 3)).effect is Effect.SAME
     assert judged(blocks(4, 1, 0), blocks(20, 3, 0)).effect is Effect.UNCLEAR
 
@@ -55,7 +55,7 @@ def test_unknown_slow_requests_are_ignored() -> None:
 
 
 def test_equal_arms_are_rarely_called_worse() -> None:
-    """A tenth of all blocks of all OSDs, often at the same times, looked at 30 times."""
+    """A tenth of all blocks of all OSDs, often at the same times, evaluated 30 times."""
     rng = random.Random(3)
     wrong = 0
     for _ in range(200):

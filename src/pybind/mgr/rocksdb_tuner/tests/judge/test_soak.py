@@ -67,8 +67,8 @@ def test_soak_that_cannot_pass_names_the_options_and_a_remedy(
     soak: SoakPlan, names: tuple[str, ...]
 ) -> None:
     """Those of the batches apart from those of the canary."""
-    told = f' {contradiction(soak)}'
-    assert [name for name in names if name not in told] == []
+    reported = f' {contradiction(soak)}'
+    assert [name for name in names if name not in reported] == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The verdict on a canary: its rates of errors, and what it says where it cannot tell."""
+"""The verdict on a canary: its error rates, and its reason if it is inconclusive."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_noise_delays_the_verdict_instead_of_misleading_it() -> None:
 
 
 def block(canary: float, *controls: Optional[float]) -> Block:
-    """Every signal at 1, 2 or whatever is given, in ms or bytes."""
+    """Every signal at 1, 2 or the given values, in ms or bytes."""
     values = enumerate((canary, *controls))
     return Block({n: Measured(v, v, v, v) for n, v in values if v is not None})
 
@@ -256,10 +256,10 @@ def test_the_exact_test_counts_all_ways(found: int, more: int, other: int, rest:
 
 
 def test_slow_commits_are_counted_per_block_and_not_across_a_reset() -> None:
-    told = [SlowEvents(0, 5), SlowEvents(4, 5), SlowEvents(1, 9)]
-    assert measured(None, 7, 40, told) == NOTHING
+    reported = [SlowEvents(0, 5), SlowEvents(4, 5), SlowEvents(1, 9)]
+    assert measured(None, 7, 40, reported) == NOTHING
     some = _window()
-    assert measured(some, 7, 40, told)[-3:-1] == (4, 4)
+    assert measured(some, 7, 40, reported)[-3:-1] == (4, 4)
     assert measured(some, 7, 40, [SlowEvents(None, 9), SlowEvents(None, 2)])[-3:-1] == (None, None)
     assert measured(some, 7, 40, [SlowEvents(2, None)])[-3:-1] == (2, None)
 

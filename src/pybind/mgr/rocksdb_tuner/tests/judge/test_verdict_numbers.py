@@ -1,7 +1,7 @@
 """The numbers of a verdict against SciPy, its shares of the rate of errors, and those rates.
 
-Expectations are made here from SciPy and NumPy, never with the module's own statistics. Where no
-tolerance stands beside it, a number must agree to one part in a million.
+Expectations are made here from SciPy and NumPy, never with the module's own statistics. Without an
+explicit tolerance, a number must agree to one part in a million.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def test_each_mean_of_each_verdict_gets_its_share_of_the_errors(name: str, among
 @pytest.mark.parametrize('changed', [1, 2, 4])
 @pytest.mark.parametrize('moved', [(0.0, 0.3), (-0.1, 0.0, 0.25), (0.2, -0.2, 0.1, -0.1, 0.0)])
 def test_divergence_of_controls_widens_the_interval(moved: tuple[float, ...], changed: int) -> None:
-    """Between them as their variance says, within from the blocks, weighed by what each knows."""
+    """Between them by their variance, within from the blocks, weighted by their precision."""
     noise = independent(32, seed=8, scale=0.02)
     canaries = [np.exp(noise + 0.01 * n) for n in range(changed)]
     controls = [np.exp(np.where(np.arange(32) < 16, 0.0, shifted)) * 5 for shifted in moved]
@@ -226,7 +226,7 @@ def inflation(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def test_unusually_close_controls_do_not_narrow_the_interval() -> None:
-    """Two that moved alike by chance say less than the variation from block to block."""
+    """Two that changed alike by chance have less weight than the variation from block to block."""
     noise = independent(32, seed=8, scale=0.05)
     evidence = of_signal(LATENCY, [np.exp(noise), [5.0] * 32, [5.0] * 32], 1, 16)
     middle, low, _ = bounds(verdict_on(LATENCY, judge(evidence)))
@@ -300,18 +300,20 @@ def test_blocks_with_slow_requests_are_worse_from_the_limit_of_scipys_exact_test
 ) -> None:
     """0.2% for each kind of events; and by more than a fifth of the blocks."""
     for after in range(of + 1):
-        told = [
+        reported = [
             stats.fisher_exact([[after, of - after], [0, n]], alternative='greater').pvalue
             for n in (of, 2 * of)
         ]
-        expected = Effect.WORSE if max(told) <= 0.002 and after / of > 0.2 else Effect.SAME
+        expected = Effect.WORSE if max(reported) <= 0.002 and after / of > 0.2 else Effect.SAME
         judged = verdict_on('slow_ops', judge(events(0, after, 0, of)))
         assert judged.effect is expected, after
         assert judged.change_percent == pytest.approx(100 * after / of)
 
 
 def test_random_decrease_of_events_is_no_improvement() -> None:
-    """5 of 20 before and beside, none since then: by more than a fifth, of a chance of 2%."""
+    """5 of 20 before and in controls, none since then: by more than a fifth, with a probability of
+    2%.
+    """
     for before, beside in ((5, 5), (5, 9), (9, 5)):
         assert verdict_on('slow_ops', judge(events(before, 0, beside))).effect is Effect.SAME
     assert verdict_on('slow_ops', judge(events(9, 0, 9))).effect is Effect.BETTER
@@ -508,13 +510,13 @@ def test_intermittent_changed_osd_does_not_shift_the_result() -> None:
 @pytest.mark.parametrize('side', [0, 12])
 def test_control_with_too_few_blocks_on_either_side_is_ignored(side: int) -> None:
     """Seven blocks of one that went another way: it would count as a control that parted."""
-    strange: list[Optional[float]] = [*[1.0] * 12, *[3.0] * 12]
+    unusual: list[Optional[float]] = [*[1.0] * 12, *[3.0] * 12]
     end = side + 5
-    strange[side:end] = [None] * 5
-    made = [steady(24), steady(24), steady(24), strange]
+    unusual[side:end] = [None] * 5
+    made = [steady(24), steady(24), steady(24), unusual]
     judged = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
     assert (judged.effect, judged.low_percent, judged.high_percent) == (Effect.SAME, 0.0, 0.0)
-    strange[side + 4] = 1.0 if side == 0 else 3.0
+    unusual[side + 4] = 1.0 if side == 0 else 3.0
     wide = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
     assert wide.effect is Effect.UNCLEAR
 
@@ -555,7 +557,7 @@ def test_precision_separates_a_relevant_worsening_from_a_tolerated_one() -> None
 
 
 def uncertain(by: float, percent: float = 0.0) -> tuple[Judgement, SignalVerdict]:
-    """Controls that part by so much, and a canary in their middle or beside it."""
+    """Controls that differ by so much, and a canary in their middle or outside."""
     rows = [
         [1.0] * 16 + [1 + percent / 100] * 16,
         [1.0] * 16 + [math.exp(by)] * 16,
@@ -719,8 +721,8 @@ def test_signal_per_transaction_needs_fifty_transactions(
 
 
 def test_slow_commits_are_counted_from_the_first_to_the_last_report() -> None:
-    def risen(*told: Optional[int]) -> Optional[float]:
-        return measured(window(), None, 50, [SlowEvents(None, n) for n in told]).slow_commits
+    def risen(*reported: Optional[int]) -> Optional[float]:
+        return measured(window(), None, 50, [SlowEvents(None, n) for n in reported]).slow_commits
 
     assert risen() is None
     assert risen(5) is None
@@ -755,8 +757,8 @@ def test_verdict_text_has_the_cause_and_each_change_with_its_bounds() -> None:
     half = SignalVerdict('db_used_bytes', Effect.UNCLEAR, 5.0, 1.0, None)
     other = SignalVerdict('db_bytes_per_txn', Effect.UNCLEAR, 6.0, None, 7.0)
     unknown = SignalVerdict('slow_commits', Effect.UNCLEAR)
-    strange = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
-    assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, strange))) == (
+    unusual = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
+    assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, unusual))) == (
         'worse: client write latency +31% (+21 to +43%), spans with slow requests +0%, '
         'space used by the DB +5%, DB bytes written per write +6%, '
         'of_a_later_version -2% (-3 to -1%)'

@@ -9,7 +9,7 @@ from rocksdb_tuner.judge.arms import ArmResult, Comparison, Contrast
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.judge.winner import Answer, Conclusion, conclude, to_end
 
-#: Contrasts by what they say.
+#: Contrasts by their conclusion.
 BETTER = Contrast(-0.2, -0.25, -0.15)
 SAME = Contrast(0.0, -0.05, 0.05)
 UNCLEAR = Contrast(-0.05, -0.2, 0.1)
@@ -71,7 +71,7 @@ def test_no_possible_improvement_is_a_result() -> None:
 
 
 def test_inconclusive_is_a_result_only_at_the_end() -> None:
-    """Whatever is not bounded."""
+    """Any unbounded one."""
     for gain in (UNCLEAR, UNBOUNDED, None):
         found = compared(arm('a', gain), arm('b', None))
         assert answer(found) is None
@@ -82,17 +82,17 @@ def test_arm_without_known_effect_does_not_prevent_a_winner_at_the_end() -> None
     """The unknown arm holds it up until then."""
     found = Comparison((arm('a', BETTER), arm('b', None)), {})
     assert answer(found) is None
-    told = concluded(found, over=True)
-    assert told is not None
-    assert (told.winner, told.runner_up, told.lead) == ('a', None, None)
+    reported = concluded(found, over=True)
+    assert reported is not None
+    assert (reported.winner, reported.runner_up, reported.lead) == ('a', None, None)
 
 
 def test_dropped_arm_does_not_win() -> None:
     """However well it does in the objective."""
     found = compared(arm('a', BETTER, Effect.WORSE), arm('b', BETTER), arm('c', SAME))
     assert to_end(found) == ('a',)
-    told = conclude(found, 0.1, over=False, ended=('b',))
-    assert told == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
+    reported = conclude(found, 0.1, over=False, ended=('b',))
+    assert reported == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
 
 
 def test_crash_ends_the_experiment_without_a_winner() -> None:
