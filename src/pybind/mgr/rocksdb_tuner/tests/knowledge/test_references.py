@@ -1,4 +1,4 @@
-"""What the published texts say is in the knowledge, or on a list of what was left out and why.
+"""The published texts are covered by the knowledge, or by a list of exclusions with reasons.
 
 `data/references.json` walks the five texts that the module started from: each number, option,
 option string, formula and hazard with its section, and where it went.
