@@ -1,4 +1,4 @@
-"""What compactions write follows from what lives, not from what lies in level 0 meanwhile."""
+"""Compactions rewrite live data, not temporary content of level 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured for the model fits its schema, and covers what the model asks of it."""
+"""The measured values of the model match their schema, and cover all its inputs."""
 
 from __future__ import annotations
 

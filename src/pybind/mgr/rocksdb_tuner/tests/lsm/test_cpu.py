@@ -1,4 +1,4 @@
-"""CPU of RocksDB follows from what it does, and lies near what was published of it."""
+"""The CPU cost of RocksDB follows from its work, and is close to the published values."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_uncompressed_work_follows_from_amplification() -> None:
 
 
 def test_overwritten_data_is_read_once_more_than_it_is_written() -> None:
-    """A database of a steady size: compactions drop as much as flushes bring."""
+    """A database of a steady size: compactions drop as much as flushes add."""
     work = cpu_of(tree(DEFAULT)).work
     assert work.compaction_read == pytest.approx(work.compaction_written + work.flush_written)
 

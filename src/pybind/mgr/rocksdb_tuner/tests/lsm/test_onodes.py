@@ -71,7 +71,7 @@ def test_checksums_and_extents_do_not_compress() -> None:
 
 
 def test_unknown_writes_have_the_measured_size() -> None:
-    """Writes of 4 KiB to all blocks: what the columns of the file say."""
+    """Writes of 4 KiB to all blocks: the columns of the file."""
     workload = replace(calibration().workloads['rbd-randwrite'], onodes=ONODES)
     assert workload.of_writes(None, None) is workload
     assert workload.of_writes(None, 10.0) == workload.of_writes(4096.0, 10.0)

@@ -1,4 +1,4 @@
-"""The model grows where RocksDB's tree grows, and never says what cannot be."""
+"""The model grows where RocksDB's tree grows, and never gives impossible values."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_default_wal_limit_is_four_times_all_memtables_counted_twice() -> None:
     """ "Default value (0) caused rocksdb to set maximum of 16GB for WALs" (ceph/ceph#35277).
 
     That is four times the memtables of four column families. RocksDB counts them twice when it
-    opens a database: an OSD of 16.2.15 with twelve of 2 x 256 KiB said "max_total_wal_size is
+    opens a database: an OSD of 16.2.15 with twelve of 2 x 256 KiB logged "max_total_wal_size is
     50331648", and one with 2 x 4 MiB let the WAL grow to 768 MiB.
     """
     old = 'write_buffer_size=268435456,max_write_buffer_number=4'

@@ -2,7 +2,7 @@
 
 "DB Writes" of the 2022 publication is what compactions wrote: its author's tool for OSD logs
 (ceph/cbt, tools/ceph_rocksdb_log_parser.py) adds up the output of "compaction_finished" events and
-looks at no other. With flushes or the WAL added, no number of objects gives the published ratios.
+ignores all others. With flushes or the WAL added, no number of objects gives the published ratios.
 How many objects an OSD held is not published; placement groups are those of a usual OSD.
 """
 
@@ -100,7 +100,7 @@ def flushes_too(found: Amplification) -> float:
 
 @pytest.mark.parametrize('objects', [256, 3000, 10000, 30000, 50000, 60000])
 def test_each_row_of_2022_is_within_30_percent(objects: int) -> None:
-    """Whatever number of objects a test of some hundred GB for each OSD wrote to."""
+    """With any number of objects of a test with some hundred GB per OSD."""
     found = ratios(PUBLISHED_2022, OPTIONS_2022, objects, PACIFIC_CFS, compactions)
     assert all(0.7 <= ratio <= 1.3 for ratio in found.values()), found
 

@@ -1,4 +1,4 @@
-"""How many objects clients write to is told by what is written for them, and no more exactly."""
+"""The number of written objects is estimated from their writes, with the precision that allows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_window_of_few_compactions_gives_no_estimate(window_s: float) -> None:
 
 @pytest.mark.parametrize('write_amplification', [0.8, 20.0])
 def test_writes_not_explained_by_the_model_give_no_estimate(write_amplification: float) -> None:
-    """Something else writes there: a reshard, a compaction that was asked for."""
+    """Other writes: a reshard, a requested compaction."""
     found = working_set(INPUTS, Measured(write_amplification, DAY_S))
     assert found is not None
     assert found.fitted is None
@@ -139,7 +139,7 @@ def test_an_estimate_lies_within_what_was_possible(
 
 @given(st.floats(1, 1e6), st.floats(1, 100))
 def test_more_objects_are_written_no_less_for(objects: float, factor: float) -> None:
-    """So a measured amplification tells one number, or a range of them, and not several."""
+    """So a measured amplification gives one number, or a range, and not several."""
     assert amplification(objects) <= amplification(objects * factor) * 1.001
 
 
