@@ -1,4 +1,4 @@
-"""The HTTP server of the metrics, asked over HTTP on loopback."""
+"""The HTTP server of the metrics, queried over HTTP on loopback."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from ..present import samples
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
-#: By Prometheus' naming conventions: base units, or a count of what the name says.
+#: By Prometheus' naming conventions: base units, or a count of the named thing.
 UNITS = re.compile(
     r'_(seconds|bytes|ratio|bytes_per_second|writes_per_second|reads_per_second|info'
     r'|osds|findings|recommendations|phase|mode|pending|managers_without_module)$'
@@ -221,9 +221,9 @@ def test_experiment_has_its_phase_and_the_effects_of_its_arms() -> None:
     assert value(found, 'experiment_arm_effect_ratio', **labels) == pytest.approx(-0.125)
     assert value(found, 'experiment_arm_effect_low_ratio', **labels) == pytest.approx(-0.271)
     assert value(found, 'experiment_arm_effect_high_ratio', **labels) == pytest.approx(0.043)
-    begun = series(replace(snapshot, experiment=experiments.baseline()))
-    assert value(begun, 'experiment_arm_info', arm=experiments.BEST, verdict='') == 1
-    assert not [name for name, _ in begun if 'effect' in name]
+    started = series(replace(snapshot, experiment=experiments.baseline()))
+    assert value(started, 'experiment_arm_info', arm=experiments.BEST, verdict='') == 1
+    assert not [name for name, _ in started if 'effect' in name]
 
 
 @pytest.mark.parametrize('state', sorted(experiments.all_states()))
