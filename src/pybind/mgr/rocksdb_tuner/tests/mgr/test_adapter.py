@@ -52,7 +52,7 @@ def test_recorded_maps_give_the_recorded_osd(release: str) -> None:
     assert (osd.release, osd.version) == (release, RELEASES[release])
     assert osd.nonce is not None
     assert osd.host == 'vm'
-    # The rule chooses OSDs, whatever their hosts.
+    # The rule chooses OSDs of any hosts.
     assert osd.failure_domain == FailureDomain('osd', 'osd.0')
     assert osd.device_class == 'hdd'
     assert (osd.dedicated_db, osd.dedicated_wal, osd.db_device_bytes) == (False, False, None)
@@ -270,7 +270,7 @@ UNABLE = {'daemon_action': {'available': False}}
 def test_backend_reports_whether_it_can_restart_daemons(
     module: Any, features: Any, expected: Optional[str]
 ) -> None:
-    """That it is available says nothing of that."""
+    """Availability does not imply that."""
     module.mon_answers = [(0, '{"available": true, "backend": "rook"}', '')]
     module.features = features
     reason = MgrCluster(module).unavailable_reason()
@@ -281,7 +281,7 @@ def test_backend_reports_whether_it_can_restart_daemons(
 def test_backend_without_restart_and_upgrade_is_queried_for_upgrades_once(
     module: Any,
 ) -> None:
-    """Each time it is asked it logs a traceback."""
+    """Each query logs a traceback."""
     refusal = 'This Orchestrator does not support `orch upgrade status`'
     module.features = UNABLE
     module.mon_answers = [

@@ -70,7 +70,7 @@ def crush(tree: Tree, *rules: Sequence[str]) -> CrushMap:
 def domains(
     crush_map: CrushMap, used: Iterable[int] = (0,), osds: Iterable[int] = range(6)
 ) -> dict[int, Optional[str]]:
-    """By OSD, as they are shown; each OSD has told the host "its-host"."""
+    """By OSD, as shown; each OSD has reported the host "its-host"."""
     found = failure_domains(crush_map, used, dict.fromkeys(osds, 'its-host'))
     return {n: None if domain is None else str(domain) for n, domain in found.items()}
 
@@ -95,7 +95,7 @@ def test_chosen_type_of_the_rule_is_the_failure_domain(kind: str, expected: dict
     'rules', [[['default: rack'], ['default: host']], [['default: rack host']]]
 )
 def test_finest_of_several_types_counts(rules: list[list[str]]) -> None:
-    """As with 2 copies in each of 2 racks; in whatever order rules and steps come."""
+    """As with 2 copies in each of 2 racks; in any order of rules and steps."""
     hosts = dict(enumerate(['host a'] * 2 + ['host b'] * 2 + ['host c'] * 2))
     assert domains(crush(TWO_RACKS, *rules), (0, 1)) == hosts
     turned = [[' '.join(['default:', *d.split()[:0:-1]]) for d in rule] for rule in reversed(rules)]
@@ -172,7 +172,7 @@ def test_rule_that_takes_an_osd_or_chooses_nothing_isolates_it() -> None:
 
 
 def test_cyclic_or_doubly_linked_tree_terminates() -> None:
-    """No cluster has such a one; a file that somebody made may."""
+    """No cluster has such a tree; an edited file may."""
     choices = (CrushChoice('chooseleaf_firstn', 'host'),)
     rules = (CrushRule(0, (CrushDraw(-1, 'default', choices),)),)
     loop = (CrushBucket(-1, 'default', 'root', (-2,)), CrushBucket(-2, 'a', 'host', (0, -1)))
@@ -242,7 +242,7 @@ def test_every_rule_of_recorded_maps_has_failure_domains(release: str) -> None:
     assert domains(parse_crush(recorded), both, range(4)) == {**HOST, 3: 'rack rack1'}
 
 
-# -- whatever a map holds
+# -- any map
 
 
 @st.composite

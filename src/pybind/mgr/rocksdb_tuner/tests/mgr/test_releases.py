@@ -1,6 +1,6 @@
-"""Each difference between the releases' mgr API is met; without its handling a test here fails.
+"""Each difference between the releases' mgr API is covered; without its handling a test here fails.
 
-The whole module is loaded beside an mgr_module in the shape of each release.
+The whole module is loaded with an mgr_module in the shape of each release.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PACKAGE = Path(rocksdb_tuner.__file__).parent
 
 @dataclass(frozen=True)
 class Loaded:
-    """The module as it was loaded beside one shape of mgr_module."""
+    """The module loaded with one shape of mgr_module."""
 
     mgr_module: Any
     module: Any
@@ -35,7 +35,7 @@ class Loaded:
 
     @property
     def commands(self) -> dict[str, Any]:
-        """Handlers' entries by prefix, where this shape's mgr looks for them."""
+        """Handlers' entries by prefix, as this shape's mgr finds them."""
         owner = self.mgr_module if hasattr(self.mgr_module, 'CLICommand') else self.module
         found: dict[str, Any] = owner.CLICommand.COMMANDS
         return found
@@ -98,12 +98,12 @@ def test_options_declare_their_default(loaded: Loaded) -> None:
 
 
 def test_osd_map_change_is_listed_and_parsed(loaded: Loaded) -> None:
-    """Since NotifyType the mgr tells of what is listed only; before, it tells plain names."""
+    """Since NotifyType the mgr only sends listed notifications; before, it sends plain names."""
     assert list(loaded.module.NOTIFY_TYPES) == ['osd_map']
     module = loaded.module('rocksdb_tuner', None, None)
-    for told, known in (('osd_map', False), ('health', True)):
+    for reported, known in (('osd_map', False), ('health', True)):
         module._cluster._map_read_s = 1.0
-        module.notify(told, '')
+        module.notify(reported, '')
         assert bool(module._cluster._map_read_s) is known
 
 
