@@ -1,4 +1,4 @@
-"""RocksDB's own statistics are asked for rarely, and a rate never spans two processes."""
+"""RocksDB's own statistics are queried rarely, and a rate never spans two processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Close looks: few OSDs at each tick, and nothing from a process that is gone."""
+"""Detailed samples: few OSDs at each tick, and no data of an ended process."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ UNKNOWN = Work(*(None for _ in Work._fields))
 
 
 def observed(times_s: list[float], nonces: Optional[list[int]] = None) -> WorkHistory:
-    """One OSD that does 10 writes a second, looked at then."""
+    """One OSD with 10 writes per second, sampled then."""
     history = WorkHistory()
     for number, time_s in enumerate(times_s):
         nonce = 7 if nonces is None else nonces[number]

@@ -1,4 +1,4 @@
-"""Option strings are asked for when something changed, and never shown for another process."""
+"""Option strings are queried after a change, and never shown for another process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cluster_of(*osds: OsdInfo) -> ClusterMap:
 
 
 class FakeConfig:
-    """A config store in memory that counts how often it is asked."""
+    """A config store in memory that counts its queries."""
 
     def __init__(self) -> None:
         self.stored: tuple[ConfigEntry, ...] = ()
@@ -91,7 +91,7 @@ def test_process_is_queried_until_its_report_arrives_and_then_never_again(
 def test_removed_entry_does_not_make_a_running_process_appear_restarted(
     config: FakeConfig,
 ) -> None:
-    """`config show` says "default" at once, though the process still runs the old value."""
+    """`config show` reports "default" at once, though the process still runs the old value."""
     watch = OptionWatch(config, [NAME])
     for now_s in (0.0, 10.0, 20.0, 30.0):
         watch.refresh(cluster_of(osd(0)), now_s)
@@ -134,7 +134,7 @@ def test_osd_without_a_report_is_unknown_and_queried_again(config: FakeConfig) -
 def test_answer_survives_a_brief_gap_in_reports_of_the_process(
     config: FakeConfig,
 ) -> None:
-    """Asked again while it settles, and the monitor has nothing to say: what it runs is known."""
+    """Queried again while it settles, and the monitor has no report: its options stay known."""
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0)), 0)
     del config.values[0]

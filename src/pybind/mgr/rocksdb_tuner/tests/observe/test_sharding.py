@@ -1,4 +1,4 @@
-"""Whether a RocksDB is sharded: asked once of each process, and unknown where nobody said."""
+"""Whether a RocksDB is sharded: queried once per process, and unknown without an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OSDs tell of their own slowness, and which releases send it."""
+"""The slow events reported by OSDs, and the releases that send them."""
 
 from __future__ import annotations
 

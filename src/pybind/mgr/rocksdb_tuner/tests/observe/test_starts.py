@@ -15,7 +15,7 @@ from rocksdb_tuner.observe.starts import PAUSE_S, TOGETHER_S, LastStart, StartWa
 
 from .samples import osd_info
 
-#: What the map says of each OSD: the nonce of its process, None where it is down.
+#: The nonce of each OSD's process in the map, None if it is down.
 Seen = Mapping[int, Optional[int]]
 TEN_S = 10.0
 #: Three more OSDs that stay up on the same host.
@@ -34,7 +34,7 @@ def osds(seen: Seen, hosts: Mapping[int, Optional[str]], uuids: Mapping[int, str
 
 
 class Watching:
-    """A watch whose looks are ten seconds apart."""
+    """A tracker with samples every ten seconds."""
 
     def __init__(self) -> None:
         self.watch = StartWatch()
@@ -42,25 +42,25 @@ class Watching:
         self.hosts: dict[int, Optional[str]] = {}
         self.uuids: dict[int, str] = {}
 
-    def look(self, *looks: Seen, after_s: float = TEN_S) -> Mapping[int, LastStart]:
-        for seen in looks:
+    def look(self, *polls: Seen, after_s: float = TEN_S) -> Mapping[int, LastStart]:
+        for seen in polls:
             self.now_s += after_s
             self.watch.sample(osds(seen, self.hosts, self.uuids), self.now_s, TEN_S)
         return self.watch.starts
 
 
 def one(*nonces: Optional[int]) -> list[Seen]:
-    """Looks at osd.0, whose host has others that stay up."""
+    """Samples of osd.0, whose host has others that stay up."""
     return [{0: nonce, **OTHERS} for nonce in nonces]
 
 
 def test_downtime_is_bounded_by_the_samples() -> None:
-    """Down at three looks: 20 s for certain, and less than 40 s between the two processes."""
+    """Down in three samples: 20 s at least, and less than 40 s between the two processes."""
     assert Watching().look(*one(1, None, None, None, 2)) == {0: LastStart(20.0, 40.0, False)}
 
 
 def test_restart_between_two_samples_was_shorter_than_their_distance() -> None:
-    """Nobody saw it down: 0 s is all that is proven, and of its host nothing is."""
+    """Never seen down: at least 0 s, and nothing is known of its host."""
     assert Watching().look(*one(1, 2)) == {0: LastStart(0.0, TEN_S, None)}
 
 
@@ -77,7 +77,7 @@ def test_each_start_replaces_the_previous_one() -> None:
 def test_only_tracked_process_changes_are_starts(
     nonces: tuple[Optional[int], ...],
 ) -> None:
-    """Not one that was down at the first look, nor one that was marked down though alive."""
+    """Neither one that was down in the first sample, nor one wrongly marked down."""
     assert Watching().look(*one(*nonces)) == {}
 
 
@@ -139,7 +139,7 @@ def host(up: Iterable[int], down: Iterable[int], nonce: int = 1) -> Seen:
 @pytest.mark.parametrize(
     ('size', 'away', 'expected'),
     [
-        # No other OSD could tell that the host was there.
+        # No other OSD could prove that the host was up.
         (1, 1, None),
         (2, 1, False),
         (2, 2, True),
@@ -157,13 +157,13 @@ def test_host_is_down_if_at_least_two_and_most_of_its_osds_are(
     watching, every = Watching(), range(size)
     watching.hosts = {99: 'elsewhere'}
     down = range(away)
-    looks = (host(every, ()), host(range(away, size), down), host(every, (), 2))
-    starts = watching.look(*({**seen, 99: 1} for seen in looks))
+    polls = (host(every, ()), host(range(away, size), down), host(every, (), 2))
+    starts = watching.look(*({**seen, 99: 1} for seen in polls))
     assert [starts[n].host_away for n in down] == [expected] * away
 
 
 def test_host_with_a_rolling_outage_of_its_osds_was_down() -> None:
-    """Only one look has to see them away together, also one late in the absence of the first."""
+    """A single sample must have them down together, even late in the downtime of the first."""
     watching, late = Watching(), [{0: None, 1: 1, 2: 1}] * int(TOGETHER_S / TEN_S + 2)
     watching.look({0: 1, 1: 1, 2: 1}, *late)
     starts = watching.look(
@@ -204,11 +204,11 @@ Step = Union[None, int]
         max_size=12,
     )
 )
-def test_bounds_are_those_of_the_looks_whatever_they_see(looks: list[tuple[float, Step]]) -> None:
+def test_bounds_are_those_of_the_looks_whatever_they_see(polls: list[tuple[float, Step]]) -> None:
     """Of two processes one after the other: no absence is longer than the time between them."""
     watching = Watching()
     times: list[tuple[float, Step]] = []
-    for after_s, nonce in looks:
+    for after_s, nonce in polls:
         starts = watching.look(*one(nonce), after_s=after_s)
         times.append((watching.now_s, nonce))
         if 0 not in starts:
