@@ -139,7 +139,7 @@ def test_all_prints_the_output_of_each_command(
 
 
 @pytest.mark.parametrize(
-    ('name', 'said', 'consequence'),
+    ('name', 'message', 'consequence'),
     [
         ('osd_metadata.json', 'ceph osd metadata', 'release'),
         ('osd_crush_dump.json', 'ceph osd crush dump', 'detected at creation'),
@@ -154,13 +154,13 @@ def test_missing_files_are_reported_with_their_purpose(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     name: str,
-    said: str,
+    message: str,
     consequence: str,
 ) -> None:
     (folder / name).unlink()
     status, _, err = run(capsys, folder)
     assert status == 0
-    (line,) = [line for line in err.splitlines() if said in line]
+    (line,) = [line for line in err.splitlines() if message in line]
     assert consequence in line
     notices = document(capsys, folder, 'status')['notices']
     assert line.removeprefix('note: ') in notices
@@ -295,13 +295,13 @@ BROKEN: dict[str, tuple[Callable[[Path], str], str]] = {
 def test_file_that_does_not_match_its_name_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
-    make, said = BROKEN[case]
+    make, message = BROKEN[case]
     name = make(folder)
     status, out, err = run(capsys, folder)
     assert (status, out) == (1, '')
     lines = [line for line in err.splitlines() if f'{name}: ' in line]
     assert lines, err
-    assert said in lines[0]
+    assert message in lines[0]
     assert 'Traceback' not in err
 
 
@@ -313,7 +313,7 @@ def test_every_broken_file_is_named(folder: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ('words', 'status', 'said'),
+    ('words', 'status', 'message'),
     [
         (('/nonexistent/x',), 1, 'No such file'),
         (('.', 'osd', '7'), 1, 'osd.7'),
@@ -326,12 +326,12 @@ def test_missing_objects_are_named(
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
     status: int,
-    said: str,
+    message: str,
 ) -> None:
     where = [folder if word == '.' else word for word in words]
     found, out, err = run(capsys, *where)
     assert (found, out) == (status, '')
-    assert said in err
+    assert message in err
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_unknown_files_are_named_and_ignored(
 
 
 @pytest.mark.parametrize(
-    ('content', 'said'),
+    ('content', 'message'),
     [
         (b'{', 'truncated'),
         (b'{"format": "x", "version": 1, "files": {}}', 'ceph-rocksdb-tuner-report'),
@@ -385,13 +385,13 @@ def test_unknown_files_are_named_and_ignored(
     ],
 )
 def test_invalid_document_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, message: str
 ) -> None:
     path = tmp_path / 'ticket.json'
     path.write_bytes(content)
     status, out, err = run(capsys, path)
     assert (status, out) == (1, '')
-    assert said in err
+    assert message in err
 
 
 def _sources(folder: Path) -> list[SourceFile]:

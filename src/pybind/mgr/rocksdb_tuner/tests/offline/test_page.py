@@ -1,4 +1,4 @@
-"""The HTML file of a report: what is in it, what it may load, and how it is asked for."""
+"""The HTML file of a report: its content, its security policy, and its command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocksdb_tuner.offline.judge import Judgement, judge
 from rocksdb_tuner.offline.page import page
 from rocksdb_tuner.present import render
 
-from .test_same_answers import World, a_stale_string, before_the_first_report
+from .test_same_answers import World, a_stale_string, without_reports
 
 SCRIPT = 'run("</script>")'
 
@@ -102,7 +102,7 @@ def test_content_security_policy_blocks_all_loads(judgement: Judgement) -> None:
 
 def test_unknown_time_is_reported_before_the_first_sample() -> None:
     world = World()
-    before_the_first_report(world)
+    without_reports(world)
     text = report(world.tuner.collection(), anonymous=False)
     judged = judge(read(unpack('report.json', text.encode())))
     unknown = replace(judged, snapshot=replace(judged.snapshot, taken_s=None))
@@ -125,7 +125,7 @@ def test_command_writes_the_file_and_prints_no_answer(
     assert main([str(files / 'report.json'), '--html', str(target)]) == 0
     shown = capsys.readouterr()
     assert shown.out == ''
-    # Limitations are told as ever.
+    # Limitations are reported as usual.
     assert shown.err.startswith('note: ')
     assert target.read_text().startswith('<!DOCTYPE html>')
 
