@@ -31,7 +31,7 @@ class Count:
 
 @dataclass
 class Counting(OperationDriver[Count, int, int]):
-    """Says each number aloud, once it is stored."""
+    """Announces each number, once it is stored."""
 
     stored: Optional[Count] = None
     #: What happened, in order.
@@ -53,12 +53,12 @@ class Counting(OperationDriver[Count, int, int]):
         self._conclude_previous(count.operation_id)
         return self._save_requested(count)
 
-    def tick(self, looks: int = 0) -> None:
+    def tick(self, samples: int = 0) -> None:
         self.load()
-        self._advance(0.0, lambda _: looks, lambda state: state.number, 0.0)
+        self._advance(0.0, lambda _: samples, lambda state: state.number, 0.0)
 
     @property
-    def trouble(self) -> Optional[str]:
+    def error_text(self) -> Optional[str]:
         return self._error
 
     def _load(self) -> None:
@@ -77,7 +77,7 @@ class Counting(OperationDriver[Count, int, int]):
     def _decide(self, state: Count, seen: int, now_s: float) -> Step[Count, int]:
         if state.paused_by is not None:
             return Step(state)
-        # A number that was reached is said again, as where an action is repeated.
+        # A repeated number is announced again, as for a repeated action.
         reached = max(state.number, seen) if seen else state.number + 1
         return Step(replace(state, number=reached), (reached,))
 
@@ -135,12 +135,12 @@ def test_unstored_step_is_not_done_and_an_uncertain_write_is_repeated() -> None:
     driver.log.clear()
     driver.refused_writes, driver.done_all_the_same = 1, True
     driver.tick()
-    assert (driver.log, driver.trouble) == ([], 'the count cannot continue now: no quorum')
+    assert (driver.log, driver.error_text) == ([], 'the count cannot continue now: no quorum')
     # The state in memory already is what is to be: whether it is stored is not known.
     driver.refused_writes = 1
     with pytest.raises(OperationRefused, match='this cannot be stored now: no quorum; try again'):
         driver.pause('client.ann', 0.0)
-    driver.tick(looks=-1)
+    driver.tick(samples=-1)
     assert driver.log[:2] == ['stored 0', 'announced 0 -> 0']
     assert driver.log[2] == 'said 0'
 
@@ -187,7 +187,7 @@ def test_next_operation_starts_only_after_the_last_end_is_stored() -> None:
     driver.tick()
     with pytest.raises(OperationRefused, match='the end of c1 cannot be stored now: read-only'):
         driver.start(Count('c2'))
-    assert driver.trouble == 'the count cannot continue now: read-only'
+    assert driver.error_text == 'the count cannot continue now: read-only'
     driver.refuses_ends = False
     driver.start(Count('c2'))
     assert driver.log.count('kept c1') == 1

@@ -112,17 +112,17 @@ def test_state_without_active_or_clean_closes_the_gate_by_name(state: str) -> No
 def test_first_four_states_are_named_in_alphabetical_order() -> None:
     """The text is stored when it changes, and must not change without need."""
     pgs = PgSummary(33, 20, tuple((state, 1) for state in ('peering', 'down', 'stale', 'a', 'b')))
-    told = 'placement groups are not all active+clean (a, b, down, peering)'
-    assert placement_groups(seen(pgs=pgs)) == told
+    reported = 'placement groups are not all active+clean (a, b, down, peering)'
+    assert placement_groups(seen(pgs=pgs)) == reported
 
 
 def test_all_flags_and_health_checks_are_named_in_alphabetical_order() -> None:
     cluster = FakeCluster()
     cluster.flags |= HOLDING_FLAGS
-    told = closed_gate(seen(cluster), 0)
-    assert told == f'flags set on the cluster: {", ".join(sorted(HOLDING_FLAGS))}'
-    told = closed_gate(seen(health=HOLDING_HEALTH), 0)
-    assert told == f'cluster health: {", ".join(sorted(HOLDING_HEALTH))}'
+    reported = closed_gate(seen(cluster), 0)
+    assert reported == f'flags set on the cluster: {", ".join(sorted(HOLDING_FLAGS))}'
+    reported = closed_gate(seen(health=HOLDING_HEALTH), 0)
+    assert reported == f'cluster health: {", ".join(sorted(HOLDING_HEALTH))}'
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_unknown_versions_close_the_gate() -> None:
 def test_orchestrator_upgrade_closes_the_gate_before_any_daemon_changed() -> None:
     closed = closed_gate(seen(upgrade='example/ceph:v18.2.7'), 0)
     assert closed == 'Ceph is being upgraded: example/ceph:v18.2.7'
-    # The orchestrator has answered, whether or not anybody told what runs.
+    # The orchestrator has answered, even without reports on running options.
     assert closed_gate(seen(upgrade='example/ceph:v18.2.7', versions=None), 0) == closed
 
 
@@ -248,14 +248,14 @@ def test_unqueried_versions_are_no_upgrade() -> None:
 
 
 @pytest.mark.parametrize(
-    ('answers', 'says'),
+    ('answers', 'message'),
     [
         ({}, 'whether osd.0 may stop is not known yet'),
         ({0: '19 PGs would become offline'}, 'osd.0 is not ok-to-stop: 19 PGs'),
     ],
 )
-def test_only_an_explicit_yes_allows_a_stop(answers: dict[int, str], says: str) -> None:
-    assert says in (closed_gate(seen(ok_to_stop=answers), 0) or '')
+def test_only_an_explicit_yes_allows_a_stop(answers: dict[int, str], message: str) -> None:
+    assert message in (closed_gate(seen(ok_to_stop=answers), 0) or '')
 
 
 def test_mode_is_checked_first() -> None:
@@ -275,7 +275,7 @@ def test_other_down_osd_closes_the_gate_by_name_unless_out() -> None:
 
 
 def test_placement_groups_close_the_gate_even_if_the_osd_is_ok_to_stop() -> None:
-    """`ok-to-stop` looks no further than min_size."""
+    """`ok-to-stop` only considers min_size."""
     pgs = PgSummary(33, 32, (('active+clean', 32), ('active+undersized+degraded', 1)))
     assert 'degraded' in (closed_gate(seen(pgs=pgs), 0) or '')
 
@@ -286,7 +286,7 @@ def test_manager_without_osd_reports_restarts_none() -> None:
 
 
 def test_recently_changed_osd_closes_the_gate() -> None:
-    """Its placement groups look as before until the next report."""
+    """Its placement groups seem unchanged until the next report."""
     assert 'just now' in (closed_gate(seen(osds_moved=True), 0) or '')
 
 
@@ -297,6 +297,6 @@ def test_change_is_timed_from_its_first_sample_and_the_initial_one_is_none() -> 
     assert osds.update('one is out', 112.0) == 0.0
     assert osds.update('one is out', 116.0) == 4.0
     assert osds.update('as they are', 117.0) == 0.0
-    # A clock that is set back tells nothing.
+    # A clock set back proves nothing.
     assert osds.update('as they are', 50.0) == 0.0
     assert osds.update('as they are', 53.0) == 3.0

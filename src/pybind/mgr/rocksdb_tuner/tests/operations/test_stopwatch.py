@@ -81,8 +81,8 @@ def test_limit_is_reached_until_the_oldest_counted_restart_is_a_day_old(
     per_day: int, until: str
 ) -> None:
     log = RestartLog((Restart(0.0, 1030.0), Restart(0.0, 1100.0)))
-    told = log.limit_reason(per_day, 200.0, 1200.0)
-    assert told == (until and f'restarts_per_day ({per_day}) is exhausted until {until}')
+    reported = log.limit_reason(per_day, 200.0, 1200.0)
+    assert reported == (until and f'restarts_per_day ({per_day}) is exhausted until {until}')
 
 
 def test_unknown_time_is_a_day_from_now_or_not_named() -> None:

@@ -27,7 +27,7 @@ WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 def health_of(
     driver: CampaignDriver, now_s: float, gate_alarm_after_s: float = GATE_ALARM_S
 ) -> HealthChecks:
-    """What `ceph health` says of the module."""
+    """The module's health checks in `ceph health`."""
     return health_checks(
         Snapshot(
             taken_s=now_s,
@@ -96,7 +96,7 @@ class Run:
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)
-        # Files go when the compaction is over, whether or not anybody looks.
+        # Files are removed when the compaction is over, observed or not.
         self.cluster.compactions.running()
 
     @property
@@ -113,7 +113,7 @@ class Run:
             self.tick()
         return self.state
 
-    def to_the_end(self, within_s: float = 6000.0) -> CampaignState:
+    def run_to_end(self, within_s: float = 6000.0) -> CampaignState:
         return self.until(lambda state: state.ended, within_s)
 
     def to_a_wait(self, text: str, within_s: float = 3000.0) -> CampaignState:

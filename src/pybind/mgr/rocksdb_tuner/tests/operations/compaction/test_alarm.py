@@ -101,5 +101,5 @@ def test_finished_or_progressing_campaign_raises_no_alarm() -> None:
     assert 'ceph health detail' in str(why_waiting(held, 1.0, 1.0))
     assert why_waiting(held, 0.5, 1.0) is None
     run.driver.abort('client.a', run.cluster.now_s)
-    ended = replace(run.to_the_end(), paused_reason='osd.0 is down')
+    ended = replace(run.run_to_end(), paused_reason='osd.0 is down')
     assert why_waiting(ended, 1e6, 1.0) is None

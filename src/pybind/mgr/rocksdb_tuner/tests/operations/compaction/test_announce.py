@@ -1,4 +1,4 @@
-"""What the cluster log, `ceph -s` and the history are told of a campaign, word for word."""
+"""The messages of a campaign in the cluster log, `ceph -s` and the history, word for word."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIB = 1 << 30
 PENDING, COMPACTING, SETTLING, DONE, SKIPPED = CompactionStep
 PLACE = Place('node0', FailureDomain('host', 'node0'))
 PREDICTED = Predicted('db_used_bytes', -40.0, 0.0)
-BEGUN = planned(
+STARTED = planned(
     'c7',
     CampaignRequest(
         'ssd-abc',
@@ -52,64 +52,64 @@ def with_osd(state: CampaignState, osd_id: int, **changes: object) -> CampaignSt
 
 
 def changed(**changes: object) -> CampaignState:
-    return replace(BEGUN, **changes)  # type: ignore[arg-type]
+    return replace(STARTED, **changes)  # type: ignore[arg-type]
 
 
 def sized(*sizes: tuple[Optional[int], Optional[int]], **changes: object) -> CampaignState:
     """The first OSDs are done; their sizes before and after."""
     osds = tuple(
         replace(osd, step=DONE, used_before_bytes=before, used_after_bytes=after)
-        for osd, (before, after) in zip(BEGUN.osds, sizes)
+        for osd, (before, after) in zip(STARTED.osds, sizes)
     )
-    return changed(osds=(*osds, *islice(BEGUN.osds, len(osds), None)), **changes)
+    return changed(osds=(*osds, *islice(STARTED.osds, len(osds), None)), **changes)
 
 
 TITLE = 'compaction campaign c7: '
 
 
 @pytest.mark.parametrize(
-    ('before', 'after', 'said'),
+    ('before', 'after', 'output'),
     [
-        (None, BEGUN, [('4 OSD(s) of osd/class:ssd for client.ann', False)]),
+        (None, STARTED, [('4 OSD(s) of osd/class:ssd for client.ann', False)]),
         (
             changed(campaign_id='c6', **ENDS),
-            BEGUN,
+            STARTED,
             [('4 OSD(s) of osd/class:ssd for client.ann', False)],
         ),
-        (BEGUN, replace(BEGUN, updated_s=2000.0), []),
-        (BEGUN, with_osd(BEGUN, 2, step=COMPACTING), [('osd.2 is asked to compact', False)]),
+        (STARTED, replace(STARTED, updated_s=2000.0), []),
+        (STARTED, with_osd(STARTED, 2, step=COMPACTING), [('osd.2 is asked to compact', False)]),
         (
-            with_osd(BEGUN, 2, step=COMPACTING),
-            with_osd(BEGUN, 2, step=SETTLING),
+            with_osd(STARTED, 2, step=COMPACTING),
+            with_osd(STARTED, 2, step=SETTLING),
             [('osd.2 has compacted', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=SKIPPED, reason='it is gone'),
+            STARTED,
+            with_osd(STARTED, 2, step=SKIPPED, reason='it is gone'),
             [('osd.2 is skipped: it is gone', True)],
         ),
         (
-            with_osd(BEGUN, 2, step=SETTLING),
-            with_osd(BEGUN, 2, step=DONE, used_before_bytes=4 * GIB, used_after_bytes=3 * GIB),
+            with_osd(STARTED, 2, step=SETTLING),
+            with_osd(STARTED, 2, step=DONE, used_before_bytes=4 * GIB, used_after_bytes=3 * GIB),
             [('osd.2 is done: DB 4 GiB -> 3 GiB (-25%)', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=DONE, used_before_bytes=4 * GIB),
+            STARTED,
+            with_osd(STARTED, 2, step=DONE, used_before_bytes=4 * GIB),
             [('osd.2 is done', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=DONE, used_after_bytes=4 * GIB),
+            STARTED,
+            with_osd(STARTED, 2, step=DONE, used_after_bytes=4 * GIB),
             [('osd.2 is done', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=DONE, used_before_bytes=0, used_after_bytes=GIB),
+            STARTED,
+            with_osd(STARTED, 2, step=DONE, used_before_bytes=0, used_after_bytes=GIB),
             [('osd.2 is done: DB 0 B -> 1 GiB', False)],
         ),
-        (BEGUN, changed(paused_reason='osd.1 is down'), [('waiting: osd.1 is down', False)]),
-        (changed(paused_reason='osd.1 is down'), BEGUN, [('continues', False)]),
+        (STARTED, changed(paused_reason='osd.1 is down'), [('waiting: osd.1 is down', False)]),
+        (changed(paused_reason='osd.1 is down'), STARTED, [('continues', False)]),
         (
             changed(paused_reason='x'),
             changed(paused_reason='x', updated_s=2000.0),
@@ -121,12 +121,12 @@ TITLE = 'compaction campaign c7: '
             [('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25%)', False)],
         ),
         (
-            BEGUN,
+            STARTED,
             changed(stage=Phase.FAILED, outcome=Outcome.FAILED, failure='osd.0: gone'),
             [('0 of 4 OSD(s) compacted; osd.0: gone', True)],
         ),
         (
-            BEGUN,
+            STARTED,
             changed(stage=Phase.FAILED, outcome=Outcome.ABORTED, failure='aborted by client.ann'),
             [('0 of 4 OSD(s) compacted; aborted by client.ann', False)],
         ),
@@ -134,9 +134,9 @@ TITLE = 'compaction campaign c7: '
     ],
 )
 def test_cluster_log_has_new_events_and_warnings_of_left_out_osds(
-    before: Optional[CampaignState], after: CampaignState, said: list[tuple[str, bool]]
+    before: Optional[CampaignState], after: CampaignState, output: list[tuple[str, bool]]
 ) -> None:
-    assert list(transitions(before, after)) == [(TITLE + text, warning) for text, warning in said]
+    assert list(transitions(before, after)) == [(TITLE + text, warning) for text, warning in output]
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_cluster_log_has_new_events_and_warnings_of_left_out_osds(
 def test_progress_counts_finished_osds(
     steps: list[CompactionStep], changes: dict[str, object], message: str, share: float
 ) -> None:
-    osds = tuple(replace(osd, step=at) for osd, at in zip(BEGUN.osds, steps))
-    state = changed(osds=(*osds, *islice(BEGUN.osds, len(osds), None)), **changes)
+    osds = tuple(replace(osd, step=at) for osd, at in zip(STARTED.osds, steps))
+    state = changed(osds=(*osds, *islice(STARTED.osds, len(osds), None)), **changes)
     assert progress(state) == (f'Compacting the RocksDB of osd/class:ssd ({message})', share)
 
 
@@ -174,7 +174,7 @@ def test_freed_space_is_the_sum_of_osds_with_known_sizes() -> None:
     assert state.used_bytes == (4 * GIB, 5 * GIB)
     assert in_words(state) == '4 of 4 OSD(s) compacted, DB 4 GiB -> 5 GiB (+25%)'
     assert sized((5, 0)).used_bytes == (5, 0)
-    assert (BEGUN.measured, BEGUN.used_bytes) == ((), None)
+    assert (STARTED.measured, STARTED.used_bytes) == ((), None)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_history_has_request_and_result() -> None:
     assert (record.outcome, record.reason) == (Outcome.DONE, 'osd.1: gone')
     assert (record.prediction, record.predicted) == ('DB: -40 to +0%', PREDICTED)
     assert record.measured == ('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25%); osd.1: gone')
-    unknown = record_of(BEGUN)
+    unknown = record_of(STARTED)
     assert (unknown.measured, unknown.outcome) == (None, Outcome.WAITING)
     assert unknown.judgement == Judgement(
         Verdict.NO_DATA, (SignalVerdict('db_used_bytes_after_compaction', Effect.UNCLEAR),)
@@ -220,6 +220,10 @@ def test_history_has_request_and_result() -> None:
 
 
 def test_plan_lists_every_requested_osd_at_its_place() -> None:
-    assert BEGUN.osds == tuple(OsdCompaction(n, *PLACE) for n in range(4))
-    assert (BEGUN.started_s, BEGUN.updated_s, BEGUN.phase) == (1000.0, 1000.0, Phase.PREFLIGHT)
-    assert (BEGUN.ended, BEGUN.in_flight) == (False, ())
+    assert STARTED.osds == tuple(OsdCompaction(n, *PLACE) for n in range(4))
+    assert (STARTED.started_s, STARTED.updated_s, STARTED.phase) == (
+        1000.0,
+        1000.0,
+        Phase.PREFLIGHT,
+    )
+    assert (STARTED.ended, STARTED.in_flight) == (False, ())

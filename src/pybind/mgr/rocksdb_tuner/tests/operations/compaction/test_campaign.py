@@ -1,4 +1,4 @@
-"""A compaction campaign: one OSD after the other, watched, and nothing begun with a closed gate."""
+"""A compaction campaign: one OSD at a time, watched, and nothing started with a closed gate."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .conftest import LIMITS, USED_BYTES, Run
 
 def test_every_osd_is_compacted_once_in_order_and_freed_space_reported(run: Run) -> None:
     run.start()
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.stage, state.outcome, state.failure) == (Phase.DONE, Outcome.DONE, None)
-    assert run.cluster.compactions.told == [0, 1, 2, 3]
+    assert run.cluster.compactions.requested == [0, 1, 2, 3]
     assert run.cluster.compactions.most_at_once == 1
     assert state.used_bytes == (4 * USED_BYTES, 4 * int(USED_BYTES * 0.6))
     assert {osd.freed_bytes for osd in state.osds} == {USED_BYTES - int(USED_BYTES * 0.6)}
@@ -44,7 +44,7 @@ def test_client_latency_is_sampled_before_the_first_compaction() -> None:
     run.fail_over()
     began_s = run.cluster.now_s
     run.start()
-    run.until(lambda state: bool(run.cluster.compactions.told))
+    run.until(lambda state: bool(run.cluster.compactions.requested))
     assert run.cluster.now_s - began_s >= LIMITS.baseline_s
     assert run.state.baseline_ms == 5.0
 
@@ -55,8 +55,8 @@ def test_ticks_do_not_wait_for_a_compaction(run: Run) -> None:
     run.until(lambda state: bool(state.in_flight))
     for _ in range(1000):
         run.tick()
-        assert run.cluster.told == []
-    assert run.cluster.compactions.told == [0]
+        assert run.cluster.tell_commands == []
+    assert run.cluster.compactions.requested == [0]
     assert run.cluster.compactions.running() == {0}
     assert run.state.osds[0].step is CompactionStep.COMPACTING
 
@@ -108,22 +108,22 @@ def test_closed_gate_blocks_the_next_osd_and_is_named(run: Run, flag: str) -> No
     run.start()
     run.until(lambda state: state.osds[0].step is CompactionStep.DONE)
     run.cluster.flags.add(flag)
-    told = list(run.cluster.compactions.told)
+    reported = list(run.cluster.compactions.requested)
     state = run.to_a_wait(flag)
     assert state.phase is Phase.WAITING
     for _ in range(100):
         run.tick()
-    assert len(run.cluster.compactions.told) <= len(told) + 1
+    assert len(run.cluster.compactions.requested) <= len(reported) + 1
     assert run.cluster.compactions.running() == set()
     run.cluster.flags.clear()
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_nothing_starts_outside_the_maintenance_window(run: Run) -> None:
     run.outside_window = 'outside the maintenance window'
     run.start()
     run.to_a_wait('maintenance window')
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
 
 
 def test_slow_clients_block_the_next_osd_until_the_operator_resumes(
@@ -133,10 +133,10 @@ def test_slow_clients_block_the_next_osd_until_the_operator_resumes(
     run.until(lambda state: bool(state.in_flight))
     run.latency_ms = 9.0
     state = run.to_a_wait('more than 1.5 times the baseline of 5.0 ms')
-    assert run.cluster.compactions.told == [0]
+    assert run.cluster.compactions.requested == [0]
     assert state.osds[0].latency_ms == 9.0
     run.driver.resume(run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert state.baseline_ms == 9.0
 
@@ -144,15 +144,15 @@ def test_slow_clients_block_the_next_osd_until_the_operator_resumes(
 def test_missing_client_latency_blocks_nothing(run: Run) -> None:
     run.latency_ms = None
     run.start()
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.outcome, state.baseline_ms) == (Outcome.DONE, None)
 
 
 def test_db_device_without_space_is_skipped_and_reported(run: Run) -> None:
     run.total_bytes = {1: 2 * USED_BYTES - 1, 2: 2 * USED_BYTES}
     run.start()
-    state = run.to_the_end()
-    assert run.cluster.compactions.told == [0, 2, 3]
+    state = run.run_to_end()
+    assert run.cluster.compactions.requested == [0, 2, 3]
     assert state.osds[1].step is CompactionStep.SKIPPED
     assert 'osd.1: its DB device has no room' in (state.failure or '')
     assert state.outcome is Outcome.DONE
@@ -166,9 +166,9 @@ def test_pause_lets_running_compactions_finish_and_starts_no_other(run: Run) -> 
     for _ in range(50):
         run.tick()
     assert run.state.phase is Phase.WAITING
-    assert run.cluster.compactions.told == [0]
+    assert run.cluster.compactions.requested == [0]
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_abort_waits_for_the_running_compaction_and_ends(run: Run) -> None:
@@ -176,9 +176,9 @@ def test_abort_waits_for_the_running_compaction_and_ends(run: Run) -> None:
     run.until(lambda state: bool(state.in_flight))
     run.driver.abort('operator', run.cluster.now_s)
     assert not run.state.ended
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
-    assert run.cluster.compactions.told == [0]
+    assert run.cluster.compactions.requested == [0]
     assert state.osds[0].step is CompactionStep.DONE
     assert 'aborted by operator' in (state.failure or '')
 
@@ -189,10 +189,10 @@ def test_mode_off_starts_nothing_more_within_a_tick(run: Run) -> None:
     run.may_act = False
     for _ in range(100):
         run.tick()
-    assert run.cluster.compactions.told == [0]
+    assert run.cluster.compactions.requested == [0]
     assert 'mode' in (run.state.paused_reason or '')
     run.may_act = True
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 @pytest.mark.parametrize('at', list(CompactionStep)[:4])
@@ -202,9 +202,9 @@ def test_manager_taking_over_only_watches_the_running_compaction(
     run.start()
     run.until(lambda state: state.osds[1].step is at)
     run.fail_over()
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
-    assert run.cluster.compactions.told == [0, 1, 2, 3]
+    assert run.cluster.compactions.requested == [0, 1, 2, 3]
     assert run.cluster.compactions.most_at_once == 1
 
 
@@ -214,15 +214,15 @@ def test_request_lost_in_a_failover_is_repeated(run: Run) -> None:
     run.until(lambda state: bool(state.in_flight))
     run.cluster.compactions.loses.clear()
     run.fail_over()
-    assert run.to_the_end().outcome is Outcome.DONE
-    assert run.cluster.compactions.told == [0, 0, 1, 2, 3]
+    assert run.run_to_end().outcome is Outcome.DONE
+    assert run.cluster.compactions.requested == [0, 0, 1, 2, 3]
 
 
 def test_osd_that_refuses_is_skipped_after_two_requests_with_its_answer(run: Run) -> None:
     run.cluster.compactions.refuses.add(1)
     run.start()
-    state = run.to_the_end()
-    assert run.cluster.compactions.told == [0, 1, 1, 2, 3]
+    state = run.run_to_end()
+    assert run.cluster.compactions.requested == [0, 1, 1, 2, 3]
     assert state.osds[1].step is CompactionStep.SKIPPED
     assert 'did not start compacting after 2 requests (osd.1: no)' in (state.failure or '')
 
@@ -231,9 +231,9 @@ def test_osd_restarted_during_its_compaction_is_asked_again(run: Run) -> None:
     run.start()
     run.until(lambda state: bool(run.cluster.compactions.running()))
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
-    assert run.cluster.compactions.told == [0, 0, 1, 2, 3]
+    assert run.cluster.compactions.requested == [0, 0, 1, 2, 3]
 
 
 def test_osd_that_stays_down_is_awaited_except_after_abort(run: Run) -> None:
@@ -242,7 +242,7 @@ def test_osd_that_stays_down_is_awaited_except_after_abort(run: Run) -> None:
     run.cluster.stop_osd(0)
     run.to_a_wait('osd.0 is down')
     run.cluster.start_osd(0)
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_foreign_compaction_is_awaited(run: Run) -> None:
@@ -250,7 +250,7 @@ def test_foreign_compaction_is_awaited(run: Run) -> None:
     run.start()
     run.cluster.compactions.takes_s = 300.0
     run.cluster.compactions.ask(0, 'compact')
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert run.cluster.compactions.most_at_once == 1
 
@@ -258,7 +258,7 @@ def test_foreign_compaction_is_awaited(run: Run) -> None:
 def test_campaign_without_a_compacted_osd_failed(run: Run) -> None:
     run.total_bytes = dict.fromkeys(run.cluster.osds, USED_BYTES)
     run.start()
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert run.cluster.progress_ended[0][1] is not None
 
@@ -289,10 +289,10 @@ def test_refusing_store_leaves_the_state_unchanged(run: Run) -> None:
     run.start()
     run.until(lambda state: state.stage is Phase.CANARY)
     run.store.error = CommandError(30, 'read-only')
-    told = list(run.cluster.compactions.told)
+    reported = list(run.cluster.compactions.requested)
     for _ in range(100):
         run.tick()
-    assert run.cluster.compactions.told == told
+    assert run.cluster.compactions.requested == reported
     assert 'read-only' in run.driver.problems[0]
     run.store.error = None
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE

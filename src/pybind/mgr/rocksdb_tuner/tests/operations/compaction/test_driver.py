@@ -1,4 +1,4 @@
-"""What the driver of a campaign sends, keeps and tells, beside what the machine decides."""
+"""The commands, stored state and messages of the driver of a campaign."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ class OsdCommandQueue:
 
 def test_only_the_compacting_osd_is_sampled_every_five_seconds() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.start()
     for _ in range(16):
         run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0, 15.0]
-    assert {(n, p, str(args)) for _, n, p, args in asking.sent} == {
+    assert query_command.times(0, 'perf dump') == [0.0, 5.0, 10.0, 15.0]
+    assert {(n, p, str(args)) for _, n, p, args in query_command.sent} == {
         (0, 'perf dump', "{'logger': 'rocksdb'}")
     }
 
@@ -150,56 +150,56 @@ def test_clock_change_affects_neither_queries_nor_actions(jump_s: float) -> None
 
 def test_unanswered_request_is_not_repeated_until_the_process_changes() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
-    asking.answers[0, 'perf dump'] = lambda: None
+    query_command = OsdCommandQueue(run)
+    query_command.answers[0, 'perf dump'] = lambda: None
     run.start()
     for _ in range(20):
         run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0]
+    assert query_command.times(0, 'perf dump') == [0.0]
     run.cluster.osds[0].nonce += 1
     run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 20.0]
+    assert query_command.times(0, 'perf dump') == [0.0, 20.0]
 
 
 def test_another_process_is_queried_at_once() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.start()
     run.tick(1.0)
     run.tick(1.0)
     run.cluster.osds[0].nonce += 1
     run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 2.0]
+    assert query_command.times(0, 'perf dump') == [0.0, 2.0]
 
 
 def test_no_osd_is_sampled_more_often_in_a_whole_campaign() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.start()
     while not run.state.ended:
         run.tick(1.0)
     for n in run.cluster.osds:
-        (compacted_s,) = asking.times(n, 'compact')
-        times = asking.times(n, 'perf dump')
+        (compacted_s,) = query_command.times(n, 'compact')
+        times = query_command.times(n, 'perf dump')
         for earlier_s, later_s in zip(times, times[1:]):
-            # What it said before it was asked to compact says nothing of what it does now.
+            # Its answer from before the request does not describe its current state.
             assert later_s - earlier_s >= 5.0 or earlier_s <= compacted_s <= later_s
 
 
 def test_osd_marked_down_is_not_queried_during_its_compaction() -> None:
     run = Run('pacific')
-    asking = OsdCommandQueue(run)
-    asking.answers[0, 'compact'] = lambda: None
+    query_command = OsdCommandQueue(run)
+    query_command.answers[0, 'compact'] = lambda: None
     run.start()
     run.until(lambda state: bool(state.in_flight))
-    asking.sent.clear()
+    query_command.sent.clear()
     run.tick(1.0)
     run.cluster.mark_down(0)
     run.tick(1.0)
     run.cluster.mark_down(0, up=True)
     for _ in range(10):
         run.tick(1.0)
-    assert asking.sent == []
+    assert query_command.sent == []
 
 
 @pytest.mark.parametrize('error', [SILENT, None])
@@ -208,30 +208,30 @@ def test_unusable_answer_is_requested_again(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
 
     def answer() -> Optional[str]:
         if error is not None:
             raise error
         return 'nonsense'
 
-    asking.answers[0, 'perf dump'] = answer
+    query_command.answers[0, 'perf dump'] = answer
     run.start()
     for _ in range(12):
         run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0]
+    assert query_command.times(0, 'perf dump') == [0.0, 5.0, 10.0]
     assert any('osd.0 did not report its compactions: ' in text for text in caplog.messages)
-    asking.answers.clear()
-    assert run.to_the_end().outcome is Outcome.DONE
+    query_command.answers.clear()
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_osd_that_is_down_is_not_queried() -> None:
     run = compacting(Run('reef'))
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.cluster.stop_osd(0)
     for _ in range(20):
         run.tick(1.0)
-    assert asking.sent == []
+    assert query_command.sent == []
 
 
 def test_nothing_is_queried_behind_an_unanswered_compaction() -> None:
@@ -239,17 +239,17 @@ def test_nothing_is_queried_behind_an_unanswered_compaction() -> None:
     run = Run('pacific')
     run.cluster.compactions.takes_s = 300.0
     compacting(run)
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     for _ in range(20):
         run.tick(1.0)
-    assert asking.sent == []
+    assert query_command.sent == []
     reef = Run('reef')
     reef.cluster.compactions.takes_s = 300.0
     compacting(reef)
-    asking = OsdCommandQueue(reef)
+    query_command = OsdCommandQueue(reef)
     for _ in range(20):
         reef.tick(1.0)
-    assert len(asking.times(0, 'perf dump')) == 4
+    assert len(query_command.times(0, 'perf dump')) == 4
 
 
 @pytest.mark.parametrize(('release', 'answers'), [('pacific', False), ('reef', True)])
@@ -262,9 +262,9 @@ def test_duration_and_responsiveness_of_a_compacting_osd_are_reported(
     stored = run.store.values.copy()
     for _ in range(100):
         run.tick()
-    told = str(run.driver.waits_for)
-    assert told.startswith('osd.0 has been compacting for 3m')
-    assert told.endswith(' and has not answered') is not answers
+    reported = str(run.driver.waits_for)
+    assert reported.startswith('osd.0 has been compacting for 3m')
+    assert reported.endswith(' and has not answered') is not answers
     assert run.store.values == stored, 'the time that passes is not stored'
     assert run.state.paused_reason is None
     run.fail_over()
@@ -276,7 +276,7 @@ def test_duration_and_responsiveness_of_a_compacting_osd_are_reported(
     run.to_a_wait('osd.0 is down')
     assert run.driver.waits_for is None
     run.cluster.start_osd(0)
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.waits_for is None
 
 
@@ -293,7 +293,7 @@ def test_osd_that_returns_in_time_is_compacted_and_its_downtime_reset() -> None:
         run.cluster.start_osd(0)
         run.until(lambda _: run.cluster.osds[0].up)
         run.tick()
-    run.to_the_end()
+    run.run_to_end()
     assert set(run.steps().values()) == {'done'}
 
 
@@ -304,7 +304,7 @@ def test_several_absent_osds_are_skipped_after_the_same_five_minutes() -> None:
     began_s = run.start().started_s
     run.until(lambda state: [o.step.value for o in state.osds[:3]] == ['skipped'] * 3)
     assert 300.0 <= run.cluster.now_s - began_s <= 330.0
-    run.to_the_end()
+    run.run_to_end()
     assert run.steps()[3] == 'done'
 
 
@@ -319,7 +319,7 @@ def test_at_most_ten_osds_are_processed_per_tick() -> None:
     assert list(run.steps().values()).count('skipped') == 12
 
 
-# -- what it looks at before it begins
+# -- checks before it starts
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_unresponsive_osd_blocks_the_next_one(failing: str, reason: str) -> None
     for _ in range(50):
         run.tick()
     assert run.state.paused_reason == reason
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
     run.cluster.errors.clear()
     run.until(lambda state: bool(state.in_flight))
 
@@ -362,11 +362,11 @@ def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None
         )
         run.cluster.advance(2.0)
     assert run.state.paused_reason == 'OSDs do not report to it'
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
 
 
 class Counting:
-    """How often each of these was asked of a cluster."""
+    """The number of calls of each of these to a cluster."""
 
     NAMES = ('cluster_map', 'ok_to_stop', 'daemon_versions', 'orchestrated_upgrade')
 
@@ -423,7 +423,7 @@ def test_manager_that_starts_with_a_tick_loads_the_stored_state() -> None:
     assert run.state.osds[0].nonce == before.osds[0].nonce
 
 
-# -- what it keeps and tells
+# -- stored state and messages
 
 
 def test_stored_state_is_loaded_once_and_its_progress_shown_again() -> None:
@@ -459,18 +459,18 @@ def test_unstored_end_is_stored_later_and_the_error_logged_once(
         raise CommandError(30, 'read-only')
 
     run.driver._on_end = refuse
-    run.to_the_end()
+    run.run_to_end()
     for _ in range(5):
         run.tick()
-    trouble = 'the compaction campaign cannot continue now: read-only'
-    assert list(run.driver.problems) == [trouble]
-    assert caplog.messages.count(trouble) == 1
+    error_text = 'the compaction campaign cannot continue now: read-only'
+    assert list(run.driver.problems) == [error_text]
+    assert caplog.messages.count(error_text) == 1
     run.driver._on_end = kept
     for _ in range(3):
         run.tick()
     assert run.ended == [run.state]
     assert list(run.driver.problems) == []
-    # The next manager cannot tell whether it was kept.
+    # The next manager cannot know whether it was stored.
     run.fail_over()
     for _ in range(3):
         run.tick()
@@ -481,16 +481,16 @@ def test_event_ends_with_a_failure_but_not_with_an_abort() -> None:
     run = compacting(Run())
     run.driver.abort('operator', run.cluster.now_s)
     assert run.cluster.progress_ended == []
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.progress_ended == [('rocksdb_tuner-c1', None)]
     assert run.cluster.progress == {}
     failed = Run()
     failed.total_bytes = dict.fromkeys(failed.cluster.osds, USED_BYTES)
     failed.start()
-    failed.to_the_end()
+    failed.run_to_end()
     (ended,) = failed.cluster.progress_ended
     assert ended == ('rocksdb_tuner-c1', failed.state.failure)
-    # Once that is kept, nothing is told any more.
+    # Once that is stored, nothing is reported any more.
     for _ in range(5):
         failed.tick()
     assert len(failed.cluster.progress_ended) == 1
@@ -531,7 +531,7 @@ def test_failing_announcements_block_nothing() -> None:
         setattr(run.cluster, name, fail)
     run.driver = CampaignDriver(run.cluster, run.store, run.ended.append, guard=guard)
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert run.state.outcome is Outcome.DONE
     again = CampaignDriver(run.cluster, run.store, guard=guard)
     again.load()
@@ -547,7 +547,7 @@ def test_configured_limits_apply() -> None:
     run.start()
     for _ in range(3):
         run.tick(1.0)
-    assert run.cluster.compactions.told == [0]
+    assert run.cluster.compactions.requested == [0]
 
 
 def test_broken_campaign_is_reported_with_its_error_and_quarantined(
@@ -613,11 +613,11 @@ def test_invalid_answer_is_a_descriptive_value_error(text: str) -> None:
 
 def test_stored_step_is_recognized_by_the_next_manager() -> None:
     run = compacting(Run())
-    (begun,) = run.state.in_flight
-    assert (begun.step, begun.asked) == (CompactionStep.COMPACTING, 1)
-    assert begun.nonce == run.cluster.osds[0].nonce
+    (started,) = run.state.in_flight
+    assert (started.step, started.asked) == (CompactionStep.COMPACTING, 1)
+    assert started.nonce == run.cluster.osds[0].nonce
     run.fail_over()
-    assert run.state.in_flight == (begun,)
+    assert run.state.in_flight == (started,)
 
 
 def test_next_campaign_starts_only_after_the_last_end_is_in_history() -> None:
@@ -629,13 +629,13 @@ def test_next_campaign_starts_only_after_the_last_end_is_in_history() -> None:
         raise CommandError(30, 'read-only')
 
     kept, run.driver._on_end = run.driver._on_end, refuse
-    run.to_the_end()
+    run.run_to_end()
     run.tick()
     with pytest.raises(
         OperationRefused, match='cannot be stored now: read-only; try again'
-    ) as told:
+    ) as reported:
         run.driver.start('c99', run.state.request, run.cluster.now_s)
-    assert told.value.errno == 30
+    assert reported.value.errno == 30
     assert run.ended == []
     last, run.driver._on_end = run.state, kept
     run.driver.start('c99', last.request, run.cluster.now_s)

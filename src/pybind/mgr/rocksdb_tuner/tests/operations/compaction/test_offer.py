@@ -148,13 +148,13 @@ def test_shown_order_stays_while_loads_change_slightly_and_changes_with_its_cana
 
 def test_different_racks_change_the_order() -> None:
     shown = ShownSteps()
-    scene = with_writes(90, 91, 92, 93, 94, 80)
-    compaction_advice(scene, [changed()], shown)
+    scenario = with_writes(90, 91, 92, 93, 94, 80)
+    compaction_advice(scenario, [changed()], shown)
     moved = [
         o._replace(info=replace(o.info, failure_domain=FailureDomain('rack', 'r3')))
         if o.info.osd_id == 1
         else o
-        for o in scene.osds
+        for o in scenario.osds
     ]
     advice = compaction_advice(group(*moved), [changed()], shown)
     assert advice is not None

@@ -35,7 +35,7 @@ BASELINE = PlannedPeriod((), 3, 0)
 
 
 @pytest.mark.parametrize(
-    ('change', 'told'),
+    ('change', 'messages'),
     [
         (lambda r: replace(r, arms=()), 'arms need different names; they are none'),
         (lambda r: replace(r, arms=(r.arms[0], r.arms[0], r.arms[1])), 'fast, fast, slow'),
@@ -55,8 +55,8 @@ BASELINE = PlannedPeriod((), 3, 0)
         (lambda r: replace(r, from_options='write_buffer_size=1'), 'runs another option string'),
     ],
 )
-def test_invalid_experiment_is_refused(run: ExperimentRun, change: Change, told: str) -> None:
-    with pytest.raises(OperationRefused, match=told):
+def test_invalid_experiment_is_refused(run: ExperimentRun, change: Change, messages: str) -> None:
+    with pytest.raises(OperationRefused, match=messages):
         run.begin(change(request()))
     assert run.experiment.state is None
     assert run.cluster.commands == []
@@ -65,9 +65,9 @@ def test_invalid_experiment_is_refused(run: ExperimentRun, change: Change, told:
 def test_osd_with_a_pending_restart_is_refused(run: ExperimentRun) -> None:
     """What it runs could not be restored."""
     run.cluster.operator_sets('osd', 'write_buffer_size=1')
-    told = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
+    messages = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
     for osd in run.cluster.osds.values():
-        osd.shown[OPTION] = osd.reported[OPTION] = told
+        osd.shown[OPTION] = osd.reported[OPTION] = messages
     with pytest.raises(OperationRefused, match='would not start with what it runs'):
         run.begin()
 
@@ -164,7 +164,7 @@ def test_rollout_tracks_a_restart_requested_by_an_experiment(run: ExperimentRun)
 
 def test_experiment_tracks_a_restart_requested_by_a_rollout(run: ExperimentRun) -> None:
     run.start(set_profile(run.cluster, DEFAULTS['pacific']))
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.state is not None
     asked = AskedRestart(7)
     run.driver._state = replace(run.driver.state, asked=asked)
@@ -184,8 +184,8 @@ def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
     run.cluster.purge(7)
     run.finish()
     run.tick()
-    told = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
-    text = '\n'.join(told)
+    messages = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
+    text = '\n'.join(messages)
     for words in (
         'fast, slow, same on 6 OSD(s) of osd, compared with 3, for client.admin',
         'OSD(s) 0-4,6 get the option strings of their arms',

@@ -44,7 +44,7 @@ def test_arms_with_small_differences_end_as_no_difference(run: ExperimentRun) ->
 
 
 def test_inconclusive_result_is_unclear(run: ExperimentRun) -> None:
-    """Nobody writes: nothing is measured, and the plan is followed to its end."""
+    """No client writes: nothing is measured, and the plan is followed to its end."""
     run.clients.writes_per_s = 0
     run.begin(request(plan(blocks=1)))
     state = run.finish()
@@ -260,8 +260,8 @@ def test_osd_with_options_from_another_source_ends_the_experiment(run: Experimen
     leg = run.now.leg
     assert leg is not None
     second = leg.request.order[1]
-    told = RunningOption(OPERATORS, 'file', ignores_mon=True)
-    run.cluster.osds[second].shown[OPTION] = run.cluster.osds[second].reported[OPTION] = told
+    messages = RunningOption(OPERATORS, 'file', ignores_mon=True)
+    run.cluster.osds[second].shown[OPTION] = run.cluster.osds[second].reported[OPTION] = messages
     state = run.finish()
     assert state.outcome is Outcome.FAILED
     assert f'osd.{second} comes from its ceph.conf' in (state.failure or '')

@@ -1,4 +1,4 @@
-"""The way back takes over whatever a leg before it left: any OSD at any step, in any period."""
+"""The restoring leg takes over from any leg: any OSD at any step, in any period."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_a_leg_may_have_changed_is_restored_and_nothing_else(
     changed = {o.osd_id for o in osds if period == 2 or o.step not in AS_BEFORE}
     restoring = () if turned.leg is None else turned.leg.restoring
     assert set(restoring) == {f'osd.{n}' for n in changed}
-    # Whatever the leg may have left in the entries, it is known as its own.
+    # Any entry that the leg may have left is known as its own.
     entries = {
         f'osd.{o.osd_id}': value
         for o in osds

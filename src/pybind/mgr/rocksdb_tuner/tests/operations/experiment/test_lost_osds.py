@@ -37,7 +37,7 @@ def test_arm_that_loses_an_osd_is_dropped_and_the_others_continue(run: Experimen
 def test_recreated_osd_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
-    run.cluster.make_again(3)
+    run.cluster.recreate(3)
     state = run.finish()
     assert 'osd.3 was removed and recreated' in (state.failure or '')
     assert (state.outcome, state.crashed) == (Outcome.DONE, ())
@@ -117,7 +117,7 @@ def test_gates_hold_a_change(run: ExperimentRun) -> None:
 
 
 def test_experiment_is_paused_by_the_state_alone(run: ExperimentRun) -> None:
-    """Whoever pauses it before it begins finds it waiting."""
+    """A pause before its start is kept."""
     run.begin()
     run.experiment.pause('client.a', run.cluster.now_s)
     run.tick()

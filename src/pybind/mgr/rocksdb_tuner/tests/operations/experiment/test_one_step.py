@@ -87,7 +87,7 @@ def test_old_trace_is_thinned_out(changing: ExperimentState) -> None:
 
 
 @pytest.mark.parametrize(
-    ('conclusion', 'told'),
+    ('conclusion', 'reported'),
     [
         (None, None),
         (Conclusion(Answer.NO_GAIN), 'no arm is better by 10%'),
@@ -98,9 +98,9 @@ def test_old_trace_is_thinned_out(changing: ExperimentState) -> None:
     ],
 )
 def test_conclusion_is_one_line(
-    changing: ExperimentState, conclusion: Conclusion, told: str
+    changing: ExperimentState, conclusion: Conclusion, reported: str
 ) -> None:
-    assert in_words(replace(changing, conclusion=conclusion)) == told
+    assert in_words(replace(changing, conclusion=conclusion)) == reported
 
 
 def test_unbounded_contrast_is_its_estimate() -> None:

@@ -52,7 +52,7 @@ def test_every_experiment_state_round_trips(run: ExperimentRun) -> None:
 
 
 def test_first_format_is_read() -> None:
-    """Whoever changes what is stored keeps reading it."""
+    """A change of the stored format must keep reading it."""
     store = FakeStore()
     store.values.update(json.loads(FIRST.read_text()))
     storage = ExperimentStorage(store)
@@ -67,7 +67,7 @@ def test_first_format_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ('change', 'told'),
+    ('change', 'reported'),
     [
         (lambda s: replace(s, request=replace(s.request, arms=())), 'names an arm twice'),
         (lambda s: replace(s, request=replace(s.request, arms=s.request.arms[:2])), 'an arm that'),
@@ -86,10 +86,10 @@ def test_first_format_is_read() -> None:
     ],
 )
 def test_contradictory_state_is_rejected(
-    changing: ExperimentState, change: Callable[[Any], ExperimentState], told: str
+    changing: ExperimentState, change: Callable[[Any], ExperimentState], reported: str
 ) -> None:
     assert checked(changing) == changing
-    with pytest.raises(StoredStateError, match=told):
+    with pytest.raises(StoredStateError, match=reported):
         checked(change(changing))
 
 
@@ -132,16 +132,16 @@ def test_block_is_stored_with_five_digits(run: ExperimentRun) -> None:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({'osds': [1, 1]}, 'names an OSD twice'),
         ({'signals': ['of_tomorrow']}, 'this module measures'),
         ({'row': [1.0]}, '"row'),
     ],
 )
-def test_contradictory_block_is_rejected(changes: dict[str, Any], told: str) -> None:
+def test_contradictory_block_is_rejected(changes: dict[str, Any], reported: str) -> None:
     text = encode_block('E1', 1, Block({1: Measured(), 2: Measured()}))
-    with pytest.raises(StoredStateError, match=told):
+    with pytest.raises(StoredStateError, match=reported):
         decode_block(pack({**unpack(text, 1, 1), **changes}))
 
 

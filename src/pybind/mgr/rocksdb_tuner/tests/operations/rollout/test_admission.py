@@ -80,7 +80,7 @@ def test_previous_entries_are_recorded_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'says'),
+    ('changes', 'wording'),
     [
         ({'option': 'osd_memory_target'}, 'only bluestore_rocksdb_options and .*_annex can'),
         ({'targets': (), 'order': ()}, 'there is no OSD to change'),
@@ -91,8 +91,10 @@ def test_previous_entries_are_recorded_in_order() -> None:
         ({'final_entries': (('osd.1', OLD),)}, r'osd\.1 would not end as its target'),
     ],
 )
-def test_contradictory_request_is_refused(run: Run, changes: dict[str, object], says: str) -> None:
-    refuses(run, set_profile(run.cluster, **changes), errno.EINVAL, says)  # type: ignore[arg-type]
+def test_contradictory_request_is_refused(
+    run: Run, changes: dict[str, object], wording: str
+) -> None:
+    refuses(run, set_profile(run.cluster, **changes), errno.EINVAL, wording)  # type: ignore[arg-type]
 
 
 def test_unknown_osd_is_answered_with_the_existing_ones(run: Run) -> None:
@@ -224,7 +226,7 @@ def test_unrelated_osds_that_get_an_equal_value_are_allowed() -> None:
 
 
 def test_unrelated_osd_that_is_down_is_not_changed_unwatched(run: Run) -> None:
-    """It would come back with a value that nobody looked at."""
+    """It would return with an unwatched value."""
     run.cluster.stop_osd(1)
     targets = tuple((n, NEW) for n in (0, 2))
     request = set_profile(run.cluster, targets=targets, order=(0, 2))
@@ -288,9 +290,9 @@ def why_not(
 
 def test_rollout_without_a_possible_verdict_is_not_started() -> None:
     request = set_profile(FakeCluster())
-    told = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
-    assert told is not None
-    assert told.startswith('soak_min (600 s) is above soak_max (300 s)')
+    reported = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
+    assert reported is not None
+    assert reported.startswith('soak_min (600 s) is above soak_max (300 s)')
     assert why_not(request, {}, soak=SoakPlan(least_s=300.0, most_s=300.0)) is None
 
 
@@ -332,9 +334,11 @@ def test_order_is_any_permutation_of_the_target_osds() -> None:
 def test_batches_have_the_osds_in_order_with_the_first_alone(
     batches: tuple[tuple[int, ...], ...], accepted: bool
 ) -> None:
-    told = why_not(set_profile(FakeCluster(), batches=batches), {})
-    assert (told is None) == accepted
-    assert told is None or told.startswith('the batches do not hold the OSDs in their order')
+    reported = why_not(set_profile(FakeCluster(), batches=batches), {})
+    assert (reported is None) == accepted
+    assert reported is None or reported.startswith(
+        'the batches do not hold the OSDs in their order'
+    )
 
 
 def test_own_entry_may_be_removed_on_request_except_a_masked_one() -> None:
@@ -343,9 +347,9 @@ def test_own_entry_may_be_removed_on_request_except_a_masked_one() -> None:
     assert why_not(named, {'osd.1': OLD}) is None
     masked = set_profile(cluster, final_entries=(('osd.1/class:ssd', None), (ALL, NEW)))
     assert 'osd.1 has its own entry' in (why_not(masked, {'osd.1/class:ssd': OLD}) or '')
-    # Whatever order the monitor tells them in.
-    told = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
-    assert (told or '').startswith('osd.1 has its own entry')
+    # In any order returned by the monitor.
+    reported = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
+    assert (reported or '').startswith('osd.1 has its own entry')
 
 
 @pytest.mark.parametrize(
@@ -371,18 +375,18 @@ def test_unrelated_osds_start_with_the_same_options_as_before(
     request = set_profile(
         cluster, targets=((0, NEW),), order=(0,), final_entries=tuple(final.items())
     )
-    told = why_not(request, entries, cluster)
-    assert (told is None) == accepted
-    assert told is None or told.startswith('osd.1, osd.2 are not among the OSDs to change')
+    reported = why_not(request, entries, cluster)
+    assert (reported is None) == accepted
+    assert reported is None or reported.startswith('osd.1, osd.2 are not among the OSDs to change')
 
 
 @pytest.mark.parametrize(
-    ('down', 'told'), [(8, 'osd.6, osd.7 are down'), (9, 'osd.6, osd.7 and 1 more are down')]
+    ('down', 'reported'), [(8, 'osd.6, osd.7 are down'), (9, 'osd.6, osd.7 and 1 more are down')]
 )
-def test_at_most_eight_names_are_listed_with_the_number_of_others(down: int, told: str) -> None:
+def test_at_most_eight_names_are_listed_with_the_number_of_others(down: int, reported: str) -> None:
     cluster = FakeCluster(9)
     for n in range(down):
         cluster.stop_osd(n)
-    with pytest.raises(OperationRefused, match=told) as refused:
+    with pytest.raises(OperationRefused, match=reported) as refused:
         decided(set_profile(cluster), {}, cluster)
     assert refused.value.errno == errno.EBUSY

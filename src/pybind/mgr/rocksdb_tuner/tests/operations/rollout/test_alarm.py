@@ -146,33 +146,33 @@ def test_refusing_config_store_raises_an_alarm(run: Run) -> None:
 def test_rollback_by_verdict_is_a_failure_and_by_the_operator_is_not(run: Run) -> None:
     run.clients.factor = 1.3
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert 'client write latency' in str(why_failed(state))
     run.clients.factor = 1.0
     run.start(soak=SOAK)
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'operator', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert why_failed(run.state) is None
 
 
 def test_rollback_by_configured_policy_is_no_failure(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=replace(SOAK, inconclusive=Inconclusive.ROLLBACK))
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert why_failed(run.state) is None
 
 
 def test_abort_is_a_failure_only_if_it_leaves_some_osds_changed(run: Run) -> None:
     run.start(soak=SOAK)
     run.driver.abort('operator', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert why_failed(run.state) is None
     run.start(soak=SOAK)
     run.until(soaking)
     run.driver.abort('operator', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     assert 'the change stays on osd.0' in str(why_failed(run.state))
 
 
@@ -183,7 +183,7 @@ def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run:
     run.start()
     with pytest.raises(OperationRefused, match='has not ended'):
         run.driver.acknowledge()
-    run.to_the_end()
+    run.run_to_end()
     assert not noted(run)
     run.driver.acknowledge()
     run.fail_over()
@@ -192,5 +192,5 @@ def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run:
         run.tick()
     run.start(set_profile(run.cluster))
     assert not noted(run)
-    run.to_the_end()
+    run.run_to_end()
     assert not noted(run)

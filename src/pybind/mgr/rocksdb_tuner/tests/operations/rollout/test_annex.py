@@ -1,4 +1,4 @@
-"""Rollouts of `bluestore_rocksdb_options_annex`, beside an option string that stays as it is."""
+"""Rollouts of `bluestore_rocksdb_options_annex`, with an unchanged option string."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def in_the_middle(run: Run, osd_id: int = 1, step: OsdStep = OsdStep.RESTARTING)
 def test_every_osd_runs_the_annex_from_one_entry_and_the_string_stays() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
     assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
     assert run.cluster.entries_of(OPTION) == {ALL: OLD}
     assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [LZ4] * 3
@@ -61,7 +61,7 @@ def test_printed_commands_are_those_executed() -> None:
     run = Run(annexed(annex=ZSTD))
     request = lz4(run.cluster)
     run.start(request)
-    run.to_the_end()
+    run.run_to_end()
     printed = commands(forward_actions(request), option=ANNEX)
     assert [line for line in printed if ' show ' not in line] == run.cluster.commands
     assert [line for line in printed if ' show ' in line] == [
@@ -76,9 +76,9 @@ def test_rollback_restores_only_the_previous_annex(before: str) -> None:
     run = Run(annexed(main=OLD, annex=before))
     entries = dict(run.cluster.store)
     run.start(lz4(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.store == entries
     assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [before] * 3
     assert [run.cluster.runs(n, OPTION) for n in run.cluster.osds] == [OLD] * 3
@@ -87,7 +87,7 @@ def test_rollback_restores_only_the_previous_annex(before: str) -> None:
 def test_osd_that_does_not_start_with_the_annex_loses_it_and_starts() -> None:
     run = Run(annexed())
     run.start(set_profile(run.cluster, 'foo=1', option=ANNEX))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert run.cluster.entries_of(ANNEX) == {}
     assert not run.cluster.down
@@ -97,7 +97,7 @@ def test_osd_with_another_annex_after_its_restart_is_restored() -> None:
     run = Run(annexed())
     run.cluster.osds[0].stubborn = RunningOption(ZSTD, 'mon', ignores_mon=False)
     run.start(lz4(run.cluster))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.stage is Phase.FAILED
     assert 'without effect' in (state.failure or '')
     assert run.cluster.entries_of(ANNEX) == {}
@@ -118,7 +118,7 @@ def test_string_in_a_ceph_conf_does_not_prevent_an_annex() -> None:
     cluster.advance(60)
     run = Run(cluster)
     run.start(lz4(cluster))
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
 
 
 def test_manager_taking_over_continues_with_the_annex() -> None:
@@ -126,7 +126,7 @@ def test_manager_taking_over_continues_with_the_annex() -> None:
     run.start(lz4(run.cluster))
     in_the_middle(run)
     run.fail_over()
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
     assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
     assert run.cluster.entries_of(OPTION) == {ALL: OLD}
 
@@ -140,10 +140,10 @@ def test_foreign_change_of_the_other_option_wins(changed: str, other: str, who: 
     run.start(set_profile(cluster, LZ4, option=changed))
     in_the_middle(run)
     cluster.operator_sets(who, ZSTD, other)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert f'{other} of {who} was changed by somebody else' in (state.failure or '')
-    # The OSD in flight was brought to a safe state, and none was begun after it.
+    # The OSD in flight was made safe, and no other was started after it.
     assert [osd.step for osd in state.osds] == [
         OsdStep.VERIFIED,
         OsdStep.VERIFIED,
@@ -157,7 +157,7 @@ def test_removed_entry_of_the_other_option_is_a_conflict() -> None:
     run.start(lz4(run.cluster))
     in_the_middle(run)
     run.cluster.operator_removes(ALL, OPTION)
-    assert f'{OPTION} of {ALL} was changed' in (run.to_the_end().failure or '')
+    assert f'{OPTION} of {ALL} was changed' in (run.run_to_end().failure or '')
 
 
 def test_other_option_of_unrelated_osds_is_ignored() -> None:
@@ -169,23 +169,23 @@ def test_other_option_of_unrelated_osds_is_ignored() -> None:
     in_the_middle(run)
     for who in ('osd.3', 'osd/class:hdd'):
         cluster.operator_sets(who, ZSTD, OPTION)
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
 
 
 def test_rollback_does_not_depend_on_the_other_option() -> None:
     run = Run(annexed())
     run.start(lz4(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets(ALL, OLD, OPTION)
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.store == {(ALL, OPTION): OLD}
 
 
 def test_later_annex_change_conflicts_with_the_rollback() -> None:
     run = Run(annexed())
     run.start(lz4(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets(ALL, ZSTD)
     with pytest.raises(OperationRefused, match=f'{ANNEX} of {ALL} was changed since'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
@@ -196,7 +196,7 @@ def test_canary_slowed_down_by_the_annex_is_rolled_back() -> None:
     run.clients.slower_with = LZ4
     run.clients.factor = 2.0
     run.start(lz4(run.cluster), SoakPlan(0.0, 600.0))
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.entries_of(ANNEX) == {}
 
 
@@ -215,11 +215,11 @@ def test_annex_without_effect_is_removed_without_a_restart_and_restored() -> Non
     run = Run(annexed(annex=LZ4))
     nonces = {n: osd.nonce for n, osd in run.cluster.osds.items()}
     run.start(without_annex(run.cluster))
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert run.cluster.entries_of(ANNEX) == {}
     assert run.cluster.commands == [f'ceph config rm {ALL} {ANNEX}']
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
     assert {n: osd.nonce for n, osd in run.cluster.osds.items()} == nonces
 
@@ -232,7 +232,7 @@ def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
         cluster.advance(60)
     run = Run(cluster)
     run.start(without_annex(cluster, final_entries=tuple((f'osd.{n}', None) for n in cluster.osds)))
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert cluster.entries_of(ANNEX) == {}
 
 

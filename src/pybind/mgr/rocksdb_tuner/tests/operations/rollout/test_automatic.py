@@ -1,4 +1,4 @@
-"""When auto-apply may take a recommendation, and what it says where it does not."""
+"""When auto-apply may apply a recommendation, and its reason if it does not."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ ADVICE = low_risk_advice()
 def decided(
     *recommendations: Recommendation,
     past: Optional[Past] = None,
-    stood_s: float = DAY_S,
+    stable_s: float = DAY_S,
     policy: Policy = POLICY,
 ) -> Decision:
     standing = StandingTimes()
-    standing.update(recommendations, NOW_S - stood_s)
+    standing.update(recommendations, NOW_S - stable_s)
     return decide(recommendations, standing, past or Past(), NOW_S, policy)
 
 
@@ -74,12 +74,12 @@ def ended_rollout(*, breaks: bool = False) -> RolloutState:
     if breaks:
         run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
-    return run.to_the_end()
+    return run.run_to_end()
 
 
 def test_advice_is_applied_exactly_after_its_stable_time() -> None:
     assert decided(ADVICE).chosen == ADVICE
-    assert 'it has been recommended for' in reason(decided(ADVICE, stood_s=DAY_S - 1))
+    assert 'it has been recommended for' in reason(decided(ADVICE, stable_s=DAY_S - 1))
 
 
 def test_interrupted_advice_restarts_its_stable_time() -> None:
@@ -172,9 +172,9 @@ def test_nothing_starts_without_an_orchestrator() -> None:
     st.floats(0, 2 * DAY_S),
 )
 def test_at_most_one_is_taken_and_each_other_is_told_why(
-    advice: list[Recommendation], stood_s: float
+    advice: list[Recommendation], stable_s: float
 ) -> None:
-    decision = decided(*advice, stood_s=stood_s)
+    decision = decided(*advice, stable_s=stable_s)
     left = {refusal.recommendation_id for refusal in decision.refusals}
     taken = {decision.chosen.recommendation_id} if decision.chosen else set()
     assert taken | left == {r.recommendation_id for r in advice}
@@ -182,14 +182,14 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
     assert all(refusal.reason for refusal in decision.refusals)
     if decision.chosen is not None:
         assert decision.chosen.risk is Risk.LOW
-        assert stood_s >= DAY_S
+        assert stable_s >= DAY_S
 
 
-# -- what is said
+# -- messages
 
 
 @pytest.mark.parametrize(
-    ('past', 'said'),
+    ('past', 'message'),
     [
         (
             Past(broken=('this is lost', 'and that'), impossible='x'),
@@ -204,9 +204,9 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
         (Past(experiment_under_way=True), 'an experiment is under way'),
     ],
 )
-def test_most_serious_of_several_reasons_is_reported(past: Past, said: str) -> None:
-    assert reason(decided(ADVICE, past=past)) == said
-    # What speaks against one recommendation comes before what speaks against all.
+def test_most_serious_of_several_reasons_is_reported(past: Past, message: str) -> None:
+    assert reason(decided(ADVICE, past=past)) == message
+    # Objections to one recommendation come before those to all.
     risky = replace(ADVICE, risk=Risk.HIGH)
     assert reason(decided(risky, past=past)) == (
         'its risk is high, and auto-apply applies only low-risk changes'
@@ -235,7 +235,7 @@ def test_objection_to_automatic_application_has_its_figures() -> None:
     assert reason(decided(ADVICE, past=again)) == (
         'the same change was tried in r4 (aborted): applying it again requires operator action'
     )
-    assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has been recommended for 2h of 24h'
+    assert reason(decided(ADVICE, stable_s=7200.0)) == 'it has been recommended for 2h of 24h'
     assert decide([ADVICE], StandingTimes(), Past(), NOW_S, POLICY).refusals[0].reason == (
         'it has been recommended for 0s of 24h'
     )
@@ -295,7 +295,7 @@ def test_rest_of_the_cooldown_and_unstable_advice_block_a_change() -> None:
     assert decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 0.5)).chosen is None
     at_once = replace(POLICY, after_s=0.0)
     assert decide([ADVICE], StandingTimes(), Past(), NOW_S, at_once).chosen is None
-    assert decided(ADVICE, stood_s=0.0, policy=at_once).chosen == ADVICE
+    assert decided(ADVICE, stable_s=0.0, policy=at_once).chosen == ADVICE
 
 
 def test_same_id_is_the_same_change() -> None:

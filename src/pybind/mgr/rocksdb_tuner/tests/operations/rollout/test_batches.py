@@ -65,7 +65,7 @@ def test_every_batch_is_judged_before_the_next_starts() -> None:
         assert changed(run) == done
         shown = batches(run.state)[number]
         assert (shown.osds, shown.phase) == (piece, Phase.SOAKING)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.DONE
     assert state.verdicts == (*[Verdict.NO_WORSE] * 4, Verdict.INCONCLUSIVE)
     assert {batch.phase for batch in batches(state)} == {Phase.DONE}
@@ -90,12 +90,12 @@ def test_worsening_that_shows_only_in_a_batch_rolls_back_everything() -> None:
     run.start(request, SOAK)
     run.until(watching(2))  # type: ignore[arg-type]
     run.clients.slow = {2, 3}
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
     assert 'the verdict on batch 3 (2-3): worse: client write latency +' in (state.failure or '')
     assert changed(run) == set()
     assert run.cluster.entries_of() == {}
-    # The canary's verdict is what it was; that of the batch is shown beside it.
+    # The canary's verdict is unchanged; that of the batch is shown separately.
     assert state.verdict is Verdict.NO_WORSE
     assert [b.verdict for b in batches(state)] == [
         Verdict.NO_WORSE,
@@ -115,7 +115,7 @@ def test_crash_in_any_watched_batch_is_an_immediate_failure(number: int) -> None
     run.start(request, SOAK)
     run.until(watching(number), within_s=6000)  # type: ignore[arg-type]
     run.cluster.restart_by_hand(request.batches[number][1])
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert f'the process of osd.{request.batches[number][1]} ended' in (state.failure or '')
     assert changed(run) == set()
@@ -131,7 +131,7 @@ def test_down_osd_of_a_watched_batch_is_started_first(number: int) -> None:
     asked: list[str] = []
     run.cluster.on_command = lambda command: asked.append(command) if 'orch' in command else None
     run.cluster.stop_osd(dead)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert f'osd.{dead}' in asked[0]
     assert not run.cluster.down
@@ -148,7 +148,7 @@ def test_osd_that_dies_during_rollback_before_its_turn_is_started_at_once() -> N
     assert run.state.osds[2].step is OsdStep.RESTART_DUE
     run.cluster.stop_osd(request.order[2])
     run.until(lambda state: state.osds[2].step is OsdStep.RESTARTING, within_s=60)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert not run.cluster.down
     assert changed(run) == set()
 
@@ -165,7 +165,7 @@ def test_missing_restart_does_not_delay_the_start_of_a_down_osd() -> None:
     run.cluster.orchestrator_idle = False
     run.cluster.stop_osd(dead)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert not run.cluster.down
     assert changed(run) == set()
 
@@ -175,7 +175,7 @@ def test_batch_without_load_does_not_wait_for_the_operator() -> None:
     run.start(request, SOAK)
     run.until(lambda state: state.promoted)
     run.clients.writes_per_s = 0
-    state = run.to_the_end(within_s=9000)
+    state = run.run_to_end(within_s=9000)
     assert state.phase is Phase.DONE
     assert state.verdicts[0] is Verdict.NO_WORSE
     assert set(state.verdicts[2:4]) == {Verdict.NO_DATA}
@@ -202,7 +202,7 @@ def test_policy_may_roll_back_a_batch_without_a_verdict() -> None:
     )
     run.until(watching(1))  # type: ignore[arg-type]
     run.clients.writes_per_s = 0
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert 'rolled back by the policy, missing:' in (state.failure or '')
 
@@ -212,7 +212,7 @@ def test_batches_follow_immediately_if_their_soak_is_disabled() -> None:
     run.start(request, SoakPlan(240.0, 600.0, batches=SoakPlan()))
     run.until(lambda state: state.promoted)
     began_s = run.cluster.now_s
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdicts) == (Phase.DONE, (Verdict.NO_WORSE,))
     assert run.cluster.now_s - began_s < 7 * 60
 

@@ -220,7 +220,7 @@ def test_canary_left_behind_ends_the_rollout(
     ending: Optional[Ending],
     ends: bool,
 ) -> None:
-    """Nothing tells how the others would fare."""
+    """Nothing predicts the behavior of the others."""
     steps = [PENDING] * 6
     steps[osd_id], steps[3] = OsdStep.RESTORING, other_step
     state = in_pieces(cluster, *steps, ending=ending)
@@ -230,7 +230,7 @@ def test_canary_left_behind_ends_the_rollout(
 
 
 @pytest.mark.parametrize(
-    ('count', 'told'),
+    ('count', 'reported'),
     [
         (0, None),
         (1, 'osd.0 is away'),
@@ -240,14 +240,14 @@ def test_canary_left_behind_ends_the_rollout(
     ],
 )
 def test_three_osds_left_behind_are_named(
-    cluster: FakeCluster, count: int, told: Optional[str]
+    cluster: FakeCluster, count: int, reported: Optional[str]
 ) -> None:
     state = in_pieces(cluster, *[LEFT] * count)
     osds = tuple(
         replace(osd, left_reason=None if osd.osd_id == 1 else f'osd.{osd.osd_id} is away')
         for osd in state.osds
     )
-    assert describe_left_behind(replace(state, osds=osds)) == told
+    assert describe_left_behind(replace(state, osds=osds)) == reported
 
 
 def test_replaced_osd_is_detected_by_uuid_class_and_store(cluster: FakeCluster) -> None:
@@ -258,11 +258,11 @@ def test_replaced_osd_is_detected_by_uuid_class_and_store(cluster: FakeCluster) 
     assert identity_mismatch(state, 0, gone) is None
     assert gone_or_replaced(state, state.osds[0], gone) == 'osd.0 was removed from the cluster'
     hdd = other(seen, 0, device_class='hdd')
-    told = 'osd.0 now has device class hdd: the plan was made for ssd'
-    assert identity_mismatch(state, 0, hdd) == told
-    assert gone_or_replaced(state, state.osds[0], hdd) == told
+    reported = 'osd.0 now has device class hdd: the plan was made for ssd'
+    assert identity_mismatch(state, 0, hdd) == reported
+    assert gone_or_replaced(state, state.osds[0], hdd) == reported
     assert identity_mismatch(state, 1, hdd) is None
-    # Of one that is not recorded nothing can be told.
+    # Nothing is known about an unrecorded one.
     assert identity_mismatch(replace(state, before=replace(state.before, osds=())), 0, hdd) is None
     again = other(seen, 0, uuid='ffffffff-0000-4000-8000-000000000000')
     assert identity_mismatch(state, 0, again) == (

@@ -90,7 +90,7 @@ FOLLOWS = st.sampled_from(NoBenefit)
 
 
 def pieces(order: list[int], cuts: list[int]) -> tuple[tuple[int, ...], ...]:
-    """``order``, the first alone, the others cut where it is said."""
+    """``order``, the first alone, the others split at the given points."""
     at = sorted({0, 1, *(cut for cut in cuts if cut < len(order)), len(order)})
     return tuple(tuple(order[a:b]) for a, b in zip(at, at[1:]))
 
@@ -239,7 +239,7 @@ def example(osds: int = 3, same: bool = True) -> RolloutState:
 
 
 def fullest() -> RolloutState:
-    """One in which nothing is as it is without being said."""
+    """A text in which no default is implied."""
     lower = Judgement(
         Verdict.INCONCLUSIVE,
         (
@@ -342,7 +342,7 @@ def test_whatever_the_version_before_stored_is_read(state: RolloutState) -> None
 
 
 def test_current_format_is_stable() -> None:
-    """Whoever changes it raises its version, and reads this one all the same."""
+    """A format change raises the version, and still reads this one."""
     golden = (DATA / 'state-version-5.json').read_text()
     assert json.loads(encode_state(fullest())) == json.loads(golden)
     assert decode_state(golden) == fullest()
@@ -401,7 +401,7 @@ def test_rollout_of_ten_thousand_osds_is_stored_to_its_end() -> None:
 
 
 def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() -> None:
-    """The head stays small, whatever the OSDs go through."""
+    """The head stays small in any state of the OSDs."""
     store, state = FakeStore(), example(10_000)
     storage = RolloutStorage(store)
     storage.save_current(state)
@@ -435,10 +435,10 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     yield large[: len(large) // 2], 'compressed text is'
 
 
-@pytest.mark.parametrize(('text', 'says'), list(broken_texts()))
-def test_broken_text_is_an_error_with_its_cause(text: str, says: str) -> None:
+@pytest.mark.parametrize(('text', 'message'), list(broken_texts()))
+def test_broken_text_is_an_error_with_its_cause(text: str, message: str) -> None:
     """Cut off, of another version, or of something else."""
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_state(text)
 
 
@@ -473,12 +473,12 @@ WRONG: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(('path', 'value', 'says'), WRONG)
-def test_wrong_value_is_named_with_the_valid_form(path: str, value: object, says: str) -> None:
+@pytest.mark.parametrize(('path', 'value', 'message'), WRONG)
+def test_wrong_value_is_named_with_the_valid_form(path: str, value: object, message: str) -> None:
     """Also what is right by its type, and contradicts something else."""
     document = json.loads(encode_state(example()))
     _set(document, path, value)
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_state(json.dumps(document))
 
 
@@ -512,14 +512,14 @@ WRONG_BEFORE: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(('path', 'value', 'says'), WRONG_BEFORE)
+@pytest.mark.parametrize(('path', 'value', 'message'), WRONG_BEFORE)
 def test_damage_in_state_of_the_previous_version_is_an_error(
-    path: str, value: object, says: str
+    path: str, value: object, message: str
 ) -> None:
     """And never another one than what cannot be read raises."""
     document = json.loads(format_1.encode_state(example()))
     _set(document, path, value)
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_state(json.dumps(document))
 
 
@@ -630,7 +630,7 @@ def test_evidence_of_an_older_version_is_read_with_the_rest_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'says'),
+    ('name', 'value', 'message'),
     [
         ('osds', [], 'is empty'),
         ('osds', [1, 1], 'names an OSD twice'),
@@ -642,9 +642,9 @@ def test_evidence_of_an_older_version_is_read_with_the_rest_unknown() -> None:
         ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 7]], '"x" instead of a number'),
     ],
 )
-def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:
+def test_wrong_evidence_is_named(name: str, value: object, message: str) -> None:
     document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0)))
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_evidence(json.dumps({**document, name: value}))
 
 

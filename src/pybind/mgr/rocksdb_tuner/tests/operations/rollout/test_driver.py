@@ -56,7 +56,7 @@ def test_second_concurrent_rollout_is_refused(run: Run) -> None:
 def test_pause_resume_and_abort_require_a_rollout(run: Run, command: str, over: bool) -> None:
     if over:
         run.start()
-        run.to_the_end()
+        run.run_to_end()
     arguments = () if command == 'resume' else ('client.ann',)
     with refused(errno.ENOENT, 'no rollout is running'):
         getattr(run.driver, command)(*arguments, run.cluster.now_s)
@@ -91,18 +91,18 @@ def test_rollback_requires_a_rollout(run: Run) -> None:
 
 def test_unknown_rollout_is_answered_with_the_existing_ones(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     with refused(errno.ENOENT, 'there is no rollout "r9" to roll back; the last are r1'):
         run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
 def test_nothing_is_rolled_back_twice(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
     with refused(errno.EALREADY, 'r1 is being rolled back'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     with refused(errno.EALREADY, 'r1 was rolled back already'):
         run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
 
@@ -111,7 +111,7 @@ def test_earlier_rollout_is_rolled_back_if_unchanged_since(run: Run) -> None:
     hdd = run.cluster.osds[2]
     hdd.device_class = 'hdd'
     run.start(set_profile(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     other = set_profile(
         run.cluster,
         recommendation_id='hdd',
@@ -121,9 +121,9 @@ def test_earlier_rollout_is_rolled_back_if_unchanged_since(run: Run) -> None:
         final_entries=(('osd.2', OLD),),
     )
     run.start(other)
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.rollout_id, state.phase) == ('r1', Phase.ROLLED_BACK)
     assert run.cluster.entries_of() == {'osd.2': OLD}
     assert hdd.boots == 2
@@ -135,10 +135,10 @@ def test_earlier_rollout_is_rolled_back_if_unchanged_since(run: Run) -> None:
 
 def test_earlier_rollout_waits_for_the_running_one(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.osds[0].conf_file.clear()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, recommendation_id='second'))
     with refused(errno.EBUSY, 'rollout r2 is running'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
@@ -146,14 +146,14 @@ def test_earlier_rollout_waits_for_the_running_one(run: Run) -> None:
 
 def test_superseded_rollout_is_not_rolled_back(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='second'))
-    run.to_the_end()
+    run.run_to_end()
     with refused(errno.EBUSY, 'changed since'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
 
 
-# -- what an operator hears is stored
+# -- operator commands are stored
 
 
 @pytest.mark.parametrize('command', ['start', 'rollback', 'pause', 'abort', 'resume'])
@@ -200,10 +200,10 @@ def test_change_is_in_history_once_from_its_start(run: Run) -> None:
         'client.admin',
     )
     assert (record.options_to, record.prediction) == (NEW, '{"metric":"write_iops"}')
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     assert [r.outcome for r in run.driver.history] == [Outcome.WAITING]
-    run.to_the_end()
+    run.run_to_end()
     (record,) = run.driver.history
     assert (record.outcome, record.reason) == (Outcome.ROLLED_BACK, 'rolled back by client.ann')
     run.fail_over()
@@ -219,7 +219,7 @@ def test_rollout_starts_though_its_history_cannot_be_written(run: Run) -> None:
     run.start()
     assert not run.driver.history
     run.store.on_set = lambda key: None
-    run.to_the_end()
+    run.run_to_end()
     assert outcomes(run) == [Outcome.DONE]
 
 
@@ -232,7 +232,7 @@ def test_end_missing_in_history_is_written_later(run: Run) -> None:
             raise CommandError(5, 'no')
 
     run.store.on_set = refuse
-    run.to_the_end()
+    run.run_to_end()
     assert outcomes(run) == [Outcome.WAITING]
     assert run.driver.problems
     run.fail_over()
@@ -269,7 +269,7 @@ def test_broken_state_never_stops_the_module_and_is_not_acted_on(run: Run) -> No
         Outcome.FAILED,
         'its stored state could not be read: nothing further was done',
     )
-    # What it left behind is named when the next one is asked for.
+    # OSDs it left behind are named when the next rollout is requested.
     with refused(errno.EINVAL, r'osd\.0 has its own entry'):
         run.start()
 
@@ -296,7 +296,7 @@ def test_changed_limits_apply_from_the_next_tick(run: Run) -> None:
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.driver.set_limits(Limits(restart_s=10.0))
     run.driver.set_limits(Limits(restart_s=10.0))
-    assert run.to_the_end(within_s=60).phase is Phase.FAILED
+    assert run.run_to_end(within_s=60).phase is Phase.FAILED
 
 
 def test_tick_ends_after_a_bounded_number_of_steps(

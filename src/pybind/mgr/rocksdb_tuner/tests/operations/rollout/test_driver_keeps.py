@@ -1,4 +1,4 @@
-"""What the driver keeps and tells of its rollouts, and who may be late or fail beside it."""
+"""The stored state and messages of the driver, and its behavior if others are late or fail."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
     run.driver = with_parts(run, guard=guard, on_change=fail)
     run.driver._recording.found = fail  # type: ignore[method-assign,assignment]
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert guard.failed == {'judging', 'announcements'}
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
 
@@ -93,17 +93,17 @@ def test_configured_wait_applies_from_its_start(run: Run) -> None:
     run.cluster.orchestrator_idle = True
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    assert run.to_the_end(within_s=60).phase is Phase.FAILED
+    assert run.run_to_end(within_s=60).phase is Phase.FAILED
 
 
 @dataclass(frozen=True)
 class Restless(Machine):
     """Never done, and never doing anything."""
 
-    looks: list[Observation] = field(default_factory=list)
+    samples: list[Observation] = field(default_factory=list)
 
     def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        self.looks.append(seen)
+        self.samples.append(seen)
         return Step(replace(state, updated_s=state.updated_s + 1.0))
 
 
@@ -112,7 +112,7 @@ def test_tick_has_at_most_ten_steps(run: Run) -> None:
     machine = Restless(same_meaning)
     run.driver._machine = machine
     run.tick()
-    assert len(machine.looks) == 10
+    assert len(machine.samples) == 10
 
 
 # -- what happens only once
@@ -125,9 +125,9 @@ def test_repeated_error_is_logged_once_and_reported_until_over(
     run.cluster.errors['config dump'] = refusing('no quorum')
     for _ in range(3):
         run.tick()
-    told = 'the rollout cannot continue now: no quorum'
-    assert run.driver.problems == (told,)
-    assert [r.getMessage() for r in caplog.records].count(told) == 1
+    reported = 'the rollout cannot continue now: no quorum'
+    assert run.driver.problems == (reported,)
+    assert [r.getMessage() for r in caplog.records].count(reported) == 1
     run.cluster.errors['config dump'] = refusing('timeout')
     run.tick()
     assert run.driver.problems == ('the rollout cannot continue now: timeout',)
@@ -150,11 +150,11 @@ def test_log_has_actions_failures_and_the_conclusion(
             raise refusing('no space')
 
     run.store.on_set = refuse
-    run.to_the_end()
-    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    run.run_to_end()
+    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
 
     def count(level: str, *texts: str) -> int:
-        return sum(found == level and all(t in text for t in texts) for found, text in told)
+        return sum(found == level and all(t in text for t in texts) for found, text in reported)
 
     assert count('INFO', "rollout: SetEntry(who='osd.0'") == 1
     assert count('INFO', 'rollout: RestartOsd(osd_id=0)') == 2
@@ -173,8 +173,8 @@ def test_log_has_failed_writes(run: Run, caplog: pytest.LogCaptureFixture) -> No
 
     run.store.on_set = refuse
     run.start()
-    told = [record.getMessage() for record in caplog.records]
-    assert told == ['history of r1 cannot be stored: no space']
+    reported = [record.getMessage() for record in caplog.records]
+    assert reported == ['history of r1 cannot be stored: no space']
     caplog.set_level('INFO', logger='rocksdb_tuner.operations')
 
     def changed(_: object, state: RolloutState) -> None:
@@ -185,7 +185,7 @@ def test_log_has_failed_writes(run: Run, caplog: pytest.LogCaptureFixture) -> No
     run.until(lambda _: not on)
     assert run.cluster.commands == []
     assert any('not sent in mode off: SetEntry' in r.getMessage() for r in caplog.records)
-    # Stored again as it was before: nobody waits for what was not sent.
+    # Stored again unchanged: unsent commands are not awaited.
     assert run.state.osds[0].step is OsdStep.PENDING
 
 
@@ -194,7 +194,7 @@ def test_log_has_failed_writes(run: Run, caplog: pytest.LogCaptureFixture) -> No
 
 def test_change_outside_rollouts_is_kept_in_history(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     other = replace(run.driver.history[0], rollout_id='c2', recommendation_id='compact')
     run.driver.add_record(other)
     run.start(set_profile(run.cluster, OLD, recommendation_id='more'))
@@ -208,7 +208,7 @@ def test_change_outside_rollouts_is_kept_in_history(run: Run) -> None:
 
 def test_single_compaction_is_no_lost_rollout(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     record = run.driver.history[0]
     for key in list(run.store.values):
         del run.store.values[key]
@@ -226,7 +226,7 @@ def test_partly_lost_end_is_written_again_by_the_next_manager(
     run: Run, lost: Optional[str]
 ) -> None:
     run.start()
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     whole = dict(run.store.values)
     if lost is not None:
         del run.store.values[lost]
@@ -266,7 +266,7 @@ def test_any_query_loads_the_stored_state(run: Run) -> None:
 
 
 def test_actor_is_not_stored_without_a_rollout_or_a_working_store(run: Run) -> None:
-    """The caller hears why; whoever was named before stays named."""
+    """The caller gets the reason; an earlier actor stays."""
     run.driver.name_actor('r1', 'client.zoe')
     assert run.store.values == {}
     run.start()
@@ -284,7 +284,7 @@ def test_note_that_cannot_be_stored_is_refused_and_a_stored_one_ends_with_its_ro
     run: Run,
 ) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.store.error = CommandError(errno.EROFS, 'read-only')
     with refused(errno.EROFS, 'this cannot be stored now: read-only; try again'):
         run.driver.acknowledge()
@@ -297,7 +297,7 @@ def test_note_that_cannot_be_stored_is_refused_and_a_stored_one_ends_with_its_ro
     assert run.store.get('rollout/acknowledged') is None
 
 
-# -- a restart that was asked for
+# -- a requested restart
 
 
 def test_request_no_longer_scheduled_is_over(run: Run) -> None:
@@ -305,12 +305,12 @@ def test_request_no_longer_scheduled_is_over(run: Run) -> None:
     watched.cluster.orchestrator_idle = True
     watched.start()
     watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    told = OrchestratedDaemon(running=True, started='s', refreshed='r', scheduled=False)
-    watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
+    reported = OrchestratedDaemon(running=True, started='s', refreshed='r', scheduled=False)
+    watched.cluster.describe_osd = lambda *_: reported  # type: ignore[method-assign]
     assert not watched.look().restart_settled
-    told = replace(told, scheduled=True)
+    reported = replace(reported, scheduled=True)
     assert not watched.look().restart_settled
-    told = replace(told, scheduled=False)
+    reported = replace(reported, scheduled=False)
     assert watched.look().restart_settled
 
 
@@ -319,11 +319,11 @@ def test_time_of_a_paused_orchestrator_does_not_count(run: Run) -> None:
     watched.cluster.orchestrator_idle = True
     watched.start()
     watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    told = OrchestratedDaemon(running=True, started='s', refreshed='r', paused=True)
-    watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
+    reported = OrchestratedDaemon(running=True, started='s', refreshed='r', paused=True)
+    watched.cluster.describe_osd = lambda *_: reported  # type: ignore[method-assign]
     for _ in range(140):
         assert not watched.look().restart_settled
-    told = replace(told, paused=False)
+    reported = replace(reported, paused=False)
     # As long as ever after that.
     over = [watched.look().restart_settled for _ in range(152)]
     assert over.index(True) == 300 / 2 - 1
@@ -348,7 +348,7 @@ def test_restarted_rollout_begins_without_evidence(run: Run) -> None:
 
 
 def long_wait(run: Run) -> Optional[str]:
-    """Of what it is to be told after half a minute more, where a minute is long."""
+    """The reports half a minute later, with a long minute."""
     for _ in range(4):
         run.tick(30.0)
     return run.driver.why_waiting(60.0)
@@ -422,25 +422,25 @@ def test_tick_ends_at_an_action_held_by_mode_off() -> None:
     watched.start()
     watched.until(lambda _: not on)
     assert watched.cluster.commands == []
-    assert watched.looks[-1].may_act
+    assert watched.samples[-1].may_act
     assert not watched.look().may_act
 
 
 def test_pending_request_outlives_its_rollout(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     asked = AskedRestart(2, ('restart at 7',))
     run.driver._state = replace(run.state, asked=asked)
     assert run.start(set_profile(run.cluster, OLD)).asked == asked
     assert run.state.asked == asked
-    # Nothing was asked for before the first.
+    # There was no request before the first.
     other = Run()
     assert other.start().asked is None
 
 
 def test_stored_end_is_not_written_again_for_later_changes(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.tick()
     found = writes(run, '')
     run.start(set_profile(run.cluster, OLD))
@@ -467,7 +467,7 @@ def test_rollback_does_not_wait_for_storing_the_end_it_reverts(run: Run) -> None
 
 def test_unobserved_end_is_dated_now(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     del run.store.values['rollout/clock']
     run.fail_over()
     run.tick()
@@ -485,7 +485,7 @@ def test_nothing_is_measured_without_a_judge_nor_archived_before_the_end(
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.driver.observed(asked.append, 3.0)
     assert not run.store.keys(ARCHIVE)
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD), SOAK)
     run.driver.abort('client.ann', run.cluster.now_s)
     run.driver.observed(asked.append, 4.0)
@@ -498,7 +498,7 @@ def test_running_state_quarantined_by_an_older_manager_is_restored_paused(run: R
     run.fail_over()
     assert run.state.paused_by == 'the module'
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_manager_taking_over_halfway_assumes_nothing_lost(run: Run) -> None:

@@ -21,35 +21,35 @@ from .test_soak import SOAK
 
 
 @dataclass(frozen=True)
-class Heard(Machine):
+class AlwaysReporting(Machine):
     """A machine that keeps all that it was shown."""
 
-    looks: list[Observation] = field(default_factory=list)
+    samples: list[Observation] = field(default_factory=list)
 
     def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        self.looks.append(seen)
+        self.samples.append(seen)
         return super().step(state, seen, now_s)
 
 
 class Watched(Run):
     def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
         super().__init__(cluster)
-        self.looks = self.listen()
+        self.samples = self.listen()
 
     def listen(self) -> list[Observation]:
-        machine = Heard(same_meaning)
+        machine = AlwaysReporting(same_meaning)
         self.driver._machine = machine
-        return machine.looks
+        return machine.samples
 
     def fail_over(self) -> None:
         super().fail_over()
-        self.looks = self.listen()
+        self.samples = self.listen()
 
     def look(self) -> Observation:
         """The first one of one more tick."""
-        self.looks.clear()
+        self.samples.clear()
         self.tick()
-        return self.looks[0]
+        return self.samples[0]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def restarting(run: Watched) -> None:
 
 
 def in_vain(run: Watched) -> None:
-    """Asked to restart, it is not: what it does is up to the test."""
+    """It does not restart on request: the test controls it."""
     run.cluster.orchestrator_idle = True
     restarting(run)
 
@@ -75,9 +75,9 @@ def test_watch_and_wait_times_are_reported(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     first = run.look()
-    # Ten looks before there was anything to look for.
+    # Ten samples without a target.
     assert first.watched_s == 20.0
-    run.looks.clear()
+    run.samples.clear()
     seen = [run.look() for _ in range(3)]
     assert [look.waited_s for look in seen] == [2.0, 4.0, 6.0]
     assert [look.watched_s for look in seen] == [22.0, 24.0, 26.0]
@@ -127,27 +127,27 @@ def test_liveness_of_a_down_osd_needs_two_samples_of_the_orchestrator(
 ) -> None:
     in_vain(run)
     run.cluster.stop_osd(0)
-    told = {'running': True, 'started': 's1', 'refreshed': 'r1'}
+    reported = {'running': True, 'started': 's1', 'refreshed': 'r1'}
     asked: list[bool] = []
 
     def describe(osd_id: int, refresh: bool) -> OrchestratedDaemon:
         assert osd_id == 0
         asked.append(refresh)
-        return OrchestratedDaemon(**told)  # type: ignore[arg-type]
+        return OrchestratedDaemon(**reported)  # type: ignore[arg-type]
 
     run.cluster.describe_osd = describe  # type: ignore[method-assign]
     assert run.look().alive is None
-    told['refreshed'] = 'r2'
+    reported['refreshed'] = 'r2'
     assert run.look().alive is None
-    told['refreshed'] = 'r3'
+    reported['refreshed'] = 'r3'
     seen = [run.look() for _ in range(3)]
     assert [look.alive for look in seen] == [True] * 3
     assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0]
-    told['running'] = False
-    told['refreshed'] = 'r4'
+    reported['running'] = False
+    reported['refreshed'] = 'r4'
     dead = [run.look() for _ in range(2)]
     assert [(look.alive, look.lifeless_s) for look in dead] == [(False, 0.0), (False, 2.0)]
-    # It is to look by itself each minute that the OSD is down.
+    # It must refresh by itself each minute that the OSD is down.
     asked.clear()
     for _ in range(70):
         run.look()
@@ -192,11 +192,11 @@ def test_downtime_of_the_osd_in_flight_continues_across_steps(run: Watched) -> N
 def test_time_without_signs_of_life_continues_from_an_unknown_start(run: Watched) -> None:
     in_vain(run)
     run.cluster.stop_osd(0)
-    told = {'running': False, 'started': 's1', 'refreshed': 'r1'}
-    run.cluster.describe_osd = lambda *_: OrchestratedDaemon(**told)  # type: ignore[arg-type,method-assign]
+    reported = {'running': False, 'started': 's1', 'refreshed': 'r1'}
+    run.cluster.describe_osd = lambda *_: OrchestratedDaemon(**reported)  # type: ignore[arg-type,method-assign]
     seen = [run.look(), run.look()]
     for refreshed in ('r2', 'r3'):
-        told['refreshed'] = refreshed
+        reported['refreshed'] = refreshed
         seen.append(run.look())
     assert (seen[0].alive, seen[-1].alive) == (None, False)
     assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
@@ -237,7 +237,7 @@ def test_earlier_movement_does_not_count_as_recent(run: Watched) -> None:
     assert not run.look().osds_moved
 
 
-# -- who says so
+# -- the source of the information
 
 
 @pytest.mark.parametrize(
@@ -256,22 +256,22 @@ def test_rollback_does_not_wait_for_osd_reports(
     forward: str,
     back: str,
 ) -> None:
-    def told() -> Optional[str]:
-        run.looks.clear()
+    def reported() -> Optional[str]:
+        run.samples.clear()
         run.driver.tick(
             run.cluster.now_s,
             may_act=True,
             no_reports_reason=no_reports_reason,
             reports_unknown=reports_unknown,
         )
-        return run.looks[0].no_reports_reason
+        return run.samples[0].no_reports_reason
 
     run.start()
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.cluster.flags.add('noout')
-    assert told() == forward
+    assert reported() == forward
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert told() == back
+    assert reported() == back
 
 
 def test_permission_to_act_is_checked_at_each_sample(run: Watched) -> None:
@@ -295,13 +295,13 @@ def test_no_osd_starts_outside_the_window_or_above_the_limit(
     restarting(run)
     run.outside_window = window
     run.restarts_per_day = 1 if limit_reason else 2
-    told = run.look().schedule_reason
+    reported = run.look().schedule_reason
     if window is not None:
-        assert told == window
+        assert reported == window
     elif limit_reason:
-        assert (told or '').startswith('restarts_per_day (1) is exhausted')
+        assert (reported or '').startswith('restarts_per_day (1) is exhausted')
     else:
-        assert told is None
+        assert reported is None
 
 
 def test_restarts_of_the_last_day_count_across_failovers(run: Watched) -> None:
@@ -339,7 +339,7 @@ def test_next_osd_has_no_request_yet(run: Watched) -> None:
     assert not run.look().restart_is_ours
 
 
-# -- what is asked of the cluster, and where it does not answer
+# -- queries of the cluster, and missing answers
 
 
 def test_only_failed_queries_are_missing(run: Watched) -> None:
@@ -379,10 +379,10 @@ def test_only_the_restarting_osd_is_queried_during_its_restart(run: Watched) -> 
 
 def test_ended_rollout_is_not_sampled(run: Watched) -> None:
     run.start()
-    run.to_the_end()
-    run.looks.clear()
+    run.run_to_end()
+    run.samples.clear()
     run.tick()
-    assert run.looks == []
+    assert run.samples == []
 
 
 def test_soak_of_a_restarted_canary_considers_upgrades(
@@ -423,7 +423,7 @@ def test_clock_is_stored_every_ten_minutes_while_needed(run: Watched) -> None:
     run.driver.abort('client.ann', run.cluster.now_s)
     found = clock_writes(run, 3000.0, 20.0)
     assert found == [0.0, 600.0, 1200.0, 1800.0, 2400.0]
-    # A month later nobody asks how long ago it ended.
+    # A month later the time since the end is not needed.
     run.cluster.now_s += 31 * 86400
     run.tick()
     assert clock_writes(run, 700.0, 20.0) != []
@@ -449,7 +449,7 @@ def test_unstored_clock_is_stored_later(run: Watched) -> None:
 def test_end_is_stored_with_its_time_at_once(run: Watched) -> None:
     """However short ago the time was stored for a restart."""
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert clock_writes(run, 4.0, 2.0) == [0.0]
     assert '"ended":"r1"' in run.store.values['rollout/clock']
 
@@ -490,7 +490,7 @@ def test_preparation_of_a_rollback_runs_once_nothing_refuses_it(run: Watched) ->
     called: list[bool] = []
     before: Callable[[], None] = lambda: called.append(True)  # noqa: E731
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets('osd', 'write_buffer_size=1')
     with pytest.raises(Exception, match='was changed since by somebody else'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)

@@ -40,7 +40,7 @@ DEFAULT = DEFAULTS['pacific']
 
 def test_osd_that_does_not_start_loses_the_entry_and_is_started_again(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert state.failure == 'osd.0 did not come back up within 300 s'
     assert run.cluster.entries_of() == {}
@@ -57,7 +57,7 @@ def test_previous_entry_of_an_osd_that_does_not_start_is_restored() -> None:
     cluster = overridden('osd.0')
     run = Run(cluster)
     run.start(set_profile(cluster, BAD, final_entries=(('osd.0', None), (ALL, BAD))))
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert cluster.entries_of() == {'osd.0': OLD}
     assert cluster.runs(0) == OLD
 
@@ -69,7 +69,7 @@ def test_later_osd_that_does_not_start_rolls_back_everything(run: Run) -> None:
     run.cluster.osds[1].broken = True
     run.until(lambda s: s.direction is Direction.RECOVER)
     run.cluster.osds[1].broken = False
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
     assert run.cluster.entries_of() == {}
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
@@ -89,7 +89,7 @@ def test_later_osd_without_a_restart_requires_operator_action(run: Run) -> None:
     assert run.state.osds[1].restarts_asked == 3
     run.cluster.orchestrator_idle = False
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_osd_only_stopped_under_the_previous_manager_is_started(run: Run) -> None:
@@ -100,7 +100,7 @@ def test_osd_only_stopped_under_the_previous_manager_is_started(run: Run) -> Non
     run.cluster.stop_osd(0)
     run.fail_over()
     run.cluster.orchestrator_idle = False
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, run.cluster.runs(0)) == (Phase.DONE, NEW)
 
 
@@ -119,7 +119,7 @@ def test_osd_left_down_is_recovered_after_a_failover_when_nothing_new_may_start(
     elif hold == 'pause':
         run.driver.pause('client.ann', run.cluster.now_s)
     run.may_act = hold != 'kill switch'
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, run.cluster.runs(0)) == (Phase.FAILED, DEFAULT)
     assert run.cluster.entries_of() == {}
 
@@ -133,7 +133,7 @@ def test_osd_that_does_not_start_costs_at_most_one_more_start_per_failover(
     run.fail_over()
     asked = run.until(lambda s: s.direction is Direction.RECOVER).osds[0].restarts_asked
     assert asked <= 2
-    assert run.to_the_end().failure == 'osd.0 did not come back up within 300 s'
+    assert run.run_to_end().failure == 'osd.0 did not come back up within 300 s'
     assert run.cluster.runs(0) == DEFAULT
 
 
@@ -142,7 +142,7 @@ def test_broken_osd_is_restored_in_mode_off(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.may_act = False
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert not run.cluster.down
     assert run.cluster.entries_of() == {}
 
@@ -157,7 +157,7 @@ def test_operator_is_asked_to_start_an_osd_without_an_orchestrator() -> None:
     assert state.stage is Phase.ROLLING_BACK
     assert run.cluster.entries_of() == {}
     run.cluster.start_osd(0)
-    assert run.to_the_end().failure == 'osd.0 did not come back up within 300 s'
+    assert run.run_to_end().failure == 'osd.0 did not come back up within 300 s'
     assert run.cluster.runs(0) == DEFAULT
 
 
@@ -187,7 +187,7 @@ def test_osd_down_before_its_restart_that_stays_down_is_restored(run: Run) -> No
     run.cluster.orchestrator_reason = None
     run.cluster.restart_by_hand(0)
     run.to_a_wait('osd.0 is down')
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert not run.cluster.down
 
 
@@ -196,7 +196,7 @@ def test_osd_that_restarts_without_the_value_is_restored(run: Run) -> None:
     run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
     run.until(lambda s: s.direction is Direction.RECOVER)
     run.cluster.osds[0].stubborn = None
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.FAILED
     assert state.failure == (
         'osd.0 was restarted without effect: it runs write_buffer_size=1 (source mon)'
@@ -208,7 +208,7 @@ def test_osd_that_restarts_without_the_value_is_restored(run: Run) -> None:
 def test_missing_effect_after_a_restart_is_no_reason_for_another(run: Run) -> None:
     run.start()
     run.cluster.osds[0].stubborn = RunningOption(DEFAULT, 'default', ignores_mon=False)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'without effect' in (state.failure or '')
     assert [c for c in run.cluster.commands if 'orch' in c] == [
         'ceph orch daemon restart osd.0',
@@ -219,18 +219,18 @@ def test_overriding_ceph_conf_is_reported_and_left_alone(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].conf_file[OPTION] = DEFAULT
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
     assert run.cluster.entries_of() == {}
     assert run.cluster.osds[0].boots == 2
 
 
 def test_ceph_conf_with_the_same_value_still_overrides(run: Run) -> None:
-    """What is verified there says nothing of the config store."""
+    """Its verification does not depend on the config store."""
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].conf_file[OPTION] = NEW
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
 
 
@@ -239,7 +239,7 @@ def test_report_of_the_previous_process_is_not_trusted_for_the_new_one() -> None
     run = Run(overridden(ALL))
     run.start(set_profile(run.cluster, ';'.join(OLD.split(','))))
     run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'osd.0 was restarted without effect: it runs write_buffer_size=1' in (
         state.failure or ''
     )
@@ -255,7 +255,7 @@ def test_ceph_conf_that_appears_before_the_change_is_awaited(run: Run) -> None:
     del run.cluster.osds[1].shown[OPTION]
     run.cluster.advance(10)
     run.cluster.osds[1].reported = dict(run.cluster.osds[1].shown)
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_osd_without_reported_options_is_restored(run: Run) -> None:
@@ -263,7 +263,7 @@ def test_osd_without_reported_options_is_restored(run: Run) -> None:
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].silent = True
     run.until(lambda s: s.direction is Direction.RECOVER)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'osd.0 was restarted, but its running options cannot be read' in (state.failure or '')
     assert 'osd.0 was restarted during the rollback, but its running options cannot be read' in (
         state.failure or ''
@@ -275,7 +275,7 @@ def test_osd_in_a_crash_loop_is_restored(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].crashes_after_s = 8.0
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'osd.0 came up and went down again 3 times' in (state.failure or '')
     assert run.cluster.runs(0) == DEFAULT
 
@@ -288,7 +288,7 @@ def test_osd_wrongly_marked_down_keeps_its_process_and_its_turn(run: Run) -> Non
     run.tick()
     assert run.state.osds[0].step is OsdStep.RESTARTING
     run.cluster.mark_down(0, up=True)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.osds[0].flaps) == (Phase.DONE, 1)
     assert run.cluster.osds[0].boots == 2
 
@@ -299,7 +299,7 @@ def test_osd_wrongly_marked_down_keeps_its_process_and_its_turn(run: Run) -> Non
 def test_idle_orchestrator_is_asked_twice_and_then_given_up(run: Run) -> None:
     run.cluster.orchestrator_idle = True
     run.start()
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.failure == 'osd.0 did not restart after 2 requests'
     assert [c for c in run.cluster.commands if 'orch' in c] == [
         'ceph orch daemon restart osd.0'
@@ -317,7 +317,7 @@ def test_second_request_waits_for_the_gates_like_the_first(run: Run) -> None:
     run.to_a_wait('noout', within_s=1000)
     assert [c for c in run.cluster.commands if 'orch' in c] == ['ceph orch daemon restart osd.0']
     run.cluster.flags.clear()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_refusing_orchestrator_is_retried_and_the_reason_reported(run: Run) -> None:
@@ -331,7 +331,7 @@ def test_refusing_orchestrator_is_retried_and_the_reason_reported(run: Run) -> N
     # Not at every tick: some 120 s at 30 s each.
     assert len(run.cluster.commands) - asked <= 5
     del run.cluster.errors['orch daemon']
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.errors, state.last_error) == (Phase.DONE, 0, None)
 
 
@@ -370,14 +370,14 @@ def test_refused_second_request_counts(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.errors['orch daemon'] = run.refusal
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.failure == 'osd.0 did not restart after 2 requests'
 
 
 def test_idle_orchestrator_is_asked_at_most_three_times_during_rollback() -> None:
     run = Run()
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.orchestrator_idle = True
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     state = run.to_a_wait('osd.0 did not restart when requested')
@@ -387,13 +387,13 @@ def test_idle_orchestrator_is_asked_at_most_three_times_during_rollback() -> Non
         run.driver.start(set_profile(run.cluster), run.cluster.now_s)
     state = run.driver.resume(run.cluster.now_s)
     assert (state.osds[0].step, state.paused_reason) == (OsdStep.RESTART_DUE, None)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
 
 
 def test_pause_also_holds_further_requests_during_rollback() -> None:
     run = Run()
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.osds[0].broken = True
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -415,7 +415,7 @@ def test_refusing_monitor_is_retried_and_named(run: Run, prefix: str) -> None:
     state = run.to_a_wait('retrying: read-only file system')
     assert state.phase is Phase.WAITING
     del run.cluster.errors[prefix]
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_unreadable_config_store_stops_everything_until_readable(run: Run) -> None:
@@ -428,7 +428,7 @@ def test_unreadable_config_store_stops_everything_until_readable(run: Run) -> No
     assert len(run.cluster.commands) == done
     assert run.driver.problems == ('the rollout cannot continue now: read-only file system',)
     run.cluster.errors.clear()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert not run.driver.problems
 
 
@@ -441,7 +441,7 @@ def test_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
     assert run.cluster.commands == []
     assert run.driver.problems == ('the rollout cannot continue now: read-only file system',)
     run.store.error = None
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_value_not_resolved_by_the_monitor_is_awaited(run: Run) -> None:
@@ -449,7 +449,7 @@ def test_value_not_resolved_by_the_monitor_is_awaited(run: Run) -> None:
     run.cluster.errors['config get'] = run.refusal
     run.to_a_wait('the configuration of osd.0 cannot be read from the monitor')
     run.cluster.errors.clear()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 @pytest.mark.parametrize('jump_s', [-86400.0, 86400.0])
@@ -464,7 +464,7 @@ def test_clock_change_neither_fails_nor_stops_a_rollout(run: Run, jump_s: float)
     assert run.state.phase is Phase.DONE
 
 
-# -- somebody else's changes
+# -- foreign changes
 
 
 @pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', CLASS, 'osd/host:node2', 'osd'])
@@ -472,7 +472,7 @@ def test_operator_change_stops_the_rollout_and_is_left_alone(run: Run, who: str)
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
     run.cluster.operator_sets(who, OLD)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
     assert f'{OPTION} of {who} was changed by somebody else' in (state.failure or '')
     assert run.cluster.entries_of()[who] == OLD
@@ -483,7 +483,7 @@ def test_osd_in_flight_is_finished_when_another_entry_changes(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets(ALL, OLD)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.outcome, state.osds[0].step) == (Outcome.ABORTED, OsdStep.VERIFIED)
     assert run.cluster.entries_of() == {'osd.0': NEW, ALL: OLD}
 
@@ -493,7 +493,7 @@ def test_osd_in_flight_changed_by_an_operator_is_left_to_the_operator(run: Run) 
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.0', OLD)
     done = len(run.cluster.commands)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert len(run.cluster.commands) == done
     assert run.cluster.entries_of() == {'osd.0': OLD}
@@ -503,7 +503,7 @@ def test_no_rollback_is_offered_that_a_operator_change_would_refuse(run: Run) ->
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.1', OLD)
-    failure = run.to_the_end().failure or ''
+    failure = run.run_to_end().failure or ''
     assert 'the change stays on osd.0, osd.1' in failure
     assert 'refuses to revert it while osd.1 has a value that somebody else set' in failure
     assert failure.count('changed by somebody else') == 1
@@ -511,18 +511,18 @@ def test_no_rollback_is_offered_that_a_operator_change_would_refuse(run: Run) ->
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
     run.cluster.operator_sets('osd.1', NEW)
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
 
 
 def test_rollback_is_offered_despite_an_unrelated_change(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets(CLASS, OLD)
-    failure = run.to_the_end().failure or ''
+    failure = run.run_to_end().failure or ''
     assert f'{OPTION} of {CLASS} was changed by somebody else; the change stays on' in failure
     assert 'rollback r1" reverts it' in failure
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.entries_of() == {CLASS: OLD}
 
 
@@ -538,7 +538,7 @@ def test_removal_of_a_rollout_entry_by_an_operator_stops_it(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.cluster.operator_removes('osd.0')
-    assert run.to_the_end().outcome is Outcome.ABORTED
+    assert run.run_to_end().outcome is Outcome.ABORTED
     assert 'osd.0' not in run.cluster.entries_of()
 
 
@@ -547,7 +547,7 @@ def test_removal_of_a_previous_entry_by_an_operator_stops_the_rollout() -> None:
     run.start(set_profile(run.cluster))
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.cluster.operator_removes('global')
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert f'{OPTION} of global was changed' in (state.failure or '')
 
 
@@ -560,7 +560,7 @@ def test_unrelated_entries_do_not_stop_the_rollout() -> None:
     for who in ('osd/class:hdd', 'osd.3', 'osd/host:node3', 'mon', 'client.admin', 'osd.x'):
         cluster.operator_sets(who, OLD)
     cluster.operator_sets('osd', '5', 'osd_max_backfills')
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_entry_seen_only_once_is_not_a_change(run: Run) -> None:
@@ -571,7 +571,7 @@ def test_entry_seen_only_once_is_not_a_change(run: Run) -> None:
     run.driver.tick(run.cluster.now_s, may_act=True)
     assert run.state.pending_conflict is not None
     run.cluster.store['osd.0', OPTION] = value
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.pending_conflict) == (Phase.DONE, None)
 
 
@@ -581,7 +581,7 @@ def test_operator_change_to_an_osd_under_recovery_ends_it(run: Run) -> None:
     run.cluster.errors['config rm'] = run.refusal
     run.until(lambda s: s.direction is Direction.RECOVER)
     run.cluster.operator_sets('osd.0', OLD)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert 'did not come back up within 300 s' in (state.failure or '')
     assert 'changed by somebody else' in (state.failure or '')
@@ -593,7 +593,7 @@ def test_unrelated_operator_change_does_not_prevent_recovery(run: Run) -> None:
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.until(lambda s: s.direction is Direction.RECOVER)
     run.cluster.operator_sets(ALL, OLD)
-    run.to_the_end()
+    run.run_to_end()
     assert not run.cluster.down
     assert run.cluster.entries_of() == {ALL: OLD}
 
@@ -603,18 +603,18 @@ def test_operator_change_during_rollback_stops_it(one_step_a_tick: None, run: Ru
     run.until(lambda s: s.stage is Phase.COLLAPSING)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     run.cluster.operator_sets('osd.2', OLD)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert run.cluster.entries_of()['osd.2'] == OLD
 
 
 def test_reverting_a_rollback_by_an_operator_stops_it(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets(ALL, NEW)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert run.cluster.entries_of() == {ALL: NEW}
 
@@ -625,7 +625,7 @@ def test_removal_of_the_new_mask_by_an_operator_stops_the_rollout(
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.COLLAPSED)
     run.cluster.operator_removes(ALL)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert f'{OPTION} of {ALL} was changed by somebody else' in (state.failure or '')
     assert ALL not in run.cluster.entries_of()
@@ -635,16 +635,16 @@ def test_rollback_skips_osds_the_rollout_did_not_reach(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.driver.abort('client.ann', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets(ALL, OLD)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert run.cluster.entries_of() == {ALL: OLD}
 
 
 def test_rollback_that_would_undo_a_operator_change_is_refused(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets(ALL, OLD)
     with pytest.raises(OperationRefused, match='of osd was changed since by somebody else'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
@@ -660,7 +660,7 @@ def test_osd_decided_by_another_source_keeps_its_own_entry(run: Run) -> None:
     run.cluster.operator_sets('osd/rack:r1', OLD)
     run.cluster.resolves['osd/rack:r1'] = {1}
     run.start()
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.FAILED
     assert run.cluster.entries_of()['osd.1'] == NEW
     assert {run.cluster.resolved(n, OPTION) for n in range(3)} == {NEW}
@@ -675,7 +675,7 @@ def test_entry_protecting_an_osd_is_written_until_confirmed(run: Run) -> None:
     run.cluster.errors['config set'] = run.refusal
     run.to_a_wait('attempts failed')
     run.cluster.errors.clear()
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert run.cluster.entries_of()['osd.0'] == NEW
 
 
@@ -687,12 +687,12 @@ def test_entries_without_effect_are_removed_without_a_restart() -> None:
     run.cluster.operator_sets('osd', OLD)
     request = replace(remove_override(run.cluster), restart=False)
     run.start(request)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.DONE
     assert run.cluster.entries_of() == {}
     assert run.cluster.commands == [f'ceph config rm osd {OPTION}']
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert run.cluster.entries_of() == {'osd': OLD}
     assert not [c for c in run.cluster.commands if 'orch' in c]
 
@@ -702,7 +702,7 @@ def test_own_entries_can_be_removed_without_a_restart_too() -> None:
     run.cluster.operator_sets('osd.1', OLD)
     request = replace(remove_override(run.cluster, 'osd.1'), restart=False)
     run.start(request)
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert run.cluster.commands == [f'ceph config rm osd.1 {OPTION}']
 
 
@@ -753,7 +753,7 @@ def test_abort_after_a_foreign_restart_does_not_trust_an_old_report() -> None:
     run.cluster.orchestrator_reason = None
     assert run.cluster.runs(0) == NEW
     run.driver.abort('client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.osds[0].step is OsdStep.RESTORED
     assert run.cluster.runs(0) == DEFAULT
 
@@ -762,7 +762,7 @@ def test_abort_whose_osd_does_not_restart_reports_both(run: Run) -> None:
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.driver.abort('client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.FAILED
     assert state.failure == 'aborted by client.ann; osd.0 did not come back up within 300 s'
     assert run.cluster.entries_of() == {}
@@ -772,14 +772,14 @@ def test_osd_left_to_the_operator_is_shown_as_failed(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.0', OLD)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert [b.phase for b in batches(state)] == [Phase.FAILED, Phase.PLANNED, Phase.PLANNED]
 
 
 @pytest.mark.parametrize('value', [NEW, BAD])
 def test_ended_rollout_takes_no_action(run: Run, value: str) -> None:
     run.start(set_profile(run.cluster, value))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert Machine(same_meaning).needs(state, 1e6) == Needs()
     run.cluster.stop_osd(1)
     seen = Observation(

@@ -1,4 +1,4 @@
-"""Single decisions on the way forward: who is next, whether it is begun, and how it is finished."""
+"""Single decisions of a rollout: which OSD is next, whether it starts, and how it is finished."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reason(step: Step) -> str:
 
 
 def unwatched(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
-    """A rollout in which nobody waits for a verdict."""
+    """A rollout that does not wait for a verdict."""
     return rollout(cluster, *steps, **{'soak': SoakPlan(), **changes})
 
 
@@ -73,8 +73,8 @@ def test_rollout_proceeds_from_plan_to_canary_with_a_sample(
     assert (first.actions, first.state.stage) == ((), Phase.PREFLIGHT)
     second = stepped(first.state, look(cluster, state))
     assert (second.actions, second.state.stage) == ((SetEntry('osd.0', NEW),), Phase.CANARY)
-    begun = canary(second)
-    assert (begun.step, begun.nonce_before) == (OsdStep.SETTING, cluster.osds[0].nonce)
+    started = canary(second)
+    assert (started.step, started.nonce_before) == (OsdStep.SETTING, cluster.osds[0].nonce)
 
 
 def test_ending_takes_precedence_over_further_steps(cluster: FakeCluster) -> None:
@@ -142,21 +142,23 @@ def test_absent_osd_is_awaited_before_it_is_left_behind(
     state = unwatched(cluster) if first else unwatched(cluster, VERIFIED)
     seen = look(cluster, state, absent_s=absent_s)
     away = without(seen, n) if how == 'gone' else other(seen, n, up=False, in_cluster=False)
-    told = f'osd.{n} ' + ('was removed from the cluster' if how == 'gone' else 'is down and out')
+    reported = f'osd.{n} ' + (
+        'was removed from the cluster' if how == 'gone' else 'is down and out'
+    )
     step = stepped(state, away)
     assert step.actions == ()
     if not leaves:
-        assert reason(step) == f'{told}: it will be left behind unless it returns'
+        assert reason(step) == f'{reported}: it will be left behind unless it returns'
         assert step.state.osds == state.osds
     elif first:
         assert (step.state.stage, step.state.outcome) == (Phase.FAILED, Outcome.FAILED)
         assert step.state.failure == (
-            f'{told}, the canary: nothing was changed; apply again to start with another OSD'
+            f'{reported}, the canary: nothing was changed; apply again to start with another OSD'
         )
     else:
         assert (step.state.osds[1].step, step.state.osds[1].left_reason) == (
             OsdStep.LEFT_BEHIND,
-            told,
+            reported,
         )
         assert not step.state.ended
     held = stepped(state, replace(away, may_act=False))
@@ -177,11 +179,11 @@ def test_entry_of_a_removed_changed_osd_is_restored_before_others_follow(
         assert step.state.osds[:2] == state.osds[:2]
 
 
-# -- whether it is begun
+# -- whether it starts
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({'may_act': False}, NOT_ALLOWED),
         ({'health': frozenset({'MON_DOWN'})}, 'cluster health: MON_DOWN'),
@@ -190,11 +192,11 @@ def test_entry_of_a_removed_changed_osd_is_restored_before_others_follow(
     ],
 )
 def test_osd_starts_only_without_blockers(
-    cluster: FakeCluster, changes: dict[str, object], told: str
+    cluster: FakeCluster, changes: dict[str, object], reported: str
 ) -> None:
     state = rollout(cluster)
     step = stepped(state, look(cluster, state, **changes))
-    assert (step.actions, reason(step), step.state.osds) == ((), told, state.osds)
+    assert (step.actions, reason(step), step.state.osds) == ((), reported, state.osds)
     outstanding = replace(state, asked=AskedRestart(3))
     waits = stepped(outstanding, look(cluster, state))
     assert waits.actions == ()
@@ -233,17 +235,17 @@ def test_each_osd_is_compared_with_its_recorded_release(
 def test_osd_recreated_before_its_turn_ends_the_rollout_or_is_left_behind(
     cluster: FakeCluster,
 ) -> None:
-    told = 'osd.{} now has device class hdd: the plan was made for ssd'
+    reported = 'osd.{} now has device class hdd: the plan was made for ssd'
     state = rollout(cluster)
     ended = stepped(state, other(look(cluster, state), 0, device_class='hdd'))
     assert (ended.actions, ended.state.outcome) == ((), Outcome.FAILED)
-    assert ended.state.failure == told.format(0)
+    assert ended.state.failure == reported.format(0)
     later = unwatched(cluster, VERIFIED)
     left = stepped(later, other(look(cluster, later), 1, device_class='hdd'))
     assert (left.actions, left.state.ended) == ((), False)
     assert (left.state.osds[1].step, left.state.osds[1].left_reason) == (
         OsdStep.LEFT_BEHIND,
-        told.format(1),
+        reported.format(1),
     )
 
 
@@ -262,17 +264,17 @@ def test_deviation_ends_the_rollout_or_waits_if_partly_applied(
         seen = look(cluster, state)
         if kind == 'release':
             seen = other(seen, n, release='reef')
-            told = f'osd.{n} now runs reef: the plan was made for pacific'
+            reported = f'osd.{n} now runs reef: the plan was made for pacific'
         else:
             seen = replace(seen, running={n: FILE})
-            told = FROM_FILE.format(n)
+            reported = FROM_FILE.format(n)
         step = stepped(state, seen)
         assert step.actions == ()
         if n == 0:
-            assert (step.state.outcome, step.state.failure) == (Outcome.FAILED, told)
+            assert (step.state.outcome, step.state.failure) == (Outcome.FAILED, reported)
         else:
             assert not step.state.ended
-            assert reason(step) == (f'{told}; or roll back: "ceph rocksdb-tuner rollback"')
+            assert reason(step) == (f'{reported}; or roll back: "ceph rocksdb-tuner rollback"')
 
 
 # -- an OSD in the middle of its change
@@ -293,7 +295,7 @@ def test_osd_removed_during_its_change_restores_its_entry(
 ) -> None:
     state = unwatched(cluster, VERIFIED, at)
     seen = look(cluster, state)
-    for lost, told in (
+    for lost, reported in (
         (without(seen, 1), 'osd.1 was removed from the cluster'),
         (
             other(seen, 1, device_class='hdd'),
@@ -307,9 +309,9 @@ def test_osd_removed_during_its_change_restores_its_entry(
         assert (step.actions, step.state.direction) == ((), FORWARD)
         assert (step.state.osds[1].step, step.state.osds[1].left_reason) == (
             OsdStep.RESTORING,
-            told,
+            reported,
         )
-    # It ends: what was begun is brought to its end first, whatever the mode says.
+    # It ends: a started OSD is finished first, in any mode.
     ending = replace(state, ending=ABORTED)
     step = stepped(ending, replace(without(seen, 1), may_act=False))
     assert (step.state.direction, step.state.osds[1].step) == (RECOVER, OsdStep.RESTORING)
@@ -317,7 +319,7 @@ def test_osd_removed_during_its_change_restores_its_entry(
 
 
 @pytest.mark.parametrize(
-    ('at', 'gone', 'made_again'),
+    ('at', 'gone', 'recreated'),
     [
         (OsdStep.RESTORING, OsdStep.LEFT_BEHIND, OsdStep.LEFT_BEHIND),
         (OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.COLLAPSING),
@@ -325,7 +327,7 @@ def test_osd_removed_during_its_change_restores_its_entry(
     ],
 )
 def test_osd_removed_with_only_its_entry_left_is_not_restored_again(
-    cluster: FakeCluster, at: OsdStep, gone: OsdStep, made_again: OsdStep
+    cluster: FakeCluster, at: OsdStep, gone: OsdStep, recreated: OsdStep
 ) -> None:
     state = unwatched(cluster, at, *[VERIFIED] * 3, shared_touched=True)
     state = replace(state, stage=Phase.COLLAPSING)
@@ -333,7 +335,7 @@ def test_osd_removed_with_only_its_entry_left_is_not_restored_again(
     entries = {**seen.entries, ALL: NEW}
     del entries['osd.0']
     seen = replace(seen, entries=entries)
-    for lost, then in ((without(seen, 0), gone), (other(seen, 0, device_class='hdd'), made_again)):
+    for lost, then in ((without(seen, 0), gone), (other(seen, 0, device_class='hdd'), recreated)):
         step = stepped(state, lost)
         assert (step.state.direction, canary(step).step) == (FORWARD, then)
         if at is OsdStep.COLLAPSING:
@@ -372,20 +374,20 @@ def test_restart_is_due_once_the_entry_is_confirmed_and_counts_from_the_current_
     assert canary(missing).step is OsdStep.SETTING
     held = stepped(replace(state, paused_by='client.ann'), replace(seen, entries={}))
     assert (held.actions, reason(held)) == ((), 'paused by client.ann')
-    # It may be missing from one look: what was known of its process is kept.
+    # It may be missing in one sample: its known process is kept.
     empty = stepped(state, replace(seen, cluster=replace(seen.cluster, osds=())))
     assert canary(empty).nonce_before == 1
 
 
 def test_entry_error_is_reported_after_three_attempts(cluster: FakeCluster) -> None:
-    for errors, told in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
+    for errors, reported in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
         state = rollout(cluster, OsdStep.SETTING, errors=errors, last_error='EROFS')
         step = stepped(state, look(cluster, state, entries={}))
-        assert (step.actions, reason(step)) == ((SetEntry('osd.0', NEW),), told)
+        assert (step.actions, reason(step)) == ((SetEntry('osd.0', NEW),), reported)
 
 
 @pytest.mark.parametrize(
-    ('running', 'told'),
+    ('running', 'reported'),
     [
         (None, 'osd.0 was restarted, but its running options cannot be read'),
         (FILE, FROM_FILE.format(0)),
@@ -400,17 +402,17 @@ def test_entry_error_is_reported_after_three_attempts(cluster: FakeCluster) -> N
     ],
 )
 def test_failure_reason_after_a_restart_is_reported(
-    cluster: FakeCluster, running: Optional[RunningOption], told: str
+    cluster: FakeCluster, running: Optional[RunningOption], reported: str
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
     seen = look(cluster, state, running={} if running is None else {0: running}, waited_s=60.0)
     failed = stepped(state, seen).state
     assert (failed.direction, failed.stage) == (RECOVER, Phase.ROLLING_BACK)
-    assert failed.ending == Ending(Outcome.FAILED, told)
+    assert failed.ending == Ending(Outcome.FAILED, reported)
     # What ended it before stays the reason, and how it ends.
     ending = replace(state, ending=ABORTED)
     both = stepped(ending, seen).state.ending
-    assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {told}')
+    assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {reported}')
 
 
 def test_osd_lost_during_the_check_is_awaited_again(cluster: FakeCluster) -> None:

@@ -1,4 +1,4 @@
-"""Who is concerned is asked again: an id is no OSD, and OSDs join while a rollout goes on."""
+"""The identity of OSDs is checked: an id may be reused, and OSDs join during a rollout."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def asked(run: Run, osd_id: int) -> list[str]:
 def test_recreated_pending_osd_is_left_behind_by_name(run: Run, device_class: str) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
-    run.cluster.make_again(2, device_class)
-    state = run.to_the_end()
+    run.cluster.recreate(2, device_class)
+    state = run.run_to_end()
     assert (state.outcome, state.osds[2].step) == (Outcome.DONE, OsdStep.LEFT_BEHIND)
     assert 'left behind: osd.2 was removed and recreated' in (state.failure or '')
     assert asked(run, 2) == []
@@ -54,7 +54,7 @@ def test_pending_osd_with_a_changed_class_is_left_behind(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
     run.cluster.osds[1].device_class = 'hdd'
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert [osd.step for osd in state.osds].count(OsdStep.LEFT_BEHIND) == 1
     assert 'osd.1 now has device class hdd' in (state.failure or '')
     assert restarted(run, 1) == DEFAULT
@@ -64,9 +64,9 @@ def test_canary_recreated_before_any_change_ends_the_rollout(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
-    run.cluster.make_again(0)
+    run.cluster.recreate(0)
     run.cluster.flags.remove('noout')
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, run.cluster.commands) == (Phase.FAILED, [])
     assert 'osd.0 was removed and recreated' in (state.failure or '')
 
@@ -89,8 +89,8 @@ def test_osd_recreated_halfway_keeps_no_entry_of_the_rollout(
 ) -> None:
     run.start()
     run.until(lambda s: s.osds[osd_id].step is step)
-    run.cluster.make_again(osd_id, 'hdd')
-    state = run.to_the_end()
+    run.cluster.recreate(osd_id, 'hdd')
+    state = run.run_to_end()
     assert state.osds[osd_id].step is OsdStep.LEFT_BEHIND
     assert f'osd.{osd_id} was removed and recreated' in (state.failure or '')
     assert restarted(run, osd_id) == DEFAULT
@@ -103,7 +103,7 @@ def test_purged_changed_osd_leaves_no_entry(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.purge(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert 'left behind: osd.0 was removed from the cluster' in (state.failure or '')
     assert run.cluster.entries_of() == {ALL: NEW}
@@ -143,7 +143,7 @@ def test_joining_osd_is_not_changed_by_the_shared_entry(
     cluster.store.pop((ALL, OPTION))
     if shared is not None:
         cluster.store[ALL, OPTION] = shared
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert 'the entries of single OSDs are kept: the entry of osd would also change osd.7' in (
         state.failure or ''
@@ -153,7 +153,7 @@ def test_joining_osd_is_not_changed_by_the_shared_entry(
     assert restarted(run, 7) == OLD
     assert [restarted(run, n) for n in range(3)] == [target] * 3
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert cluster.entries_of() == {ALL: OLD}
     assert [cluster.runs(n) for n in range(3)] == [OLD] * 3
 
@@ -163,7 +163,7 @@ def test_joining_osd_with_an_own_entry_is_allowed(run: Run) -> None:
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.operator_sets('osd.7', OLD)
     run.cluster.add_osd(FakeOsd(7, 'node7'))
-    assert run.to_the_end().failure is None
+    assert run.run_to_end().failure is None
     assert run.cluster.entries_of() == {ALL: NEW, 'osd.7': OLD}
 
 
@@ -173,7 +173,7 @@ def test_osd_that_joins_and_leaves_keeps_the_entry_shared(run: Run) -> None:
     run.cluster.add_osd(FakeOsd(7, 'node7'))
     run.tick()
     run.cluster.purge(7)
-    assert run.to_the_end().failure is None
+    assert run.run_to_end().failure is None
     assert run.cluster.entries_of() == {ALL: NEW}
 
 
@@ -184,7 +184,7 @@ def test_reason_for_kept_entries_survives_a_failover(one_step_a_tick: None, run:
     run.until(lambda s: s.own_entries_stay is not None)
     run.fail_over()
     run.cluster.purge(7)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'the entries of single OSDs are kept' in (state.failure or '')
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
@@ -199,17 +199,17 @@ def test_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run: 
         run.tick()
     assert run.cluster.entries_of() == entries
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
 
 def test_rollback_does_not_restart_a_recreated_osd(run: Run) -> None:
     run.start()
-    run.to_the_end()
-    run.cluster.make_again(1, 'hdd')
+    run.run_to_end()
+    run.cluster.recreate(1, 'hdd')
     boots = run.cluster.osds[1].boots
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert state.osds[1].step is OsdStep.LEFT_BEHIND
     assert 'left behind: osd.1 was removed and recreated' in (state.failure or '')
@@ -226,8 +226,8 @@ def test_batch_without_remaining_osds_is_skipped() -> None:
     run.start(request, soak)
     run.until(lambda s: s.stage is Phase.SOAKING)
     for n in (1, 2):
-        cluster.make_again(n, 'hdd')
-    state = run.to_the_end(12000)
+        cluster.recreate(n, 'hdd')
+    state = run.run_to_end(12000)
     assert state.outcome is Outcome.DONE
     assert [verdict.pass_or_fail for verdict in state.verdicts][:2] == ['pass', 'no-data']
     assert len(state.verdicts) == 4
@@ -240,8 +240,8 @@ def test_osd_left_behind_is_not_in_the_evidence_of_its_batch() -> None:
     request = set_profile(cluster, batches=((0,), (1, 2), (3,), (4,), (5,)), controls=(3, 4, 5))
     run.start(request, SoakPlan(60, 600, batches=SoakPlan(60, 600)))
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING, 6000)
-    cluster.make_again(2, 'hdd')
-    state = run.to_the_end(12000)
+    cluster.recreate(2, 'hdd')
+    state = run.run_to_end(12000)
     assert state.outcome is Outcome.DONE
     assert [verdict.pass_or_fail for verdict in state.verdicts[:2]] == ['pass', 'pass']
     assert cluster.runs(2) == DEFAULT

@@ -1,4 +1,4 @@
-"""What is kept of a rollout for good: it can be rolled back, whatever was refused or lost."""
+"""The permanent records of a rollout: it can be rolled back after refused or lost writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT = DEFAULTS['pacific']
 
 
 def refuse(run: Run, prefix: str) -> None:
-    """The monitors refuse to store what lies under ``prefix``."""
+    """The monitors refuse to store keys under ``prefix``."""
 
     def on_set(key: str) -> None:
         if key.startswith(prefix):
@@ -36,17 +36,17 @@ def refuse(run: Run, prefix: str) -> None:
 
 def rolled_back(run: Run, name: str | None) -> None:
     run.driver.rollback(name, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
 
 
 def test_archive_refused_once_is_written_before_the_next_rollout() -> None:
     run = Run(overridden('osd'))
     refuse(run, ARCHIVE)
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.store.on_set = lambda key: None
     run.start(remove_override(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     rolled_back(run, 'r2')
     rolled_back(run, 'r1')
     assert run.cluster.entries_of() == {'osd': OLD}
@@ -57,7 +57,7 @@ def test_archive_refused_once_is_written_before_the_next_rollout() -> None:
 def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None:
     refuse(run, ARCHIVE)
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
         run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
     assert run.state.rollout_id == 'r1'
@@ -67,9 +67,9 @@ def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None
 @pytest.mark.parametrize('name', ['r1', 'ssd-lz4'])
 def test_history_is_sufficient_for_a_rollback(run: Run, name: str) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    run.to_the_end()
+    run.run_to_end()
     rolled_back(run, None)
     for key in [k for k in run.store.values if not k.startswith(HISTORY)]:
         del run.store.values[key]
@@ -99,9 +99,9 @@ def test_rollout_with_lost_state_is_rolled_back_from_history(
 
 def test_history_keeps_its_order_over_rollbacks_and_failovers(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    run.to_the_end()
+    run.run_to_end()
     rolled_back(run, 'r2')
     rolled_back(run, 'r1')
     before = [r.rollout_id for r in run.driver.history]

@@ -1,4 +1,4 @@
-"""What the machine asks to see, what it makes of a look, and the small questions that it asks."""
+"""The queries of the machine, its evaluation of a sample, and its predicates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD
-from .one_step import MACHINE, observed, other, rollout, way_back, without
+from .one_step import MACHINE, observed, other, rollback_of, rollout, without
 
 DEFAULT = DEFAULTS['pacific']
 FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
@@ -74,7 +74,7 @@ STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
 @pytest.mark.parametrize(
     ('step', 'direction', 'expected'),
     [
-        # The one that is begun next, and none of which nothing is to be decided.
+        # The next OSD to start, and none without a decision.
         (OsdStep.PENDING, FORWARD, Needs(running=(1,), ok_to_stop=(1,))),
         (OsdStep.PENDING, BACK, Needs()),
         (OsdStep.PENDING, RECOVER, Needs()),
@@ -97,7 +97,7 @@ def test_sample_requests_only_the_data_of_the_next_decision(
 ) -> None:
     state = at(cluster, step, direction=direction)
     assert MACHINE.needs(state, 1000.0) == expected
-    # What was asked of another OSD is followed beside that.
+    # A request for another OSD is tracked concurrently.
     other_asked = replace(state, asked=AskedRestart(3))
     described = (3, *expected.described)
     found = MACHINE.needs(other_asked, 1000.0)
@@ -162,7 +162,7 @@ def test_timers_restart_with_each_wait(cluster: FakeCluster) -> None:
     assert wait_key(with_osd(flaps=1, doubtful=True, restart_needed=True)) == wait_key(state)
 
 
-# -- a look
+# -- a sample
 
 
 @pytest.mark.parametrize(('watched_s', 'acts'), [(9.9, False), (10.0, True)])
@@ -172,8 +172,8 @@ def test_new_active_manager_observes_for_ten_seconds(
     state = rollout(cluster, OsdStep.SETTING)
     step = MACHINE.step(state, observed(cluster, entries={}, watched_s=watched_s), 2.0)
     assert step.actions == ((SetEntry('osd.0', NEW),) if acts else ())
-    told = 'this manager has just become active and samples first'
-    assert step.state.paused_reason == (None if acts else told)
+    reported = 'this manager has just become active and samples first'
+    assert step.state.paused_reason == (None if acts else reported)
     assert step.state.updated_s == (1.0 if acts else 2.0)
 
 
@@ -197,8 +197,8 @@ def test_expired_requests_and_past_reasons_are_dropped(cluster: FakeCluster, ove
 def test_foreign_change_of_affected_entries_ends_the_rollout(
     cluster: FakeCluster, waited_s: float, ends: bool, direction: Direction
 ) -> None:
-    told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
-    state = rollout(cluster, OsdStep.CHECKING, direction=direction, pending_conflict=told)
+    reported = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    state = rollout(cluster, OsdStep.CHECKING, direction=direction, pending_conflict=reported)
     state = replace(state, restoring=('osd.0',), entries_done=1)
     if direction is RECOVER:
         state = replace(state, ending=FAILED)
@@ -207,9 +207,9 @@ def test_foreign_change_of_affected_entries_ends_the_rollout(
     assert found.ended == ends
     if ends:
         assert found.outcome is Outcome.ABORTED
-        begin = f'it failed; {told}' if direction is RECOVER else told
+        begin = f'it failed; {reported}' if direction is RECOVER else reported
         assert (found.failure or '').startswith(begin)
-        assert (found.failure or '').count(told) == 1
+        assert (found.failure or '').count(reported) == 1
     else:
         assert found == replace(state, updated_s=found.updated_s)
 
@@ -218,37 +218,37 @@ def test_any_change_of_restored_entries_ends_a_rollback_at_once(
     cluster: FakeCluster,
 ) -> None:
     """Also of an entry that is not that of the OSD in flight."""
-    told = 'bluestore_rocksdb_options of osd was changed by somebody else'
-    state = way_back(cluster, OsdStep.RESTARTING, pending_conflict=told)
+    reported = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    state = rollback_of(cluster, OsdStep.RESTARTING, pending_conflict=reported)
     seen = observed(cluster, entries={ALL: THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
-    assert (found.outcome, found.failure) == (Outcome.ABORTED, told)
+    assert (found.outcome, found.failure) == (Outcome.ABORTED, reported)
 
 
 def test_reason_of_an_ending_is_reported_once(cluster: FakeCluster) -> None:
-    told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
-    ending = Ending(Outcome.ABORTED, told)
+    reported = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    ending = Ending(Outcome.ABORTED, reported)
     state = rollout(
-        cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=told, ending=ending
+        cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=reported, ending=ending
     )
     seen = observed(cluster, entries={'osd.0': THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
-    assert (found.failure or '').startswith(f'{told}; the change stays on osd.0: ')
+    assert (found.failure or '').startswith(f'{reported}; the change stays on osd.0: ')
 
 
 def test_first_ending_reason_is_kept(
     cluster: FakeCluster,
 ) -> None:
-    told = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd was changed by somebody else'
     seen = observed(cluster, entries={ALL: THERE, 'osd.0': NEW}, waited_s=5.0)
     for ending in (None, ABORTED):
-        state = rollout(cluster, OsdStep.SETTLING, pending_conflict=told, ending=ending)
+        state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported, ending=ending)
         found = MACHINE.step(state, seen, 2.0).state
-        assert found.ending == (ending or Ending(Outcome.ABORTED, told))
+        assert found.ending == (ending or Ending(Outcome.ABORTED, reported))
         assert not found.ended
     masked = replace(seen, entries={'osd.0/class:ssd': THERE, 'osd.0': NEW})
-    told = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
-    state = rollout(cluster, OsdStep.SETTLING, pending_conflict=told)
+    reported = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
+    state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported)
     assert MACHINE.step(state, masked, 2.0).state.ended
 
 
@@ -407,10 +407,10 @@ def test_osd_down_and_out_is_absent(
     assert absent_of(empty, (0, 1, 2)) == ()
 
 
-# -- what the orchestrator tells
+# -- reports of the orchestrator
 
 
-def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
+def reported(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
     return OrchestratedDaemon(running, started, refreshed)
 
 
@@ -418,22 +418,22 @@ def test_process_lives_if_two_samples_since_down_found_the_same() -> None:
     signs = SignsOfLife()
     for key, daemon, lives in (
         (1, None, None),
-        (1, told(True, 's1', 'r1'), None),
-        (1, told(True, 's1', None), None),
-        (1, told(True, 's1', 'r2'), True),
+        (1, reported(True, 's1', 'r1'), None),
+        (1, reported(True, 's1', None), None),
+        (1, reported(True, 's1', 'r2'), True),
         # Found dead, it is no more the same one though it has the same name.
-        (1, told(False, 's1', 'r3'), False),
-        (1, told(True, 's1', 'r4'), None),
-        (1, told(True, 's1', 'r4'), None),
-        (1, told(True, 's1', 'r5'), True),
-        (1, told(True, 's2', 'r6'), None),
-        (1, told(True, 's2', 'r7'), True),
+        (1, reported(False, 's1', 'r3'), False),
+        (1, reported(True, 's1', 'r4'), None),
+        (1, reported(True, 's1', 'r4'), None),
+        (1, reported(True, 's1', 'r5'), True),
+        (1, reported(True, 's2', 'r6'), None),
+        (1, reported(True, 's2', 'r7'), True),
         # Another time that it is down: what was found before is old.
-        (2, told(True, 's2', 'r7'), None),
-        (2, told(True, 's2', 'r8'), None),
-        (2, told(True, 's2', 'r9'), True),
-        (3, told(False, 's2', 'r9'), None),
-        (3, told(False, 's2', 'r10'), False),
+        (2, reported(True, 's2', 'r7'), None),
+        (2, reported(True, 's2', 'r8'), None),
+        (2, reported(True, 's2', 'r9'), True),
+        (3, reported(False, 's2', 'r9'), None),
+        (3, reported(False, 's2', 'r10'), False),
     ):
         assert signs.update(key, daemon) is lives
 
@@ -497,7 +497,7 @@ def test_abort_reports_its_progress(cluster: FakeCluster) -> None:
     assert (failed.failure or '').startswith(
         f'it failed; aborted by client.ann before the OSD was seen restored{stays}'
     )
-    back = aborted(way_back(cluster, VERIFIED), 'client.ann', 9.0, {})
+    back = aborted(rollback_of(cluster, VERIFIED), 'client.ann', 9.0, {})
     assert (back.failure, back.updated_s) == ('rollback aborted by client.ann', 9.0)
 
 
@@ -526,7 +526,7 @@ def test_refusal_counts_and_only_for_the_restart_in_flight(
         (BACK, None, True),
         (BACK, 'client.ann', False),
         (RECOVER, None, True),
-        # What is put back tells in spite of a pause what it waits for.
+        # A recovering OSD reports its wait reason despite a pause.
         (RECOVER, 'client.ann', True),
     ],
 )
@@ -542,7 +542,7 @@ def test_osd_without_a_restart_is_due_again_unless_paused(
     expected = (OsdStep.RESTART_DUE, 0) if waits else (OsdStep.RESTARTING, 3)
     assert (found.osds[0].step, found.osds[0].restarts_asked) == expected
     assert (found.paused_by, found.paused_reason, found.errors) == (None, None, 0)
-    # One that is due already, or is checked, waits for nobody.
+    # One that is due already, or is checked, does not wait.
     for step in (OsdStep.RESTART_DUE, OsdStep.CHECKING):
         elsewhere = replace(state, osds=(replace(osd, step=step), *state.osds[1:]))
         assert not waits_for_operator(replace(elsewhere, paused_by=None))
@@ -552,7 +552,7 @@ def test_osd_without_a_restart_is_due_again_unless_paused(
 
 
 @pytest.mark.parametrize(
-    ('stage', 'outcome', 'verdict', 'failure', 'changed', 'told'),
+    ('stage', 'outcome', 'verdict', 'failure', 'changed', 'reported'),
     [
         (Phase.FAILED, Outcome.FAILED, None, 'it crashed', False, 'it crashed'),
         (Phase.FAILED, Outcome.FAILED, None, None, False, 'no reason was recorded'),
@@ -587,16 +587,16 @@ def test_failure_is_an_unrequested_or_partly_aborted_end(
     verdict: Optional[Verdict],
     failure: Optional[str],
     changed: bool,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = rollout(cluster, VERIFIED if changed else OsdStep.LEFT_BEHIND, outcome=outcome)
     judgement = None if verdict is None else Judgement(verdict)
     state = replace(state, stage=stage, judgement=judgement, failure=failure)
-    assert why_failed(state) == told
+    assert why_failed(state) == reported
 
 
 @pytest.mark.parametrize(
-    ('changes', 'waited_s', 'after_s', 'told'),
+    ('changes', 'waited_s', 'after_s', 'reported'),
     [
         ({}, 599.9, 0.0, None),
         ({}, 600.0, 0.0, 'it waits'),
@@ -618,17 +618,17 @@ def test_wait_for_the_operator_raises_an_alarm(
     changes: dict[str, object],
     waited_s: float,
     after_s: float,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     assert ACTION_AFTER_S == 600.0
     changes = dict(changes)
     state = rollout(cluster, changes.pop('step', OsdStep.RESTARTING))  # type: ignore[arg-type]
     state = replace(state, **{'paused_reason': 'it waits', **changes})  # type: ignore[arg-type]
     found = why_waiting(state, waited_s, after_s)
-    if told is None or not told.endswith('; '):
-        assert found == told
+    if reported is None or not reported.endswith('; '):
+        assert found == reported
     else:
-        assert found == f'{told}"ceph rocksdb-tuner rollout abort" ends the rollout'
+        assert found == f'{reported}"ceph rocksdb-tuner rollout abort" ends the rollout'
 
 
 def test_no_gate_raises_an_alarm_without_a_configured_time(
@@ -639,7 +639,7 @@ def test_no_gate_raises_an_alarm_without_a_configured_time(
     assert why_waiting(state, 1e6, 1.0) is not None
 
 
-# -- entries of somebody else
+# -- foreign entries
 
 
 def test_rollback_that_would_lose_a_foreign_change_has_a_conflict(cluster: FakeCluster) -> None:
@@ -669,8 +669,8 @@ def test_leftovers_of_an_unfinished_rollout_are_reported(
     state = rollout(cluster, *[VERIFIED] * changed, direction=direction, failure=None)
     state = replace(state, stage=stage)
     found = describe_leftovers(state, {'osd.0': NEW})
-    told = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" reverts it'
-    assert found.failure == (told if tells else None)
+    reported = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" reverts it'
+    assert found.failure == (reported if tells else None)
 
 
 def test_five_osds_left_changed_are_named() -> None:
@@ -682,7 +682,7 @@ def test_five_osds_left_changed_are_named() -> None:
 
 
 def test_changed_osds_are_listed_in_alphabetical_order(cluster: FakeCluster) -> None:
-    """It stands in a text that counts as the same pending_conflict only while it is the same."""
+    """Its text is part of the pending_conflict, which is unchanged only while it is."""
     who = ['global', ALL, 'osd/class:ssd', 'osd/host:node0', *(f'osd.{n}' for n in range(4))]
     found = conflicting_entries(
         rollout(cluster), observed(cluster, entries=dict.fromkeys(who, 'x'))

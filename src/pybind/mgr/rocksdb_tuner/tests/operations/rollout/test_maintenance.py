@@ -69,7 +69,7 @@ def test_configured_bounds_are_shown(days: str, hours: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('days', 'hours', 'says'),
+    ('days', 'hours', 'message'),
     [
         ('weekend', '', 'maintenance_days is "weekend": give days as in "sat,sun"'),
         ('sat,', '', 'maintenance_days is "sat,"'),
@@ -79,8 +79,8 @@ def test_configured_bounds_are_shown(days: str, hours: str, shown: str) -> None:
         ('', '08:00-08:00', 'maintenance_hours'),
     ],
 )
-def test_invalid_window_is_closed_with_the_valid_form(days: str, hours: str, says: str) -> None:
-    assert says in (outside(MaintenanceWindow(days, hours), SAT, at(12)) or '')
+def test_invalid_window_is_closed_with_the_valid_form(days: str, hours: str, message: str) -> None:
+    assert message in (outside(MaintenanceWindow(days, hours), SAT, at(12)) or '')
 
 
 @given(st.text(max_size=12), st.text(max_size=12), st.integers(0, 6), st.integers(0, 1439))
@@ -110,7 +110,7 @@ def test_no_osd_starts_outside_the_window_and_the_wait_is_named(run: Run) -> Non
         run.tick()
     assert run.cluster.commands == []
     run.outside_window = None
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_started_osd_is_finished_when_the_window_closes(run: Run) -> None:
@@ -126,4 +126,4 @@ def test_rollback_does_not_wait_for_the_window(run: Run) -> None:
     run.until(lambda state: state.osds[1].step is OsdStep.RESTARTING)
     run.outside_window = 'outside the maintenance window (sat)'
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK

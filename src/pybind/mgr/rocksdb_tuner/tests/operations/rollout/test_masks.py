@@ -28,7 +28,7 @@ MASKS = (CLASS, 'osd/host:node1', 'osd/rack:r1', 'global/class:ssd')
 
 
 def masked(mask: str, osd_entry: bool) -> FakeCluster:
-    """A cluster with the new string in a masked entry, which decides for nobody."""
+    """A cluster with the new string in a masked entry, which applies to no OSD."""
     cluster = overridden(ALL) if osd_entry else FakeCluster(3)
     cluster.resolves[mask] = set(cluster.osds) if mask == 'osd/rack:r1' else set()
     cluster.operator_sets(mask, NEW)
@@ -42,10 +42,10 @@ def test_rollback_reaches_every_osd_whatever_a_mask_has(mask: str, osd_entry: bo
     run = Run(cluster)
     before = cluster.entries_of()
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert {cluster.runs(n) for n in cluster.osds} == {NEW}
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert cluster.entries_of() == before
     old = OLD if osd_entry else DEFAULTS['pacific']
     assert [cluster.runs(n) for n in cluster.osds] == [old] * 3
@@ -56,9 +56,9 @@ def test_removed_override_is_restored_whatever_a_mask_has() -> None:
     cluster.operator_sets(CLASS, DEFAULTS['pacific'])
     run = Run(cluster)
     run.start(remove_override(cluster))
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert [cluster.runs(n) for n in cluster.osds] == [OLD] * 3
 
 
@@ -66,7 +66,7 @@ def test_osd_keeping_the_new_string_by_a_mask_is_not_called_restored() -> None:
     cluster = masked(CLASS, osd_entry=True)
     run = Run(cluster)
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     cluster.osds[1].stubborn = RunningOption(NEW, 'mon', ignores_mon=False)
     run.driver.rollback(None, 'client.ann', cluster.now_s)
     state = run.to_a_wait('osd.1 was restarted during the rollback, but it runs')
@@ -83,9 +83,9 @@ def test_osd_that_starts_with_its_host_mask_is_restored_by_it() -> None:
     assert cluster.runs(0) == OLD
     run = Run(cluster)
     run.start(set_profile(cluster, final_entries=(('osd/host:node0', None), (ALL, NEW))))
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert [cluster.runs(n) for n in cluster.osds] == [OLD, *[DEFAULTS['pacific']] * 2]
 
 
@@ -97,9 +97,9 @@ def test_osd_that_ran_the_new_string_by_its_host_mask_runs_it_again() -> None:
     cluster.advance(60)
     run = Run(cluster)
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert [cluster.runs(n) for n in cluster.osds] == [NEW, *[DEFAULTS['pacific']] * 2]
 
 
@@ -114,10 +114,10 @@ def test_no_restart_is_skipped_if_a_host_mask_may_apply() -> None:
     cluster.advance(60)
     assert cluster.runs(0) == NEW
     run.start(set_profile(cluster, same, final_entries=(('osd/host:node0', None), (ALL, same))))
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert cluster.runs(0) == same
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert cluster.runs(0) == NEW
 
 

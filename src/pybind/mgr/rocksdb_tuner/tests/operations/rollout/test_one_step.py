@@ -1,7 +1,7 @@
-"""Single decisions of the machine, between two looks at a cluster that changed in one respect.
+"""Single decisions of the machine, between two samples of a cluster that changed in one respect.
 
-Whole rollouts pass through them too, but seldom see one thing alone: an OSD that got another
-process was mostly seen down before.
+Complete rollouts pass through them too, but rarely isolate one: an OSD with a new process was
+usually seen down before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
-from .one_step import MACHINE, SOAK, canary, observed, other, rollout, way_back, without
+from .one_step import MACHINE, SOAK, canary, observed, other, rollback_of, rollout, without
 
 PASS = Judgement(Verdict.NO_WORSE)
 FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
@@ -229,7 +229,7 @@ def test_no_collapse_while_an_osd_is_undecided(cluster: FakeCluster) -> None:
     assert (step.state.stage, step.state.shared_touched) == (Phase.COLLAPSING, True)
 
 
-# -- the way back
+# -- rollback
 
 
 def checked(state: RolloutState, seen: Observation, value: str, source: str) -> RolloutState:
@@ -243,7 +243,7 @@ def checked(state: RolloutState, seen: Observation, value: str, source: str) -> 
 def test_value_from_another_source_is_not_the_restored_one(source: str) -> None:
     """The right string by chance: from ceph.conf it stays when the entry changes."""
     cluster = overridden(ALL, osds=4)
-    state = way_back(cluster, OsdStep.CHECKING)
+    state = rollback_of(cluster, OsdStep.CHECKING)
     seen = observed(cluster, waited_s=59.0)
     assert checked(state, seen, OLD, 'mon').osds[0].step is OsdStep.SETTLING
     assert checked(state, seen, OLD, source).osds[0].step is OsdStep.CHECKING
@@ -254,7 +254,7 @@ def test_value_from_another_source_is_not_the_restored_one(source: str) -> None:
 
 @pytest.mark.parametrize('source', ['mon', 'file', 'env', 'cmdline', 'override'])
 def test_only_the_default_is_restored_without_an_entry(cluster: FakeCluster, source: str) -> None:
-    state = way_back(cluster, OsdStep.CHECKING)
+    state = rollback_of(cluster, OsdStep.CHECKING)
     default = DEFAULTS['pacific']
     seen = observed(cluster, waited_s=59.0)
     assert checked(state, seen, default, 'default').osds[0].step is OsdStep.SETTLING
@@ -263,7 +263,7 @@ def test_only_the_default_is_restored_without_an_entry(cluster: FakeCluster, sou
 
 def test_restored_value_is_trusted_by_its_meaning_and_not_too_early() -> None:
     cluster = overridden(ALL, osds=4)
-    state = way_back(cluster, OsdStep.CHECKING)
+    state = rollback_of(cluster, OsdStep.CHECKING)
     seen = observed(cluster, waited_s=20.0)
     other_words = ';'.join(reversed(OLD.split(',')))
     assert checked(state, seen, other_words, 'mon').osds[0].step is OsdStep.SETTLING
@@ -274,12 +274,12 @@ def test_restored_value_is_trusted_by_its_meaning_and_not_too_early() -> None:
 
 def test_paused_rollback_changes_no_entry_and_restarts_no_osd(cluster: FakeCluster) -> None:
     written = observed(cluster, entries={ALL: NEW, 'osd.0': NEW}, waited_s=1000.0)
-    put_back = replace(written, entries={})
-    entries = way_back(cluster, OsdStep.VERIFIED, entries_done=0, shared_touched=True)
-    due = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    restored = replace(written, entries={})
+    entries = rollback_of(cluster, OsdStep.VERIFIED, entries_done=0, shared_touched=True)
+    due = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     waiting = replace(due.osds[0], nonce_before=cluster.osds[0].nonce)
     due = replace(due, osds=(waiting, *due.osds[1:]))
-    for state, seen in ((entries, written), (due, put_back)):
+    for state, seen in ((entries, written), (due, restored)):
         for look in (seen, other(seen, 0, up=False)):
             held = MACHINE.step(replace(state, paused_by='client.ann'), look, 2.0)
             assert held.actions == ()
@@ -289,7 +289,7 @@ def test_paused_rollback_changes_no_entry_and_restarts_no_osd(cluster: FakeClust
             assert off.actions == ()
     # What holds it is the pause alone.
     assert MACHINE.step(entries, written, 2.0).actions == (RemoveEntry(ALL),)
-    for look in (put_back, other(put_back, 0, up=False)):
+    for look in (restored, other(restored, 0, up=False)):
         assert MACHINE.step(due, look, 2.0).actions == (RestartOsd(0),)
 
 
@@ -299,7 +299,7 @@ def test_paused_rollback_changes_no_entry_and_restarts_no_osd(cluster: FakeClust
 def restarting(
     cluster: FakeCluster, step: OsdStep = OsdStep.RESTARTING, **changes: object
 ) -> RolloutState:
-    """The canary, whose process is still that of before; it was asked once."""
+    """The canary, whose process is still the previous one; it was requested once."""
     state = rollout(cluster, step)
     osd = replace(
         state.osds[0], nonce_before=cluster.osds[0].nonce, nonce_after=None, restarts_asked=1
@@ -350,7 +350,7 @@ def test_osd_not_restarted_after_two_requests_fails_if_no_other_is_changed(
 
 
 def test_osd_down_since_its_request_fails_after_five_minutes(cluster: FakeCluster) -> None:
-    """Of the time that it is down and the time since it was asked, the shorter one counts."""
+    """The shorter of its downtime and the time since its request counts."""
     state = restarting(cluster)
     down = other(observed(cluster, entries=entries_of(state)), 0, up=False)
     for down_s, waited_s, fails in (
@@ -486,8 +486,8 @@ def test_shared_entry_is_confirmed_before_any_own_entry_is_removed(
 ) -> None:
     state = collapsing(cluster, *[OsdStep.VERIFIED] * 4, entries_done=0)
     seen = observed(cluster, entries=single_entries(cluster))
-    begun = MACHINE.step(state, seen, 2.0)
-    assert (begun.actions, begun.state.entries_done) == ((SetEntry(ALL, NEW),), 0)
+    started = MACHINE.step(state, seen, 2.0)
+    assert (started.actions, started.state.entries_done) == ((SetEntry(ALL, NEW),), 0)
     written = replace(seen, entries={**single_entries(cluster), ALL: NEW})
     there = MACHINE.step(replace(state, errors=2), written, 2.0)
     assert (there.actions, there.state.entries_done, there.state.errors) == ((), 1, 0)
@@ -531,7 +531,7 @@ def test_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
     assert done.state.failure is None
 
 
-# -- entries that somebody else changed
+# -- entries changed by others
 
 
 THERE, GONE = 'write_buffer_size=1', None
@@ -594,14 +594,14 @@ def test_foreign_entry_matters_if_it_may_apply_or_is_to_be_restored(
 ) -> None:
     seen = observed(cluster, entries={who: THERE})
     assert (conflicting_entries(rollout(cluster), seen) == (who,)) == forward
-    state = way_back(cluster, OsdStep.RESTART_DUE)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE)
     assert (conflicting_entries(state, seen) == (who,)) == back
 
 
 def test_entry_under_rollback_is_old_or_new_until_confirmed() -> None:
     cluster = overridden(ALL, osds=4)
     for done in (0, 1, 2):
-        state = way_back(cluster, OsdStep.VERIFIED, entries_done=done)
+        state = rollback_of(cluster, OsdStep.VERIFIED, entries_done=done)
         for shared, single in ((OLD, GONE), (NEW, GONE), (OLD, NEW), (THERE, GONE), (OLD, THERE)):
             entries = {ALL: shared, **({} if single is None else {'osd.0': single})}
             expected = [
@@ -638,7 +638,7 @@ WHOS = ('osd.3', 'osd.0', 'global', 'osd/host:node1', ALL, 'osd.1', 'osd/class:s
 
 
 def test_owners_of_changed_entries_are_listed_in_order(cluster: FakeCluster) -> None:
-    """Of both options: what is told is compared with what was told before."""
+    """Of both options: the new and the previous reports are compared."""
     state = rollout(cluster)
     was = replace(state, before=replace(state.before, other_entries=()))
     seen = observed(
@@ -660,13 +660,13 @@ def test_entry_of_an_osd_left_behind_is_ignored(
     )
     assert (conflicting_entries(state, seen), conflicts_in_other_option(state, seen)) == ((), ())
     # Of the other option what is there may change, come or go.
-    for entries, told in (
+    for entries, reported in (
         ({'osd.1': THERE}, ('osd.1',)),
         ({}, ('osd.1',)),
         ({'osd.1': OLD, 'osd.2': THERE}, ('osd.2',)),
         ({'osd.1': OLD, 'mon': THERE}, ()),
     ):
-        assert conflicts_in_other_option(state, replace(seen, other_entries=entries)) == told
+        assert conflicts_in_other_option(state, replace(seen, other_entries=entries)) == reported
     # What it was is not known of rollouts of older managers, nor now where it cannot be read.
     unknown = replace(state, before=replace(state.before, other_entries=None))
     assert conflicts_in_other_option(unknown, replace(seen, other_entries={})) == ()
@@ -705,7 +705,7 @@ def test_osd_in_flight_is_made_safe_before_a_foreign_change_ends_the_rollout(
     assert on.ending is not None
     assert on.ending.outcome is Outcome.ABORTED
     assert MACHINE.step(on, seen, 4.0).state.outcome is Outcome.ABORTED
-    # Where it is the OSD in flight itself, nobody knows better than who changed it.
+    # If it is the OSD in flight itself, the operator's change takes precedence.
     its_own = replace(seen, entries={'osd.0': NEW, 'osd.1': THERE})
     once = MACHINE.step(state, its_own, 2.0).state
     assert MACHINE.step(once, its_own, 3.0).state.outcome is Outcome.ABORTED

@@ -1,4 +1,4 @@
-"""Single decisions on the way back, of one OSD that failed and of all, and operators' acts."""
+"""Single decisions of a rollback, of one failed OSD and of all, and operator actions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
-from .one_step import MACHINE, canary, observed, other, rollout, way_back, without
+from .one_step import MACHINE, canary, observed, other, rollback_of, rollout, without
 
 DEFAULT = DEFAULTS['pacific']
 FAILED = Ending(Outcome.FAILED, 'it failed')
@@ -75,7 +75,7 @@ def test_rollback_restores_only_written_entries(cluster: FakeCluster) -> None:
         0,
     )
     assert (turned.failure, turned.updated_s) == ('rolled back by client.ann', 9.0)
-    # Who asks for it pauses no more; by itself it goes back where the pause allows.
+    # A requested rollback ends the pause; an automatic one waits where the pause allows it.
     assert (turned.paused_by, turned.paused_reason) == (None, None)
     held = rolled_back(state, 'the module', 9.0, paused_by='client.bob')
     assert (held.paused_by, held.paused_reason) == ('client.bob', 'paused by client.bob')
@@ -85,7 +85,7 @@ def test_rollback_restores_only_written_entries(cluster: FakeCluster) -> None:
 
 def test_entries_are_restored_one_by_one_and_confirmed_before_any_osd_is_classified() -> None:
     cluster = overridden(ALL, osds=4)
-    state = way_back(cluster, OsdStep.VERIFIED, entries_done=0)
+    state = rollback_of(cluster, OsdStep.VERIFIED, entries_done=0)
     seen = observed(cluster, entries={ALL: NEW, 'osd.0': NEW})
     assert MACHINE.step(state, seen, 2.0).actions == (SetEntry(ALL, OLD),)
     half = replace(seen, entries={ALL: OLD, 'osd.0': NEW})
@@ -101,7 +101,7 @@ def test_entries_are_restored_one_by_one_and_confirmed_before_any_osd_is_classif
     assert canary(both).step is OsdStep.RESTART_DUE
 
 
-def put_back(state: RolloutState, seen: Observation) -> Step:
+def restored(state: RolloutState, seen: Observation) -> Step:
     """The step with which the last entry is seen in place."""
     return MACHINE.step(replace(state, entries_done=1), replace(seen, entries={}), 2.0)
 
@@ -112,7 +112,7 @@ def put_back(state: RolloutState, seen: Observation) -> Step:
         (OsdStep.SETTING, True, OsdStep.RESTORED, False),
         (OsdStep.RESTART_DUE, True, OsdStep.RESTORED, False),
         (OsdStep.RESTORING, True, OsdStep.RESTORED, False),
-        # The restart that was asked for is still to come: what comes up then may have read it.
+        # The requested restart is still pending: the process that comes up may have read it.
         (OsdStep.RESTARTING, True, OsdStep.RESTARTING, True),
         (OsdStep.SETTING, False, OsdStep.RESTART_DUE, False),
         (OsdStep.RESTARTING, False, OsdStep.RESTART_DUE, False),
@@ -128,10 +128,10 @@ def put_back(state: RolloutState, seen: Observation) -> Step:
 def test_osd_is_restarted_if_its_process_may_have_read_the_reverted_value(
     cluster: FakeCluster, at: OsdStep, same_process: bool, then: OsdStep, doubtful: bool
 ) -> None:
-    state = way_back(cluster, at)
+    state = rollback_of(cluster, at)
     nonce = cluster.osds[0].nonce
     osd = replace(state.osds[0], nonce_before=nonce if same_process else 1, flaps=2)
-    found = canary(put_back(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
+    found = canary(restored(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
     assert (found.step, found.doubtful) == (then, doubtful)
     if then is OsdStep.RESTART_DUE:
         assert (found.nonce_before, found.restart_needed, found.flaps) == (nonce, True, 0)
@@ -139,22 +139,22 @@ def test_osd_is_restarted_if_its_process_may_have_read_the_reverted_value(
 
 def test_osd_down_while_its_entry_is_restored_is_not_trusted(cluster: FakeCluster) -> None:
     down = other(observed(cluster), 0, up=False)
-    found = canary(put_back(way_back(cluster, OsdStep.VERIFIED), down))
+    found = canary(restored(rollback_of(cluster, OsdStep.VERIFIED), down))
     assert (found.step, found.doubtful) == (OsdStep.RESTART_DUE, True)
     due = replace(found, nonce_before=cluster.osds[0].nonce)
-    state = replace(way_back(cluster, OsdStep.VERIFIED), osds=(due,), entries_done=2)
+    state = replace(rollback_of(cluster, OsdStep.VERIFIED), osds=(due,), entries_done=2)
     up = other(observed(cluster, entries={}, waited_s=1.0), 0, nonce=99)
     again = canary(MACHINE.step(state, up, 2.0))
-    # It came up with nobody knows what: once more.
+    # Its options are unknown: restart once more.
     assert (again.step, again.nonce_before, again.doubtful) == (OsdStep.RESTART_DUE, 99, False)
 
 
 def test_osd_restarted_twice_by_others_is_restarted_if_it_was_needed_before(
     cluster: FakeCluster,
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTART_DUE)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE)
     osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce, restart_needed=True)
-    found = canary(put_back(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
+    found = canary(restored(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
     assert found.step is OsdStep.RESTART_DUE
 
 
@@ -172,7 +172,7 @@ def test_osd_restarted_twice_by_others_is_restarted_if_it_was_needed_before(
 def test_no_restart_if_all_possible_values_have_the_same_meaning(
     cluster: FakeCluster, entries: dict[str, str], restarts: bool
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce)
     state = replace(state, osds=(osd, *state.osds[1:]))
     before = replace(state.before, entries=tuple(entries.items()))
@@ -184,7 +184,7 @@ def test_no_restart_if_all_possible_values_have_the_same_meaning(
 def test_down_osd_is_started_before_any_other_is_restarted(
     cluster: FakeCluster,
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     osds = tuple(
         replace(osd, step=OsdStep.RESTART_DUE, nonce_before=cluster.osds[osd.osd_id].nonce)
         for osd in state.osds
@@ -197,7 +197,7 @@ def test_down_osd_is_started_before_any_other_is_restarted(
 
 
 def test_rollback_ends_when_every_osd_is_restored(cluster: FakeCluster) -> None:
-    state = way_back(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
+    state = rollback_of(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
     done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
     assert (done.stage, done.outcome, done.updated_s) == (
         Phase.ROLLED_BACK,
@@ -208,7 +208,7 @@ def test_rollback_ends_when_every_osd_is_restored(cluster: FakeCluster) -> None:
 
 
 def test_rollback_settles_each_osd_before_the_next_one_is_due(cluster: FakeCluster) -> None:
-    state = way_back(cluster, OsdStep.SETTLING)
+    state = rollback_of(cluster, OsdStep.SETTLING)
     seen = observed(cluster, entries={})
     assert canary(MACHINE.step(state, replace(seen, waited_s=4.9), 2.0)).step is OsdStep.SETTLING
     assert canary(MACHINE.step(state, replace(seen, waited_s=5.0), 2.0)).step is OsdStep.RESTORED
@@ -402,8 +402,8 @@ def test_errors_pauses_and_doubt_wait_for_the_operator_and_end_with_resume(
 
 
 def test_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:
-    at_rest = aborted(rollout(cluster, OsdStep.PENDING), 'client.ann', 9.0, {})
-    assert (at_rest.stage, at_rest.outcome, at_rest.failure, at_rest.updated_s) == (
+    idle = aborted(rollout(cluster, OsdStep.PENDING), 'client.ann', 9.0, {})
+    assert (idle.stage, idle.outcome, idle.failure, idle.updated_s) == (
         Phase.FAILED,
         Outcome.ABORTED,
         'aborted by client.ann',
@@ -413,7 +413,7 @@ def test_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeC
     waits = aborted(flying, 'client.ann', 9.0, {})
     assert (waits.ended, waits.ending) == (False, Ending(Outcome.ABORTED, 'aborted by client.ann'))
     assert (waits.paused_by, waits.paused_reason, waits.updated_s) == (None, None, 9.0)
-    back = aborted(way_back(cluster, OsdStep.RESTART_DUE), 'client.ann', 9.0, {})
+    back = aborted(rollback_of(cluster, OsdStep.RESTART_DUE), 'client.ann', 9.0, {})
     assert (back.outcome, back.failure) == (Outcome.ABORTED, 'rollback aborted by client.ann')
     recovers = aborted(recovering(cluster, OsdStep.RESTORING), 'client.ann', 9.0, {})
     assert recovers.outcome is Outcome.FAILED

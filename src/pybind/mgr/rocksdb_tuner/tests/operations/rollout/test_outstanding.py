@@ -1,4 +1,4 @@
-"""At most one restart is asked for that may still happen, whatever the orchestrator makes of it."""
+"""At most one restart request is pending, whatever the orchestrator does with it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .conftest import NEW, Run, refusing, set_profile
 
 
 class Asked:
-    """Every restart that was asked for, and what the orchestrator held just then."""
+    """Every requested restart, and the orchestrator's queue at that time."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         #: OSD, when, and the OSDs that were still to be restarted.
         self.found: list[tuple[int, float, set[int]]] = []
-        run.cluster.on_command = self._hear
+        run.cluster.on_command = self._record_command
 
-    def _hear(self, command: str) -> None:
+    def _record_command(self, command: str) -> None:
         if command.startswith('ceph orch daemon restart osd.'):
             osds = self.run.cluster.osds.values()
-            held = {osd.osd_id for osd in osds if osd.asked_at_s is not None}
+            held = {osd.osd_id for osd in osds if osd.requested_at_s is not None}
             self.found.append((int(command.rpartition('.')[2]), self.run.cluster.now_s, held))
 
     @property
@@ -35,7 +35,7 @@ class Asked:
         return [n for n, _, _ in self.found]
 
     def held(self) -> set[int]:
-        """Those that were held back by nothing when another was asked."""
+        """Those that were not held when another was requested."""
         return {n for _, _, held in self.found for n in held}
 
 
@@ -51,7 +51,7 @@ def at_step(run: Run, osd_id: int, step: OsdStep) -> None:
 
 
 def count_down(run: Run) -> list[int]:
-    """How many OSDs are down, at every look from now on."""
+    """The number of down OSDs, at every sample from now on."""
     found: list[int] = []
     advance = run.cluster.advance
 
@@ -73,7 +73,7 @@ def test_manual_restart_does_not_release_the_next_osd_before_the_late_request() 
     run.cluster.restart_by_hand(0)
     run.to_a_wait('the orchestrator may still restart osd.0')
     assert run.state.phase is Phase.WAITING
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
     assert requests.held() == set()
     assert max(down) == 1
@@ -85,7 +85,7 @@ def test_late_request_is_no_crash_of_a_checked_osd() -> None:
     for n in run.cluster.osds:
         at_step(run, n, OsdStep.RESTARTING)
         run.cluster.restart_by_hand(n)
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     assert ended.outcome is Outcome.DONE
     assert [osd.flaps for osd in ended.osds] == [0, 0, 0]
 
@@ -97,7 +97,7 @@ def test_crashes_during_the_wait_end_with_it() -> None:
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.osds[0].crashes_after_s = 10.0
     run.cluster.restart_by_hand(0)
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     assert ended.phase is Phase.FAILED
     assert 'came up and went down again 3 times' in (ended.failure or '')
 
@@ -105,7 +105,7 @@ def test_crashes_during_the_wait_end_with_it() -> None:
 def test_uninformative_orchestrator_is_awaited_for_restart_timeout() -> None:
     run, requests = late(silent=True)
     run.start()
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     assert ended.outcome is Outcome.DONE
     times = [at_s for _, at_s, _ in requests.found]
     assert all(300.0 <= b - a < 340.0 for a, b in zip(times, times[1:]))
@@ -122,7 +122,7 @@ def test_failover_does_not_shorten_the_wait() -> None:
     asked_s = requests.found[0][1]
     run.until(lambda state: len(requests.found) > 1)
     assert requests.found[1][1] - asked_s >= 600.0 + 300.0
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_clock_set_ahead_does_not_shorten_the_wait() -> None:
@@ -132,7 +132,7 @@ def test_clock_set_ahead_does_not_shorten_the_wait() -> None:
     run.cluster.now_s += 86400.0
     run.until(lambda state: len(requests.found) > 1)
     passed_s = requests.found[1][1] - requests.found[0][1] - 86400.0
-    # One look does not count for more than 30 s.
+    # One sample counts for at most 30 s.
     assert passed_s >= 300.0 - 30.0
 
 
@@ -142,7 +142,7 @@ def test_manager_taking_over_waits_for_the_request_of_the_previous_one() -> None
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.restart_by_hand(0)
     run.fail_over()
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
     assert requests.held() == set()
 
@@ -155,14 +155,14 @@ def test_next_rollout_waits_for_a_request_of_the_previous_one(failover: bool) ->
     run.cluster.restart_by_hand(0)
     at_step(run, 0, OsdStep.SETTLING)
     run.driver.abort('client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ABORTED
+    assert run.run_to_end().outcome is Outcome.ABORTED
     run.cluster.operator_removes('osd.0')
     if failover:
         run.fail_over()
     run.start(set_profile(run.cluster, NEW + ',max_open_files=5', order=(1, 2, 0), controls=()))
     run.to_a_wait('the orchestrator may still restart osd.0')
     assert requests.osds == [0]
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.held() == set()
 
 
@@ -173,7 +173,7 @@ def test_rollback_waits_for_a_forward_request() -> None:
     run.cluster.restart_by_hand(1)
     at_step(run, 1, OsdStep.SETTLING)
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     assert requests.held() == set()
     assert requests.osds[:2] == [0, 1]
 
@@ -181,23 +181,23 @@ def test_rollback_waits_for_a_forward_request() -> None:
 def test_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() -> None:
     run, requests = late(delay_s=5.0)
     first = run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.orchestrator_delay_s = 250.0
     run.start(set_profile(run.cluster, NEW + ',max_open_files=5'))
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.restart_by_hand(0)
     at_step(run, 0, OsdStep.SETTLING)
     run.driver.abort('client.a', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_removes('osd.0')
     run.driver.rollback(first.rollout_id, 'client.a', run.cluster.now_s)
     run.to_a_wait('the orchestrator may still restart osd.0')
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     assert requests.held() == set()
 
 
 def test_paused_orchestrator_is_awaited_until_resumed() -> None:
-    """`ceph orch pause`: what was asked for comes when it is resumed, however late."""
+    """`ceph orch pause`: requests are executed when it is resumed, however late."""
     run, requests = late(delay_s=1.0)
     down = count_down(run)
     run.start()
@@ -209,7 +209,7 @@ def test_paused_orchestrator_is_awaited_until_resumed() -> None:
     assert requests.osds == [0]
     assert 'the orchestrator may still restart osd.0' in (run.state.paused_reason or '')
     run.cluster.orchestrator_paused = False
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.held() == set()
     assert max(down) == 1
 
@@ -229,7 +229,7 @@ def test_informative_orchestrator_does_not_lengthen_a_rollout() -> None:
     run, _ = late(delay_s=1.0)
     run.start()
     begin_s = run.cluster.now_s
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.now_s - begin_s < 120.0
 
 
@@ -237,7 +237,7 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
 
 
 @pytest.mark.parametrize(
-    ('told', 'by_this_manager', 'seen_scheduled', 'expected'),
+    ('reported', 'by_this_manager', 'seen_scheduled', 'expected'),
     [
         # Nothing new is known.
         (TOLD, True, False, False),
@@ -260,12 +260,15 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
     ],
 )
 def test_state_of_the_orchestrator_decides(
-    told: Optional[OrchestratedDaemon], by_this_manager: bool, seen_scheduled: bool, expected: bool
+    reported: Optional[OrchestratedDaemon],
+    by_this_manager: bool,
+    seen_scheduled: bool,
+    expected: bool,
 ) -> None:
     request = asked(1, replace(TOLD, stored_started='s1'))
     found = is_settled(
         request,
-        told,
+        reported,
         by_this_manager=by_this_manager,
         seen_scheduled=seen_scheduled,
         watched_s=299.0,
@@ -275,10 +278,10 @@ def test_state_of_the_orchestrator_decides(
 
 
 def test_scheduled_request_is_awaited_without_a_limit() -> None:
-    def over(told: Optional[OrchestratedDaemon]) -> bool:
+    def over(reported: Optional[OrchestratedDaemon]) -> bool:
         return is_settled(
             AskedRestart(1),
-            told,
+            reported,
             by_this_manager=True,
             seen_scheduled=True,
             watched_s=9999.0,

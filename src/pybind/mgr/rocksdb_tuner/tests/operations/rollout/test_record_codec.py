@@ -1,4 +1,4 @@
-"""What is kept beside a rollout: the clock, restarts, evidence and history records."""
+"""The records stored with a rollout: the clock, restarts, evidence and history records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rocksdb_tuner.store.errors import StoredStateError
 from .test_codec import example
 
 
-def told(work: Callable[[], object]) -> Optional[str]:
+def reported(work: Callable[[], object]) -> Optional[str]:
     """What is wrong with it; None: nothing."""
     try:
         work()
@@ -63,11 +63,11 @@ def test_stored_clock_is_never_below_0() -> None:
         'ended_s': 0.5,
     }
     negative = '{"version":3,"passed_s":-0.5,"ended":null,"ended_s":null}'
-    assert told(lambda: decode_clock(negative)) == (
+    assert reported(lambda: decode_clock(negative)) == (
         '"passed_s" is -0.5 instead of a number from 0 up'
     )
     no_time = '{"version":3,"passed_s":1,"ended":"r3","ended_s":null}'
-    assert told(lambda: decode_clock(no_time)) == '"ended_s" is missing'
+    assert reported(lambda: decode_clock(no_time)) == '"ended_s" is missing'
 
 
 def test_restarts_are_stored_to_the_second() -> None:
@@ -78,7 +78,7 @@ def test_restarts_are_stored_to_the_second() -> None:
         'steady_s': [3, None],
     }
     fewer = '{"version":3,"times_s":[1,2],"steady_s":[1]}'
-    assert told(lambda: decode_restarts(fewer)) == '"steady_s" are not as many as "times_s"'
+    assert reported(lambda: decode_restarts(fewer)) == '"steady_s" are not as many as "times_s"'
 
 
 def test_evidence_is_stored_with_five_digits_and_one_row_per_block() -> None:
@@ -102,8 +102,8 @@ def test_evidence_is_stored_with_five_digits_and_one_row_per_block() -> None:
 def test_all_osds_of_evidence_may_be_changed_ones(changed: int, wrong: bool) -> None:
     text = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0)))
     read = json.dumps({**text, 'changed': changed})
-    assert (told(lambda: decode_evidence(read)) is not None) == wrong
+    assert (reported(lambda: decode_evidence(read)) is not None) == wrong
     if not wrong:
         assert len(decode_evidence(read).changed) == changed
     twice = json.dumps({**text, 'signals': ['db_used_bytes', 'db_used_bytes']})
-    assert told(lambda: decode_evidence(twice)) is not None
+    assert reported(lambda: decode_evidence(twice)) is not None

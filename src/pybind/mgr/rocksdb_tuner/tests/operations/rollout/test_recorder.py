@@ -104,8 +104,8 @@ class Taking:
 
 def test_block_is_complete_with_its_last_second() -> None:
     taking = Taking()
-    told = [taking.pass_s(Part.BEFORE, s) for s in (10.0, 29.0, 0.5, 0.5, 30.0, 29.9)]
-    assert told == [False, False, False, True, True, False]
+    reported = [taking.pass_s(Part.BEFORE, s) for s in (10.0, 29.0, 0.5, 0.5, 30.0, 29.9)]
+    assert reported == [False, False, False, True, True, False]
     assert taking.kept == (2, 0)
 
 
@@ -113,8 +113,8 @@ def test_recording_warms_up_after_a_start_and_restarts_after_a_disturbance() -> 
     taking = Taking()
     warm_s = limits().warm_up_s
     assert warm_s == 60.0
-    told = [taking.pass_s(Part.AFTER, s) for s in (1.0, 59.0, 1.0, 29.0, 1.0)]
-    assert told == [False, False, False, False, True]
+    reported = [taking.pass_s(Part.AFTER, s) for s in (1.0, 59.0, 1.0, 29.0, 1.0)]
+    assert reported == [False, False, False, False, True]
     assert not taking.pass_s(None, 1.0)
     assert [taking.pass_s(Part.AFTER, s) for s in (1.0, 31.0, 29.0, 30.0)] == [
         False,
@@ -131,8 +131,8 @@ def test_clock_set_back_far_restarts_a_block(back_s: float, anew: bool) -> None:
     taking.pass_s(Part.BEFORE, 1000.0)
     taking.pass_s(Part.BEFORE, -back_s)
     # Where it is taken for the same block, it ends when it would have.
-    told = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
-    assert told == ([False, True] if anew else [False, False])
+    reported = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
+    assert reported == ([False, True] if anew else [False, False])
 
 
 def test_newest_blocks_are_kept_up_to_the_number_a_verdict_uses() -> None:
@@ -271,7 +271,7 @@ def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
     for _ in range(4):
         manager.look(watched, 30.0)
     assert manager.recording.found(watched).after_s < 240.0
-    # One that ended, or goes back, keeps what it was judged by.
+    # One that ended, or is rolled back, keeps its evidence.
     found = manager.recording.found(watched)
     back = replace(again, direction=Direction.BACK)
     assert manager.recording.found(back).after_s == found.after_s

@@ -68,7 +68,7 @@ def test_brief_clock_error_does_not_clear_the_day(run: Run, jump_s: float, takeo
         assert run.state.osds[2].step is OsdStep.PENDING
     run.clock_offset_s = jump_s
     run.cluster.now_s += DAY_S + STORE_PERIOD_S
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_time_between_two_managers_does_not_count(run: Run) -> None:
@@ -100,7 +100,7 @@ def test_manager_taking_over_knows_the_restarts_except_of_some_minutes(run: Run)
 
 def test_time_since_the_last_rollout_is_the_uptime_of_managers(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.since_end_s == 0.0
     run.clock_offset_s = DAY_S
     run.tick()
@@ -116,7 +116,7 @@ def test_time_since_the_last_rollout_is_the_uptime_of_managers(run: Run) -> None
 
 def test_end_without_a_stored_time_was_just_now(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     del run.store.values[CLOCK]
     run.fail_over()
     run.tick()
@@ -125,18 +125,18 @@ def test_end_without_a_stored_time_was_just_now(run: Run) -> None:
 
 def test_lost_state_of_the_last_rollout_is_reported(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.broken == ()
     del run.store.values[CURRENT]
     run.fail_over()
-    told = '; '.join(run.driver.broken)
-    assert 'the stored state of the last rollout in the history is lost' in told
+    reported = '; '.join(run.driver.broken)
+    assert 'the stored state of the last rollout in the history is lost' in reported
 
 
 def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Run) -> None:
     run.restarts_per_day = 4
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.fail_over()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
     state = run.to_a_wait('restarts_per_day (4) is exhausted until')
@@ -145,9 +145,9 @@ def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Ru
     for _ in range(50):
         run.tick()
     assert run.state.phase is Phase.WAITING
-    # What was changed goes back at once, though the day is used up.
+    # The change is rolled back at once, though the daily limit is reached.
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert run.cluster.runs(0) == NEW
 
 
@@ -156,7 +156,7 @@ def test_rollout_continues_by_itself_the_next_day(run: Run) -> None:
     run.start()
     run.to_a_wait('restarts_per_day')
     run.cluster.now_s += DAY_S
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_raised_or_removed_limit_blocks_nothing(run: Run) -> None:
@@ -164,7 +164,7 @@ def test_raised_or_removed_limit_blocks_nothing(run: Run) -> None:
     run.start()
     run.to_a_wait('restarts_per_day')
     run.restarts_per_day = 0
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_unreadable_count_is_quarantined_and_reported(run: Run) -> None:
@@ -172,7 +172,7 @@ def test_unreadable_count_is_quarantined_and_reported(run: Run) -> None:
     run.fail_over()
     assert any('rollout/restarts' in problem for problem in run.driver.problems)
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_count_that_cannot_be_stored_blocks_no_restart(run: Run) -> None:
@@ -186,4 +186,4 @@ def test_count_that_cannot_be_stored_blocks_no_restart(run: Run) -> None:
         keep(key, value)
 
     run.store.set = refuse  # type: ignore[method-assign]
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE

@@ -1,6 +1,6 @@
 """Single decisions about the restart of one OSD, in each direction.
 
-Each row of a table differs from the one before it in one respect, and times stand on both sides of
+Each row of a table differs from the previous one in one respect, and times cover both sides of
 their limits.
 """
 
@@ -50,7 +50,7 @@ def at(
     others: OsdStep = OsdStep.PENDING,
     **changes: object,
 ) -> RolloutState:
-    """The canary, whose process is still that of before; no entry is to be put back any more."""
+    """The canary, whose process is still the previous one; all entries are restored."""
     fields: dict[str, object] = {'direction': direction, **changes}
     if direction is RECOVER:
         fields.setdefault('ending', FAILED)
@@ -190,8 +190,8 @@ def test_osd_is_given_up_when_down_longer_than_its_predecessors(
     assert (step.state.direction is RECOVER) == fails
     if fails:
         within_s = 300.0 if alive is False else max(300.0, min(3 * longest_s, 3600.0))
-        told = f'osd.0 did not come back up within {within_s:.0f} s'
-        assert step.state.ending == Ending(Outcome.FAILED, told)
+        reported = f'osd.0 did not come back up within {within_s:.0f} s'
+        assert step.state.ending == Ending(Outcome.FAILED, reported)
         assert canary(step).restart_needed
     else:
         assert reason(step) == ('osd.0 is down' if at_step is OsdStep.RESTART_DUE else '')
@@ -213,7 +213,7 @@ def test_running_process_due_for_a_restart_is_left_alone_for_an_hour(
     seen = look(cluster, state, waited_s=9999.0)
     step = stepped(state, down(seen, down_s=down_s, lifeless_s=9999.0, alive=True))
     hangs = down_s >= 3600.0
-    # On the way back a restart is due in any case.
+    # In a rollback a restart is due in any case.
     assert step.actions == ((RestartOsd(0),) if hangs and direction is not FORWARD else ())
     if not step.actions:
         assert reason(step) == (HANGS if hangs else STARTING)
@@ -221,7 +221,7 @@ def test_running_process_due_for_a_restart_is_left_alone_for_an_hour(
 
 
 @pytest.mark.parametrize(
-    ('direction', 'ending', 'down_s', 'told'),
+    ('direction', 'ending', 'down_s', 'reported'),
     [
         (FORWARD, None, 299.9, ''),
         (FORWARD, None, 300.0, STARTING),
@@ -238,17 +238,17 @@ def test_running_process_after_its_restart_is_left_alone(
     direction: Direction,
     ending: Optional[Ending],
     down_s: float,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, direction, asked=1, ending=ending)
     seen = look(cluster, state, waited_s=down_s)
     step = stepped(state, down(seen, down_s=down_s, lifeless_s=0.0, alive=True))
     assert step.actions == ()
-    if told is None:
+    if reported is None:
         assert (step.state.direction, step.state.ending) == (RECOVER, ABORTED)
         assert canary(step).step is OsdStep.RESTORING
     else:
-        assert (reason(step), canary(step).step) == (told, OsdStep.RESTARTING)
+        assert (reason(step), canary(step).step) == (reported, OsdStep.RESTARTING)
 
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
@@ -259,7 +259,7 @@ def test_running_process_after_its_restart_is_left_alone(
 def test_osd_that_does_not_start_during_rollback_is_started_again_after_five_minutes(
     cluster: FakeCluster, direction: Direction, waited_s: float, lifeless_s: float, asks: bool
 ) -> None:
-    """Since it was asked: how long it has been down says nothing of that."""
+    """Since the request: its downtime does not matter."""
     state = at(cluster, OsdStep.RESTARTING, direction, asked=1)
     seen = look(cluster, state, waited_s=waited_s, ok_to_stop={}, pgs=UNCLEAN)
     step = stepped(state, down(seen, down_s=0.0, lifeless_s=lifeless_s, alive=False))
@@ -267,7 +267,7 @@ def test_osd_that_does_not_start_during_rollback_is_started_again_after_five_min
     assert canary(step).restarts_asked == (2 if asks else 1)
 
 
-# -- whether it is asked for
+# -- whether it is requested
 
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
@@ -338,7 +338,7 @@ def test_operator_is_asked_to_start_a_down_osd_with_its_location_if_known(
 
 
 @pytest.mark.parametrize(
-    ('errors', 'waited_s', 'asks', 'told'),
+    ('errors', 'waited_s', 'asks', 'reported'),
     [
         (0, 0.0, True, False),
         (1, 29.9, False, False),
@@ -348,14 +348,14 @@ def test_operator_is_asked_to_start_a_down_osd_with_its_location_if_known(
     ],
 )
 def test_refused_restart_is_retried_and_its_error_reported(
-    cluster: FakeCluster, errors: int, waited_s: float, asks: bool, told: bool
+    cluster: FakeCluster, errors: int, waited_s: float, asks: bool, reported: bool
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE, errors=errors, last_error='EBUSY')
     step = stepped(state, look(cluster, state, waited_s=waited_s))
     assert step.actions == ((RestartOsd(0),) if asks else ())
     # Only what comes up ends a row of errors.
     assert step.state.errors == errors
-    assert ('attempts failed, retrying: EBUSY' in reason(step)) == told
+    assert ('attempts failed, retrying: EBUSY' in reason(step)) == reported
 
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
@@ -394,14 +394,14 @@ def test_last_state_of_the_orchestrator_is_stored_with_the_request(
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE)
     state = replace(state, osds=(replace(state.osds[0], doubtful=True), *state.osds[1:]))
-    told = OrchestratedDaemon(running=True, carried_out=('t1',), stored_started='s1')
-    step = stepped(state, look(cluster, state, described={0: told, 1: replace(told)}))
+    reported = OrchestratedDaemon(running=True, carried_out=('t1',), stored_started='s1')
+    step = stepped(state, look(cluster, state, described={0: reported, 1: replace(reported)}))
     assert step.state.asked == AskedRestart(0, ('t1',), 's1')
     found = canary(step)
     assert (found.step, found.restarts_asked, found.doubtful) == (OsdStep.RESTARTING, 1, False)
 
 
-# -- what was asked and did not come
+# -- requested restarts that did not happen
 
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
@@ -420,7 +420,7 @@ def test_restart_is_requested_three_times_and_then_of_the_operator_if_others_are
             'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
             'after that (osd.0 did not restart when requested)'
         )
-    # Gates hold it, and where nobody can do it that is why it is not done.
+    # The gates hold it, and if nobody can restart it that is the reason.
     closed = stepped(state, replace(seen, health=frozenset({'MON_DOWN'})))
     assert (closed.actions, reason(closed)) == ((), 'cluster health: MON_DOWN')
     nobody = stepped(state, replace(seen, orchestrator_reason='none'))
@@ -460,7 +460,7 @@ def test_rollback_requests_a_third_restart_even_if_no_other_osd_is_changed(
     step = stepped(state, look(cluster, state, waited_s=300.0))
     assert step.actions == (RestartOsd(0),)
     assert (step.state.direction, canary(step).restarts_asked) == (direction, 3)
-    # It is asked of its own accord: that is no row of errors.
+    # It is repeated by itself: that is no series of errors.
     assert (step.state.errors, step.state.last_error) == (0, None)
 
 
@@ -509,8 +509,8 @@ def test_late_requested_restart_is_no_crash(
     step = process_lost(MACHINE, state, osd, seen)
     assert step is not None
     if counts:
-        told = 'osd.0 came up and went down again 3 times'
-        assert step.state.ending == Ending(Outcome.FAILED, told)
+        reported = 'osd.0 came up and went down again 3 times'
+        assert step.state.ending == Ending(Outcome.FAILED, reported)
         assert step.state.direction is RECOVER
     else:
         assert (step.state.osds[0].flaps, step.state.direction) == (2, FORWARD)
@@ -518,7 +518,7 @@ def test_late_requested_restart_is_no_crash(
 
 
 @pytest.mark.parametrize(
-    ('waited_s', 'asked', 'unclean', 'told'),
+    ('waited_s', 'asked', 'unclean', 'reported'),
     [
         (4.9, None, False, ''),
         (5.0, None, False, None),
@@ -534,17 +534,17 @@ def test_osd_is_settled_with_clean_placement_groups_and_no_pending_request(
     waited_s: float,
     asked: Optional[AskedRestart],
     unclean: bool,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = replace(rollout(cluster, OsdStep.SETTLING), asked=asked)
     seen = observed(cluster, waited_s=waited_s)
     if unclean:
         seen = replace(seen, pgs=UNCLEAN)
     step = until_settled(MACHINE, state, seen)
-    if told is None:
+    if reported is None:
         assert step is None
     else:
         assert step is not None
         assert (step.actions, step.state.osds) == ((), state.osds)
-        assert reason(step)[: len(MAY_STILL)].startswith(told)
-        assert (reason(step) == '') == (told == '')
+        assert reason(step)[: len(MAY_STILL)].startswith(reported)
+        assert (reason(step) == '') == (reported == '')

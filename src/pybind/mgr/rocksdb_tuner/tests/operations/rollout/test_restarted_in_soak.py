@@ -47,7 +47,7 @@ def test_canary_restarted_with_others_is_measured_again(restart: object) -> None
     state = run.until(lambda s: bool(s.verdicts))
     assert run.cluster.now_s - began_s >= SOAK.least_s
     assert state.verdicts == (Verdict.NO_WORSE,)
-    assert run.to_the_end(12000).outcome is Outcome.DONE
+    assert run.run_to_end(12000).outcome is Outcome.DONE
 
 
 def test_canary_restarted_alone_failed() -> None:
@@ -55,7 +55,7 @@ def test_canary_restarted_alone_failed() -> None:
     run = Run(FakeCluster(4))
     soaking_for(run, 120)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.runs(0) == DEFAULT
 
@@ -70,7 +70,7 @@ def test_restarts_of_others_before_the_soak_excuse_no_crash() -> None:
     run.until(lambda s: s.soaked_s > 0)
     run.cluster.restart_by_hand(0)
     assert run.cluster.now_s - restarted_s < RESTARTED_TOGETHER_S
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.runs(0) == DEFAULT
 
@@ -80,7 +80,7 @@ def test_canary_that_does_not_return_from_an_upgrade_is_given_up() -> None:
     soaking_for(run, 120)
     run.cluster.refuses_to_start = lambda value: value == NEW
     upgraded(run)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.FAILED
     assert 'osd.0 did not come back up' in (state.failure or '')
     assert run.cluster.runs(0) == DEFAULT
@@ -107,7 +107,7 @@ def test_canary_purged_in_its_soak_ends_it_without_a_verdict() -> None:
     run = Run(FakeCluster(4))
     soaking_for(run, 60)
     run.cluster.purge(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.FAILED, None)
     assert 'osd.0 was removed from the cluster' in (state.failure or '')
     assert run.cluster.entries_of() == {}

@@ -44,7 +44,7 @@ def test_timeouts_match_the_manual() -> None:
         (Direction.FORWARD, 'client.ann', False, 'paused by client.ann'),
         (Direction.BACK, None, False, 'mode'),
         (Direction.BACK, 'client.ann', True, 'paused by client.ann'),
-        # An OSD that failed gets its entry back whoever paused it.
+        # A failed OSD gets its entry back despite any pause.
         (Direction.RECOVER, 'client.ann', False, None),
     ],
 )
@@ -90,10 +90,10 @@ def test_only_recovery_actions_are_sent_in_mode_off(
     assert suppressed_in_mode_off(rollout(cluster, direction=direction), action, seen) is stays
 
 
-@pytest.mark.parametrize(('errors', 'told'), [(0, False), (2, False), (3, True), (4, True)])
-def test_three_failures_in_a_row_are_reported(errors: int, told: bool) -> None:
+@pytest.mark.parametrize(('errors', 'reported'), [(0, False), (2, False), (3, True), (4, True)])
+def test_three_failures_in_a_row_are_reported(errors: int, reported: bool) -> None:
     state = rollout(FakeCluster(), errors=errors, last_error='no answer')
-    text = f'{errors} attempts failed, retrying: no answer' if told else None
+    text = f'{errors} attempts failed, retrying: no answer' if reported else None
     assert repeated_error(RULES, state) == text
     assert waiting_on_error(RULES, state) == replace(state, paused_reason=text)
     tried = write(RULES, state, observed(FakeCluster()), 'osd.0', None)

@@ -40,7 +40,7 @@ def changed(run: Run) -> set[int]:
 
 def test_harmless_change_passes_and_promotes_the_others(run: Run) -> None:
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
     assert state.soaked_s >= SOAK.least_s
     assert run.cluster.entries_of() == {ALL: NEW}
@@ -57,17 +57,19 @@ def for_gain(run: Run, **changes: object) -> ChangeRequest:
 def test_change_without_the_expected_gain_is_rolled_back_with_the_reason(run: Run) -> None:
     """Nothing got worse, which was not what was promised."""
     run.start(for_gain(run, prediction='IOPS: +0 to +20%'), SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
     assert state.verdict is Verdict.NO_WORSE
-    told = state.failure or ''
-    assert 'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in told
-    assert 'predicted: IOPS: +0 to +20%' in told
+    reported = state.failure or ''
+    assert (
+        'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in reported
+    )
+    assert 'predicted: IOPS: +0 to +20%' in reported
     assert (run.cluster.entries_of(), changed(run)) == ({}, set())
     assert run.cluster.osds[1].boots == 1
-    assert any(told in text for text, warning in run.cluster.logged if warning)
+    assert any(reported in text for text, warning in run.cluster.logged if warning)
     (recorded,) = run.driver.history
-    assert (recorded.outcome, recorded.reason) == (Outcome.ROLLED_BACK, told)
+    assert (recorded.outcome, recorded.reason) == (Outcome.ROLLED_BACK, reported)
     # The operator has nothing to do.
     assert why_failed(state) is None
 
@@ -75,7 +77,7 @@ def test_change_without_the_expected_gain_is_rolled_back_with_the_reason(run: Ru
 def test_confirmed_gain_promotes_the_others(run: Run) -> None:
     run.clients.factor = 0.7
     run.start(for_gain(run), SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.BETTER)
     assert 'better: client write latency -3' in (run.driver.history[-1].measured or '')
     assert run.cluster.entries_of() == {ALL: NEW}
@@ -101,7 +103,7 @@ def test_behavior_without_a_gain_is_configurable(
     run: Run, policy: NoBenefit, purpose: Purpose, phase: Phase
 ) -> None:
     run.start(for_gain(run, purpose=purpose), replace(SOAK, no_benefit=policy))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (phase, Verdict.NO_WORSE)
 
 
@@ -116,35 +118,35 @@ def waits_without_a_gain(run: Run) -> RolloutState:
 def test_wait_without_a_gain_reports_measurements_and_remedies(run: Run) -> None:
     state = waits_without_a_gain(run)
     assert state.phase is Phase.WAITING
-    told = state.paused_reason or ''
-    assert 'the verdict on osd.0 is no worse' in told
-    assert '"ceph rocksdb-tuner rollout resume" changes the other OSDs' in told
-    assert '"ceph rocksdb-tuner rollback" undoes it' in told
-    assert 'measured: client write latency' in told
-    assert 'predicted: IOPS: +0 to +20%' in told
-    assert why_waiting(state, 0.0) == told
-    # A gain that comes later is none that was looked for.
+    reported = state.paused_reason or ''
+    assert 'the verdict on osd.0 is no worse' in reported
+    assert '"ceph rocksdb-tuner rollout resume" changes the other OSDs' in reported
+    assert '"ceph rocksdb-tuner rollback" undoes it' in reported
+    assert 'measured: client write latency' in reported
+    assert 'predicted: IOPS: +0 to +20%' in reported
+    assert why_waiting(state, 0.0) == reported
+    # A later gain does not count.
     run.clients.factor = 0.5
     run.fail_over()
     for _ in range(300):
         run.tick()
-    assert (run.state.paused_reason, changed(run)) == (told, {0})
+    assert (run.state.paused_reason, changed(run)) == (reported, {0})
     run.driver.resume(run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
 
 
 def test_rollback_undoes_a_change_waiting_without_a_gain(run: Run) -> None:
     waits_without_a_gain(run)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert (run.cluster.entries_of(), changed(run)) == ({}, set())
 
 
 def test_canary_crash_while_waiting_without_a_gain_is_a_worsening(run: Run) -> None:
     waits_without_a_gain(run)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
 
 
@@ -156,7 +158,7 @@ def test_canary_without_a_flush_waits_for_one(run: Run) -> None:
     assert state.judgement is not None
     assert state.judgement.cause == 'osd.0 flushed nothing to SST files during the soak'
     run.clients.flushes = True
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
 @pytest.mark.parametrize(('fill_s', 'least_s'), [(None, 300.0), (150.0, 450.0), (1e5, 600.0)])
@@ -182,8 +184,8 @@ def test_status_shows_the_baseline_before_any_change(run: Run) -> None:
     state = run.until(lambda state: state.baseline_s >= 120)
     assert not run.cluster.commands
     canary = state.request.order[0]
-    told = changes.rollout(state)
-    assert f'measuring the baseline of osd.{canary}, 2m of 5m' in told
+    reported = changes.rollout(state)
+    assert f'measuring the baseline of osd.{canary}, 2m of 5m' in reported
     shown: Any = to_json(rollout_of(state))
     soak = shown['soak']
     assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
@@ -206,7 +208,7 @@ def test_no_other_osd_is_touched_in_the_soak_of_the_canary(run: Run) -> None:
 def test_worsening_fails_and_is_rolled_back_automatically(run: Run) -> None:
     run.clients.factor = 1.25
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome, state.verdict) == (
         Phase.ROLLED_BACK,
         Outcome.ROLLED_BACK,
@@ -222,7 +224,7 @@ def test_canary_crash_in_the_soak_fails_at_once(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert 'the process of osd.0 ended during the soak' in (state.failure or '')
     assert state.soaked_s < SOAK.least_s
@@ -239,7 +241,7 @@ def test_control_that_dies_and_returns_delays_the_verdict_without_distorting_it(
         run.tick()
     assert changed(run) == {0}
     run.cluster.start_osd(2)
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
 def test_missing_clients_require_operator_action_with_the_reason(run: Run) -> None:
@@ -258,7 +260,7 @@ def test_operator_may_continue_without_a_verdict(run: Run) -> None:
     run.start(soak=SOAK)
     run.to_a_wait('the verdict on osd.0')
     run.driver.resume(run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
 
 
@@ -275,20 +277,20 @@ def test_late_clients_still_give_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.to_a_wait('the verdict on osd.0 is no-data')
     run.clients.writes_per_s = 100
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
 def test_policy_promotes_without_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
 
 
 def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
     assert 'rolled back by the policy, missing:' in (state.failure or '')
     assert run.cluster.entries_of() == {}
@@ -305,7 +307,7 @@ def test_too_few_controls_are_reported_at_once_instead_of_a_futile_soak() -> Non
 def test_change_of_one_osd_ends_unjudged_without_the_operator() -> None:
     run = Run(FakeCluster(osds=1))
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome, state.verdict) == (
         Phase.DONE,
         Outcome.DONE,
@@ -323,7 +325,7 @@ def test_single_osd_crash_in_the_soak_fails_without_controls_too() -> None:
     run.start(soak=SOAK)
     run.until(lambda state: soaking(state) and state.soaked_s >= 60)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.entries_of() == {}
 
@@ -331,7 +333,7 @@ def test_single_osd_crash_in_the_soak_fails_without_controls_too() -> None:
 def test_single_osd_is_rolled_back_without_controls_by_policy() -> None:
     run = Run(FakeCluster(osds=1))
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
     assert 'rolled back by the policy, missing: 2 OSDs to compare with' in (state.failure or '')
 
@@ -347,16 +349,16 @@ def test_rollout_waiting_for_controls_since_an_older_version_ends_by_itself() ->
     )
     run.store.values[CURRENT] = encode_state(waiting)
     run.fail_over()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_entries_without_restarts_need_no_soak() -> None:
     run = Run()
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     request = set_profile(run.cluster, restart=False, recommendation_id='again')
     run.start(request, SOAK)
-    assert run.to_the_end(within_s=60).phase is Phase.DONE
+    assert run.run_to_end(within_s=60).phase is Phase.DONE
 
 
 def test_manager_taking_over_continues_with_the_measurements(run: Run) -> None:
@@ -388,7 +390,7 @@ def test_refusing_store_delays_nothing_and_is_not_trusted(run: Run) -> None:
         run.tick()
     assert changed(run) == {0}
     run.store.error = None
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
 def test_pause_delays_the_verdict(run: Run) -> None:
@@ -401,14 +403,14 @@ def test_pause_delays_the_verdict(run: Run) -> None:
     assert run.state.phase is Phase.WAITING
     assert changed(run) == {0}
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().verdict is Verdict.WORSE
+    assert run.run_to_end().verdict is Verdict.WORSE
 
 
 def test_abort_in_the_soak_keeps_the_change_on_the_canary_with_a_message(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     run.driver.abort('client.a', run.cluster.now_s)
-    state = run.to_the_end(within_s=10)
+    state = run.run_to_end(within_s=10)
     assert state.outcome is Outcome.ABORTED
     assert 'the change stays on osd.0' in (state.failure or '')
     run.tick()

@@ -91,14 +91,14 @@ def test_promoted_batch_keeps_its_verdict_and_the_next_starts_from_scratch(
     passed = promote(state)
     assert passed.verdicts == (Verdict.NO_WORSE, kept)
     assert (passed.batch_judgement, passed.batch_soaked_s) == (None, 0.0)
-    # What is told of the canary stays.
+    # The reports on the canary stay.
     assert (passed.judgement, passed.soaked_s) == (PASS, 310.0)
     of_canary = promote(replace(state, verdicts=(), judgement=judgement))
     assert (of_canary.verdicts, of_canary.judgement) == ((kept,), judgement)
 
 
 def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
-    """A change of one OSD: it is watched for crashes, and nobody is asked."""
+    """A change of one OSD: it is watched for crashes, without the operator."""
     cluster = FakeCluster(1)
     state = rollout(cluster, OsdStep.VERIFIED)
     batch = planned_batch(state.request, SOAK, 0)
@@ -108,9 +108,9 @@ def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
         assert (found.verdicts, found.stage) == (verdicts, Phase.SOAKING)
 
 
-@pytest.mark.parametrize(('least_s', 'most_s', 'told'), [(600.0, 0.5, True), (0.0, 0.5, False)])
-def test_soak_below_a_second_is_one(least_s: float, most_s: float, told: bool) -> None:
-    assert (contradiction(SoakPlan(least_s, most_s)) is not None) == told
+@pytest.mark.parametrize(('least_s', 'most_s', 'reported'), [(600.0, 0.5, True), (0.0, 0.5, False)])
+def test_soak_below_a_second_is_one(least_s: float, most_s: float, reported: bool) -> None:
+    assert (contradiction(SoakPlan(least_s, most_s)) is not None) == reported
 
 
 # -- another process
@@ -224,20 +224,20 @@ def test_behavior_without_a_gain_is_stored_with_the_request(
     waits: bool,
     stands: bool,
 ) -> None:
-    """Also at the next look: what was found stands, whatever is measured later."""
+    """Also in the next sample: the result is final, whatever is measured later."""
     state = rollout(cluster, OsdStep.VERIFIED, judgement=NO_GAIN if stands else None)
     batch = planned_batch(state.request, replace(SOAK, no_benefit=policy), 0)
     found = GAIN if stands else NO_GAIN
     after = soak(state, batch, observed(cluster, after_s=310.0, judgement=found)).state
     assert (after.judgement, after.verdicts, after.direction) == (NO_GAIN, verdicts, direction)
     assert (after.paused_reason is not None) == waits
-    told = after.paused_reason or after.failure
-    if told is not None:
+    reported = after.paused_reason or after.failure
+    if reported is not None:
         # What was measured, and what was promised.
         assert state.request.prediction is not None
-        assert state.request.prediction in told
-        assert 'osd.0' in told
-        assert '+3' in told
+        assert state.request.prediction in reported
+        assert 'osd.0' in reported
+        assert '+3' in reported
     unpromised = replace(state, request=replace(state.request, prediction=None))
     after = soak(unpromised, batch, observed(cluster, after_s=310.0, judgement=found)).state
     assert 'predicted' not in (after.paused_reason or after.failure or '')
@@ -262,7 +262,7 @@ def test_no_verdict_while_held_or_with_unclean_placement_groups(
     [
         # Nothing to compare it with, and an answer to that: it need not be watched.
         (1, Inconclusive.ROLLBACK, Direction.BACK),
-        # Somebody can still choose before others follow.
+        # There is still a choice before others follow.
         (2, Inconclusive.WAIT, Direction.FORWARD),
     ],
 )
@@ -285,7 +285,7 @@ def test_unjudgeable_change_ends_at_once_if_nobody_waits_for_a_crash(
 def test_process_end_during_an_upgrade_is_no_crash(
     cluster: FakeCluster, upgrade: Optional[str]
 ) -> None:
-    """Alone, and without one, it did: all goes back."""
+    """Alone, and without one, it did: everything is rolled back."""
     state = rollout(cluster, OsdStep.VERIFIED)
     seen = other(observed(cluster, after_s=40.0, upgrade=upgrade), 0, nonce=99)
     after = soak(state, planned_batch(state.request, SOAK, 0), seen).state

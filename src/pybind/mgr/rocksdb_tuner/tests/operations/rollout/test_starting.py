@@ -31,17 +31,17 @@ def test_slow_boot_beyond_restart_timeout_is_awaited_on_every_osd() -> None:
     run, requests = slow(400.0)
     run.start(set_profile(run.cluster))
     run.to_a_wait('osd.0 is not up yet, but its process is running: waiting for it')
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
 
 
 def test_starting_process_is_not_killed_during_rollback() -> None:
     run, requests = slow(5.0)
     run.start(set_profile(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.boot_s = 700.0
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     assert requests.osds[3:] == [0, 1, 2]
     assert [run.cluster.runs(n) for n in range(3)] == [OLD] * 3
 
@@ -51,7 +51,7 @@ def test_rollback_during_a_slow_boot_waits_for_it() -> None:
     run.start(set_profile(run.cluster))
     run.until(lambda state: not run.cluster.osds[0].up)
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     # It came up with what it had read before the rollback: once more, with what it had.
     assert requests.osds == [0, 0]
     assert run.cluster.runs(0) == OLD
@@ -65,7 +65,7 @@ def test_dead_process_is_recovered_without_a_delay() -> None:
     down_s = run.cluster.now_s
     run.until(lambda state: state.direction is Direction.RECOVER)
     assert run.cluster.now_s - down_s < 320.0
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.osds[0].up
     assert run.cluster.now_s - down_s < 360.0
 
@@ -73,27 +73,27 @@ def test_dead_process_is_recovered_without_a_delay() -> None:
 def test_crash_loop_is_not_mistaken_for_a_slow_start() -> None:
     signs = SignsOfLife()
     for n in range(1, 20):
-        told = OrchestratedDaemon(running=True, started=f's{n}', refreshed=f'r{n}')
-        assert signs.update('osd.0', told) is None
+        reported = OrchestratedDaemon(running=True, started=f's{n}', refreshed=f'r{n}')
+        assert signs.update('osd.0', reported) is None
 
 
-def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
+def reported(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
     return OrchestratedDaemon(running, started, refreshed)
 
 
 def test_report_from_before_the_osd_went_down_is_no_sign_of_life() -> None:
     signs = SignsOfLife()
-    assert signs.update(1, told(True, 's1', 'r1')) is None
-    assert signs.update(1, told(True, 's1', 'r1')) is None
-    assert signs.update(1, told(True, 's2', 'r2')) is None
-    assert signs.update(1, told(True, 's2', 'r2')) is None
-    assert signs.update(1, told(True, 's2', 'r3')) is True
-    assert signs.update(1, told(True, 's2', 'r3')) is True
-    assert signs.update(1, told(False, 's2', 'r4')) is False
-    assert signs.update(1, told(None, 's2', 'r5')) is None
+    assert signs.update(1, reported(True, 's1', 'r1')) is None
+    assert signs.update(1, reported(True, 's1', 'r1')) is None
+    assert signs.update(1, reported(True, 's2', 'r2')) is None
+    assert signs.update(1, reported(True, 's2', 'r2')) is None
+    assert signs.update(1, reported(True, 's2', 'r3')) is True
+    assert signs.update(1, reported(True, 's2', 'r3')) is True
+    assert signs.update(1, reported(False, 's2', 'r4')) is False
+    assert signs.update(1, reported(None, 's2', 'r5')) is None
     assert signs.update(1, None) is None
     # Another time that it is down.
-    assert signs.update(2, told(True, 's2', 'r5')) is None
+    assert signs.update(2, reported(True, 's2', 'r5')) is None
 
 
 def test_limit_without_signs_of_life_is_three_times_the_longest_boot() -> None:
@@ -102,7 +102,7 @@ def test_limit_without_signs_of_life_is_three_times_the_longest_boot() -> None:
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     assert 140.0 <= run.state.longest_boot_s <= 160.0
     run.cluster.boot_s = 400.0
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
 
 
@@ -121,10 +121,10 @@ def test_hanging_process_requires_operator_action_after_an_hour() -> None:
     assert 'systemctl restart ceph-osd@0' in (run.state.paused_reason or '')
     assert requests.osds == [0]
     assert run.driver.why_waiting(0.0) is not None
-    # Somebody restarts it, and it goes on by itself.
+    # An operator restarts it, and it continues by itself.
     run.cluster.boot_s = 5.0
     run.cluster.restart_by_hand(0)
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_abort_ends_though_the_process_hangs() -> None:
@@ -147,5 +147,5 @@ def test_failover_during_a_slow_boot_kills_nothing(failovers: int) -> None:
         for _ in range(60):
             run.tick()
         run.fail_over()
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]

@@ -166,9 +166,9 @@ def paused(state: RolloutState) -> RolloutState:
 def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
     store: FakeStore,
 ) -> None:
-    """A downgrade and the upgrade after it lose nothing; who reads it then is told nothing.
+    """A downgrade and the following upgrade lose nothing and report nothing.
 
-    What the head of the rollout names stays where it is.
+    The chunks of the rollout stay in place.
     """
     old = ended('r3')
     before = RolloutStorage(store)
@@ -339,7 +339,7 @@ def test_record_missing_in_the_archive_is_taken_from_history(store: FakeStore) -
     assert storage.is_archived('r2')
     store.values[HISTORY + 'r1'] = 'nonsense'
     assert storage.archived('a') is None
-    # Reading history sets it aside; looking for a rollout does not.
+    # Reading history quarantines it; searching a rollout does not.
     assert store.values[HISTORY + 'r1'] == 'nonsense'
 
 
@@ -372,7 +372,7 @@ def test_problem_ends_with_its_cause_even_without_quarantine(
     store.values = {RESTARTS: 'nonsense'}
     (problem,) = storage.problems()
     assert f'"{RESTARTS}"' in problem
-    # One that was set aside by a manager before this is told, too, without the reason.
+    # One quarantined by an earlier manager is reported, too, without the reason.
     store.values[BROKEN + 'a'] = 'x'
     assert 'see the log of the manager that read it' in storage.problems()[0]
 
@@ -392,9 +392,9 @@ def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCapture
     storage.restore_readable(paused)
     store.error = None
     storage.restore_readable(paused)
-    told = [(record.levelname, record.getMessage()) for record in caplog.records]
-    begun = [(level, text.partition(': ')[0]) for level, text in told]
-    assert begun == [
+    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
+    started = [(level, text.partition(': ')[0]) for level, text in reported]
+    assert started == [
         ('WARNING', f'{CURRENT} cannot be read and is quarantined'),
         ('WARNING', f'{CURRENT} could not be quarantined'),
         ('WARNING', 'history of r1 cannot be read'),

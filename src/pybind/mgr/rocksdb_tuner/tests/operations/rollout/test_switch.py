@@ -25,7 +25,7 @@ class Switched(Run):
         super().__init__()
         self.driver._changes_allowed = lambda: self.on
 
-    def turn_off_once(self, fits: Callable[[RolloutState], bool]) -> None:
+    def switch_off_once(self, fits: Callable[[RolloutState], bool]) -> None:
         def stored(before: object, state: RolloutState) -> None:
             self.announcer.changed(before, state)  # type: ignore[arg-type]
             if fits(state):
@@ -55,14 +55,14 @@ def test_nothing_is_sent_after_mode_off_between_two_effects(nth: int) -> None:
     assert run.cluster.commands == sent
     run.store.on_set = lambda key: None
     run.on = True
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
 
 
 def test_unsent_restart_is_not_awaited_as_sent() -> None:
     run = Switched()
     run.start()
-    run.turn_off_once(lambda s: any(o.restarts_asked for o in s.osds))
+    run.switch_off_once(lambda s: any(o.restarts_asked for o in s.osds))
     run.until(lambda s: not run.on)
     assert not [c for c in run.cluster.commands if 'restart' in c]
     assert not any(osd.restarts_asked for osd in run.state.osds)
@@ -77,10 +77,10 @@ def test_unsent_restart_is_not_awaited_as_sent() -> None:
     'step', [OsdStep.RESTORING, OsdStep.RESTART_DUE, OsdStep.RESTARTING, OsdStep.CHECKING]
 )
 def test_osd_that_does_not_start_is_recovered_in_mode_off(step: OsdStep) -> None:
-    """Also where mode off comes right between storing an act and carrying it out."""
+    """Also if mode off is set between storing an action and executing it."""
     run = Switched()
     run.start(set_profile(run.cluster, BAD))
-    run.turn_off_once(lambda s: s.direction is Direction.RECOVER and s.osds[0].step is step)
+    run.switch_off_once(lambda s: s.direction is Direction.RECOVER and s.osds[0].step is step)
     run.until(lambda s: s.ended)
     assert not run.on
     assert run.cluster.down == set()
@@ -92,7 +92,7 @@ def test_osd_that_does_not_start_is_recovered_in_mode_off(step: OsdStep) -> None
 def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     counted: bool,
 ) -> None:
-    """It serves: that it goes back to what it ran before can wait."""
+    """It is up: its rollback can wait."""
     run = Switched()
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -109,7 +109,7 @@ def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     if counted:
         run.store.on_set = turn_off
     else:
-        run.turn_off_once(asks)
+        run.switch_off_once(asks)
     run.until(lambda s: not run.on)
     run.cluster.osds[0].stubborn = None
     boots = run.cluster.osds[0].boots
@@ -121,7 +121,7 @@ def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     run.store.on_set = lambda key: None
     run.driver._on_change = run.announcer.changed
     run.on = True
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert run.cluster.osds[0].boots == boots + 1
     assert run.cluster.runs(0) == DEFAULTS['pacific']
 
@@ -141,4 +141,4 @@ def test_restart_is_not_sent_if_mode_off_is_set_while_it_is_counted() -> None:
     assert not [c for c in run.cluster.commands if 'restart' in c]
     run.store.on_set = lambda key: None
     run.on = True
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE

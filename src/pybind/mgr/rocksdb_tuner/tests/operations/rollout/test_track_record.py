@@ -80,7 +80,7 @@ def test_rollout_leaves_prediction_and_measurement_in_history(
     run.clients.factor = factor
     predicted = Predicted(IOPS, 0.0, 23.0)
     run.start(set_profile(run.cluster, predicted=predicted), soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     (kept,) = run.driver.history
     assert kept == record_of(state)
     assert kept.predicted == predicted
