@@ -152,7 +152,7 @@ def test_catalog_has_the_content_of_the_file() -> None:
 
 
 def test_unread_value_has_a_reason() -> None:
-    """The check tells it, whatever the option and the version."""
+    """The check reports it, for any option and version."""
     unread = [
         (name, version, facts.no_effect)
         for name, info in catalogue().options.items()

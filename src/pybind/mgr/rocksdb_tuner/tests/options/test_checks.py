@@ -101,7 +101,7 @@ def test_published_tuning_has_no_problems(version: str) -> None:
 
 
 def test_every_release_default_is_accepted_and_safe_on_its_release() -> None:
-    """Pacific's own recycle_log_file_num=4 has no effect, which harms nobody."""
+    """Pacific's own recycle_log_file_num=4 has no effect, which is harmless."""
     for release in known_releases():
         result = check(release.default_options, release.rocksdb_version)
         assert result.accepted
@@ -197,10 +197,12 @@ def test_what_is_safe_takes_effect_as_written(pairs: list[tuple[str, str]]) -> N
 
 
 def test_compression_that_is_not_built_in_is_answered_with_the_available_ones() -> None:
-    said = {p.option: p.message for p in check('compression=kZSTD', '9.10').problems}['compression']
-    assert 'available: ' in said
-    assert 'kLZ4Compression' in said
-    assert 'kZSTD,' not in said
+    output = {p.option: p.message for p in check('compression=kZSTD', '9.10').problems}[
+        'compression'
+    ]
+    assert 'available: ' in output
+    assert 'kLZ4Compression' in output
+    assert 'kZSTD,' not in output
 
 
 def test_text_as_long_as_all_options_is_still_read() -> None:
@@ -235,11 +237,11 @@ def test_nothing_is_in_effect_unless_known_to_be_accepted(
 
 
 def test_unwise_nested_option_has_a_source() -> None:
-    said = {p.rule: p.source for p in check('num_levels=0,soft_rate_limit=1', '7.9').problems}
+    output = {p.rule: p.source for p in check('num_levels=0,soft_rate_limit=1', '7.9').problems}
     known = catalogue().options
-    assert said['forbidden'] == known['num_levels'].source
-    assert said['removed-option'] == known['soft_rate_limit'].source
-    assert said['clamped'] == rules_of_check()['clamped'].source
+    assert output['forbidden'] == known['num_levels'].source
+    assert output['removed-option'] == known['soft_rate_limit'].source
+    assert output['clamped'] == rules_of_check()['clamped'].source
 
 
 def test_no_option_suggests_itself() -> None:
@@ -249,7 +251,7 @@ def test_no_option_suggests_itself() -> None:
 
 
 def test_string_is_parsed_once_for_any_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A decision asks of each string with and without it, and the answers differ by it alone."""
+    """A decision checks each string with and without it, and the answers differ by it alone."""
     read: list[str] = []
 
     def counted(text: str) -> OptionSet:

@@ -1,4 +1,4 @@
-"""Answers at the edges of each rule are those that stand in `data/golden.json`, to the letter."""
+"""Answers at the edges of each rule match `data/golden.json` literally."""
 
 from __future__ import annotations
 

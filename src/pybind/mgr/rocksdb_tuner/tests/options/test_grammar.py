@@ -243,7 +243,7 @@ def test_string_and_annex_are_joined_as_by_real_osds(main: str, annex: str, star
         # Nothing of it is overruled: it stays as it was written.
         (' ttl = 1;', 'num_levels=7', ' ttl = 1;,num_levels=7'),
         (' ttl = 1,', 'num_levels=7', ' ttl = 1,num_levels=7'),
-        # It cannot be told what wins of what overrules itself, nor within braces.
+        # Self-overriding options and values in braces have no known precedence.
         ('ttl=1,ttl=3', 'ttl=2', 'ttl=1,ttl=3,ttl=2'),
         ('ttl={1}', 'ttl=2', 'ttl={1},ttl=2'),
         # Refused, apart or together.

@@ -51,7 +51,7 @@ def test_known_versions(
         ('16.1.0', 'pacific'),
         (None, 'umbrella'),
         (None, None),
-        # Between 18.2.2 and 18.2.4 the default changed: the name alone does not tell which.
+        # Between 18.2.2 and 18.2.4 the default changed: the name alone is ambiguous.
         (None, 'reef'),
     ],
 )

@@ -1,4 +1,4 @@
-"""Each rule of `check`: a string, or an OSD, where it speaks, and one at its edge where not."""
+"""Each rule of `check`: a triggering string, or OSD, and one at its edge."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def set_beside(name: str, value: str) -> Hardware:
     return Hardware(related_options=((name, value),))
 
 
-#: (rule, option, string where it speaks, string where not, version)
+#: (rule, option, triggering string, other string, version)
 BY_STRING = [
     ('syntax', None, 'ttl=1,,', 'ttl=1,', '6.8'),
     ('unknown-option', 'wal_compression', *('wal_compression=kNoCompression',) * 2, '6.8'),
@@ -246,7 +246,7 @@ BY_STRING = [
     ),
 ]
 
-#: (rule, option, string, OSD where it speaks, OSD where not)
+#: (rule, option, string, triggering OSD, other OSD)
 BY_HARDWARE = [
     ('many-threads', 'max_background_jobs', GOOD, Hardware(cores=3), Hardware(cores=4)),
     (
@@ -293,7 +293,7 @@ BY_HARDWARE = [
         Hardware(families=(OptionSet((('max_write_buffer_number', '64'),)),)),
         Hardware(families=(OptionSet(()),)),
     ),
-    # With one family RocksDB does not look at the limit of the WAL, with two it does.
+    # With one family RocksDB ignores the limit of the WAL, with two it does not.
     (
         'memtables-beyond-memory',
         'write_buffer_size',
@@ -316,7 +316,7 @@ BY_HARDWARE = [
         Hardware(wal_device_bytes=96 * GIB),
         Hardware(wal_device_bytes=159 * GIB),
     ),
-    # With one family RocksDB does not look at the limit, and every file holds one memtable.
+    # With one family RocksDB ignores the limit, and every file holds one memtable.
     (
         'wal-beyond-device',
         'max_total_wal_size',
@@ -528,10 +528,10 @@ def test_answer_lists_exactly_its_assumptions(hardware: Hardware, assumed: tuple
 
 @pytest.mark.parametrize(('device_bytes', 'fits'), [(8 << 20, False), (32 << 20, True)])
 def test_device_too_small_for_a_wal_file_has_no_wal_limit(device_bytes: int, fits: bool) -> None:
-    """A file for memtables of 8 MiB takes 8.8 MiB, whatever the limit."""
+    """A file for memtables of 8 MiB takes 8.8 MiB, with any limit."""
     problems = check(GOOD, '7.9', Hardware(wal_device_bytes=device_bytes)).problems
-    (told,) = (p.message for p in problems if p.rule == 'wal-beyond-device')
-    assert ('no limit fits' in told, 'a limit of up to ' in told) == (not fits, fits)
+    (reported,) = (p.message for p in problems if p.rule == 'wal-beyond-device')
+    assert ('no limit fits' in reported, 'a limit of up to ' in reported) == (not fits, fits)
 
 
 def test_full_parts_and_their_limits() -> None:

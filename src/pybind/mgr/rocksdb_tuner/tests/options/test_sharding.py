@@ -25,7 +25,7 @@ from .oracle import ROCKSDB_VERSIONS
 from .osd_oracle import RECORDING, annex_starts, sharding_starts
 
 RECORDED: dict[str, Any] = json.loads(RECORDING.read_text(encoding='utf-8'))
-#: What a run asks of the binary once more: one in so many, to keep it short.
+#: A run repeats one in so many with the binary, to stay short.
 ONE_IN = 5
 
 
@@ -42,8 +42,8 @@ def test_osd_creation(text: str) -> None:
 
 def test_recording_has_both_outcomes() -> None:
     for release in ROCKSDB_VERSIONS:
-        said = [real[release] for real in RECORDED['shardings'].values()]
-        assert min(said.count(True), said.count(False)) > 15
+        output = [real[release] for real in RECORDED['shardings'].values()]
+        assert min(output.count(True), output.count(False)) > 15
 
 
 @pytest.mark.parametrize(('main', 'annex', 'real'), RECORDED['annexes'])

@@ -1,4 +1,4 @@
-"""What `check` and `explain` are asked about, and how they answer: plain, and as JSON by schema."""
+"""The subjects of `check` and `explain`, and their answers: plain, and as JSON by schema."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_every_option_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'said'),
+    ('name', 'message'),
     [
         ('write_bufer_size', 'write_buffer_size'),
         ('WRITE_BUFFER_SIZE', 'write_buffer_size'),
@@ -193,8 +193,8 @@ def test_every_option_is_explained() -> None:
         ('', '"explain" without'),
     ],
 )
-def test_unknown_option_is_answered_with_similar_ones(name: str, said: str) -> None:
-    with pytest.raises(BadQuestionError, match=said):
+def test_unknown_option_is_answered_with_similar_ones(name: str, message: str) -> None:
+    with pytest.raises(BadQuestionError, match=message):
         find_option(name)
 
 
@@ -238,7 +238,7 @@ def test_at_most_three_similar_names_are_suggested() -> None:
 
 
 def test_results_are_ordered_by_start_then_errors_then_warnings() -> None:
-    """Refused before not told before accepted; then the most errors, then the most warnings."""
+    """Refused before unknown before accepted; then the most errors, then the most warnings."""
     pacific, reef = release('pacific', '16.2.0'), release('reef', '18.2.4')
     subjects = {
         'accepted': Subject(reef, annex='ttl=1'),
