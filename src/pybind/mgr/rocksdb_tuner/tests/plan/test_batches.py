@@ -34,7 +34,7 @@ def test_batch_is_compared_with_osds_changed_later() -> None:
         ((6, 7), ()),
     ]
     assert [b.judged for b in planned] == [True, True, True, True, False]
-    # The canary's verdict stands for itself; three others share one rate of errors.
+    # The canary's verdict is separate; three others share one error rate.
     assert [b.among for b in planned] == [1, 3, 3, 3, 3]
 
 
@@ -162,7 +162,7 @@ def test_unjudgeable_change_is_watched_for_crashes_if_nobody_can_decide(
 
 
 @pytest.mark.parametrize(
-    ('said', 'purpose', 'follows'),
+    ('message', 'purpose', 'follows'),
     [
         (NoBenefit.AUTO, Purpose.GAIN, NoBenefit.ROLLBACK),
         (NoBenefit.AUTO, Purpose.SAFETY, NoBenefit.PROMOTE),
@@ -172,10 +172,10 @@ def test_unjudgeable_change_is_watched_for_crashes_if_nobody_can_decide(
     ],
 )
 def test_behavior_without_a_gain_comes_from_the_operator_or_the_purpose(
-    said: NoBenefit, purpose: Purpose, follows: NoBenefit
+    message: NoBenefit, purpose: Purpose, follows: NoBenefit
 ) -> None:
-    """A change that promised a gain and brought none does not spread by itself."""
-    soak = replace(SHORT_SOAK, no_benefit=said)
+    """A change without its expected gain does not spread by itself."""
+    soak = replace(SHORT_SOAK, no_benefit=message)
     assert soak_for(plan(4, purpose=purpose), soak).no_benefit is follows
 
 

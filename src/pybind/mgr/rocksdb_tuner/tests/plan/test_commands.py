@@ -111,10 +111,11 @@ def test_expected_duration_includes_the_soak() -> None:
     assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
     # Eight blocks of half a minute are the least.
     assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (675.0, 675.0)
-    # One without controls warms up and is watched for crashes, unless it goes back at once.
+    # A canary without controls warms up and is watched for crashes, unless it is rolled back at
+    # once.
     alone = set_profile(FakeCluster(osds=1))
     assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (705.0, 705.0)
     assert expected_duration_s(alone, SoakPlan(1.0, 3600.0)) == (106.0, 106.0)
     assert expected_duration_s(alone, SoakPlan(0.0, 3600.0)) == (45.0, 45.0)
-    taken_back = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
-    assert expected_duration_s(alone, taken_back) == (45.0, 45.0)
+    reverted = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
+    assert expected_duration_s(alone, reverted) == (45.0, 45.0)

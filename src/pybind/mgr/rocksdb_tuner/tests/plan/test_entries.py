@@ -115,5 +115,5 @@ def test_uncertain_entry_may_apply() -> None:
 def test_osd_starts_with_its_own_entry_or_an_unmasked_shared_one(
     entries: dict[str, str], decides: Optional[tuple[str, str]]
 ) -> None:
-    """It asks for its options before it says where it is."""
+    """It fetches its options before it sends its location."""
     assert starts_with(entries, 0) == decides

@@ -140,7 +140,7 @@ def test_plan_without_time_for_a_period_is_refused() -> None:
 
 
 def test_long_run_of_an_unsafe_arm_is_refused() -> None:
-    """Though a long experiment would tell a small effect."""
+    """Though a long experiment would detect a small effect."""
     found = refused(24, noise=Noise(0.08, 0.0))
     assert found.reason == (
         'an arm that is 20% worse would not be detected within 3 blocks, with 3 OSDs per arm and '
@@ -164,7 +164,7 @@ def test_groups_that_are_too_small_are_refused() -> None:
 
 
 def test_nothing_to_plan_without_arms_or_noise() -> None:
-    """It says what is missing."""
+    """The message has the missing part."""
     assert refused(24, replace(TERMS, arms=())).reason == 'no arms are named'
     found = plan_experiment(group(24), TERMS, {})
     assert isinstance(found, Refusal)
@@ -222,15 +222,15 @@ def test_more_of_anything_tells_smaller_effects(
     """OSDs, controls, and time."""
     noise = Noise(0.03, 0.01)
     shape = Shape(arms, arm_osds, controls, blocks, 1)
-    told = detectable(shape, noise)
-    if told is None:
+    reported = detectable(shape, noise)
+    if reported is None:
         return
     for field in ('arm_osds', 'controls', 'blocks'):
         more = detectable(replace(shape, **{field: getattr(shape, field) + 1}), noise)
         assert more is not None
-        assert more < told * 1.001
+        assert more < reported * 1.001
     assert detectable(shape, Noise(0.06, 0.02)) == pytest.approx(
-        math.expm1(2 * math.log1p(told)), rel=1e-6
+        math.expm1(2 * math.log1p(reported)), rel=1e-6
     )
 
 

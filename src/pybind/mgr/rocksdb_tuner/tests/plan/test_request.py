@@ -1,4 +1,4 @@
-"""What a request says of single entries and OSDs."""
+"""The properties of a request about own entries and OSDs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocksdb_tuner.tests.operations.rollout.conftest import ALL, NEW, OLD, set_p
 
 
 def test_each_osd_has_a_target_and_its_final_own_entry() -> None:
-    """Entries of OSDs outside the request are shared ones: nobody restarts for them."""
+    """Entries of OSDs outside the request are shared ones: they are not restarted for them."""
     request = replace(
         set_profile(FakeCluster(2)),
         targets=((0, NEW), (1, OLD)),
@@ -43,5 +43,5 @@ def test_other_option_is_the_unchanged_one(option: str, other: str) -> None:
 def test_source_above_the_config_store_is_named_with_its_location(source: str, where: str) -> None:
     """There it can be removed."""
     request = set_profile(FakeCluster(3))
-    told = overruled(request, 2, RunningOption(OLD, source, ignores_mon=True))
-    assert [word for word in (OPTION, 'osd.2', where) if word not in told] == []
+    reported = overruled(request, 2, RunningOption(OLD, source, ignores_mon=True))
+    assert [word for word in (OPTION, 'osd.2', where) if word not in reported] == []

@@ -1,4 +1,4 @@
-"""A plan that was shown is the plan that is carried out, until something speaks for another."""
+"""A plan is applied as shown, until there is a reason for another one."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def even(iops: float, **other: float) -> Loads:
 
 
 @given(st.lists(st.lists(st.floats(70, 135), min_size=OSDS, max_size=OSDS), min_size=2))
-def test_osds_that_do_much_the_same_keep_their_places(looks: list[list[float]]) -> None:
+def test_osds_that_do_much_the_same_keep_their_places(samples: list[list[float]]) -> None:
     shown = ShownSteps()
-    assert len({shown.of(change(), dict(enumerate(loads))) for loads in looks}) == 1
+    assert len({shown.of(change(), dict(enumerate(loads))) for loads in samples}) == 1
 
 
 @given(st.lists(st.lists(st.floats(0, 0.9), min_size=OSDS, max_size=OSDS), min_size=2))
-def test_osds_that_do_next_to_nothing_keep_their_places(looks: list[list[float]]) -> None:
+def test_osds_that_do_next_to_nothing_keep_their_places(samples: list[list[float]]) -> None:
     shown = ShownSteps()
-    assert len({shown.of(change(), dict(enumerate(loads))) for loads in looks}) == 1
+    assert len({shown.of(change(), dict(enumerate(loads))) for loads in samples}) == 1
 
 
 @given(some_loads)
@@ -70,7 +70,7 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
     shown = ShownSteps()
     shown.of(change(), before)
     canary = shown.of(change(), now).order[0]
-    # Below one write a second nobody is told apart.
+    # OSDs below one write per second are not distinguished.
     known = {n: max(1.0, iops) for n, iops in now.items() if iops is not None}
     typical = typical_of(range(OSDS), known)
     assert canary in typical or not typical or canary == canary_first(dict(change().places), now)[0]
