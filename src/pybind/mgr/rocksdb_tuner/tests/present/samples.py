@@ -99,7 +99,7 @@ METADATA = Workload(
     (Evidence('rw_iops', 95.0, 'operations/s', 60.0, 'Bucket index calls are 41% of operations.'),),
 )
 
-#: Nothing is known beside the snapshot.
+#: There is no data besides the snapshot.
 ENVIRONMENT = Environment(
     host=None,
     orchestrated=None,
@@ -279,7 +279,7 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
 
 
 def changing(advice: Recommendation, **what: object) -> Recommendation:
-    """The same with another change to be carried out."""
+    """The same with another change to apply."""
     assert advice.change is not None
     return replace(advice, change=replace(advice.change, **what))  # type: ignore[arg-type]
 

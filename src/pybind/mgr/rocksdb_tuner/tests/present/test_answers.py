@@ -194,7 +194,7 @@ def test_list_and_nullable_fields_have_descriptions(kind: Any, value: Any) -> No
 
 
 def test_tab_has_an_interface_per_record() -> None:
-    """Types in TypeScript say what the schema says, as far as they can."""
+    """TypeScript types match the schema, as far as they can."""
     assert typescript([Answer('', Tree)]).partition('\n\n')[2] == (
         '/** A leaf. */\n'
         'export interface Leaf {\n'
@@ -231,7 +231,7 @@ def test_tab_has_an_interface_per_record() -> None:
 
 
 def test_two_records_of_the_same_name_are_refused() -> None:
-    """The tab could not tell them apart."""
+    """The tab could not distinguish them."""
     other: Any = dataclass(frozen=True)(type('Leaf', (), {'__annotations__': {'size': 'int'}}))
     with pytest.raises(TypeError, match='same name'):
         typescript([Answer('', Leaf), Answer('', other)])
@@ -250,7 +250,7 @@ def test_answer_copies_fields_of_the_same_name_from_a_record() -> None:
 
 @pytest.mark.parametrize('name', sorted(ANSWERS))
 def test_committed_schema_is_current(name: str) -> None:
-    """`make answers` writes it anew."""
+    """`make answers` regenerates it."""
     kept = json.loads((SCHEMAS / f'{name}.schema.json').read_text())
     assert kept == json_schema(name, ANSWERS[name])
 
@@ -266,7 +266,7 @@ def records_of(kind: Kind) -> Iterator[Any]:
 
 @pytest.mark.parametrize('name', sorted(ANSWERS))
 def test_every_answer_record_is_frozen_and_documented(name: str) -> None:
-    """The docstring is what the schema, the REST API and the tab tell of it."""
+    """The docstring is the description in the schema, the REST API and the tab."""
     found = set(records_of(kind_of(ANSWERS[name].kind)))
     assert found
     for record in found:

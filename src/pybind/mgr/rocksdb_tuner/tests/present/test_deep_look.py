@@ -1,4 +1,4 @@
-"""What is shown of a deep look, in tables and as JSON, for answers of three releases."""
+"""The output of a deep query, in tables and as JSON, for answers of three releases."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_deep_statistics_match_the_schema_and_fit_the_screen(release: str, name:
 
 def test_single_column_family_is_reported() -> None:
     snapshot = samples.small_cluster()
-    said = 'reports only the column family "default"'
-    assert said in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
-    assert said not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
+    message = 'reports only the column family "default"'
+    assert message in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
+    assert message not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
     # Where RocksDB is not sharded it is all that there is.
     whole = replace(snapshot, osds=(snapshot.osds[0]._replace(sharded=False), *snapshot.osds[1:]))
-    assert said not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
+    assert message not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
 
 
 def test_statistics_left_enabled_are_reported() -> None:

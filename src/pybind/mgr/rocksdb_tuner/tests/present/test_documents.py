@@ -1,4 +1,4 @@
-"""JSON documents are what the published schemas say, in the names that others read."""
+"""JSON documents match the published schemas and names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from rocksdb_tuner.workload.records import WorkloadClass
 from ..test_tuner import World
 from . import experiment_samples as experiments
 from . import samples
-from .test_tables import looked_at_closely
+from .test_tables import sampled_in_detail
 
 SCHEMAS = {
     path.name[: -len('.schema.json')]: json.loads(path.read_text())
@@ -53,7 +53,7 @@ SITUATION = situation_without_osd(
 )
 
 #: By rollouts.
-CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+EXECUTED = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
@@ -90,7 +90,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     ]
     for recommendation in snapshot.recommendations:
         answers.append(('show', render.show(recommendation, 'json', samples.SOAK)))
-        if recommendation.change is not None and recommendation.kind in CARRIED_OUT:
+        if recommendation.change is not None and recommendation.kind in EXECUTED:
             answers.append(('plan', render.plan(recommendation, samples.SOAK, 'json')))
     for name, text in answers:
         yield name, json.loads(text)
@@ -465,7 +465,7 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
 
 
 def test_detailed_osd_sample_is_in_its_document() -> None:
-    found = json.loads(render.osd(looked_at_closely(), 0, 'json'))
+    found = json.loads(render.osd(sampled_in_detail(), 0, 'json'))
     validator('osd-detail').validate(found)
     assert found['sharded'] is False
     assert found['forecast']['outlook'] == 'filling'
@@ -486,13 +486,13 @@ def test_client_limit_is_shown_per_group_and_recommendation() -> None:
     limit = Limit(Resource.KV_SYNC, 0.8, samples.SMALL_WRITES.evidence)
     cluster = samples.small_cluster()
     advised = replace(cluster.assessments[0].recommendations[0], limit=limit)
-    told = replace(
+    reported = replace(
         cluster,
         groups=tuple(replace(group, limit=limit) for group in cluster.groups),
         assessments=(replace(cluster.assessments[0], recommendations=(advised,)),),
     )
-    status = json.loads(render.status(told, 'json'))
-    recommended = json.loads(render.recommend(told, 'json'))
+    status = json.loads(render.status(reported, 'json'))
+    recommended = json.loads(render.recommend(reported, 'json'))
     validator('status').validate(status)
     validator('recommend').validate(recommended)
     assert status['groups'][0]['limit']['resource'] == 'kv-sync'

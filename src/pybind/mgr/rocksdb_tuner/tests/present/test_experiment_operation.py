@@ -79,12 +79,12 @@ def test_state_is_shown_in_every_format(states: dict[str, ExperimentState], stag
 
 
 def test_next_step_is_shown(states: dict[str, ExperimentState]) -> None:
-    told = {stage: next_step_of_experiment(state) for stage, state in states.items()}
-    assert told['baseline'] == 'wait for block 1 of 3 of the baseline'
-    assert told['measuring'] == 'wait for block 1 of 3 of period 1'
-    assert told['restoring'] == 'wait for every OSD to be restored'
-    assert (told['changing'] or '').startswith('wait for osd.')
-    assert told['done'] is None
+    reported = {stage: next_step_of_experiment(state) for stage, state in states.items()}
+    assert reported['baseline'] == 'wait for block 1 of 3 of the baseline'
+    assert reported['measuring'] == 'wait for block 1 of 3 of period 1'
+    assert reported['restoring'] == 'wait for every OSD to be restored'
+    assert (reported['changing'] or '').startswith('wait for osd.')
+    assert reported['done'] is None
     paused = replace(states['measuring'], paused_by='client.a', paused_reason='paused')
     assert 'operation resume' in (next_step_of_experiment(paused) or '')
     waiting = replace(states['measuring'], paused_reason='flags set on the cluster: noout')

@@ -61,7 +61,7 @@ def test_every_state_matches_the_schema_and_fits_80_columns(name: str) -> None:
 
 @pytest.mark.parametrize('planned', [experiments.possible(), experiments.impossible()])
 def test_plans_match_the_schema_and_fit_80_columns(planned: Any) -> None:
-    """But for the command, which is pasted as it is."""
+    """Except for the command, which is pasted unchanged."""
     found = json.loads(render.experiment_plan(planned, 'json'))
     validator('experiment-plan').validate(found)
     assert set(found) >= CONTRACT

@@ -16,7 +16,7 @@ from rocksdb_tuner.present import health, render
 
 from . import samples
 
-#: Whatever a remedy leaves open.
+#: Any placeholder in a remedy.
 FILL: dict[str, Any] = {
     'who': 'osd',
     'option': 'bluestore_rocksdb_options',

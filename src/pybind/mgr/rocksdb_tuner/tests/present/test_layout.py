@@ -1,4 +1,4 @@
-"""Text fits a terminal of 80 columns, whatever it is, and loses nothing that matters."""
+"""Any text fits a terminal of 80 columns, and loses nothing that matters."""
 
 from __future__ import annotations
 

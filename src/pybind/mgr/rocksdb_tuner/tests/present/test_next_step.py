@@ -1,4 +1,4 @@
-"""`status` tells an operator what to wait for, or which command to give next."""
+"""`status` shows what an operator waits for, or the next command."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ ROLLOUTS = {
 @pytest.mark.parametrize('name', ROLLOUTS)
 def test_each_rollout_state_has_its_next_step(name: str) -> None:
     """What to wait for with how long it takes, or the commands there are to choose from."""
-    state, said = ROLLOUTS[name]
-    assert next_step(with_rollout(state)) == said
+    state, message = ROLLOUTS[name]
+    assert next_step(with_rollout(state)) == message
 
 
 def test_acknowledged_failure_has_no_next_step() -> None:
@@ -152,8 +152,8 @@ CAMPAIGNS = {
 @pytest.mark.parametrize('name', CAMPAIGNS)
 def test_each_campaign_state_has_its_next_step(name: str) -> None:
     """The same of compactions."""
-    state, waits_for, said = CAMPAIGNS[name]
-    assert next_step(with_campaign(state, waits_for)) == said
+    state, waits_for, message = CAMPAIGNS[name]
+    assert next_step(with_campaign(state, waits_for)) == message
 
 
 def test_status_has_a_next_step_only_if_there_is_one() -> None:
@@ -163,7 +163,7 @@ def test_status_has_a_next_step_only_if_there_is_one() -> None:
 
 
 def test_status_has_the_module_version() -> None:
-    """In a bug report it says which code it was."""
+    """A bug report then has the version of the code."""
     snapshot = samples.empty_cluster()
     assert f'Module version:   {VERSION}\n' in render.status(snapshot, 'plain')
     assert json.loads(render.status(snapshot, 'json'))['version'] == VERSION

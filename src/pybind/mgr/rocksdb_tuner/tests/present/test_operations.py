@@ -24,7 +24,9 @@ def ended(state: Any, started_s: float) -> Any:
 
 
 def test_running_operation_comes_first_then_the_newest() -> None:
-    """Of the one under way and the last of each kind the state is told, of others the history."""
+    """The state is shown for the running operation and the last of each kind, and the history for
+    others.
+    """
     compacted = replace(EARLIER, rollout_id='c3', time_s=EARLIER.time_s + 60)
     last = LastOperations(ROLLOUT, ended(CAMPAIGN, ROLLOUT.started_s + 9))
     found = operations(last, (EARLIER, compacted, CURRENT))
@@ -44,7 +46,7 @@ def test_running_operation_comes_first_then_the_newest() -> None:
 
 
 def test_end_of_an_operation_running_only_in_history_is_unknown() -> None:
-    """As where the state of a rollout was lost: it is not said to run."""
+    """As after the loss of a rollout's state: it is not reported as running."""
     (lost,) = operations(LastOperations(None, None), (CURRENT,))
     assert (lost.under_way, lost.outcome, lost.phase) == (False, None, None)
 

@@ -1,4 +1,4 @@
-"""Plain output says what an operator needs, in 80 columns; tables of many figures in 120."""
+"""Plain output has what an operator needs, in 80 columns; tables of many figures in 120."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
 
 
-#: What an operator looks at first, on any terminal.
+#: The first commands of an operator, on any terminal.
 READ_FIRST = frozenset(
     {'status', 'doctor', 'osds', 'recommend', 'findings', 'operation', 'operations'}
 )
@@ -383,7 +383,7 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
     """As where each of a hundred OSDs spills over."""
     spilled = samples.FINDINGS[2]
     others = tuple(replace(spilled, osds=(n, n + 1), summary=f'Of osd.{n}.') for n in (5, 6))
-    # Ceph does not tell of each of its health checks which OSDs it is about.
+    # Ceph does not list the affected OSDs of each of its health checks.
     milder = replace(spilled, severity=Severity.INFO, osds=())
     snapshot = replace(samples.small_cluster(), findings=(spilled, *others, milder))
     text = render.findings(snapshot, 'plain')
@@ -535,7 +535,7 @@ def test_plan_shows_canary_controls_soak_gates_and_duration() -> None:
 
 
 @pytest.mark.parametrize(
-    ('osds', 'changes', 'soak', 'says'),
+    ('osds', 'changes', 'soak', 'message'),
     [
         ((0, 1, 2), {'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
         ((1,), {'controls': ()}, SoakPlan(600.0, 3600.0), 'ends as done, "not judged"'),
@@ -550,10 +550,10 @@ def test_plan_shows_canary_controls_soak_gates_and_duration() -> None:
     ],
 )
 def test_plan_explains_a_missing_verdict(
-    osds: tuple[int, ...], changes: dict[str, Any], soak: SoakPlan, says: str
+    osds: tuple[int, ...], changes: dict[str, Any], soak: SoakPlan, message: str
 ) -> None:
     text = render.plan(samples.changing(samples.recommendation(osds), **changes), soak, 'plain')
-    assert says in ' '.join(text.split())
+    assert message in ' '.join(text.split())
 
 
 def test_rollout_shows_its_progress() -> None:
@@ -581,7 +581,7 @@ def test_annex_change_names_the_option_everywhere() -> None:
 
 
 def test_campaign_shows_its_wait_reason_in_its_status_and_in_the_module_status() -> None:
-    """Of an OSD that never answers, nothing else would say that it is waited for."""
+    """Nothing else would show that an unresponsive OSD is awaited."""
     waits_for = 'osd.0 has been compacting for 2h 10m and has not answered'
     snapshot = replace(
         samples.small_cluster(), campaign=samples.compacting(), campaign_waits_for=waits_for
@@ -702,8 +702,8 @@ def test_answers_have_no_colors() -> None:
         assert '\x1b' not in text
 
 
-def looked_at_closely() -> Snapshot:
-    """The small cluster with all that a close look gives."""
+def sampled_in_detail() -> Snapshot:
+    """The small cluster with all data of detailed samples."""
     latency = WriteLatency(
         window_s=60.0,
         client_op_ms=4.9,
@@ -732,7 +732,7 @@ def looked_at_closely() -> Snapshot:
 
 
 def test_parts_of_a_write_are_shown_with_the_bottleneck() -> None:
-    text = render.osd(looked_at_closely(), 0, 'plain')
+    text = render.osd(sampled_in_detail(), 0, 'plain')
     assert re.search(r'client-op +4\.9 ms +100%', text)
     assert re.search(r'kv-queue +2\.3 ms +47%', text)
     assert re.search(r'wal-sync +0\.58 ms', text)
@@ -742,18 +742,18 @@ def test_parts_of_a_write_are_shown_with_the_bottleneck() -> None:
 
 
 def test_osd_shows_its_db_forecast_and_sharding() -> None:
-    text = render.osd(looked_at_closely(), 0, 'plain')
+    text = render.osd(sampled_in_detail(), 0, 'plain')
     assert 'in 10d (5d to 20d)' in text
     assert 'not sharded' in text
-    snapshot = looked_at_closely()
+    snapshot = sampled_in_detail()
     young = Forecast(Outlook.NOT_ENOUGH_HISTORY, 1e9, 3600.0, 3)
     first = snapshot.osds[0]._replace(forecast=young)
-    told = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
-    assert 'not enough history (60m)' in told or 'not enough history (1h)' in told
+    reported = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
+    assert 'not enough history (60m)' in reported or 'not enough history (1h)' in reported
 
 
 @pytest.mark.parametrize(
-    ('start', 'told'),
+    ('start', 'reported'),
     [
         (LastStart(250.0, 250.2, False), 'was down 4 min 10 s'),
         (LastStart(250.0, 260.0, None), 'was down 4 min 10 s (at most 4 min 20 s)'),
@@ -761,13 +761,13 @@ def test_osd_shows_its_db_forecast_and_sharding() -> None:
         (LastStart(0.0, 9.6, None), 'was down for at most 10 s'),
     ],
 )
-def test_downtime_of_an_osd_is_shown_with_its_precision(start: LastStart, told: str) -> None:
+def test_downtime_of_an_osd_is_shown_with_its_precision(start: LastStart, reported: str) -> None:
     """And nothing where no start was watched."""
     snapshot = samples.small_cluster()
     assert 'Last start' not in render.osd(snapshot, 0, 'plain')
     osds = (snapshot.osds[0]._replace(last_start=start), *snapshot.osds[1:])
     text = render.osd(replace(snapshot, osds=osds), 0, 'plain')
-    assert re.search(rf'^Last start:? +{re.escape(told)}$', text, re.MULTILINE), text
+    assert re.search(rf'^Last start:? +{re.escape(reported)}$', text, re.MULTILINE), text
 
 
 def test_finding_shows_its_commands_and_cautions() -> None:
@@ -796,7 +796,7 @@ def test_candidates_are_shown_with_gain_worst_loss_and_reason() -> None:
     assert infeasible[1] == '  - A level that is on the DB device now would no longer fit.'
     # A neighbor of which the model makes no difference is left out.
     assert 'max_background_jobs' not in text
-    # Of the other group nothing was weighed, and its conclusion says why.
+    # The other group was not weighed, and its conclusion has the reason.
     assert 'No candidates were compared.' in text
 
 

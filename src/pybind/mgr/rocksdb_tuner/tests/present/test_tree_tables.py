@@ -78,7 +78,7 @@ def test_cpu_is_shown_with_its_interval_and_parts() -> None:
 
 
 def test_unmeasured_cpu_is_null_and_a_dash() -> None:
-    """A compression that nobody measured here is no compression for free."""
+    """An unmeasured compression is not a free one."""
     answer = tree(f'{REEF.default_options},compression=kZlibCompression', KNOWN)
     assert json.loads(render.model(answer, 'json'))['cpu'] is None
     text = render.model(answer, 'plain')

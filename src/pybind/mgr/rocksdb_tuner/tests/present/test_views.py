@@ -1,4 +1,4 @@
-"""What the dashboard draws says the same as the rows of the command line, and stays small."""
+"""The charts of the dashboard match the rows of the command line, and stay small."""
 
 from __future__ import annotations
 
