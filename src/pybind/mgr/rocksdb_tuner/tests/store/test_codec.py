@@ -188,12 +188,12 @@ WRONG: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(('name', 'value', 'says'), WRONG)
-def test_wrong_value_is_named_with_the_valid_form(name: str, value: object, says: str) -> None:
+@pytest.mark.parametrize(('name', 'value', 'message'), WRONG)
+def test_wrong_value_is_named_with_the_valid_form(name: str, value: object, message: str) -> None:
     """The place, what is there, and what would be right."""
     with pytest.raises(StoredStateError) as error:
         decode(Tree, {**encode(tree()), name: value}, place='')
-    assert says in str(error.value)
+    assert message in str(error.value)
     with pytest.raises(StoredStateError) as error:
         decode(Tree, {**encode(tree()), name: value}, place='whole')
     assert str(error.value).startswith(f'"whole.{name}')
@@ -203,14 +203,14 @@ def test_wrong_row_is_named_by_its_column() -> None:
     """Columns of other lengths, too."""
     rows = [Leaf(f'leaf {n}', n) for n in range(COLUMNS_FROM)]
     document = encode_rows(Leaf, rows)
-    for name, column, says in (
+    for name, column, message in (
         ('hue', ['red'] * (COLUMNS_FROM - 1) + ['green'], '"rows.hue[15]" is "green" instead of '),
         ('size', [1], '"rows.size" has 1 values for 16 of "name"'),
         ('spot', 3, '"rows.spot" is 3 instead of a list'),
     ):
         with pytest.raises(StoredStateError) as error:
             decode_rows(Leaf, {**document, name: column}, place='rows')
-        assert str(error.value).startswith(says)
+        assert str(error.value).startswith(message)
     del document['hue']
     with pytest.raises(StoredStateError, match=r'^"rows.hue" is missing'):
         decode_rows(Leaf, document, place='rows')
@@ -278,15 +278,15 @@ def test_reserved_python_name_is_stored_under_its_published_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'says'),
+    ('name', 'value', 'message'),
     [('share', 1.5, '"share" is 1.5 instead of a share'), ('words', [], 'instead of a word at')],
 )
-def test_type_may_restrict_its_values(name: str, value: object, says: str) -> None:
+def test_type_may_restrict_its_values(name: str, value: object, message: str) -> None:
     """What is read is of the type first, and then one of those that hold."""
     document = {'class': 'ssd', 'share': 0.5, 'words': ['a']}
     with pytest.raises(StoredStateError) as error:
         decode(Kept, {**document, name: value})
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize('value', [None, [], 3, 'x'])
@@ -297,7 +297,7 @@ def test_non_object_is_no_record(value: object) -> None:
 
 
 def test_ambiguous_types_are_refused_before_anything_is_written() -> None:
-    """A mistake of whoever declares such a record, not of what is stored."""
+    """An error in the declaration of such a record, not in stored data."""
 
     @dataclass(frozen=True)
     class Either:
@@ -319,7 +319,7 @@ def test_ambiguous_types_are_refused_before_anything_is_written() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_damage_is_an_error_of_its_own_kind_or_harmless(data: st.DataObject) -> None:
-    """Whatever stands in a document, nothing but `StoredStateError` comes of it."""
+    """Any document gives at most a `StoredStateError`."""
     document = encode(tree(leaves=tuple(Leaf(f'leaf {n}', n) for n in range(20))))
     junk = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
@@ -331,6 +331,6 @@ def test_any_damage_is_an_error_of_its_own_kind_or_harmless(data: st.DataObject)
         document[name][inner] = data.draw(junk)
     else:
         document[name] = data.draw(junk)
-    # What it says of other damage is tested above.
+    # Messages on other damage are tested above.
     with suppress(StoredStateError):
         decode(Tree, document)

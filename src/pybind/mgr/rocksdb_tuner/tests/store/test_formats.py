@@ -147,7 +147,7 @@ def test_running_campaign_is_read() -> None:
 
 
 def test_note_and_custom_profile_are_read() -> None:
-    """What is switched on in an OSD is put back, and no profile is lost."""
+    """Statistics left enabled in an OSD are restored, and no profile is lost."""
     assert overrides.decode((FIRST / 'deep-osd.3.txt').read_text()) == overrides.OsdOverrides(
         3,
         4294967295,

@@ -21,7 +21,7 @@ OTHER = LONG[::-1]
 
 @given(st.text(min_size=1, max_size=5), st.integers(0, 60000))
 def test_pieces_fit_under_a_key_and_are_the_text(some: str, count: int) -> None:
-    """Whatever the characters, none of which is cut in two."""
+    """For any characters, none of which is split."""
     text = some * count
     pieces = cut(text)
     assert ''.join(pieces) == text
@@ -88,7 +88,7 @@ def test_missing_or_foreign_piece_is_reported() -> None:
 
 
 def test_pieces_of_quarantined_data_stay() -> None:
-    """An expert may want to look at them, or a newer version of the module."""
+    """An expert may want to inspect them, or a newer version of the module."""
     store = FakeStore()
     texts = LongTexts(store)
     texts.set('a', LONG)

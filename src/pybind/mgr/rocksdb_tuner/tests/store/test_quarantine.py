@@ -11,7 +11,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 
 def number(text: str) -> int:
-    """What stands in the store here."""
+    """The content of the store."""
     if not text.isdigit():
         raise StoredStateError(f'"{text}" is no number')
     return int(text)
@@ -37,13 +37,13 @@ def test_unreadable_data_is_quarantined_as_a_whole_and_reported() -> None:
     quarantine = Quarantine(store)
     assert quarantine.read('bad', number) is None
     assert store.values == {f'{BROKEN}bad': 'x', 'good': '3'}
-    (told,) = quarantine.problems()
-    assert [w for w in ('"bad"', '"x" is no number', f'{BROKEN}bad') if w not in told] == []
+    (reported,) = quarantine.problems()
+    assert [w for w in ('"bad"', '"x" is no number', f'{BROKEN}bad') if w not in reported] == []
     assert quarantine.read('bad', number) is None
     # The manager that takes over does not know why, and reports it all the same.
-    (told,) = Quarantine(store).problems()
-    assert '"bad"' in told
-    assert '"x" is no number' not in told
+    (reported,) = Quarantine(store).problems()
+    assert '"bad"' in reported
+    assert '"x" is no number' not in reported
     del store.values[f'{BROKEN}bad']
     assert quarantine.problems() == ()
 
@@ -58,8 +58,8 @@ def test_data_stays_in_place_and_is_reported_if_the_store_refuses(
     assert quarantine.read('bad', number) is None
     assert store.values == {'bad': 'x'}
     assert 'read-only' in caplog.text
-    (told,) = quarantine.problems()
-    assert '"x" is no number' in told
+    (reported,) = quarantine.problems()
+    assert '"x" is no number' in reported
     store.error = None
     assert Quarantine(store).read('bad', number) is None
     assert store.values == {f'{BROKEN}bad': 'x'}
@@ -91,7 +91,7 @@ def test_readable_quarantined_data_is_restored() -> None:
 
 
 def test_data_that_cannot_be_restored_stays_quarantined(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are taken back nevertheless."""
+    """The others are restored nevertheless."""
     store = filled(**{f'{BROKEN}a': '1', f'{BROKEN}b': '2'})
 
     def restore(key: str, text: str) -> bool:
@@ -106,7 +106,7 @@ def test_data_that_cannot_be_restored_stays_quarantined(caplog: pytest.LogCaptur
 
 
 def test_data_removed_by_another_manager_is_skipped() -> None:
-    """Between the list of keys and the look at one of them."""
+    """Between listing the keys and reading one of them."""
     store = filled(**{f'{BROKEN}a': '1'})
     store.get = lambda _: None  # type: ignore[assignment,method-assign]
     Quarantine(store).restore(lambda *_: pytest.fail('there is nothing to restore'))

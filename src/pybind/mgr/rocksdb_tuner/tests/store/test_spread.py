@@ -110,7 +110,7 @@ STEPS = st.lists(
 def test_a_manager_that_dies_between_two_writes_leaves_the_old_record_or_the_new_one(
     steps: list[_Step], data: st.DataObject
 ) -> None:
-    """At each write of each step; whoever takes over goes on from there, and leaves no litter."""
+    """At each write of each step; the next manager continues there, without leftovers."""
     store, at = FakeStore(), record()
     spread(store).save(at)
     for step in steps:
@@ -158,7 +158,7 @@ def _save_that_dies(store: FakeStore, after: Record, count: int) -> None:
 def test_a_manager_whose_writes_fail_now_and_then_stores_what_it_says(
     steps: list[_Step], fails: list[bool]
 ) -> None:
-    """Also where a write that failed was carried out, and only its answer was lost."""
+    """Also if a failed write was executed, and only its answer was lost."""
     store, at = FakeStore(), record()
     writer = spread(store)
     writer.save(at)
@@ -280,7 +280,7 @@ def test_damage_is_named_by_its_key() -> None:
         with pytest.raises(StoredStateError, match=r'the checksum of its part .* does not match'):
             loaded(store)
     head = unpack(good[HEAD], 2, 2)
-    for changes, says in (
+    for changes, message in (
         ({'index': None}, '"index" is null instead of an object'),
         ({'index': {**head['index'], 'count': 9}}, '"rows" are 10 in its chunks instead of 9'),
         ({'index': {**head['index'], 'parts': {}}}, '"index.parts.order" is missing'),
@@ -294,7 +294,7 @@ def test_damage_is_named_by_its_key() -> None:
         store.values = {**good, HEAD: pack({**head, **changes})}
         with pytest.raises(StoredStateError) as error:
             loaded(store)
-        assert says in str(error.value)
+        assert message in str(error.value)
 
 
 def test_chunks_of_a_quarantined_head_stay() -> None:
@@ -335,7 +335,7 @@ def test_failed_removal_is_repeated_later(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_rows_that_exceed_the_head_go_to_their_chunk() -> None:
-    """However long what is said of each of them is."""
+    """With messages of any length."""
     store = FakeStore()
     writer, at = spread(store), record()
     writer.save(at)

@@ -1,4 +1,4 @@
-"""JSON objects as texts: what is long is compressed, and what is damaged is told."""
+"""JSON objects as texts: long ones are compressed, and damage is reported."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_compressed_text_is_read_completely_and_up_to_a_limit(
 
 
 @pytest.mark.parametrize(
-    ('text', 'says'),
+    ('text', 'message'),
     [
         ('', 'not JSON'),
         ('{"version":1', 'only the beginning'),
@@ -80,7 +80,7 @@ def test_compressed_text_is_read_completely_and_up_to_a_limit(
         ('zlib:' + base64.b64encode(zlib.compress(b'\xff')).decode(), 'damaged'),
     ],
 )
-def test_damage_is_reported(text: str, says: str) -> None:
+def test_damage_is_reported(text: str, message: str) -> None:
     """In words for the log and the health check."""
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         unpack(text, 1, 1)
