@@ -1,4 +1,4 @@
-"""Who asked for a change, by the audit log of the cluster."""
+"""The actor of a change, by the audit log of the cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocksdb_tuner.mgr.records import AuditLine
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.tick.audit import sender
 
-from ..asking import ask
+from ..query_command import ask
 from ..test_tuner import World
 
 APPLY = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': 'osd-1'}
@@ -45,19 +45,19 @@ def test_sender_is_named_only_if_unique(lines: list[AuditLine], expected: str) -
 
 def test_log_lines_are_parsed_as_written_by_16_2_15() -> None:
     stamp = '2026-11-22T11:16:05.278364+0000'
-    told = (
+    reported = (
         "from='client.4171 -' entity='client.admin' "
         'cmd=[{"prefix": "rocksdb-tuner apply", "recommendation_id": "osd-1", '
         '"target": ["mon-mgr", ""]}]: dispatch'
     )
     broken = [
-        {'stamp': stamp, 'message': told.replace('}]', '')},
-        {'stamp': 'x', 'message': told},
-        {'message': told},
-        {'stamp': stamp, 'message': told.replace('admin', 'a\x1b[31m')},
+        {'stamp': stamp, 'message': reported.replace('}]', '')},
+        {'stamp': 'x', 'message': reported},
+        {'message': reported},
+        {'stamp': stamp, 'message': reported.replace('admin', 'a\x1b[31m')},
         {'stamp': stamp},
     ]
-    (found,) = parse_audit_log([{'stamp': stamp, 'message': told}, *broken])
+    (found,) = parse_audit_log([{'stamp': stamp, 'message': reported}, *broken])
     assert (found.entity, found.time_s) == ('client.admin', 1795346165.278364)
     assert found.command['recommendation_id'] == 'osd-1'
     assert parse_audit_log({'not': 'a list'}) == ()

@@ -1,4 +1,4 @@
-"""auto-apply goes by time that passed, whatever the clock says, and by whole stored state."""
+"""auto-apply depends on elapsed time, not on the clock, and on intact stored state."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_contradictory_options_are_reported_and_nothing_is_applied(world: World)
     with_override(world, 60.0)
     world.run(300)
     snapshot = world.tuner.snapshot
-    told = 'soak_min (600 s) is above soak_max (60 s)'
-    assert told in snapshot.auto_apply_refusals[0].reason
+    reported = 'soak_min (600 s) is above soak_max (60 s)'
+    assert reported in snapshot.auto_apply_refusals[0].reason
     assert snapshot.rollout is None
-    assert told in render.status(snapshot, 'plain').replace('\n  ', ' ')
+    assert reported in render.status(snapshot, 'plain').replace('\n  ', ' ')
     raised = health_checks(snapshot)['ROCKSDB_TUNER_OPTIONS_CONFLICT']
-    assert told in str(raised['detail'])
+    assert reported in str(raised['detail'])
     with pytest.raises(PresentError, match='soak_min'):
         render.plan(snapshot.recommendations[0], world.settings.soak, 'plain')
     with pytest.raises(OperationRefused, match='soak_min'):

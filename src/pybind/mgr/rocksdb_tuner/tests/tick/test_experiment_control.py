@@ -1,4 +1,4 @@
-"""One operation at a time: an experiment beside rollouts, campaigns and auto-apply."""
+"""One operation at a time: an experiment with rollouts, campaigns and auto-apply."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_winner_is_stored_with_its_provenance() -> None:
     store = CustomProfiles(FakeStore())
     kept = Winners(store, lambda: FSID, lambda *_: None)  # type: ignore[arg-type]
     for _ in range(2):
-        # A manager that takes over may hear of it again.
+        # A manager taking over may receive it again.
         kept.remember(experiments.ended())
     (own,) = store.all()
     assert (own.name, own.options, own.own_releases) == ('e7-winner', samples.LZ4, ('pacific',))
