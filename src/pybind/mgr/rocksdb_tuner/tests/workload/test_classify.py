@@ -212,9 +212,9 @@ def test_pool_with_a_rule_of_another_class_does_not_count() -> None:
 def test_pool_statistics_identify_the_client(
     osd: Signals, shares: dict[str, float], expected: str
 ) -> None:
-    """Pools of all kinds are there; their applications alone would tell nothing."""
-    told = {kind: Share(share, share) for kind, share in shares.items()}
-    pools = PoolContext(True, True, True, told, leading(told))
+    """Pools of all kinds exist; their applications alone prove nothing."""
+    reported = {kind: Share(share, share) for kind, share in shares.items()}
+    pools = PoolContext(True, True, True, reported, leading(reported))
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     if expected not in {'read-mostly', 'large-write'}:
@@ -242,14 +242,14 @@ def test_rest_of_the_operations_belongs_to_the_gateway() -> None:
 
 
 def test_pool_statistics_of_a_small_part_of_the_work_are_ignored() -> None:
-    """They come later than the counters of OSDs. The manager's own pool is nobody's."""
+    """They arrive later than the counters of OSDs. The manager's own pool does not count."""
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'mgr')))
     assert pool_context(cluster_map, 'ssd', {1: pool_rates(20.0)}, 500.0).shares is None
     assert pool_context(cluster_map, 'ssd', {2: pool_rates(500.0)}, 500.0).shares is None
     assert pool_context(cluster_map, 'ssd', {}, 500.0).shares is None
-    told = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
-    assert told is not None
-    assert told['rbd'].changes == 1.0
+    reported = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
+    assert reported is not None
+    assert reported['rbd'].changes == 1.0
 
 
 def test_backtraces_in_the_data_pool_are_work_of_the_mds() -> None:
@@ -257,22 +257,22 @@ def test_backtraces_in_the_data_pool_are_work_of_the_mds() -> None:
     pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True))
     cluster_map = ClusterMap(1, frozenset(), None, (), pools)
     backtraces, journal = pool_rates(2000.0), PoolRates(0.0, 0.0, 10.0, 5e6)
-    told = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
-    assert told == {'cephfs_metadata': Share(1.0, 1.0)}
+    reported = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
+    assert reported == {'cephfs_metadata': Share(1.0, 1.0)}
     files = PoolRates(0.0, 0.0, 500.0, 500 * 8192.0)
-    told = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
-    assert told is not None
-    assert told['cephfs_data'].changes == pytest.approx(500 / 510)
+    reported = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
+    assert reported is not None
+    assert reported['cephfs_data'].changes == pytest.approx(500 / 510)
 
 
 def work(workload_class: WorkloadClass) -> Workload:
     return Workload(workload_class, 0.0 if workload_class is WorkloadClass.UNKNOWN else 0.9, ())
 
 
-def shown(looks: list[WorkloadClass], every_s: float = 10.0) -> list[WorkloadClass]:
+def shown(polls: list[WorkloadClass], every_s: float = 10.0) -> list[WorkloadClass]:
     memory: Memory | None = None
     result = []
-    for i, look in enumerate(looks):
+    for i, look in enumerate(polls):
         memory = remember(memory, work(look), i * every_s)
         result.append(memory.shown.workload_class)
     return result
@@ -282,18 +282,18 @@ IDLE, RBD_WRITE = WorkloadClass.IDLE, WorkloadClass.RBD_SMALL_WRITE
 
 
 def test_single_outlier_sample_changes_nothing() -> None:
-    looks = [IDLE, IDLE, RBD_WRITE, IDLE, IDLE]
-    assert shown(looks) == [IDLE] * 5
+    polls = [IDLE, IDLE, RBD_WRITE, IDLE, IDLE]
+    assert shown(polls) == [IDLE] * 5
 
 
 def test_lasting_change_is_accepted_at_the_second_sample_for_any_interval() -> None:
-    looks = [IDLE, *[RBD_WRITE] * 3]
+    polls = [IDLE, *[RBD_WRITE] * 3]
     for every_s in (5.0, 10.0, 75.0):
-        assert shown(looks, every_s) == [IDLE, IDLE, RBD_WRITE, RBD_WRITE]
+        assert shown(polls, every_s) == [IDLE, IDLE, RBD_WRITE, RBD_WRITE]
 
 
 def test_mixed_is_accepted_when_it_outlasts_a_window_across_a_change() -> None:
-    """Windows reach back 30 s, so that reads after writes look mixed for two looks."""
+    """Windows span 30 s, so that reads after writes seem mixed for two samples."""
     mixed = WorkloadClass.MIXED
     across = [RBD_WRITE, RBD_WRITE, mixed, mixed, READS, READS]
     assert mixed not in shown(across)
@@ -302,8 +302,8 @@ def test_mixed_is_accepted_when_it_outlasts_a_window_across_a_change() -> None:
 
 
 def test_mixed_sample_between_two_workloads_does_not_delay_the_second() -> None:
-    looks = [RBD_WRITE, RBD_WRITE, WorkloadClass.MIXED, WorkloadClass.MIXED, READS]
-    assert shown(looks)[-1] is READS
+    polls = [RBD_WRITE, RBD_WRITE, WorkloadClass.MIXED, WorkloadClass.MIXED, READS]
+    assert shown(polls)[-1] is READS
     assert shown([RBD_WRITE, RBD_WRITE, READS])[-1] is RBD_WRITE
 
 
@@ -312,10 +312,10 @@ def test_idle_is_accepted_at_once() -> None:
 
 
 def test_recovery_is_accepted_at_once_and_left_like_any_other_class() -> None:
-    """The class of clients that ended must not stand for recovery in the meantime."""
+    """The class of ended clients must not represent recovery in the meantime."""
     recovery = WorkloadClass.RECOVERY
-    looks = [RBD_WRITE, RBD_WRITE, recovery, RBD_WRITE, recovery, RBD_WRITE, RBD_WRITE]
-    assert shown(looks)[1:] == [RBD_WRITE, *[recovery] * 4, RBD_WRITE]
+    polls = [RBD_WRITE, RBD_WRITE, recovery, RBD_WRITE, recovery, RBD_WRITE, RBD_WRITE]
+    assert shown(polls)[1:] == [RBD_WRITE, *[recovery] * 4, RBD_WRITE]
 
 
 def test_first_sample_is_unclassified_or_idle() -> None:
@@ -336,12 +336,12 @@ READS = WorkloadClass.READ_MOSTLY
 
 
 @given(st.lists(st.sampled_from([READS, RBD_WRITE]), max_size=40))
-def test_there_are_never_more_changes_than_lasting_ones(looks: list[WorkloadClass]) -> None:
-    result = shown(looks)
+def test_there_are_never_more_changes_than_lasting_ones(polls: list[WorkloadClass]) -> None:
+    result = shown(polls)
     changes = sum(a is not b for a, b in zip(result, result[1:]))
     lasting = sum(
-        looks[i] is looks[i + 1] and (i == 0 or looks[i] is not looks[i - 1])
-        for i in range(len(looks) - 1)
+        polls[i] is polls[i + 1] and (i == 0 or polls[i] is not polls[i - 1])
+        for i in range(len(polls) - 1)
     )
     assert changes <= lasting
 

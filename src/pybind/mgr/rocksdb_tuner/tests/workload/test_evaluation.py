@@ -133,7 +133,7 @@ def test_client_names_without_clients_are_reported() -> None:
 
 
 def test_consecutive_spans_with_one_name_are_merged() -> None:
-    """A run ends with two steps in which nobody did anything."""
+    """A run ends with two idle steps."""
     spans = replay.load('p-rbd-8k').spans
     assert [span.labels[0] for span in spans] == ['idle', RBD, 'idle']
     assert spans[-1].end_s - spans[-1].begin_s > 45

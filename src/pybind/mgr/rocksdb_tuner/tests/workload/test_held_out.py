@@ -1,7 +1,7 @@
-"""How well workloads are recognized that set no threshold: the bars that a release must reach.
+"""The accuracy on workloads that set no threshold: the bars that a release must reach.
 
 The windows are those of recordings of real clients (data/README.md), split by run: a held-out run
-was never looked at to choose a threshold. `qa/evaluate-workload` prints the same as tables.
+was never used to choose a threshold. `qa/evaluate-workload` prints the same as tables.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_recovery_scrub_and_trimming_are_never_classified_as_clients() -> None:
 
 @pytest.mark.parametrize('name', replay.campaign())
 def test_healthy_default_cluster_has_no_finding_above_info(name: str) -> None:
-    """By the module that ran in the recorded cluster, whatever its clients did."""
-    said = [r.findings for r in replay.load(name).readings if r.findings is not None]
-    assert said
-    assert {severity for findings in said for _, severity in findings} <= {'info'}
+    """By the module in the recorded cluster, under any client."""
+    message = [r.findings for r in replay.load(name).readings if r.findings is not None]
+    assert message
+    assert {severity for findings in message for _, severity in findings} <= {'info'}

@@ -38,14 +38,14 @@ def seen_in(
     recording: replay.Recording, offset_s: float = 0.0
 ) -> list[tuple[float, WorkloadClass, float]]:
     classifier, cluster_map = Classifier(), recording.cluster_map()
-    looks = []
+    samples = []
     for now_s, signals in recording.play(offset_s):
         found = classifier.recognize(signals, cluster_map, now_s).per_group
         if replay.DEVICE_CLASS in found:
             workload = found[replay.DEVICE_CLASS]
             since_s = now_s - recording.load_start_s
-            looks.append((since_s, workload.workload_class, workload.confidence))
-    return looks
+            samples.append((since_s, workload.workload_class, workload.confidence))
+    return samples
 
 
 @pytest.mark.parametrize('name', sorted(EXPECTED))
@@ -79,20 +79,22 @@ def test_recorded_client_is_classified(name: str) -> None:
 def test_immediately_started_clients_are_classified_within_60_s_with_confidence(
     name: str, offset_s: float
 ) -> None:
-    looks = [look for look in named(name, offset_s) if look[1] is EXPECTED[name]]
-    since_s, _, confidence = looks[0]
+    samples = [look for look in named(name, offset_s) if look[1] is EXPECTED[name]]
+    since_s, _, confidence = samples[0]
     assert since_s <= 60
     assert confidence >= 0.8
 
 
 def test_reads_after_large_writes_are_classified_within_60_s() -> None:
     """The client filled its image for 18 s first."""
-    looks = [since_s for since_s, c, _ in named('rbd-randread-2') if c is EXPECTED['rbd-randread']]
-    assert looks[0] <= 18 + 60
+    samples = [
+        since_s for since_s, c, _ in named('rbd-randread-2') if c is EXPECTED['rbd-randread']
+    ]
+    assert samples[0] <= 18 + 60
 
 
 def test_small_writes_of_rbd_and_cephfs_are_not_guessed() -> None:
-    """Both really ran beside pools of the other."""
+    """Both really ran with pools of the other."""
     guesses = {WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.CEPHFS_METADATA}
     for name in ('rbd-randwrite-2', 'cephfs-metadata'):
         classes = {c for _, c, _ in named(name)}
@@ -101,15 +103,15 @@ def test_small_writes_of_rbd_and_cephfs_are_not_guessed() -> None:
 
 
 def test_same_writes_without_cephfs_pools_are_rbd() -> None:
-    looks = seen_in(replay.load('rbd-randwrite-2').without_pools_of('cephfs'))
-    named_s = [s for s, c, sure in looks if c is WorkloadClass.RBD_SMALL_WRITE and sure >= 0.8]
+    samples = seen_in(replay.load('rbd-randwrite-2').without_pools_of('cephfs'))
+    named_s = [s for s, c, sure in samples if c is WorkloadClass.RBD_SMALL_WRITE and sure >= 0.8]
     assert named_s[0] <= 60
 
 
 def test_cephfs_is_classified_once_its_journal_is_trimmed() -> None:
     """Until then, the first minute, a metadata server only writes large pieces of a journal."""
-    looks = seen_in(replay.load('cephfs-metadata').without_pools_of('rbd'))
-    client = [c for since_s, c, _ in looks if 0 < since_s < 133 and c is not WorkloadClass.IDLE]
+    samples = seen_in(replay.load('cephfs-metadata').without_pools_of('rbd'))
+    client = [c for since_s, c, _ in samples if 0 < since_s < 133 and c is not WorkloadClass.IDLE]
     assert client[0] is WorkloadClass.LARGE_WRITE
     assert client[-1] is WorkloadClass.CEPHFS_METADATA
     assert set(client) <= {
@@ -145,15 +147,15 @@ def test_starting_gateway_is_no_client() -> None:
 def test_cluster_is_idle_before_and_well_after_a_client(name: str) -> None:
     recording = replay.load(name)
     end_s = recording.load_end_s - recording.load_start_s
-    looks = named(name)
-    before = {c for since_s, c, _ in looks if -15 < since_s < 0}
-    after = {c for since_s, c, _ in looks if since_s > end_s + 60}
+    samples = named(name)
+    before = {c for since_s, c, _ in samples if -15 < since_s < 0}
+    after = {c for since_s, c, _ in samples if since_s > end_s + 60}
     assert before <= {WorkloadClass.IDLE, WorkloadClass.UNKNOWN}
     assert after <= {WorkloadClass.IDLE}
 
 
 def test_recovery_is_classified_and_is_no_client() -> None:
-    """osd.2 came back after clients wrote without it; nobody used the cluster then."""
+    """osd.2 returned after clients wrote without it; the cluster was idle then."""
     groups = [c for _, c, _ in named('recovery')]
     assert WorkloadClass.RECOVERY in groups
     assert set(groups) <= {WorkloadClass.RECOVERY, WorkloadClass.IDLE, WorkloadClass.UNKNOWN}

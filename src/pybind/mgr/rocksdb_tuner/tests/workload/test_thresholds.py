@@ -1,4 +1,4 @@
-"""Where one class ends and the next begins, and how sure is said to be how sure."""
+"""The boundaries between classes, and the confidence near them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_small_and_large_depend_on_the_mean_write() -> None:
     assert sized(LIMITS.large_write_bytes - 1) is WorkloadClass.MIXED
     assert sized(LIMITS.large_write_bytes) is WorkloadClass.LARGE_WRITE
     assert sized(1.0) is WorkloadClass.RBD_SMALL_WRITE
-    # Less than a byte each: they set keys, and which pool holds these nobody knows.
+    # Less than a byte each: they set keys, and the pool of these is unknown.
     assert sized(0.9) is WorkloadClass.UNKNOWN
 
 
@@ -184,30 +184,30 @@ def test_mixed_has_a_confidence_of_seven_tenths() -> None:
 # -- pools
 
 
-def told(seen: Activity, **shares: float) -> Workload:
+def reported(seen: Activity, **shares: float) -> Workload:
     kinds = {kind: Share(share, share) for kind, share in shares.items()}
     return classify(seen, PoolContext(True, True, True, kinds, leading(kinds)))
 
 
 def test_pool_type_leads_with_its_dominant_share() -> None:
     dominant = LIMITS.dominant_kind_share
-    enough = told(BUSY, rbd=dominant, rgw=1 - dominant)
+    enough = reported(BUSY, rbd=dominant, rgw=1 - dominant)
     assert enough.workload_class is WorkloadClass.RBD_SMALL_WRITE
     assert enough.confidence == pytest.approx(0.75)
-    short = told(BUSY, rbd=dominant - 0.01, rgw=1.01 - dominant)
+    short = reported(BUSY, rbd=dominant - 0.01, rgw=1.01 - dominant)
     assert short.workload_class is WorkloadClass.MIXED
-    # Nobody leads by less and less: the surer that it is mixed.
+    # The leader gets weaker: mixed becomes more certain.
     assert short.confidence == pytest.approx(0.75 + 0.01 * 1.5)
 
 
 def test_journal_belongs_to_cephfs_only_with_most_of_the_written_bytes() -> None:
     large = doing(write_bytes_per_s=1000 * 1e6)
     dominant = LIMITS.dominant_kind_share
-    journal = told(large, cephfs_metadata=dominant, rbd=1 - dominant)
+    journal = reported(large, cephfs_metadata=dominant, rbd=1 - dominant)
     assert journal.workload_class is WorkloadClass.CEPHFS_METADATA
     assert journal.confidence == pytest.approx(0.75)
     assert journal.evidence[0].statement.startswith(f'{100 * dominant:.0f}% of the written bytes')
-    less = told(large, cephfs_metadata=dominant - 0.01, rbd=1.01 - dominant)
+    less = reported(large, cephfs_metadata=dominant - 0.01, rbd=1.01 - dominant)
     assert less.workload_class is WorkloadClass.LARGE_WRITE
 
 
@@ -350,20 +350,20 @@ def test_few_operations_are_less_certain_unless_they_carry_many_bytes() -> None:
 
 def test_evidence_has_figures() -> None:
     shares_of = classify(doing(class_calls_per_s=1000.0, reads_per_s=500.0), RGW)
-    said = [e.statement for e in shares_of.evidence]
-    assert said[0] == '50% of the writes are class calls, such as bucket index updates.'
-    assert said[1] == '40% of the operations write, 40% are class calls, 20% read.'
+    message = [e.statement for e in shares_of.evidence]
+    assert message[0] == '50% of the writes are class calls, such as bucket index updates.'
+    assert message[1] == '40% of the operations write, 40% are class calls, 20% read.'
     only_calls = classify(doing(writes_per_s=0.0, class_calls_per_s=1000.0), RGW).evidence
     assert only_calls[0].statement.startswith('100% of the writes')
     only_writes = [e.statement for e in classify(BUSY, RBD).evidence]
     assert '100% of the operations write, 0% are class calls, 0% read.' in only_writes
-    assert said[-1].startswith('1250 client operations per second and OSD, ')
+    assert message[-1].startswith('1250 client operations per second and OSD, ')
     plain = Evidence('x', 1.0, 'y', 30.0, 'A brace { without figures')
     assert plain.statement == 'A brace { without figures'
 
 
 @pytest.mark.parametrize(
-    ('seen', 'pools', 'said'),
+    ('seen', 'pools', 'message'),
     [
         (BUSY, RBD, ('The mean write size is 4.0 KiB.', '4000 KiB/s in all.')),
         (
@@ -393,9 +393,9 @@ def test_evidence_has_figures() -> None:
         ),
     ],
 )
-def test_evidence_text(seen: Activity, pools: PoolContext, said: tuple[str, ...]) -> None:
+def test_evidence_text(seen: Activity, pools: PoolContext, message: tuple[str, ...]) -> None:
     statements = [evidence.statement for evidence in classify(seen, pools).evidence]
-    for words in said:
+    for words in message:
         assert any(words in statement for statement in statements), (words, statements)
 
 
@@ -460,9 +460,9 @@ def work(workload_class: WorkloadClass, confidence: float = 0.95) -> Workload:
 RBD_WRITE, READS = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.READ_MOSTLY
 
 
-def shown(*looks: tuple[float, WorkloadClass, float]) -> WorkloadClass:
+def shown(*polls: tuple[float, WorkloadClass, float]) -> WorkloadClass:
     memory = None
-    for now_s, workload_class, confidence in looks:
+    for now_s, workload_class, confidence in polls:
         memory = remember(memory, work(workload_class, confidence), now_s)
     assert memory is not None
     return memory.shown.workload_class
@@ -500,7 +500,7 @@ def test_certain_class_follows_mixed_at_once() -> None:
 def recognized(
     own: Signals, *, classes: tuple[Optional[str], ...] = ('ssd', 'ssd')
 ) -> tuple[Workload, Optional[Workload]]:
-    """What is said of the first of two OSDs, the second of which is busy, and of its group."""
+    """The class of the first of two OSDs, the second of which is busy, and of its group."""
     busy = WINDOW._replace(
         write_iops=500.0, write_bytes_per_s=500 * 4096.0, rw_iops=0.0, read_iops=0.0
     )
