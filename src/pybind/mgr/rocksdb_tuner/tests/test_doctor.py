@@ -1,4 +1,4 @@
-"""`doctor`: each check passes, fails with a remedy, and says when nothing is known yet."""
+"""`doctor`: each check passes, fails with a remedy, or is unknown."""
 
 from __future__ import annotations
 

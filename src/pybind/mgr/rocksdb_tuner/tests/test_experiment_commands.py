@@ -18,7 +18,7 @@ from rocksdb_tuner.operations.experiment import storage
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
 
-from .asking import ask
+from .query_command import ask
 from .test_tuner import World, automatically
 
 ARMS = 'variant-2022-d'
@@ -116,7 +116,7 @@ def test_nothing_is_planned_before_the_first_tick() -> None:
 
 
 def test_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) -> None:
-    """Whatever was changed until then is as it was."""
+    """All changes up to then are reverted."""
     world = commanded.world
     code, started = commanded.ask('experiment_start', arms=ARMS, adopt=True)
     assert code == 0, started
@@ -159,7 +159,7 @@ def test_ended_experiments_are_shown_in_full_while_stored(
 
 
 def test_auto_apply_never_starts_an_experiment() -> None:
-    """Even with two candidates that only an experiment could tell apart, for as long as it runs."""
+    """Even with two candidates that only an experiment could distinguish, while it runs."""
     world = World(8)
     world.settings = replace(
         world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(60.0, cooldown_s=0.0)

@@ -1,8 +1,8 @@
-"""Whatever is sent, stored or measured: no traceback, no hang, a bounded answer, the right errno.
+"""Any input, stored data or measurement: no traceback, no hang, a bounded answer, the right errno.
 
-A few examples of each in the unit tests. ``make fuzz`` goes on for ROCKSDB_TUNER_FUZZ_SECONDS, from
+A few examples of each in the unit tests. ``make fuzz`` runs for ROCKSDB_TUNER_FUZZ_SECONDS, from
 ROCKSDB_TUNER_FUZZ_SEED (printed), one target after the other. A failure prints the smallest example
-and its seed; what was found stays below as an example of its own.
+and its seed; its findings stay below as separate examples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.whatif.overrides import read_overrides as said
+from rocksdb_tuner.advise.whatif.overrides import read_overrides as message
 from rocksdb_tuner.advise.whatif.situation import find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
@@ -49,7 +49,7 @@ SECONDS = float(os.environ.get('ROCKSDB_TUNER_FUZZ_SECONDS', '0'))
 SEED = int(os.environ.get('ROCKSDB_TUNER_FUZZ_SEED', '0')) or random.SystemRandom().randrange(
     1 << 32
 )
-#: At a time, in the unit tests and between two looks at the clock.
+#: At a time, in the unit tests and between two checks of the clock.
 EXAMPLES = 15
 #: Of one answer, on a machine that does other things.
 ANSWER_S = 10.0
@@ -301,7 +301,7 @@ def maps(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def check_maps(data: dict[str, Any]) -> None:
-    """Read, or refused as what the cluster did not say well."""
+    """Read, or refused as an invalid answer of the cluster."""
     made: Any = Module('rocksdb_tuner', '', '')
     made.data = data
     made.get_metadata = lambda *_: {'hostname': 'h'}
@@ -352,11 +352,11 @@ def check_options(text: str) -> None:
         verdict = judge(text, known_releases())
         for output_format in ('plain', 'json'):
             assert render.check(verdict, output_format)
-        render.model(tree(text, find_situation((), None, 'reef', said(db_size='60G'))), 'plain')
+        render.model(tree(text, find_situation((), None, 'reef', message(db_size='60G'))), 'plain')
 
 
 def check_texts(text: str) -> None:
-    """What OSDs answer to `tell`."""
+    """The answers of OSDs to `tell`."""
     with no_traceback():
         with contextlib.suppress(KvStatsUnavailableError):
             parse_kv_stats(text)
@@ -433,7 +433,7 @@ def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'arguments', 'said_of_it'),
+    ('name', 'arguments', 'expected_error'),
     [
         ('profile_add', {'inbuf': '[' * 10000}, 'the profile is not valid JSON'),
         ('osd', {'osd_id': 3}, '"osd_id" should be a string, not int'),
@@ -450,13 +450,13 @@ def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
     ],
 )
 def test_wrong_arguments_of_another_module_are_refused_by_name(
-    name: str, arguments: dict[str, Any], said_of_it: str
+    name: str, arguments: dict[str, Any], expected_error: str
 ) -> None:
     """They raised TypeError or ValueError, and control characters came back."""
     with no_traceback():
         answer = module().remote_command(name, arguments)
     assert -answer['retval'] in FINE
-    assert said_of_it in answer['stderr']
+    assert expected_error in answer['stderr']
     check_answer(answer, arguments)
 
 

@@ -21,8 +21,8 @@ from rocksdb_tuner.requests import BusyError, Requests
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.tuner import Tuner
 
-from .asking import ask
 from .fake_cluster import FakeCluster, FakeStore
+from .query_command import ask
 from .test_tuner import World
 
 READERS = 8
@@ -84,7 +84,7 @@ def wait_for(condition: Callable[[], object], within_s: float = 20.0) -> None:
 
 @contextmanager
 def closed_loop(work: Callable[[], object], threads: int = READERS) -> Iterator[list[int]]:
-    """As many threads, each of which asks again as soon as it is answered; how often each was."""
+    """As many threads, each of which repeats its request; the number of answers of each."""
     stop = threading.Event()
     answered = [0] * threads
 
@@ -173,7 +173,7 @@ def test_number_of_waiting_changes_is_limited(monkeypatch: pytest.MonkeyPatch) -
         thread.join(20)
     assert sum('64 requests wait already; nothing was done' in text for text in refused) == 3
     assert sum('waiting for a monitor; nothing was done' in text for text in refused) == 64
-    # Whoever gave up is not done behind his back, and makes room.
+    # A canceled change is not executed, and frees its slot.
     assert handed_in.take() == 0
     threading.Thread(target=submit).start()
     wait_for(lambda: handed_in.take() == 1)
@@ -218,7 +218,7 @@ def test_caller_reads_its_own_change() -> None:
 
 
 def test_published_snapshot_is_immutable() -> None:
-    """Whoever writes a report of it takes his time."""
+    """Writing a report takes time."""
     world = World()
     world.load_ops_per_s = 500
     world.run(60)
@@ -252,11 +252,11 @@ def test_no_exception_ends_the_loop(broken: str, monkeypatch: pytest.MonkeyPatch
         else:
             served.tuner.tick = fail  # type: ignore[method-assign]
 
-        def told() -> bool:
+        def reported() -> bool:
             check = served.module.health_checks.get('ROCKSDB_TUNER_STEP_FAILED')
             return check is not None and names[broken] in str(check['detail'])
 
-        wait_for(told)
+        wait_for(reported)
         assert ask(served.module, 'rollout_pause').retval == -errno.ENOENT
         monkeypatch.undo()
         if broken != 'tick':

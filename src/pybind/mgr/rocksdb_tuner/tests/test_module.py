@@ -17,7 +17,7 @@ from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.snapshot import Mode
 
-from .asking import ask
+from .query_command import ask
 
 Call = Callable[[Any], HandleCommandResult]
 
@@ -199,7 +199,7 @@ def test_help_of_each_command_reads_like_that_of_ceph(name: str) -> None:
 def test_operation_is_controlled_by_either_name(
     module: Any, monkeypatch: pytest.MonkeyPatch, kind: str, verb: str
 ) -> None:
-    """Both names do the same to what is under way, and say what refuses it."""
+    """Both names have the same effect on the running operation, and the same refusals."""
 
     def refused(*_: Any) -> Any:
         raise OperationRefused(errno.ENOENT, f'nothing to {verb}')
@@ -248,7 +248,7 @@ def test_tab_that_cannot_be_placed_is_shown_in_the_status(module: Any) -> None:
 
 
 def test_tab_notice_clears_by_itself(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody says that it is over, and whoever said that it began may have been wrong."""
+    """Its end is not reported, and the report of its start may have been wrong."""
     module.tab_has_no_place()
     later_s = time.monotonic() + TAB_NOTICE_S + 1
     monkeypatch.setattr('rocksdb_tuner.commands.context.time.monotonic', lambda: later_s)

@@ -1,4 +1,4 @@
-"""Below Python 3.9 the module says so in words that the manager shows, instead of a traceback."""
+"""Below Python 3.9 the module gives a reason that the manager shows, instead of a traceback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocksdb_tuner.python_too_old import Module, reason
 from rocksdb_tuner.version import MINIMUM_PYTHON, VERSION
 
 PACKAGE = Path(__file__).parents[1]
-#: What an older Python reads before it can say that it is too old.
+#: The files that an older Python reads before it can report that it is too old.
 READ_BY_OLDER = ('__init__.py', 'version.py', 'python_too_old.py', 'offline/__init__.py')
 #: As much of Ceph as the import needs, in their syntax.
 MGR_MODULE = 'class MgrModule(object):\n    pass\n'
@@ -39,7 +39,7 @@ def older_pythons() -> list[str]:
 def test_files_read_by_an_older_python_have_the_syntax_of_3_6(name: str) -> None:
     tree = ast.parse((PACKAGE / name).read_text(encoding='utf-8'), feature_version=(3, 6))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    # A directive that 3.6 refuses, whatever the syntax.
+    # A directive that 3.6 refuses, in any syntax.
     assert '__future__' not in imported
 
 
@@ -60,7 +60,7 @@ def test_supported_python_gets_the_module() -> None:
 
 @pytest.fixture
 def pretended(tmp_path: Path) -> Path:
-    """The module with a minimum that no interpreter has, beside a mgr_module."""
+    """The module with a minimum that no interpreter has, with an mgr_module."""
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns('tests'))
     version = tmp_path / PACKAGE.name / 'version.py'
     text = version.read_text(encoding='utf-8')
@@ -85,9 +85,9 @@ def run(python: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
 
 
 def test_only_the_reason_is_loaded_with_an_old_python(pretended: Path) -> None:
-    said = run(sys.executable, pretended, '-c', SHOWN)
-    assert (said.returncode, said.stderr) == (0, '')
-    names, can_run, is_module = said.stdout.splitlines()
+    message = run(sys.executable, pretended, '-c', SHOWN)
+    assert (message.returncode, message.stderr) == (0, '')
+    names, can_run, is_module = message.stdout.splitlines()
     assert (names, is_module) == ("['Module']", 'True')
     assert can_run.startswith(f"(False, 'rocksdb_tuner {VERSION} requires Python 3.99 or newer")
 
@@ -99,10 +99,10 @@ def test_real_older_python_reports_it_too(python: str, tmp_path: Path) -> None:
         pytest.skip('no Python older than the module supports on this machine')
     (tmp_path / 'mgr_module.py').write_text(MGR_MODULE)
     (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
-    said = run(python, tmp_path, '-c', SHOWN)
-    assert (said.returncode, said.stderr) == (0, '')
-    assert said.stdout.splitlines()[0] == "['Module']"
-    assert f'rocksdb_tuner {VERSION} requires Python 3.9 or newer' in said.stdout
+    message = run(python, tmp_path, '-c', SHOWN)
+    assert (message.returncode, message.stderr) == (0, '')
+    assert message.stdout.splitlines()[0] == "['Module']"
+    assert f'rocksdb_tuner {VERSION} requires Python 3.9 or newer' in message.stdout
 
 
 @pytest.mark.parametrize('python', older_pythons() or [''])
@@ -110,12 +110,14 @@ def test_offline_program_exits_with_one_line(python: str, tmp_path: Path) -> Non
     if not python:
         pytest.skip('no Python older than the module supports on this machine')
     (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
-    said = run(python, tmp_path, '-m', 'rocksdb_tuner.offline', 'folder')
-    assert (said.returncode, said.stdout) == (1, '')
-    assert said.stderr.startswith('python3 -m rocksdb_tuner.offline: requires Python 3.9 or newer')
-    assert said.stderr.count('\n') == 1
+    message = run(python, tmp_path, '-m', 'rocksdb_tuner.offline', 'folder')
+    assert (message.returncode, message.stdout) == (1, '')
+    assert message.stderr.startswith(
+        'python3 -m rocksdb_tuner.offline: requires Python 3.9 or newer'
+    )
+    assert message.stderr.count('\n') == 1
 
 
 def test_offline_program_has_a_version(tmp_path: Path) -> None:
-    said = run(sys.executable, PACKAGE.parent, '-m', 'rocksdb_tuner.offline', '--version')
-    assert (said.returncode, said.stdout) == (0, f'rocksdb_tuner {VERSION}\n')
+    message = run(sys.executable, PACKAGE.parent, '-m', 'rocksdb_tuner.offline', '--version')
+    assert (message.returncode, message.stdout) == (0, f'rocksdb_tuner {VERSION}\n')

@@ -1,4 +1,4 @@
-"""Each option is declared once: what Ceph is told, what is read and what the manual says agree."""
+"""Each option is declared once: its registration, its use and the manual agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_manual_describes_each_option_once() -> None:
 
 
 def test_every_declared_option_is_registered_with_ceph() -> None:
-    """A declaration that is in no list would be an option that nobody can set."""
+    """A declaration missing in every list would be an option that cannot be set."""
     declared = {s.name for s in vars(settings).values() if isinstance(s, Setting)}
     names = [setting.name for setting in SETTINGS]
     assert declared <= set(names)
@@ -62,7 +62,7 @@ def test_value_out_of_bounds_is_refused_with_its_name(setting: Setting[Any]) -> 
 
 
 def test_invalid_choice_is_refused_with_the_valid_ones() -> None:
-    """Whoever reads the error sees what would be right."""
+    """The error has the valid form."""
     with pytest.raises(SettingError, match=r'invalid mode "sometimes"; allowed: .*auto-apply'):
         read_mode(given(mode='sometimes'))
     assert read_mode(given(mode='')) is Mode.RECOMMEND
@@ -124,7 +124,7 @@ def test_every_option_reaches_the_decision_it_configures() -> None:
 
 
 def test_batch_is_never_watched_longer_than_the_canary() -> None:
-    """So the manual says of both options."""
+    """As documented for both options."""
     soak = read_settings(given(soak_min=10, soak_max=20)).soak
     assert soak.batches is not None
     assert (soak.batches.least_s, soak.batches.most_s) == (10, 20)

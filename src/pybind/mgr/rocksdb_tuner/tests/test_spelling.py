@@ -1,4 +1,4 @@
-"""How texts are spelled, where a dictionary does not tell."""
+"""Spelling rules beyond a dictionary."""
 
 from __future__ import annotations
 

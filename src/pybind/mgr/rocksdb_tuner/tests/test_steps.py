@@ -140,12 +140,12 @@ def test_manager_without_its_own_sample_starts_no_osd(what: str) -> None:
     world.run(20)
     world.takeover()
     world.cluster.flags.discard('noout')
-    mend = world.cluster.latest, world.tuner.sampler.observer.observe
+    fix = world.cluster.latest, world.tuner.sampler.observer.observe
     BREAK[what][1](world)
     world.run(300)
     assert world.cluster.commands == []
     assert world.phase() is Phase.WAITING
-    world.cluster.latest, world.tuner.sampler.observer.observe = mend  # type: ignore[method-assign]
+    world.cluster.latest, world.tuner.sampler.observer.observe = fix  # type: ignore[method-assign]
     world.run_until(Phase.DONE)
 
 
@@ -172,8 +172,8 @@ def test_failure_is_named_and_logged_once_until_fixed(
     check = render.health_checks(world.tuner.snapshot)[STEP_FAILED]
     assert any(step in str(line) for line in check['detail'])  # type: ignore[union-attr]
     assert f'"{step}" fails' in ' '.join(render.status(world.tuner.snapshot, 'plain').split())
-    told = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
-    assert len(told) <= 1
+    reported = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
+    assert len(reported) <= 1
 
 
 def test_recovered_step_is_cleared() -> None:

@@ -1,4 +1,4 @@
-"""Whole ticks over a cluster in memory: measured, advised, carried out, and when not."""
+"""Complete ticks over a cluster in memory: sampling, advice, application, and their conditions."""
 
 from __future__ import annotations
 
@@ -357,7 +357,7 @@ def test_recreated_osd_did_not_start_slowly(world: World) -> None:
     """What took its id is another OSD."""
     world.run(60)
     away(world, 200)
-    world.cluster.make_again(0)
+    world.cluster.recreate(0)
     world.run(20)
     assert last_start(world) is None
     assert world.tuner.snapshot.findings == ()
@@ -458,7 +458,7 @@ def test_auto_apply_does_not_repeat_a_manually_reverted_change_across_failovers(
 def test_mode_off_stops_a_rollout_within_a_tick_in_a_consistent_state(
     world: World, after_s: int
 ) -> None:
-    """Whatever the rollout was at: no command follows, and it goes on where it stopped."""
+    """In any state of the rollout: no command follows, and it resumes where it stopped."""
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
     world.run(after_s)
@@ -481,12 +481,12 @@ def test_mode_off_stops_a_rollout_within_a_tick_in_a_consistent_state(
 def test_campaign_compacts_every_osd_after_a_compression_change(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     world.run(600)
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
     assert campaign.outcome is Outcome.DONE
-    assert sorted(world.cluster.compactions.told) == [0, 1, 2]
+    assert sorted(world.cluster.compactions.requested) == [0, 1, 2]
     assert campaign.used_bytes == (300_000_000, 180_000_000)
     record = world.tuner.snapshot.history[-1]
     assert (record.rollout_id, record.outcome) == ('c2', Outcome.DONE)
@@ -519,9 +519,9 @@ def test_compacting_osds_are_not_queried_further_and_nothing_else_starts(
     world.compact(offered)
     world.run(120)
     assert world.cluster.compactions.running() != set()
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     world.run(700)
-    assert world.cluster.told == []
+    assert world.cluster.tell_commands == []
     with pytest.raises(DeepStatsRefused, match='is being compacted'):
         world.submit(lambda: world.tuner.deep_stats.read(0))
     with pytest.raises(OperationRefused, match='campaign is under way'):
@@ -535,18 +535,18 @@ def test_pause_resume_and_abort_apply_to_the_running_campaign(world: World) -> N
     world.compact(offered)
     world.submit(lambda: world.tuner.operations.pause('operator'))
     world.run(200)
-    # The first may have been asked before the pause.
-    told = len(world.cluster.compactions.told)
-    assert told <= 1
+    # The first may have been requested before the pause.
+    reported = len(world.cluster.compactions.requested)
+    assert reported <= 1
     world.submit(world.tuner.operations.resume)
     world.run(50)
-    assert len(world.cluster.compactions.told) == told + 1
+    assert len(world.cluster.compactions.requested) == reported + 1
     world.submit(lambda: world.tuner.operations.abort('operator'))
     world.run(100)
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
     assert campaign.outcome is Outcome.ABORTED
-    assert len(world.cluster.compactions.told) == told + 1
+    assert len(world.cluster.compactions.requested) == reported + 1
 
 
 def test_campaign_wait_raises_an_alarm_after_gate_alarm_after(world: World) -> None:
@@ -595,7 +595,7 @@ def test_broken_stored_state_is_reported_and_not_applied(world: World) -> None:
 def test_everything_is_sampled_and_nothing_changed_under_a_manager_of_unknown_release(
     version: str,
 ) -> None:
-    """Nobody has tried that release's interface: neither advice nor a rollout goes through it."""
+    """That release's interface is untested: neither advice nor a rollout is allowed."""
     world = World()
     advice = world.recommended_for_rbd()
     world.apply(advice)
@@ -623,7 +623,7 @@ def test_manager_that_cannot_run_the_module_is_named_with_its_host(world: World)
 
 
 def statistics_off(world: World) -> None:
-    """All OSDs answer what a deep look asks."""
+    """All OSDs answer a deep query."""
     for osd_id in world.cluster.osds:
         for prefix, text in {
             'config diff': '{"diff": {}}',
@@ -631,17 +631,17 @@ def statistics_off(world: World) -> None:
             'config unset': '{"success": ""}',
             'dump_objectstore_kv_stats': '{"": "Uptime(secs): 12.5 total, 1.0 interval"}',
         }.items():
-            world.cluster.tell_outputs[osd_id, prefix] = text
+            world.cluster.tell_answers[osd_id, prefix] = text
 
 
 def test_deep_query_is_for_one_osd_and_leaves_nothing_stored(world: World) -> None:
     statistics_off(world)
     world.run(10)
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     look = world.tuner.deep_stats.read(1)
     assert look.stats.uptime_s == 12.5
-    assert {osd_id for osd_id, _ in world.cluster.told} == {1}
-    prefixes = [prefix for _, prefix in world.cluster.told]
+    assert {osd_id for osd_id, _ in world.cluster.tell_commands} == {1}
+    prefixes = [prefix for _, prefix in world.cluster.tell_commands]
     assert prefixes.count('config set') == prefixes.count('config unset') == 4
     assert world.store.keys('') == []
 
@@ -663,12 +663,12 @@ def test_deep_query_is_refused_before_anything_is_sent(
     with pytest.raises(DeepStatsRefused) as refusal:
         world.tuner.deep_stats.read(osd_id)
     assert refusal.value.errno == code
-    assert world.cluster.told == []
+    assert world.cluster.tell_commands == []
 
 
 @pytest.mark.parametrize('mode', [Mode.RECOMMEND, Mode.OFF])
 def test_statistics_left_enabled_are_restored_by_the_next_manager(mode: Mode) -> None:
-    """Even in mode off, and under whatever release: it is the module's own."""
+    """Even in mode off, and under any release: it is the module's own."""
     world = World()
     statistics_off(world)
     world.run(10)
@@ -678,9 +678,9 @@ def test_statistics_left_enabled_are_restored_by_the_next_manager(mode: Mode) ->
     del world.cluster.errors['tell config unset']
     world.settings = Settings(mode=mode)
     world.takeover()
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     world.run(2)
-    assert world.cluster.told.count((1, 'config unset')) == 4
+    assert world.cluster.tell_commands.count((1, 'config unset')) == 4
     assert world.store.keys('') == []
 
 
