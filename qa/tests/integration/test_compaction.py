@@ -112,7 +112,8 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     assert [osd['step'] for osd in state['osds']] == ['done'] * 3
     reported = before.values(), (state['used_before_bytes'], state['used_after_bytes'])
     print(
-        f'{release}: used {sum(reported[0])}, reported {reported[1]}, answers within {slowest_s:.1f} s'
+        f'{release}: used {sum(reported[0])}, reported {reported[1]}, '
+        f'answers within {slowest_s:.1f} s'
     )
     # 720 MB of values that LZ4 makes a twentieth of: four files of each of three column families
     # become one, of which BlueFS keeps the 70 MB that RocksDB reserved.
