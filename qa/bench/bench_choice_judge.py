@@ -281,7 +281,7 @@ def report(runs: Sequence[ProofRun]) -> list[str]:
         ('recommendation', sum(run.advice_is_consistent for run in runs)),
         ('measured within the interval', sum(run.effect_is_confirmed for run in runs)),
         ('all three', sum(run.holds for run in runs)),
-        ('the idle OSD beside them', sum(run.idle_is_confirmed for run in runs)),
+        ('the idle OSD', sum(run.idle_is_confirmed for run in runs)),
     ):
         lines.append(f'{name}: {held} of {len(runs)}')
     for figure in ('kv-sync', 'db-space', 'db-device', 'cores'):

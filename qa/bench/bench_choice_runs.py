@@ -278,9 +278,7 @@ def case_of(report: str, osd: int) -> Case:
     snapshot = judge(read(unpack('report.json', report.encode()))).snapshot
     groups = [g for g in snapshot.groups if any(o.info.osd_id == osd for o in g.osds)]
     if not groups:
-        raise NotMadeError(
-            '; '.join(snapshot.limitations) or 'the report tells nothing of the OSDs'
-        )
+        raise NotMadeError('; '.join(snapshot.limitations) or 'the report has no data on the OSDs')
     found = group_cohort(groups[0], snapshot.osds, True, ShownSteps())
     if not isinstance(found, Cohort):
         raise NotMadeError(found)
@@ -336,7 +334,7 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
             told, idle, report, before = _sample_before(cluster, trial)
             progress.say(f'limits {told.limits}, {told.workload}: {told.conclusion}')
             if told.workload != trial.workload:
-                raise NotMadeError(f'the load was recognized as {told.workload}')
+                raise NotMadeError(f'the load was classified as {told.workload}')
             case = case_of(report, FIRST)
             target = _target(trial, told, case)
             progress.say(f'change to {target.name}: {target.options}')
@@ -432,7 +430,7 @@ def _target(trial: ProofTrial, told: Reported, case: Case) -> _Target:
         return _Target(told.chosen.name, told.chosen.options, told.chosen.effects)
     found = to_force(case, trial.scenario, told, AFTER_ALL_S - AFTER_S)
     if found is None:
-        raise NotMadeError('the model says of no option set that it changes anything')
+        raise NotMadeError('the model predicts no effect of any option set')
     # What was not chosen was weighed in short: the effects with all that is not known of the OSDs.
     effects = tuple(map(_expected_effect, expected_usages(case, found.weighed.options)))
     return _Target(found.weighed.name, found.weighed.options, effects)

@@ -6,7 +6,6 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import Any
 
 from bench_model_compare import CHANGE, HELD, Comparison
@@ -146,16 +145,17 @@ def held(comparisons: Sequence[Comparison], stated: Mapping[str, Quantity]) -> I
 
 
 def fitted_intervals(ratios: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
-    """Between what the next ratio lies in 80% of all cases, if logarithms of ratios are normal.
+    """The 80% prediction interval of the next ratio, if logarithms of ratios are normal.
 
-    Of few comparisons the interval that held 80% of them holds less of what comes (Student's t).
+    With few comparisons it is wider than the interval that covers 80% of them (Student's t).
     """
+    from scipy.stats import t  # noqa: PLC0415 - only fitting needs it
+
     found: list[dict[str, Any]] = []
     for quantity, values in ratios.items():
         logs = [math.log(value) for value in values]
         number = len(logs)
-        normal = NormalDist().inv_cdf((1 + HELD) / 2)
-        student = normal + (normal**3 + normal) / (4 * (number - 1))
+        student = float(t.ppf((1 + HELD) / 2, number - 1))
         reach = student * statistics.stdev(logs) * math.sqrt(1 + 1 / number)
         middle = statistics.mean(logs)
         found.append(

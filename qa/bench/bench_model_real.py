@@ -4,7 +4,8 @@
 ``measure`` makes the runs of `bench_model_trials.json` that are not made yet (root, Debian
 packages, some four minutes each); ``compare`` shows what the model predicts for them. Which runs
 are held out was drawn before any was made: their results are shown only with ``--held-out``, and
-the results keep when that was first done, so that a fit made after it would show.
+the results keep when that was first done, so that a fit made after it would show. ``fit`` needs
+scipy.
 """
 
 from __future__ import annotations

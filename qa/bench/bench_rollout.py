@@ -187,7 +187,7 @@ class Measured:
     most_restarts_of_an_osd: int
     osds_with_new_options: int
     entries: int
-    looks: int
+    samples: int
     look_cpu_ms_median: float
     look_cpu_ms_p99: float
     saves: int
@@ -391,7 +391,7 @@ def _p99(values: Sequence[float]) -> float:
 
 def messages(manager: Manager, lasted_s: float) -> None:
     steps = Counter(osd.step.value for osd in manager.state.osds)
-    print(f'{lasted_s:6.0f} s, {len(manager.look_cpu_ms)} looks: {dict(steps)}', flush=True)
+    print(f'{lasted_s:6.0f} s, {len(manager.look_cpu_ms)} samples: {dict(steps)}', flush=True)
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,8 +11,9 @@ import bench_regret
 import pytest
 import results_page
 from bench_choice_judge import Window
-from regret_judge import LIMITING, Run, ratio, regret
+from regret_judge import LIMITING, T_95, Run, ratio, regret
 from regret_trials import DEFAULT, OSDS, TUNER, Cell, trial
+from scipy.stats import t
 
 CELL = Cell('rbd-4k', 'pacific', 'one device')
 PROFILES = ('lz4-2025', 'variant-2022-d')
@@ -76,6 +78,21 @@ def test_interval_needs_two_runs_and_is_students() -> None:
     assert (one.low_percent, one.high_percent) == (None, None)
     assert both.percent == pytest.approx(0.0)
     assert both.high_percent == pytest.approx(100 * (math.exp(12.71 * 0.1) - 1))
+
+
+def test_table_of_students_t_matches_scipy() -> None:
+    exact = [t.ppf(0.975, degrees) for degrees in range(1, len(T_95) + 1)]
+    assert list(T_95) == pytest.approx(exact, abs=0.005)
+
+
+def test_interval_of_many_runs_uses_the_end_of_the_table() -> None:
+    logs = [0.1 * (-1) ** n for n in range(40)]
+    runs = [run(n, {DEFAULT: 1.0, TUNER: math.exp(log)}) for n, log in enumerate(logs)]
+    many = ratio(runs, TUNER, LIMITING)
+    assert many is not None
+    assert many.high_percent is not None
+    half = math.log(1 + many.high_percent / 100)
+    assert half == pytest.approx(T_95[-1] * statistics.stdev(logs) / math.sqrt(40))
 
 
 def test_each_set_visits_every_osd_once_in_a_full_cycle() -> None:
