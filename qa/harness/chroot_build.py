@@ -69,7 +69,7 @@ def state(release: Release) -> str:
     path = chroot_path(release)
     if _is_up_to_date(path, release):
         return 'ready'
-    return 'of another recipe, made anew when needed' if path.exists() else 'not there'
+    return 'of another recipe, rebuilt when needed' if path.exists() else 'not there'
 
 
 def ensure(release: Release, progress: Progress) -> Path:

@@ -148,7 +148,7 @@ class Cluster:
         record = layout.load_record(path)
         if record is None:
             raise HarnessError(
-                f'no cluster in {path}: bring one up with qa/cluster up --dir {path}, or name '
+                f'no cluster in {path}: start one with qa/cluster up --dir {path}, or name '
                 f'another folder with --dir'
             )
         return cls(path, record, progress)

@@ -178,7 +178,7 @@ class Demo:
             if not opened or wanted not in opened[-1]:
                 raise DemoError(f'the log of {name} does not show that RocksDB was opened with it')
             self._print(
-                f'{name}: runs it (source: config store), and its log says so:\n  {opened[-1]}'
+                f'{name}: runs it (source: config store), confirmed by its log:\n  {opened[-1]}'
             )
         own = [e for e in self.cluster.ceph_json('config', 'dump') if e['name'] == OPTION]
         self._print(f'In the config store: {[(e["section"], e["mask"]) for e in own]}')

@@ -40,7 +40,7 @@ def reported() -> bool:
 def pause(seconds: float) -> None:
     """Sleep; raises CancelledError at once on a signal to end."""
     if _told.wait(seconds):
-        raise CancelledError('given up: the process was told to end')
+        raise CancelledError('canceled by a signal')
 
 
 def block_signals() -> None:

@@ -109,7 +109,7 @@ class ClusterSpec:
             )
         wrong = [name for name in self.classes if not _DEVICE_CLASS.fullmatch(name)]
         if wrong:
-            raise UsageError(f'{wrong[0]!r} is no device class: letters, digits, _ . -')
+            raise UsageError(f'{wrong[0]!r} is not a device class: use letters, digits, _ . -')
         if len(self.device_classes) > max(self.osds, 1):
             raise UsageError(
                 f'{len(self.device_classes)} device classes for {self.osds} OSDs: some have none'

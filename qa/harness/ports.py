@@ -127,7 +127,7 @@ def _last_block(folder: Path) -> Iterator[TextIO]:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), 'r+')
     except OSError as error:
         raise HarnessError(
-            f'{path}: {error.strerror}; it says which ports the last cluster had. '
+            f'{path}: {error.strerror}; it has the ports of the last cluster. '
             f'{CACHE_VARIABLE} names another folder'
         ) from error
     with file:

@@ -75,9 +75,9 @@ def _store_logs(cluster: Cluster, folder: Path) -> None:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='qa/record-set', description=__doc__)
     parser.add_argument('names', nargs='*', metavar='NAME', help='default: all that are missing')
-    parser.add_argument('--list', action='store_true', help='say which there are and which not')
+    parser.add_argument('--list', action='store_true', help='list existing and missing recordings')
     parser.add_argument('--out', type=Path, default=DATA, metavar='DIR')
-    parser.add_argument('--module-path', type=Path, metavar='DIR', help='the module of elsewhere')
+    parser.add_argument('--module-path', type=Path, metavar='DIR', help='path of another module')
     parser.add_argument(
         '--minutes', type=float, default=24 * 60.0, help='begin no run after so long'
     )

@@ -52,7 +52,7 @@ def parse_phase(text: str) -> Phase:
             slowed[int(osd)] = float(percent)
         return Phase(float(seconds), slowed)
     except ValueError as error:
-        raise HarnessError(f'{text!r} is no phase such as "900" or "330:0=25,4=30"') from error
+        raise HarnessError(f'{text!r} is not a phase such as "900" or "330:0=25,4=30"') from error
 
 
 def set_module_options(cluster: Cluster, options: Iterable[str]) -> None:

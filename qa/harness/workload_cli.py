@@ -20,7 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
     names = '\n'.join(f'  {name:<16} {workload.help}' for name, workload in WORKLOADS.items())
     parser = argparse.ArgumentParser(
         prog='qa/workload',
-        description='Run a real client on a running cluster and say what it did as JSON.',
+        description='Run a real client on a running cluster and print its result as JSON.',
         epilog=f'workloads:\n{names}',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
