@@ -92,7 +92,7 @@ def _against(self: Case, text: str) -> tuple[Objection, ...]:
         return ()
     if same_meaning(text, _wanted(self).options, self.release.rocksdb_version):
         return ()
-    reason = Reason('It is not the favorite of the laboratory.', 'the laboratory')
+    reason = Reason('It is not the favorite profile of the test.', 'the test')
     return (Objection(Name.LARGE_MEMTABLES, reason),)
 
 
