@@ -88,7 +88,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             name='ignore',
             type='bool',
             default=False,
-            desc='fault injection: accept every action and carry out none',
+            desc='fault injection: accept every action and execute none',
             runtime=True,
         ),
         Option(
@@ -104,7 +104,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             type='float',
             default=0.0,
             min=0.0,
-            desc='fault injection: seconds before an accepted action is begun',
+            desc='fault injection: seconds before an accepted action is started',
             runtime=True,
         ),
         Option(
