@@ -86,7 +86,7 @@ def test_window_has_the_difference_since_its_start() -> None:
 @pytest.mark.parametrize(
     'looks',
     [[look(0, 0), look(12, 5000)], [look(n, n) for n in range(20)]],
-    ids=['one look', 'few writes'],
+    ids=['one sample', 'few writes'],
 )
 def test_window_without_work_is_no_run(looks: list[Look]) -> None:
     with pytest.raises(NotMadeError):

@@ -226,4 +226,4 @@ def test_log_end_of_a_crashed_daemon_is_its_reason() -> None:
     """Not the recent events that it repeats afterwards, whole or cut off by the end of the file."""
     why = ['pwritev error: (28) No space left on device', '*** Caught signal (Aborted) **']
     dump = ['--- begin dump of recent events ---', '  -1> x', '--- end dump of recent events ---']
-    assert without_dumps([*why, *dump, 'started anew', *dump[:2]]) == [*why, 'started anew']
+    assert without_dumps([*why, *dump, 'started again', *dump[:2]]) == [*why, 'started again']

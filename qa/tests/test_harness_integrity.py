@@ -65,7 +65,7 @@ def test_only_remaining_placement_groups_are_queried_again() -> None:
     cluster = Doubles({'1.1': 2})
     assert scrubbed(cluster) == integrity.DeepScrub(3, ())
     assert sorted(cluster.asked) == ['1.0', '1.1', '1.1', '1.1', '2.0']
-    assert cluster.options == {}, 'the settings for scrubs are taken back'
+    assert cluster.options == {}, 'the scrub settings are restored'
 
 
 def test_damaged_placement_group_is_named() -> None:

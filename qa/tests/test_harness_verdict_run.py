@@ -21,7 +21,7 @@ def test_phase_round_trips(text: str, phase: Phase) -> None:
 
 @pytest.mark.parametrize('text', ['', 'soon', '10:0', '10:osd.0=5', '10:0=10/60'])
 def test_invalid_phase_is_named(text: str) -> None:
-    with pytest.raises(HarnessError, match='is no phase such as'):
+    with pytest.raises(HarnessError, match='is not a phase such as'):
         parse_phase(text)
 
 

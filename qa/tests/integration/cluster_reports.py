@@ -121,7 +121,7 @@ def _output_of(folder: Path) -> str:
     try:
         return diagnosis.report(Cluster.open(folder))
     except Exception as error:  # noqa: BLE001 - the failure of the test is reported instead
-        return f'nothing can be told of it: {type(error).__name__}: {error}'
+        return f'no report available: {type(error).__name__}: {error}'
 
 
 def _clusters_of(item: pytest.Function) -> list[Path]:

@@ -83,7 +83,7 @@ def look(tuner: ModuleClient) -> Any:
         return code == 0
 
     found: list[str] = []
-    tuner.wait_for(answered, 60, 'another look')
+    tuner.wait_for(answered, 60, 'another deep query')
     return json.loads(found[0])['deep']
 
 
@@ -191,7 +191,7 @@ def test_read_only_user_changes_no_osd(tuner: ModuleClient) -> None:
 def test_hanging_osd_delays_no_other(tuner: ModuleClient) -> None:
     """The command returns, others are answered meanwhile, and the settings are restored."""
     cluster = tuner.cluster
-    tuner.wait_for(lambda: look(tuner) is not None, 60, 'a look')
+    tuner.wait_for(lambda: look(tuner) is not None, 60, 'a deep query')
     time.sleep(31)
     pid = cluster.status().pid('osd.0')
     assert pid is not None
@@ -207,4 +207,6 @@ def test_hanging_osd_delays_no_other(tuner: ModuleClient) -> None:
             assert time.monotonic() - started_s < 10
     finally:
         os.kill(pid, signal.SIGCONT)
-    tuner.wait_for(lambda: not notes(cluster) and not overrides(cluster), 90, 'all put back')
+    tuner.wait_for(
+        lambda: not notes(cluster) and not overrides(cluster), 90, 'all settings restored'
+    )

@@ -96,7 +96,7 @@ def test_rollout_resumes_after_disabling_and_enabling_the_module(scenario: Fault
     def off_and_on(phase: str) -> dict[int, str]:
         with scenario.fault('module disabled for 10 s', phase) as event:
             steps = scenario.disable_module_for(10)
-            event.happened = 'nothing was begun meanwhile; enabled again, it went on'
+            event.happened = 'nothing was started meanwhile; enabled again, it resumed'
         return steps
 
     scenario.wait_for_step(scenario.canary, 'restarting')
@@ -119,7 +119,7 @@ def test_rollback_resumes_after_disabling_and_enabling_the_module(scenario: Faul
     scenario.begin_rollback()
     with scenario.fault('module disabled for 10 s', 'rolling-back') as event:
         scenario.disable_module_for(10)
-        event.happened = 'nothing was begun meanwhile; enabled again, it went on'
+        event.happened = 'nothing was started meanwhile; enabled again, it resumed'
     scenario.wait_for_end('rolled-back')
     scenario.assert_restored()
 
@@ -142,7 +142,7 @@ def test_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(
             'the bad options set',
         )
         state = scenario.wait_for_end('failed')
-        event.happened = 'its entry was taken back, it was started again, no other was touched'
+        event.happened = 'its entry was removed, it was started again, no other was touched'
     assert f'osd.{scenario.canary} did not come back up' in state['failure']
     scenario.assert_untouched(before, scenario.canary)
     scenario.assert_restored()
@@ -278,7 +278,7 @@ def test_other_options_are_ignored_and_a_new_masked_entry_stops_the_rollout(
         with scenario.fault('operator sets a mask', 'promoting') as event:
             ceph('config', 'set', 'osd/class:ssd', OPTION, OTHER)
             state = scenario.wait_for_end('failed')
-            event.happened = 'the OSD in flight was brought to safety, then it stopped'
+            event.happened = 'the OSD in flight was made safe, then it stopped'
         assert 'somebody else' in state['failure']
         assert ('osd', 'class:ssd', OTHER) in scenario.tuner.entries()
     finally:
@@ -312,7 +312,7 @@ def test_operator_value_for_all_osds_is_kept(scenario: FaultScenario) -> None:
     with scenario.fault('operator changes the common entry', 'promoting') as event:
         ceph('config', 'set', 'osd', OPTION, OTHER)
         state = scenario.wait_for_end('failed')
-        event.happened = 'the OSD in flight was brought to safety, then it stopped'
+        event.happened = 'the OSD in flight was made safe, then it stopped'
     assert 'somebody else' in state['failure']
     assert ('osd', '', OTHER) in scenario.tuner.entries()
     ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
@@ -334,7 +334,7 @@ def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scenario: Fau
             time.sleep(6)
             assert scenario.tuner.nonces() == still
             scenario.tuner.plain('rollout', 'resume')
-            event.happened = 'no OSD was begun until resume'
+            event.happened = 'no OSD was started until resume'
 
     scenario.wait_for_step(scenario.canary, 'restarting')
     pause('canary')
@@ -416,13 +416,13 @@ def test_only_one_of_several_changes_of_the_same_osds_is_applied(scenario: Fault
         assert sorted(code for code, _ in answers) == [0, errno.EBUSY], answers
         refusal = next(text for code, text in answers if code)
         assert f'rollout {rollout["id"]} is running' in refusal
-        event.happened = 'one began; the other was refused, and told which rollout is running'
+        event.happened = 'one started; the other was refused with the id of the running rollout'
     scenario.order = tuple(osd['osd'] for osd in rollout['osds'])
     scenario.wait_for_step(scenario.canary, 'restarting')
     with scenario.fault('another recommendation for the same OSDs is applied', 'canary') as event:
         code, text = scenario.tuner.refused('apply', earlier['id'])
         assert (code, earlier['id'] in text) == (errno.ENOENT, True), text
-        event.happened = 'it was refused, for it stands no longer'
+        event.happened = 'it was refused as outdated'
     scenario.tuner.plain('rollout', 'abort')
     state = scenario.wait_for_end('failed')
     assert state['id'] == rollout['id']
@@ -445,7 +445,7 @@ def test_refusing_or_missing_orchestrator_only_delays_the_rollout(scenario: Faul
         assert scenario.tuner.nonces() == before
         scenario.orchestrator(refuse='false')
         scenario.wait_for_step(scenario.canary, 'settling', 'verified')
-        event.happened = 'it asked again after 30 s, and went on'
+        event.happened = 'it retried after 30 s, and continued'
     scenario.wait_for_step(scenario.canary, 'verified')
     with scenario.fault('orchestrator gone', 'promoting') as event:
         scenario.cluster.ceph('orch', 'set', 'backend', '')
@@ -471,7 +471,7 @@ def test_idle_orchestrator_ends_the_rollout_without_changes(
     with scenario.fault('orchestrator accepts and does nothing', 'canary') as event:
         scenario.apply()
         state = scenario.wait_for_end('failed')
-        event.happened = 'it asked twice, then took the entry back; no OSD was restarted'
+        event.happened = 'it asked twice, then removed the entry; no OSD was restarted'
     assert 'and did not' in state['failure']
     scenario.assert_untouched(before)
     scenario.assert_restored()
@@ -485,7 +485,7 @@ def test_restart_of_the_wrong_osd_is_noticed(scenario: FaultScenario) -> None:
     with scenario.fault('orchestrator restarts another OSD', 'canary') as event:
         scenario.apply()
         state = scenario.wait_for_end('failed')
-        event.happened = 'it asked twice, then took the entry back; the other OSD ran as before'
+        event.happened = 'it asked twice, then removed the entry; the other OSD was unaffected'
     assert 'and did not' in state['failure']
     scenario.assert_untouched(before, wrong)
     assert scenario.tuner.nonces()[wrong] != before[wrong]
@@ -520,7 +520,7 @@ def test_rollout_waits_for_a_lost_monitor_and_a_lost_quorum(scenario: FaultScena
         scenario.wait_for_step(scenario.canary, 'verified')
         scenario.wait_for_reason('MON_DOWN')
         cluster.start_daemon('mon.c')
-        event.happened = 'the canary was finished; no other was begun until the monitor was back'
+        event.happened = 'the canary was finished; no other was started until the monitor was back'
     scenario.wait_for_step(scenario.order[1], 'restarting')
     with s3_clients(scenario, 45), scenario.fault('no quorum for 20 s', 'promoting') as event:
         cluster.stop_daemon('mon.c', kill=True)
@@ -530,7 +530,7 @@ def test_rollout_waits_for_a_lost_monitor_and_a_lost_quorum(scenario: FaultScena
         cluster.start_daemon('mon.c')
         scenario.wait_until_answered()
         scenario.wait_for_step(scenario.order[1], 'verified')
-        event.happened = 'everything stood still; with the quorum it went on by itself'
+        event.happened = 'everything paused; with the quorum it resumed by itself'
     scenario.wait_for_end('done')
     scenario.assert_done()
 
@@ -550,7 +550,7 @@ def test_nothing_starts_that_the_monitors_refuse_to_store(scenario: FaultScenari
                 lambda: (
                     'is not stored: error: entry size' in str(scenario.tuner.status()['notices'])
                 ),
-                'the refusal told',
+                'the refusal reported',
             )
             stored, entries = scenario.stored(), scenario.tuner.entries()
             scenario.kill_active_manager()
@@ -563,7 +563,7 @@ def test_nothing_starts_that_the_monitors_refuse_to_store(scenario: FaultScenari
             ceph('config', 'rm', *limit)
         scenario.wait_for_step(scenario.order[1], 'restarting')
         event.happened = (
-            'no other OSD was begun, also by the standby when the manager was killed; it went on '
+            'no other OSD was started, also by the standby when the manager was killed; it resumed '
             'when they stored again'
         )
     scenario.wait_for_end('done')
@@ -584,7 +584,7 @@ def test_foreign_flags_and_nearfull_hold_the_next_osd_until_cleared(
         scenario.assert_untouched(before, scenario.canary)
         ceph('osd', 'unset', 'noout')
         scenario.wait_for_step(scenario.order[1], 'restarting')
-        event.happened = 'the canary was finished; no other was begun while the flag was set'
+        event.happened = 'the canary was finished; no other was started while the flag was set'
     before = scenario.tuner.nonces()
     with scenario.fault('nearfull', 'promoting') as event:
         ceph('osd', 'set-nearfull-ratio', '0.0001')
@@ -592,7 +592,7 @@ def test_foreign_flags_and_nearfull_hold_the_next_osd_until_cleared(
         scenario.assert_untouched(before, scenario.order[1])
         ceph('osd', 'set-nearfull-ratio', '0.85')
         scenario.wait_for_step(scenario.order[2], 'restarting')
-        event.happened = 'no other OSD was begun until there was room'
+        event.happened = 'no other OSD was started until there was space'
     scenario.wait_for_end('done')
     scenario.assert_done()
 

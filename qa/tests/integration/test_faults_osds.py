@@ -84,7 +84,7 @@ def test_abort_ends_though_the_osd_in_flight_was_purged(scenario: FaultScenario)
         with contextlib.suppress(CommandError):
             scenario.tuner.plain('rollout', 'abort')
         state = scenario.wait_for_end('failed', 180)
-        event.happened = 'it ended, and said so'
+        event.happened = 'it ended with a message'
     assert f'osd.{scenario.canary}' not in {section for section, _, _ in scenario.tuner.entries()}
     assert state['outcome'] in ('aborted', 'failed')
     # The orchestrator still tries to start it: not while it is made
@@ -128,7 +128,7 @@ def test_late_orchestrator_never_has_two_osds_down(scenario: FaultScenario) -> N
     scenario.apply()
     with scenario.fault('orchestrator 45 s late', 'canary') as event:
         scenario.wait_for_step(scenario.canary, 'verified', timeout_s=400)
-        event.happened = 'no other restart was asked for until this one had been carried out'
+        event.happened = 'no other restart was requested until this one had been executed'
     with scenario.fault('orchestrator 45 s late', 'promoting') as event:
         scenario.orchestrator(late=5.0)
         state = scenario.tuner.wait_for_phase('done', 'failed', timeout_s=400)
@@ -153,7 +153,7 @@ def test_late_and_silent_orchestrator_is_awaited_up_to_the_limit(
         scenario.wait_for_reason(f'the orchestrator may still restart osd.{scenario.canary}')
         scenario.wait_for_step(scenario.order[1], 'restarting')
         assert requests.seen() == [*restarted(scenario.canary), ('asked', scenario.order[1])]
-        event.happened = 'no other was asked for until this one could not come any more'
+        event.happened = 'no other was requested until this one could no longer happen'
     scenario.orchestrator(silent='false', late=0.0)
     scenario.wait_for_end('done')
     scenario.assert_done()
@@ -190,7 +190,7 @@ def test_profile_that_keeps_the_canary_from_starting_is_rolled_back(
     with scenario.fault('OSD does not start with the options', 'canary') as event:
         scenario.apply()
         state = scenario.wait_for_end('failed')
-        event.happened = 'its entry was taken back, it was started again, no other was touched'
+        event.happened = 'its entry was removed, it was started again, no other was touched'
     assert f'osd.{scenario.canary} did not come back up' in state['failure']
     scenario.assert_untouched(before, scenario.canary)
     scenario.assert_restored()
@@ -217,7 +217,7 @@ def test_killed_manager_and_osd_lose_nothing_with_erasure_coding_in_racks(
         # Because it is down, or because of its placement groups, whichever is checked first
         eventually(scenario, lambda: scenario.rollout()['paused_reason'], 'it waits', 120)
         scenario.start_osd(victim)
-        event.happened = 'no other was begun until it was up and placement groups were clean'
+        event.happened = 'no other was started until it was up and placement groups were clean'
     scenario.wait_for_end('done', 600)
     scenario.assert_done()
     assert {n: scenario.tuner.nonces()[n] for n in others} == others
@@ -244,7 +244,7 @@ def test_profile_for_a_device_class_is_set_per_osd_and_rolled_back(
         scenario.cluster.stop_daemon('mon.c')
         scenario.wait_for_reason('MON_DOWN')
         scenario.cluster.start_daemon('mon.c')
-        event.happened = 'no other was begun until the monitor was back'
+        event.happened = 'no other was started until the monitor was back'
     scenario.set_module_option('batch_soak_max', '0')
     scenario.wait_for_end('done', 900)
     scenario.assert_done()

@@ -76,7 +76,7 @@ def test_rollback_waits_for_lost_monitors_and_continues(scenario: FaultScenario)
         cluster.start_daemon('mon.b')
         cluster.start_daemon('mon.c')
         scenario.wait_until_answered()
-        event.happened = 'everything stood still; with the quorum it went on by itself'
+        event.happened = 'everything paused; with the quorum it resumed by itself'
     with scenario.fault('one of three monitors down', 'rolling-back') as event:
         cluster.stop_daemon('mon.c')
         before = scenario.tuner.nonces()
@@ -102,7 +102,7 @@ def test_rollback_waits_while_the_monitors_refuse_to_store(
                 lambda: (
                     'is not stored: error: entry size' in str(scenario.tuner.status()['notices'])
                 ),
-                'the refusal told',
+                'the refusal reported',
                 120,
             )
             # An OSD with an earlier restart request may still come up
@@ -123,7 +123,7 @@ def test_refusing_late_or_slow_orchestrator_only_delays_a_rollback(scenario: Fau
         scenario.orchestrator(refuse='true')
         eventually(scenario, lambda: scenario.rollout()['last_error'], 'the refusal', 120)
         scenario.orchestrator(refuse='false')
-        event.happened = 'it asked again'
+        event.happened = 'it retried'
     with scenario.fault('orchestrator 20 s late', 'rolling-back') as event:
         scenario.orchestrator(late=20.0)
         wait_for_restored(scenario, 1)
@@ -168,7 +168,7 @@ def test_operator_entry_ends_a_rollback_and_is_kept(scenario: FaultScenario) -> 
     with scenario.fault('operator sets an OSD that is restored', 'rolling-back') as event:
         ceph('config', 'set', canary, OPTION, OTHER)
         state = scenario.wait_for_end('failed')
-        event.happened = 'it stopped, and said so; the value stayed as the operator set it'
+        event.happened = 'it stopped with a message; the value stayed as the operator set it'
     assert 'somebody else' in state['failure']
     assert (canary, '', OTHER) in scenario.tuner.entries()
     ceph('config', 'rm', canary, OPTION)
@@ -185,7 +185,9 @@ def test_flags_hold_a_rollback_and_a_purged_osd_does_not(scenario: FaultScenario
         before = scenario.tuner.nonces()
         time.sleep(8)
         assert scenario.tuner.nonces() == before
-        event.happened = 'the OSD in flight was finished; no other was begun while the flag was set'
+        event.happened = (
+            'the OSD in flight was finished; no other was started while the flag was set'
+        )
     gone = next(n for n, step in steps(scenario).items() if step not in ('pending', 'restored'))
     with scenario.fault('OSD purged', 'rolling-back') as event:
         scenario.purge_osd(gone)
@@ -231,7 +233,7 @@ def test_collapse_resumes_after_losing_an_osd_a_monitor_and_the_quorum(
         cluster.start_daemon('mon.b')
         cluster.start_daemon('mon.c')
         scenario.wait_until_answered()
-        event.happened = 'everything stood still; with the quorum it went on by itself'
+        event.happened = 'everything paused; with the quorum it resumed by itself'
     scenario.fault_injection.set_late_removals(0.0)
     scenario.wait_for_end('done')
     scenario.assert_done()
@@ -274,7 +276,7 @@ def test_operator_mask_stops_a_collapse_and_abort_and_rollback_restore_all(
         ceph('config', 'set', 'osd/class:ssd', OPTION, OTHER)
         try:
             state = scenario.wait_for_end('failed')
-            event.happened = 'it stopped, and said whose entry that is'
+            event.happened = 'it stopped with the name of the entry'
             # The second where the own entry of an OSD was just removed: it is set again.
             assert re.search('somebody else|would get .* set again', state['failure'])
             assert ('osd', 'class:ssd', OTHER) in scenario.tuner.entries()

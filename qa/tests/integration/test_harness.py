@@ -39,7 +39,7 @@ def qa(
             # Not SIGKILL: it ends what it has started
             process.terminate()
             _, stderr = process.communicate(timeout=60)
-            pytest.fail(f'{" ".join(argv)}: no end after {timeout_s:g} s, it said\n{stderr}')
+            pytest.fail(f'{" ".join(argv)}: still running after {timeout_s:g} s, output:\n{stderr}')
         except BaseException:
             process.terminate()
             raise

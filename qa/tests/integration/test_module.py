@@ -333,7 +333,7 @@ def test_osd_that_does_not_restart_is_restored_and_no_other_is_touched(
     try:
         tuner.plain('apply', recommendation['id'])
         tuner.wait_for(lambda: not tuner.osd_up(first), 60, f'osd.{first} down')
-        tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry taken back')
+        tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry removed')
     finally:
         tuner.set_orchestrator_fault('nostart', 'false')
     state = tuner.wait_for_phase('failed', timeout_s=180)

@@ -137,7 +137,7 @@ def of_one_sample(
         before, answers, after = report(tuner, *words), ask(), report(tuner, *words)
         if taken_s(before) == taken_s(after):
             return before, answers
-    raise AssertionError(f'the module looked at the cluster anew {LOOKS} times in a row')
+    raise AssertionError(f'the module sampled the cluster {LOOKS} times in a row')
 
 
 def report(tuner: ModuleClient, *words: str) -> str:
