@@ -401,7 +401,7 @@ def test_map_shows_many_osds_and_responds(admin: Visitor, osds: int) -> None:
             began_s = time.monotonic()
             page.get_by_label('Color by').select_option(value)
             page.evaluate('new Promise((done) => requestAnimationFrame(done))')
-            print(f'{osds} OSDs colored anew after {time.monotonic() - began_s:.3f} s')
+            print(f'{osds} OSDs recolored after {time.monotonic() - began_s:.3f} s')
             admin.shot(f'map-{osds}-{value}')
         with page.expect_response('**/api/rocksdb_tuner/trend?osds=**'):
             canvas.click(position={'x': 4, 'y': 22})
