@@ -104,7 +104,7 @@ class QuickStart:
     def _install(self) -> None:
         asked = self._managers.install(PACKAGES)
         if asked != [RESTART] * len(PACKAGES):
-            raise HarnessError(f'the packages asked systemd for {asked}')
+            raise HarnessError(f'the packages called systemd with {asked}')
 
     def _follow(self, session: Session) -> None:
         """Run the command until it prints what the page shows."""
