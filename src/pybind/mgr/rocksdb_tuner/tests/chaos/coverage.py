@@ -23,7 +23,7 @@ def summary(happened: Counter[Happened], planned: int) -> Iterator[str]:
     rare = sum(by_moment[moment] for moment in RARE)
     yield (
         f'{planned} acts planned, {total} happened: {_percent(ended, total)} after the end, '
-        f'{_percent(rare, total)} on the way back or while collapsing'
+        f'{_percent(rare, total)} in a rollback or collapse'
     )
     yield f'{len(pairs)} pairs of act and moment of {possible} ({_percent(len(pairs), possible)})'
     for moment in Moment:

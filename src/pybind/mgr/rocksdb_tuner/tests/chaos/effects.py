@@ -102,7 +102,7 @@ def _apply_another(world: World, watch: Watch, _: int) -> None:
         return
     request = set_profile(world.cluster, OPERATORS)
     if not world.guarded(lambda: world.begin(request, before.soak)):
-        watch.refuted('a second rollout is accepted beside the first')
+        watch.refuted('a second concurrent rollout is accepted')
     watch.expect_unchanged(before, world.known, 'a second apply')
 
 

@@ -48,15 +48,15 @@ class Left(NamedTuple):
     how: str
 
 
-#: What had become of it.
+#: The outcome of an OSD.
 GONE, OUT, ANOTHER = 'purged', 'down and out', 'another OSD'
-#: Where the rollout was.
+#: The progress of the rollout.
 PENDING, IN_THE_MIDDLE, AT_COLLAPSE, RECOVERING, IN_ROLLBACK = (
-    'nothing was changed of it',
+    'unchanged',
     'changed, or being changed',
     'while collapsing',
-    'while it was recovered',
-    'on the way back',
+    'during its recovery',
+    'in a rollback',
 )
 
 
@@ -225,7 +225,7 @@ class Watch:
         forward = state.direction is Direction.FORWARD
         self._same_osd(state, osd_id, command)
         outstanding = {found.asked_for for found in getattr(cluster, 'accepted', ())} - {osd_id}
-        self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} beside {outstanding}')
+        self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} during {outstanding}')
         again = not forward or progress[osd_id].restarts_asked > 1
         if not again or cluster.osds[osd_id].up:
             # Nothing is hurt by starting what is down.
@@ -279,7 +279,7 @@ class Watch:
         self.require(
             Rule.AS_REQUESTED,
             value in {None, before, finals.get(who), target},
-            f'{command}: nobody asked for that',
+            f'{command}: not requested',
         )
         self._outsiders(state, who, value, command)
         owner = owned.get(who)
@@ -401,7 +401,7 @@ class Watch:
         run = self.run
         stable_s = run.cluster.now_s - getattr(run, 'active_since_s', 0.0)
         least_s = getattr(run, 'standing_s', 0.0)
-        self.require(Rule.NOT_UNASKED, stable_s >= least_s, f'it stood for {stable_s} s')
+        self.require(Rule.NOT_UNASKED, stable_s >= least_s, f'it was stable for {stable_s} s')
         tried = old is not None and old.stage in {Phase.ROLLED_BACK, Phase.FAILED}
         self.require(Rule.NOT_UNASKED, not tried, 'the same was tried and undone')
 
@@ -483,7 +483,7 @@ class Watch:
         )
 
     def _started(self, state: RolloutState, osd_id: int) -> None:
-        reported = f'osd.{osd_id} is begun'
+        reported = f'osd.{osd_id} is started'
         run, cluster = self.run, self.run.cluster
         self._gates(osd_id, reported)
         seen_s = getattr(run, 'seen_at_s', cluster.now_s)
@@ -508,7 +508,7 @@ class Watch:
         others = {osd.osd_id: osd.step for osd in state.osds if osd.osd_id != osd_id}
         allowed = {OsdStep.PENDING, OsdStep.VERIFIED, OsdStep.LEFT_BEHIND}
         self.require(
-            Rule.ONE_AT_A_TIME, set(others.values()) <= allowed, f'{reported} beside {others}'
+            Rule.ONE_AT_A_TIME, set(others.values()) <= allowed, f'{reported} during {others}'
         )
         self._batches(state, osd_id, others, reported)
 
@@ -545,9 +545,7 @@ class Watch:
             # A monitor was slow after the manager had sampled.
             return
         has_reports = getattr(run, 'hears', run.no_reports_reason is None)
-        self.require(
-            Rule.REPORTS_ARRIVE, has_reports, f'{reported} though nothing is heard of OSDs'
-        )
+        self.require(Rule.REPORTS_ARRIVE, has_reports, f'{reported} without OSD reports')
         self.require(Rule.GATES, cluster.osds[osd_id].up, f'{reported}: it is down')
         down = {n for n in cluster.down if cluster.osds[n].in_cluster}
         self.require(Rule.GATES, not down, f'{reported} while {down} are down')
@@ -558,7 +556,7 @@ class Watch:
         pgs = cluster.pg_summary()
         self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
-        self.require(Rule.OK_TO_STOP, not errors, f'{reported}: nobody answered {errors}')
+        self.require(Rule.OK_TO_STOP, not errors, f'{reported}: no answer to {errors}')
         reason = getattr(cluster, 'why_not_stop', cluster.ok_to_stop)((osd_id,))
         self.require(Rule.OK_TO_STOP, reason is None, f'{reported}: {reason}')
         upgrade = cluster.upgrades_to
@@ -645,7 +643,7 @@ class Watch:
             self.run.cluster.osds
         )
         total = sum(asked.values())
-        self.require(Rule.BOUNDED_TICK, total <= most, f'{total} questions in a look: {asked}')
+        self.require(Rule.BOUNDED_TICK, total <= most, f'{total} queries in a sample: {asked}')
         asked.clear()
 
     def _recorded(self, state: RolloutState) -> None:

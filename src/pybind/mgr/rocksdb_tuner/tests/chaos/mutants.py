@@ -836,7 +836,7 @@ _BACK = tuple(moment for moment in Moment if moment.value.startswith('rolling ba
 MUTANTS = (
     Mutant('flags and health ignored', 'gates', Rule.GATES, _flags_and_health_ignored),
     Mutant('placement groups ignored', 'gates', Rule.GATES, _groups_ignored),
-    Mutant('gates not asked again', 'gates', Rule.GATES, _gates_not_checked_before_restart),
+    Mutant('gates not checked again', 'gates', Rule.GATES, _gates_not_checked_before_restart),
     Mutant(
         'ok-to-stop skipped',
         'ok-to-stop',
@@ -883,7 +883,7 @@ MUTANTS = (
         (ChaosEvent.REPORTS_STOP,),
     ),
     Mutant(
-        'mode not looked at',
+        'mode not checked',
         'mode',
         Rule.MODE,
         _mode_not_checked,
@@ -975,7 +975,7 @@ MUTANTS = (
         (ChaosEvent.STARTS_SLOWLY,),
     ),
     Mutant(
-        'asked every minute',
+        'requested every minute',
         'restart',
         Rule.STOPS,
         _killed_while_starting,
@@ -1013,7 +1013,7 @@ MUTANTS = (
     Mutant(
         'gates open while one is down', 'gates', Rule.ONE_DOWN, _down_osds_do_not_close_the_gate
     ),
-    Mutant('two at once on the way back', 'rollback', Rule.ONE_DOWN, _two_at_once_in_rollback),
+    Mutant('two at once in a rollback', 'rollback', Rule.ONE_DOWN, _two_at_once_in_rollback),
     Mutant(
         'profile check left out',
         'profile check',
@@ -1121,7 +1121,7 @@ MUTANTS = (
     Mutant('own entries stay', 'collapse', Rule.END_AS_PLANNED, _collapse_forgets_own_entries),
     Mutant('one own entry stays', 'collapse', Rule.END_AS_PLANNED, _collapse_leaves_one),
     Mutant(
-        'identity not asked',
+        'identity not checked',
         'identity',
         Rule.SAME_OSD,
         _identity_not_checked,
@@ -1131,7 +1131,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        'only the class tells',
+        'only the class is compared',
         'identity',
         Rule.SAME_OSD,
         _only_the_class_tells,
@@ -1158,7 +1158,7 @@ MUTANTS = (
         (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS),
     ),
     Mutant(
-        'entry of before not put back',
+        'previous entry not restored',
         'left behind',
         Rule.LEFT_CLEAN,
         _previous_entry_not_restored,
@@ -1166,7 +1166,7 @@ MUTANTS = (
         changes=(Change.ALL_OVER_OWN,),
     ),
     Mutant(
-        'nobody is named',
+        'nothing is named',
         'left behind',
         Rule.LEFT_NAMED,
         _nothing_is_named,
@@ -1199,7 +1199,10 @@ MUTANTS = (
     Mutant('no benefit is one', 'verdict', Rule.NO_SPREAD, _no_benefit_is_one),
     Mutant('no benefit is anyones', 'verdict', Rule.NO_SPREAD, _no_purpose),
     Mutant(
-        'batch before the verdict', 'batch begun before verdict', Rule.VERDICT_FIRST, _soak_skipped
+        'batch before the verdict',
+        'batch started before verdict',
+        Rule.VERDICT_FIRST,
+        _soak_skipped,
     ),
     Mutant(
         'crash in the soak ignored',
@@ -1236,9 +1239,9 @@ MUTANTS = (
         _inconclusive_is_a_pass,
         (ChaosEvent.CLIENTS_STOP,),
     ),
-    Mutant('begun beside another', 'order', Rule.ONE_AT_A_TIME, _started_during_another),
+    Mutant('started during another', 'order', Rule.ONE_AT_A_TIME, _started_during_another),
     Mutant(
-        'begun while another is checked',
+        'started while another is checked',
         'order',
         Rule.ONE_AT_A_TIME,
         _started_while_another_is_checked,
@@ -1280,7 +1283,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        'leftovers not told',
+        'leftovers not reported',
         'leftovers',
         Rule.OFFER_IS_VALID,
         _leftovers_not_reported,
@@ -1290,7 +1293,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        'refusal not told',
+        'refusal not reported',
         'leftovers',
         Rule.OFFER_IS_VALID,
         _refusal_not_reported,
@@ -1302,7 +1305,7 @@ MUTANTS = (
     Mutant('waits for ever', 'waiting', Rule.ENDS, _waits_forever),
     Mutant('collapse never ends', 'waiting', Rule.ENDS, _collapse_never_ends),
     Mutant(
-        'takes over without a look',
+        'takes over without a sample',
         'takeover',
         Rule.OBSERVES_FIRST,
         _takes_over_without_a_sample,
@@ -1314,7 +1317,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        'looks for a moment',
+        'observes too briefly',
         'takeover',
         Rule.OBSERVES_FIRST,
         _observes_too_briefly,
@@ -1339,8 +1342,8 @@ MUTANTS = (
         _second_rollout_accepted,
         (ChaosEvent.APPLY_ANOTHER,),
     ),
-    Mutant('asks every OSD', 'cost of a tick', Rule.BOUNDED_TICK, _queries_every_osd),
-    Mutant('asks without need', 'cost of a tick', Rule.BOUNDED_TICK, _queries_needlessly),
+    Mutant('queries every OSD', 'cost of a tick', Rule.BOUNDED_TICK, _queries_every_osd),
+    Mutant('queries needlessly', 'cost of a tick', Rule.BOUNDED_TICK, _queries_needlessly),
     Mutant(
         'begins at once by itself', 'auto-apply', Rule.NOT_UNASKED, _starts_automatically_at_once
     ),

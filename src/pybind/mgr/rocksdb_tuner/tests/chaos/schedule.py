@@ -125,8 +125,8 @@ class Planned(NamedTuple):
         target = 'the OSD in flight' if self.osd is None else f'OSD number {self.osd}'
         if self.moment is None:
             since = ' after that' if self.follows else ''
-            return f'{self.after} looks{since}: {self.event.name} ({target})'
-        return f'at "{self.moment.value}", {self.after} looks in: {self.event.name} ({target})'
+            return f'{self.after} samples{since}: {self.event.name} ({target})'
+        return f'at "{self.moment.value}", {self.after} samples in: {self.event.name} ({target})'
 
 
 class Change(str, Enum):
@@ -135,11 +135,11 @@ class Change(str, Enum):
     ALL = 'the same string for all OSDs'
     ALL_OVER_ENTRY = 'another string in the entry for all OSDs'
     ALL_OVER_OWN = 'one entry for all instead of those of single OSDs'
-    ALL_OVER_MASKED = 'one entry for all, beside a masked one that has the string already'
+    ALL_OVER_MASKED = 'one entry for all, with a masked one that has the string already'
     REACHES_OTHERS = 'one entry for all, though one device class is to change: to be refused'
     CLASS = 'one device class of several'
     REMOVE = 'no entry any more'
-    REMOVE_ALIKE = 'no entries any more, which all say the same'
+    REMOVE_ALIKE = 'removal of entries that are all equal'
     REMOVE_EQUAL = 'no entry any more, which equals the default: nothing restarts'
 
 
@@ -195,7 +195,7 @@ class Schedule:
             soak += f', batches {then}, no benefit {self.soak.no_benefit.value}'
             soak += f', for {self.purpose.value}, which comes: {self.gains}'
         yield f'seed {self.seed}: {self.topology}'
-        samples = f'a look every {self.sample_every_s:g} s'
+        samples = f'a sample every {self.sample_every_s:g} s'
         yield f'{self.option}: {self.change.value}, {self.loop.value}, {soak}, {samples}'
         yield f'{self.delays}, orchestrator_forgets={self.orchestrator_forgets}'
         if 'foo' in self.value:

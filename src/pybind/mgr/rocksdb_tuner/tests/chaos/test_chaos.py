@@ -100,7 +100,7 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
         for outcome in pool.imap(_outcome, seeds, chunksize=5):
             if outcome.broken is not None:
                 pytest.fail(_text(outcome.seed, outcome.broken))
-            ended[outcome.phase or 'nothing began'] += 1
+            ended[outcome.phase or 'nothing started'] += 1
             shapes[outcome.shape.value] += 1
             happened += outcome.happened
             left += outcome.left
