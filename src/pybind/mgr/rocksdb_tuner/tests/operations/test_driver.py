@@ -31,7 +31,7 @@ class Count:
 
 @dataclass
 class Counting(OperationDriver[Count, int, int]):
-    """Announces each number, once it is stored."""
+    """Executes each number, once it is stored."""
 
     stored: Optional[Count] = None
     #: What happened, in order.
@@ -43,7 +43,7 @@ class Counting(OperationDriver[Count, int, int]):
     refuses_ends: bool = False
 
     KIND = 'count'
-    NONE_RUNNING = 'nobody counts'
+    NONE_RUNNING = 'the counter is stopped'
 
     def __post_init__(self) -> None:
         super().__init__(lambda: self.on, None)
@@ -77,7 +77,7 @@ class Counting(OperationDriver[Count, int, int]):
     def _decide(self, state: Count, seen: int, now_s: float) -> Step[Count, int]:
         if state.paused_by is not None:
             return Step(state)
-        # A repeated number is announced again, as for a repeated action.
+        # A repeated number is executed again, as for a repeated action.
         reached = max(state.number, seen) if seen else state.number + 1
         return Step(replace(state, number=reached), (reached,))
 
@@ -85,10 +85,10 @@ class Counting(OperationDriver[Count, int, int]):
         return True
 
     def _suppressed_text(self, action: int) -> str:
-        return f'{action} is not said'
+        return f'{action} is not executed'
 
     def _act(self, state: Count, action: int, now_s: float) -> bool:
-        self.log.append(f'said {action}')
+        self.log.append(f'executed {action}')
         return True
 
     def _announce(self, before: Optional[Count], state: Count) -> None:
@@ -120,8 +120,8 @@ def test_each_state_is_stored_and_announced_before_actions_and_the_end_is_stored
     driver.tick()
     assert driver.log == [
         *('stored 0', 'announced None -> 0'),
-        *('stored 1', 'announced 0 -> 1', 'said 1'),
-        *('stored 2', 'announced 1 -> 2', 'said 2', 'kept c1'),
+        *('stored 1', 'announced 0 -> 1', 'executed 1'),
+        *('stored 2', 'announced 1 -> 2', 'executed 2', 'kept c1'),
     ]
     assert not driver.under_way
     driver.tick()
@@ -142,7 +142,7 @@ def test_unstored_step_is_not_done_and_an_uncertain_write_is_repeated() -> None:
         driver.pause('client.ann', 0.0)
     driver.tick(samples=-1)
     assert driver.log[:2] == ['stored 0', 'announced 0 -> 0']
-    assert driver.log[2] == 'said 0'
+    assert driver.log[2] == 'executed 0'
 
 
 def test_tick_ends_after_so_many_steps() -> None:
@@ -159,14 +159,14 @@ def test_mode_off_after_the_write_stops_the_action_and_reverts_the_state() -> No
     driver.on = False
     driver.tick()
     assert driver.stored == driver.state == Count('c1')
-    assert not [line for line in driver.log if line.startswith('said')]
+    assert not [line for line in driver.log if line.startswith('executed')]
 
 
 def test_operators_control_only_running_operations() -> None:
     driver = Counting()
-    with pytest.raises(OperationRefused, match='nobody counts'):
+    with pytest.raises(OperationRefused, match='the counter is stopped'):
         driver.pause('ann', 0.0)
-    with pytest.raises(OperationRefused, match='nobody counts'):
+    with pytest.raises(OperationRefused, match='the counter is stopped'):
         driver.resume(0.0)
     driver.start(Count('c1'))
     driver.pause('ann', 0.0)
@@ -176,7 +176,7 @@ def test_operators_control_only_running_operations() -> None:
     driver.resume(0.0)
     driver.abort('ann', 0.0)
     assert not driver.under_way
-    with pytest.raises(OperationRefused, match='nobody counts'):
+    with pytest.raises(OperationRefused, match='the counter is stopped'):
         driver.abort('ann', 0.0)
 
 

@@ -147,7 +147,11 @@ class Planned(NamedTuple):
     osd: Optional[int] = None
 
     def __str__(self) -> str:
-        when = f'{self.after} looks after that' if self.moment is None else f'{self.after} looks in'
+        when = (
+            f'{self.after} samples after that'
+            if self.moment is None
+            else f'{self.after} samples in'
+        )
         where = '' if self.moment is None else f'at "{self.moment.value}", '
         target = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
         return f'{where}{when}: {self.event.name} ({target})'
@@ -172,8 +176,8 @@ class Schedule:
         """The schedule, for people."""
         yield (
             f'seed {self.seed}: {self.osds} OSDs of {self.release}, {self.per_host} on a host, by '
-            f'{self.kind}; up to {self.parallel} at once, {self.takes_s:.0f} s each, a look every '
-            f'{self.sample_every_s:g} s'
+            f'{self.kind}; up to {self.parallel} at once, {self.takes_s:.0f} s each, '
+            f'a sample every {self.sample_every_s:g} s'
         )
         for planned in self.events:
             yield '  ' + ', '.join(map(str, planned))

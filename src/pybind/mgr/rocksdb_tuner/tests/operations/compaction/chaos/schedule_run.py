@@ -201,7 +201,7 @@ def _start_another(world: World, watch: Watch, _: int) -> None:
     if before is None or before.ended:
         return
     refused = world.guarded(lambda: world.begin('c2'))
-    watch.require(Rule.REQUESTS, refused, 'a second campaign is accepted beside the first')
+    watch.require(Rule.REQUESTS, refused, 'a second concurrent campaign is accepted')
     after = world.driver.state
     watch.require(Rule.REQUESTS, after == before, f'that changed the first: {after}')
 

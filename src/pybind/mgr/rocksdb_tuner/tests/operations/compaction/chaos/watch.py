@@ -37,28 +37,28 @@ class Rule(Enum):
     HAS_ROOM = 'no OSD compacts without room for a second copy'
     #: Rule 2
     FIRST_ALONE = 'the first OSD is done before two compact at once'
-    COMPACTED = 'an OSD counts as done once a compaction of it began and is over'
+    COMPACTED = 'an OSD is done once its compaction started and is over'
     #: Rule 3
     LIMIT = 'never more OSDs compact than allowed, and those in one failure domain'
-    GATES = 'no OSD is asked in a cluster that is not clean, is held, or is upgraded'
-    REPORTS_ARRIVE = 'no OSD is asked while none reports'
-    CLIENTS_FIRST = 'no OSD is begun while writes of clients are slow'
+    GATES = 'no OSD compacts in a cluster that is not clean, is held, or is upgraded'
+    REPORTS_ARRIVE = 'no OSD compacts while none reports'
+    CLIENTS_FIRST = 'no OSD is started while client writes are slow'
     #: Rule 5
-    SAVED_BEFORE = 'what is asked was stored before'
+    SAVED_BEFORE = 'every request was stored before'
     #: Rule 6
-    PAUSE_HOLDS = 'nothing is asked after a pause'
-    ABORT_HOLDS = 'nothing is asked after an abort, nor after the end'
-    MODE = 'nothing is asked in mode off'
-    WINDOW = 'no OSD is begun outside the maintenance window'
+    PAUSE_HOLDS = 'nothing is requested after a pause'
+    ABORT_HOLDS = 'nothing is requested after an abort or the end'
+    MODE = 'nothing is requested in mode off'
+    WINDOW = 'no OSD is started outside the maintenance window'
     REQUESTS = 'a request that is refused changes nothing'
     #: Rule 7
     OBSERVES_FIRST = 'a manager samples before it acts'
     #: Rule 8
-    STOPS = 'an OSD is not asked again and again'
-    TOLD = 'who waits or was left says why'
-    ALARM = 'a long wait that nobody chose raises a health check, and nothing else does'
+    STOPS = 'an OSD is not asked repeatedly'
+    TOLD = 'every wait and skipped OSD has a reason'
+    ALARM = 'exactly a long unintended wait raises a health check'
     #: Rule 10
-    BOUNDED_TICK = 'a look asks a bounded number of questions'
+    BOUNDED_TICK = 'a sample has a bounded number of queries'
     #: In all cases
     ENDS = 'it ends once all works'
     RECORDED_ONCE = 'its end, and nothing before it, is in the history, once'
@@ -149,14 +149,14 @@ class Watch:
         self.require(Rule.LIMIT, len(domains) <= 1, f'{reported}: {running} in {domains}')
         beside = {o.osd_id for o in state.in_flight} - {osd_id}
         first_done = any(o.step in FINISHED for o in state.osds)
-        self.require(Rule.FIRST_ALONE, first_done or not beside, f'{reported} beside {beside}')
+        self.require(Rule.FIRST_ALONE, first_done or not beside, f'{reported} during {beside}')
 
     def _gates(self, osd_id: int, reported: str) -> None:
         world, cluster = self.world, self.world.cluster
         self.require(
             Rule.REPORTS_ARRIVE,
             world.no_reports_reason is None,
-            f'{reported} though nothing is heard of OSDs',
+            f'{reported} without OSD reports',
         )
         down = {n for n, osd in cluster.osds.items() if osd.in_cluster and not osd.up}
         self.require(Rule.GATES, not down, f'{reported} while {down} are down')
@@ -167,7 +167,7 @@ class Watch:
         pgs = cluster.pg_summary()
         self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
-        self.require(Rule.GATES, not errors, f'{reported}: nobody answered {errors}')
+        self.require(Rule.GATES, not errors, f'{reported}: no answer to {errors}')
         self.require(Rule.GATES, osd_id in cluster.osds, f'{reported}: it is gone')
         upgrade = cluster.upgrades_to
         self.require(Rule.GATES, upgrade is None, f'{reported} during an upgrade to {upgrade}')
@@ -194,7 +194,7 @@ class Watch:
         running = cluster.ours
         self.require(Rule.LIMIT, len(running) <= world.planned.parallel, f'{running} compact')
         self.require(
-            Rule.BOUNDED_TICK, cluster.questions <= _MOST_QUESTIONS, f'{cluster.questions} asked'
+            Rule.BOUNDED_TICK, cluster.questions <= _MOST_QUESTIONS, f'{cluster.questions} queries'
         )
         cluster.questions = 0
         state = world.driver.state

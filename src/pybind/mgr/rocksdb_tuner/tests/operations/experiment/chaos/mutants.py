@@ -103,9 +103,11 @@ MUTANTS = (
     Mutant('the next period comes first', Rule.OF_ITS_PERIOD, faults.next_period, needs=_crossing),
     Mutant('legs are not stored', Rule.SAVED_BEFORE, faults.legs_are_not_stored),
     Mutant('each state is stored a step late', Rule.SAVED_BEFORE, faults.stored_a_step_late),
-    Mutant('an OSD counts as restarted once it was asked', Rule.ONE_DOWN, faults.settled_at_once),
     Mutant(
-        'the next OSD is begun while one is starting',
+        'an OSD counts as restarted once it was requested', Rule.ONE_DOWN, faults.settled_at_once
+    ),
+    Mutant(
+        'the next OSD is started while one is starting',
         Rule.ONE_DOWN,
         faults.settled_though_unclean,
     ),
@@ -116,7 +118,7 @@ MUTANTS = (
         (ChaosEvent.ORCHESTRATOR_LATE,),
     ),
     Mutant(
-        'nobody asks for outstanding requests',
+        'outstanding requests are not checked',
         Rule.ONE_OUTSTANDING,
         faults.never_outstanding,
         (ChaosEvent.ORCHESTRATOR_LATE,),
@@ -133,9 +135,11 @@ MUTANTS = (
         lambda patch: patch.never(gates._held_cluster),
         (ChaosEvent.FLAG, ChaosEvent.NEARFULL),
     ),
-    Mutant('nobody changes anything', Rule.OPERATOR_WINS, faults.foreign_changes_ignored, _SETS),
     Mutant(
-        'all is restored whoever changed it',
+        'foreign changes are ignored', Rule.OPERATOR_WINS, faults.foreign_changes_ignored, _SETS
+    ),
+    Mutant(
+        'everything is restored over foreign changes',
         Rule.OPERATOR_WINS,
         faults.restores_over_foreign_entries,
         _SETS,

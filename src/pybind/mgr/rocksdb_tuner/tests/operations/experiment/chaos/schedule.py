@@ -135,7 +135,7 @@ class Planned(NamedTuple):
 
     def __str__(self) -> str:
         target = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
-        where = 'looks' if self.moment is None else f'looks at "{self.moment.value}"'
+        where = 'looks' if self.moment is None else f'samples at "{self.moment.value}"'
         return f'{self.after} {where}: {self.event.name} ({target})'
 
 
@@ -159,7 +159,7 @@ class Schedule:
         periods = self.request.plan.periods
         yield f'seed {self.seed}: {self.topology}; own entries {self.own}, shared {self.shared}'
         yield f'periods {[dict(p.arms) for p in periods]}, controls {self.request.plan.controls}'
-        yield f'bad arm {self.bad}, a look every {self.sample_every_s:g} s, forgets={self.forgets}'
+        yield f'bad arm {self.bad}, sampled every {self.sample_every_s:g} s, forgets={self.forgets}'
         for chain in self.events:
             yield '  ' + '; then '.join(map(str, chain))
 
