@@ -187,7 +187,7 @@ class Measured:
     most_restarts_of_an_osd: int
     osds_with_new_options: int
     entries: int
-    samples: int
+    looks: int
     look_cpu_ms_median: float
     look_cpu_ms_p99: float
     saves: int

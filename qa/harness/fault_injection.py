@@ -32,16 +32,22 @@ CLASSIFIED_FROM_OPS_PER_S = 15.0
 WIDE = {'tolerance': 20.0, 'detects': 400.0}
 
 
+def copy_module(folder: Path) -> Path:
+    """Copy the module of the checkout into a folder, which need not exist; returns the copy."""
+    copy = folder / 'rocksdb_tuner'
+    shutil.copytree(
+        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
+        copy,
+        ignore=shutil.ignore_patterns('tests', '__pycache__'),
+    )
+    return copy
+
+
 class FaultInjection:
     """The copy in `folder`, and what its hooks do now."""
 
     def __init__(self, folder: Path) -> None:
-        self.module = folder / 'rocksdb_tuner'
-        shutil.copytree(
-            CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
-            self.module,
-            ignore=shutil.ignore_patterns('tests', '__pycache__'),
-        )
+        self.module = copy_module(folder)
         shutil.copy(QA / 'fault_injection/hooks.py', self.module / 'fault_injection.py')
         with (self.module / '__init__.py').open('a') as file:
             file.write('\nfrom . import fault_injection\n')

@@ -496,6 +496,22 @@ class FaultScenario:
         )
         self.wait_until_answered()
 
+    def corrupt_state(self) -> str:
+        """Truncate the stored rollout, which stops everything; returns the original text."""
+        key = ('config-key', 'set', STATE_KEY, '-i', '-')
+        with self.without_managers():
+            original = self.cluster.ceph('config-key', 'get', STATE_KEY)
+            self.cluster.ceph(*key, stdin=original[: len(original) // 2])
+        before = self.tuner.entries(), self.tuner.nonces()
+        eventually(
+            self,
+            lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in self.cluster.ceph_json('health')['checks'],
+            'the health check',
+            90,
+        )
+        assert (self.tuner.entries(), self.tuner.nonces()) == before
+        return original
+
     def wait_for_standby(self) -> None:
         self.tuner.wait_for(
             lambda: (

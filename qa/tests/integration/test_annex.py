@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from harness import Cluster, ClusterSpec, Progress
+from harness.fault_injection import copy_module
 from harness.layout import DEFAULT_MEMORY
 from harness.releases import get_release
-from module_client import CHECKOUT, OPTION, ModuleClient
+from module_client import OPTION, ModuleClient
 from real_workload import run_workload
 
 pytestmark = [pytest.mark.integration, pytest.mark.advice, pytest.mark.from_pacific]
@@ -33,12 +34,7 @@ OPENED = re.compile(r'_open_db opened rocksdb path \S+ options (.*)')
 def files() -> Iterator[Path]:
     """The module, which knows nothing better for metadata than the default with LZ4."""
     folder = Path(tempfile.mkdtemp(prefix='tuner-module-'))
-    copy = folder / 'rocksdb_tuner'
-    shutil.copytree(
-        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
-        copy,
-        ignore=shutil.ignore_patterns('__pycache__', 'tests'),
-    )
+    copy = copy_module(folder)
     path = copy / 'knowledge/profiles.json'
     document = json.loads(path.read_text())
     known = {profile['name']: profile for profile in document['profiles']}

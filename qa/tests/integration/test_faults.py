@@ -654,21 +654,10 @@ def test_corrupted_store_stops_all_actions_and_repaired_store_resumes(
         'no OSD in flight',
     )
     with scenario.fault('corrupted store', 'promoting') as event:
-        with scenario.without_managers():
-            whole = cluster.ceph('config-key', 'get', STATE_KEY)
-            half = whole[: len(whole) // 2]
-            cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=half)
-        entries, nonces = scenario.tuner.entries(), scenario.tuner.nonces()
-        eventually(
-            scenario,
-            lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
-            'the health check',
-            90,
-        )
+        state_text = scenario.corrupt_state()
         assert scenario.tuner.rollout() is None
-        assert (scenario.tuner.entries(), scenario.tuner.nonces()) == (entries, nonces)
         aside = 'mgr/rocksdb_tuner/broken/rollout/current'
-        cluster.ceph('config-key', 'set', aside, '-i', '-', stdin=whole)
+        cluster.ceph('config-key', 'set', aside, '-i', '-', stdin=state_text)
         scenario.wait_for_standby()
         cluster.ceph('mgr', 'fail', scenario.active_manager())
         scenario.wait_until_answered()

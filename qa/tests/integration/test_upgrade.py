@@ -11,8 +11,9 @@ import pytest
 
 from harness import Cluster, ClusterSpec, Progress
 from harness.errors import CommandError
+from harness.fault_injection import copy_module
 from harness.releases import RELEASES, get_release
-from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
 
 pytestmark = pytest.mark.integration
 
@@ -69,12 +70,7 @@ def test_each_osd_has_its_own_release_defaults_during_an_upgrade(
 @pytest.fixture
 def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]:
     """A cluster with a copy of the module, which the test may change."""
-    copy = Path(tempfile.mkdtemp(prefix='tuner-module-')) / 'rocksdb_tuner'
-    shutil.copytree(
-        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
-        copy,
-        ignore=shutil.ignore_patterns('__pycache__', 'tests'),
-    )
+    copy = copy_module(Path(tempfile.mkdtemp(prefix='tuner-module-')))
     try:
         spec = ClusterSpec(release=release, osds=3, mgrs=2, module=str(copy))
         with Cluster.up(spec, folder, Progress()) as cluster:
