@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import NamedTuple, NoReturn, Optional
+from typing import NamedTuple, Optional
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -22,7 +22,8 @@ from rocksdb_tuner.plan.entries import starts_with
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.tests.operations.rollout.conftest import Run, same_meaning
 
-from .rules import Rule, Violation
+from .checks import Checks
+from .rules import Rule
 
 #: As DESIGN names them, not as the code under test does.
 _HOLDING_FLAGS = {'noout', 'nobackfill', 'norecover', 'norebalance', 'pauserd', 'pausewr'}
@@ -60,14 +61,12 @@ PENDING, IN_THE_MIDDLE, AT_COLLAPSE, RECOVERING, IN_ROLLBACK = (
 )
 
 
-class Watch:
+class Watch(Checks[Rule]):
     """Watches one `Run`; a violation fails the test at the command that commits it."""
 
     def __init__(self, run: Run, only: Optional[Rule] = None) -> None:
-        """``only``: check this rule alone."""
+        super().__init__(only)
         self.run = run
-        self.only = only
-        self.broken: Optional[Violation] = None
         self.restarted: list[int] = []
         #: Entries that the operator wrote last.
         self.operators: set[str] = set()
@@ -104,17 +103,7 @@ class Watch:
         #: When an operator changed the string that the rollout does not change; None: never.
         self._other_option_s: Optional[float] = None
         self.left: Counter[Left] = Counter()
-        self.checked: Counter[Rule] = Counter()
         run.cluster.on_command = self.check
-
-    def require(self, rule: Rule, ok: object, text: str) -> None:
-        self.checked[rule] += 1
-        if not ok and self.only in {None, rule}:
-            self.fail(rule, text)
-
-    def fail(self, rule: Rule, text: str) -> NoReturn:
-        self.broken = self.broken or Violation(rule, text)
-        raise self.broken
 
     def refuted(self, text: str) -> None:
         self.require(Rule.REQUESTS, ok=False, text=text)

@@ -62,11 +62,3 @@ class Rule(Enum):
     ENDS = 'it ends once everything works and the operator follows the instructions'
     RECORDED = 'each end is in the history'
     NO_TRACEBACK = 'nothing raises'
-
-
-class Violation(AssertionError):  # noqa: N818 - what it is
-    """An invariant does not hold."""
-
-    def __init__(self, rule: Rule, text: str) -> None:
-        super().__init__(f'{rule.name} ({rule.value}): {text}')
-        self.rule = rule

@@ -20,10 +20,11 @@ from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, OLD, same_meaning
 
 from .chaos_events import AFTER_THE_END, REQUESTS, ChaosEvent
+from .checks import Violation
 from .cluster import ChaosCluster
 from .effects import apply_event, heal_monitors, heal_orchestrator, heal_osd, start
 from .invariants import Watch
-from .rules import Rule, Violation
+from .rules import Rule
 from .schedule import Change, Loop, Moment, Planned, Schedule, moment_of
 from .topology import Shape
 from .world import world_of
@@ -303,7 +304,7 @@ class ScheduleRun:
 
 def carried_out(
     planned: Schedule, only: Optional[Rule] = None
-) -> tuple[ScheduleRun, Optional[Violation]]:
+) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:

@@ -13,24 +13,13 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from rocksdb_tuner.observe.option_watch import ASKED_PER_TICK, POLL_S, SETTLE_S, OptionWatch
 
+from .samples import osd_info
+
 NAME = 'bluestore_rocksdb_options'
 
 
 def osd(osd_id: int, nonce: int = 1, *, up: bool = True) -> OsdInfo:
-    return OsdInfo(
-        osd_id=osd_id,
-        up=up,
-        in_cluster=True,
-        nonce=nonce,
-        host='vm',
-        device_class='ssd',
-        version='16.2.15',
-        release='pacific',
-        dedicated_db=False,
-        dedicated_wal=False,
-        db_device_bytes=None,
-        objectstore='bluestore',
-    )
+    return osd_info(osd_id, nonce, up=up)
 
 
 def cluster_of(*osds: OsdInfo) -> ClusterMap:

@@ -571,19 +571,14 @@ def fresh_cluster() -> Snapshot:
         OsdFacts(info(osd_id), Signals(osd_id, sample_age_s=0.5), None, None) for osd_id in range(3)
     )
     return replace(
-        small_cluster(),
+        empty_cluster(),
+        release='pacific',
         sampling=Sampling(10.0, 3, 0.5, None),
         osds=osds,
         groups=(GroupFacts('ssd', None, osds),),
-        findings=(),
         assessments=(
             Assessment('osd/class:ssd', 'No OSD of the group is up with known options.', ()),
         ),
-        rollout=None,
-        history=(),
-        managers=(),
-        limitations=(),
-        notices=(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Callable, Optional
 
 import pytest
@@ -12,8 +13,9 @@ from rocksdb_tuner.operations.compaction.records import CampaignRequest, Campaig
 from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.compaction.view import Measured
 from rocksdb_tuner.present.health import HealthChecks, health_checks
-from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.snapshot import Sampling
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
+from rocksdb_tuner.tests.present.samples import empty_cluster
 
 MIB = 1024 * 1024
 USED_BYTES = 100 * MIB
@@ -29,20 +31,11 @@ def health_of(
 ) -> HealthChecks:
     """The module's health checks in `ceph health`."""
     return health_checks(
-        Snapshot(
+        replace(
+            empty_cluster(),
             taken_s=now_s,
-            mode=Mode.RECOMMEND,
             release='pacific',
             sampling=Sampling(5.0, 1, 1.0, 1.0),
-            osds=(),
-            groups=(),
-            findings=(),
-            assessments=(),
-            rollout=None,
-            history=(),
-            managers=(),
-            limitations=(),
-            notices=(),
             campaign=driver.state,
             campaign_waits=driver.why_waiting(gate_alarm_after_s),
         )

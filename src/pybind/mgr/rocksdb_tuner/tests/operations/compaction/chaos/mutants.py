@@ -505,7 +505,7 @@ MUTANTS = (
     Mutant('lost with the manager', Rule.RECORDED_ONCE, _lost_in_failover, _TAKEOVERS),
     Mutant(
         'left without a word',
-        Rule.TOLD,
+        Rule.HAS_REASON,
         _skipped_silently,
         (ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS),
     ),
@@ -514,7 +514,7 @@ MUTANTS = (
     Mutant('any time is a wait', Rule.ALARM, _any_time_counts_as_wait, _HOLDS),
     Mutant(
         'nothing is named',
-        Rule.TOLD,
+        Rule.HAS_REASON,
         _nothing_is_named,
         (ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS),
     ),

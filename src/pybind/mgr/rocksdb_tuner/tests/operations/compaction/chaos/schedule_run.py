@@ -11,11 +11,12 @@ from typing import Callable, NamedTuple, Optional
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.world import Killed, NextWrite, WriteFault
 
 from ..conftest import WAITING
 from .schedule import BETWEEN_SAMPLES, ChaosEvent, Moment, Planned, Schedule, moment_of
-from .watch import Rule, Violation, Watch
+from .watch import Rule, Watch
 from .world import USUAL_MS, World
 
 #: Samples with events, and those in which everything completes afterwards.
@@ -151,7 +152,7 @@ class ScheduleRun:
 
 def carried_out(
     planned: Schedule, only: Optional[Rule] = None
-) -> tuple[ScheduleRun, Optional[Violation]]:
+) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import Enum
-from typing import NoReturn, Optional
+from typing import Optional
 
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
+from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.world import DELAY_S
 
 from ..conftest import WAITING
@@ -34,7 +34,7 @@ class Rule(Enum):
     """One invariant; the number is that of the safety rule behind it."""
 
     #: Rule 1
-    HAS_ROOM = 'no OSD compacts without room for a second copy'
+    HAS_ROOM = 'no OSD compacts without space for a second copy'
     #: Rule 2
     FIRST_ALONE = 'the first OSD is done before two compact at once'
     COMPACTED = 'an OSD is done once its compaction started and is over'
@@ -55,33 +55,22 @@ class Rule(Enum):
     OBSERVES_FIRST = 'a manager samples before it acts'
     #: Rule 8
     STOPS = 'an OSD is not asked repeatedly'
-    TOLD = 'every wait and skipped OSD has a reason'
+    HAS_REASON = 'every wait and skipped OSD has a reason'
     ALARM = 'exactly a long unintended wait raises a health check'
     #: Rule 10
     BOUNDED_TICK = 'a sample has a bounded number of queries'
     #: In all cases
-    ENDS = 'it ends once all works'
+    ENDS = 'it ends once everything works'
     RECORDED_ONCE = 'its end, and nothing before it, is in the history, once'
     NO_TRACEBACK = 'nothing raises'
 
 
-class Violation(AssertionError):  # noqa: N818 - what it is
-    """An invariant does not hold."""
-
-    def __init__(self, rule: Rule, text: str) -> None:
-        super().__init__(f'{rule.name} ({rule.value}): {text}')
-        self.rule = rule
-
-
-class Watch:
-    """Watches one `World`; a violation is kept, so that nothing that catches it hides it."""
+class Watch(Checks[Rule]):
+    """Watches one `World`."""
 
     def __init__(self, world: World, only: Optional[Rule] = None) -> None:
-        """``only``: check this rule alone."""
+        super().__init__(only)
         self.world = world
-        self.only = only
-        self.broken: Optional[Violation] = None
-        self.checked: Counter[Rule] = Counter()
         #: An operator paused or aborted it, and nothing since undid that.
         self.paused = self.aborted = False
         self._last = world.driver.state
@@ -90,15 +79,6 @@ class Watch:
         self._waits_since_s = world.cluster.now_s
         self._waits_at: object = None
         world.on_compact = self.compact
-
-    def require(self, rule: Rule, ok: object, text: str) -> None:
-        self.checked[rule] += 1
-        if not ok and self.only in {None, rule}:
-            self.fail(rule, text)
-
-    def fail(self, rule: Rule, text: str) -> NoReturn:
-        self.broken = self.broken or Violation(rule, text)
-        raise self.broken
 
     # -- each request to compact
 
@@ -214,7 +194,7 @@ class Watch:
             n = osd.osd_id
             reported = f'osd.{n} is {osd.step.value}'
             if osd.step is CompactionStep.SKIPPED:
-                self.require(Rule.TOLD, osd.reason, f'{reported} without a reason')
+                self.require(Rule.HAS_REASON, osd.reason, f'{reported} without a reason')
             over = {CompactionStep.SETTLING, CompactionStep.DONE}
             if osd.step in over and before.get(n) not in over and n in cluster.osds:
                 smaller = cluster.compactions.used_bytes.get(n, 0) < USED_BYTES
@@ -270,4 +250,4 @@ class Watch:
         left = [o.osd_id for o in state.osds if o.step is CompactionStep.SKIPPED]
         reported = state.failure or ''
         named = all(f'osd.{n}:' in reported for n in left[:2])
-        self.require(Rule.TOLD, named, f'{left} were left: {reported}')
+        self.require(Rule.HAS_REASON, named, f'{left} were left: {reported}')

@@ -29,11 +29,3 @@ class Rule(Enum):
     RECORDED = 'its end is in the history, once'
     ENDS = 'it ends once everything works'
     NO_TRACEBACK = 'nothing raises'
-
-
-class Violation(AssertionError):  # noqa: N818 - what it is
-    """An invariant does not hold."""
-
-    def __init__(self, rule: Rule, text: str) -> None:
-        super().__init__(f'{rule.name} ({rule.value}): {text}')
-        self.rule = rule

@@ -12,6 +12,7 @@ from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.tests.chaos.chaos_events import REQUESTS, ChaosEvent
+from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.chaos.effects import (
     apply_event,
@@ -23,7 +24,7 @@ from rocksdb_tuner.tests.chaos.effects import (
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.experiment.conftest import STRINGS
 
-from .rules import Rule, Violation
+from .rules import Rule
 from .schedule import Moment, Planned, Schedule, moment_in
 from .watch import Watch
 from .world import ExperimentWorld
@@ -196,7 +197,7 @@ class ScheduleRun:
 
 def carried_out(
     planned: Schedule, only: Optional[Rule] = None
-) -> tuple[ScheduleRun, Optional[Violation]]:
+) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from typing import NoReturn, Optional
+from typing import Optional
 
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.measuring import measured_osds
@@ -13,10 +13,11 @@ from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorag
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
-from .rules import Rule, Violation
+from .rules import Rule
 from .schedule import Schedule
 from .world import ExperimentWorld
 
@@ -26,7 +27,7 @@ _FLAGS = frozenset({'noout', 'nobackfill', 'norecover'})
 _HEALTH = frozenset({'OSD_NEARFULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'})
 
 
-class Watch:
+class Watch(Checks[Rule]):
     """Watches one world; a violation fails the test at the offending command.
 
     Actions of others are reported to it with the methods of the watch of rollouts.
@@ -35,9 +36,9 @@ class Watch:
     def __init__(
         self, world: ExperimentWorld, planned: Schedule, only: Optional[Rule] = None
     ) -> None:
-        self.world, self.planned, self.only = world, planned, only
+        super().__init__(only)
+        self.world, self.planned = world, planned
         self.cluster: ChaosCluster = world.cluster
-        self.broken: Optional[Violation] = None
         #: Entries that an operator wrote or removed.
         self.operators: set[str] = set()
         #: OSDs that may run something else by the hand of others, or are others by now.
@@ -57,14 +58,6 @@ class Watch:
         self.cluster.on_command = self.check
         world.on_takeover = self.taken_over
         self._watch_blocks()
-
-    def require(self, rule: Rule, ok: object, text: str) -> None:
-        if not ok and self.only in {None, rule}:
-            self.fail(rule, text)
-
-    def fail(self, rule: Rule, text: str) -> NoReturn:
-        self.broken = self.broken or Violation(rule, text)
-        raise self.broken
 
     # -- what others do, in the words of the watch of rollouts
 
