@@ -76,7 +76,7 @@ class DaemonError(HarnessError):
 
 @dataclass(frozen=True)
 class Boot:
-    """What every step needs to know."""
+    """The input of every step."""
 
     spec: ClusterSpec
     release: Release
@@ -90,7 +90,7 @@ class Boot:
 
 
 def install_packages(boot: Boot) -> None:
-    """What this machine or the chroots lack for a cluster like this."""
+    """The parts that this machine or the chroots lack for such a cluster."""
     purposes = ['core'] + ['rgw'] * boot.spec.rgw + ['dashboard'] * boot.spec.dashboard
     releases = [boot.hosts.release_of(name) for name in daemon_names(boot.spec)]
     boot.hosts.install(releases, purposes, boot.progress)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from .host import PATH, Host
 
-#: Where a chroot has the machine's own root, if it is to have it.
+#: The mount point of the machine's own root in a chroot, if mounted.
 MACHINE = Path('/opt/ceph-qa/machine')
-#: What every chroot shares: what the kernel offers, and scratch space.
+#: The folders that every chroot shares: kernel file systems, and scratch space.
 _ALWAYS = (Path('/proc'), Path('/sys'), Path('/dev'), Path('/tmp'))
 
 
@@ -49,7 +49,7 @@ class ChrootHost(Host):
         return self._root
 
     def outside(self, inside: Path) -> Path:
-        """Where the harness finds the chroot's path `inside`."""
+        """The path of the chroot's `inside` for the harness."""
         if self._shares(inside):
             return inside
         return self._root / inside.relative_to('/')
@@ -81,7 +81,7 @@ class ChrootHost(Host):
         unshare = ['unshare', '--mount', '--propagation', 'slave']
         return [*unshare, '/bin/sh', '-c', '\n'.join(steps), 'chroot', *argv]
 
-    def command_in_chroot(self, argv: Sequence[str]) -> list[str]:
+    def command_here(self, argv: Sequence[str]) -> list[str]:
         """As `command`, in the caller's working folder if the chroot shares that, else in /."""
         here = Path.cwd()
         if not self._shares(here):

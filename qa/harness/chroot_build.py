@@ -56,7 +56,7 @@ _TIED = ('setpriv', '--pdeathsig', 'KILL', 'unshare', '--pid', '--fork', '--kill
 
 
 def chroots_dir() -> Path:
-    """Where chroots are kept; the variable ROCKSDB_TUNER_CACHE names another place."""
+    """The folder of the chroots; the variable ROCKSDB_TUNER_CACHE overrides it."""
     return cache_dir() / 'chroots'
 
 
@@ -184,7 +184,7 @@ class _Builder(Host):
 
 
 class _Work:
-    """What runs for the chroots that are made side by side."""
+    """The running commands of the chroots that are built in parallel."""
 
     def __init__(self) -> None:
         self.canceled = threading.Event()
@@ -335,7 +335,7 @@ def _system_python() -> str:
 
 
 def _moved_away(folder: Path) -> Path:
-    """Where `_move_away` puts a chroot within the folder that it makes for it."""
+    """The path of a moved-away chroot within its new folder."""
     return folder / 'set-aside'
 
 

@@ -1,4 +1,4 @@
-"""A real Ceph cluster on loopback, in a folder of its own.
+"""A real Ceph cluster on loopback, in its own folder.
 
     with Cluster.up(ClusterSpec(osds=3, mgrs=2)) as cluster:
         cluster.ceph('osd', 'tree')
@@ -154,7 +154,7 @@ class Cluster:
         return cls(path, record, progress)
 
     def _find_clients(self) -> None:
-        """Where clients run, which are of the monitors' release."""
+        """The host of the clients, which have the monitors' release."""
         self.release: Release = self.hosts.release_of('mon.a')
         self.host = self.hosts.of('mon.a')
         self.client = CephClient(self.host, self.layout, self.release)
@@ -240,7 +240,7 @@ class Cluster:
     # Using
 
     def ceph(self, *arguments: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-        """What `ceph ARGUMENTS` prints; CommandError when it fails."""
+        """The output of `ceph ARGUMENTS`; CommandError when it fails."""
         asked = self._quick or self.client
         return asked.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
 
@@ -285,7 +285,7 @@ class Cluster:
             raise UsageError(f'{name}: no such program on this host')
 
     def env(self) -> dict[str, str]:
-        """Environment variables with which clients reach the cluster."""
+        """Environment variables for clients of the cluster."""
         values = dict(self.client.environment)
         if self.record.dashboard is not None:
             values['DASHBOARD_URL'] = self._dashboard_url(self.record.dashboard)

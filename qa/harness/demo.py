@@ -58,7 +58,7 @@ class Demo:
         self.seconds = seconds
 
     def run(self) -> str:
-        """What was shown, in a sentence."""
+        """The result, in a sentence."""
         before = {job.name: self._measure(job) for job in JOBS}
         recommendation = self._recommend()
         if recommendation is None:

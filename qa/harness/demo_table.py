@@ -1,4 +1,4 @@
-"""What the demonstration measured before and after the change, as a table. Pure."""
+"""The measurements of the demo before and after the change, as a table. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person needs to see when something went wrong in a cluster."""
+"""Information for debugging a failed cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import CommandError, HarnessError
 
 QUERY_TIMEOUT_S = 15.0
 LINES = 40
-#: Of what an OSD logs as an error: who ended it, why it does not start, a crash.
+#: Relevant errors in an OSD's log: who ended it, why it does not start, a crash.
 OSD_LINES = 20
 _ERROR = re.compile(r'\S+ \S+ +-1 ')
 _QUESTIONS = (('-s',), ('health', 'detail'), ('osd', 'tree'))

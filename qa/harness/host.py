@@ -75,7 +75,7 @@ class Host:
         return Path('/')
 
     def outside(self, inside: Path) -> Path:
-        """Where the harness finds the host's path `inside`."""
+        """The path of the host's `inside` for the harness."""
         return inside
 
     def has_program(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class Host:
         return {**environment, 'PATH': PATH, 'LC_ALL': 'C.UTF-8', **self._mark, **(extra or {})}
 
     def cancel(self) -> None:
-        """End the running commands; those that would begin now raise CancelledError."""
+        """End the running commands; new ones raise CancelledError."""
         with _lock:
             self._canceled = True
             for process in self._running:
@@ -122,7 +122,7 @@ class Host:
                 errors='replace',
                 env=self.environment(environment),
                 cwd='/',
-                # A group of its own, so that what it started can be ended with it
+                # In a separate process group, so that its children can be ended with it
                 start_new_session=True,
             )
             self._running.add(process)
@@ -166,10 +166,10 @@ class Host:
 
 
 class Cancellable(Protocol):
-    """Where the commands of several tasks run."""
+    """The host of the commands of several tasks."""
 
     def cancel(self) -> None:
-        """End the running commands; those that would begin now raise CancelledError."""
+        """End the running commands; new ones raise CancelledError."""
 
 
 def in_parallel(where: Cancellable, tasks: Sequence[Callable[[], object]]) -> None:

@@ -37,7 +37,7 @@ _IMMEDIATE_SCRUB = {
 
 @dataclass(frozen=True)
 class DeepScrub:
-    """What deep scrubs of all placement groups found."""
+    """The result of deep scrubs of all placement groups."""
 
     placement_groups: int
     #: Error messages of the scrub.

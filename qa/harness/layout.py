@@ -29,7 +29,7 @@ CHECKOUT = QA.parent
 
 
 def cache_dir() -> Path:
-    """What outlives clusters: chroots, and which ports were used last."""
+    """The folder that outlives clusters: chroots, and the last used ports."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).resolve()
 
 
@@ -102,7 +102,7 @@ class ClusterSpec:
         self._check_places()
 
     def _check_places(self) -> None:
-        """Where OSDs are, what they are, and what pools ask of that."""
+        """The placement and classes of OSDs, and the requirements of pools."""
         if not 0 <= self.crush_racks <= self.crush_hosts:
             raise UsageError(
                 f'crush_racks must be 0 to {self.crush_hosts} (crush_hosts), not {self.crush_racks}'
@@ -207,7 +207,7 @@ class Dashboard:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a cluster beyond its processes, in a file that only root reads."""
+    """The persistent data of a cluster, in a file that only root reads."""
 
     state: str
     """'starting', 'running', 'failed' (could not be started) or 'kept' (down --keep)."""

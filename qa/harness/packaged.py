@@ -11,7 +11,7 @@ from .cluster import Cluster
 from .host import PATH
 
 MODULE = 'rocksdb_tuner'
-#: What the packages ask systemd for, as those of Ceph do.
+#: The systemd calls of the packages, as in those of Ceph.
 RESTART = 'try-restart ceph-mgr.target'
 INSTALL = ('install', '--no-install-recommends')
 _RESTART_S = 300

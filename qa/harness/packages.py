@@ -32,7 +32,7 @@ def _no_service_starts(root: Path) -> Iterator[None]:
     policy = root / POLICY
     try:
         policy.touch(mode=0o755, exist_ok=False)
-    except FileExistsError:  # the machine has a policy of its own
+    except FileExistsError:  # the machine has its own policy
         yield
         return
     try:

@@ -23,7 +23,7 @@ from .layout import CACHE_VARIABLE, cache_dir
 FIRST_PORT = 16000
 BLOCK_PORTS = 800
 BLOCKS = 20
-#: Of names that this machine's clusters hold.
+#: Prefix of the lock names of this machine's clusters.
 NAMES = 'ceph-qa-cluster'
 #: The file in the cache folder with the number of the block that was reserved last.
 LAST_BLOCK = 'last-port-block'

@@ -30,7 +30,7 @@ class QuickCeph:
         self._answers: queue.Queue[str] = queue.Queue()
 
     def ceph(self, *words: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-        """What `ceph WORDS` prints; CommandError when it fails."""
+        """The output of `ceph WORDS`; CommandError when it fails."""
         # These need what only the program itself does
         if stdin or words[0] == 'tell' or {'-i', '-o'} & set(words):
             return self._client.ceph(*words, stdin=stdin, timeout_s=timeout_s)

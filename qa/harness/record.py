@@ -69,7 +69,7 @@ class Step:
     labels: tuple[str, ...] = ()
     clients: tuple[Client, ...] = ()
     begin: tuple[str, ...] = ()
-    """What is done at its begin: 'out N', 'in N', 'stop N', 'start N', 'scrub', 'deep-scrub'."""
+    """The action at its start: 'out N', 'in N', 'stop N', 'start N', 'scrub', 'deep-scrub'."""
     middle: tuple[str, ...] = ()
     """The same, in its middle; also 'restart N'."""
     until_clean: bool = False

@@ -14,11 +14,11 @@ from .errors import UsageError
 
 @dataclass(frozen=True)
 class Release:
-    """How one release is obtained and what is peculiar about running it."""
+    """How one release is obtained, and its peculiarities."""
 
     name: str
     version_prefix: str
-    """What `ceph --version` must begin with, so that another release is never taken for it."""
+    """The required start of `ceph --version`, so that no other release is mistaken for it."""
     suite: str
     """The Debian suite that carries it."""
     in_chroot: bool = True
@@ -42,7 +42,7 @@ class Release:
 
     @property
     def chroot_packages(self) -> tuple[str, ...]:
-        """What its chroot has from the start."""
+        """The initial content of its chroot."""
         return (*self.packages['core'], *self.packages['dashboard'], *self.more_packages)
 
 

@@ -47,7 +47,7 @@ def groups(size: int) -> Groups:
 
 
 class Commits(NamedTuple):
-    """What the kv_sync thread of one OSD has done so far."""
+    """The counters of the kv_sync thread of one OSD."""
 
     sync_s: float
     commits: int
@@ -91,7 +91,7 @@ def worsened(
 
 
 def percent_for(worsening: float) -> float:
-    """What makes writes slower by `TARGET`, if `FIRST_PERCENT` made them so by ``worsening``."""
+    """The delay that makes writes slower by `TARGET`, if `FIRST_PERCENT` did by ``worsening``."""
     least = FIRST_PERCENT * TARGET / MOST_PERCENT
     percent = FIRST_PERCENT * TARGET / max(worsening, least)
     return round(min(max(percent, LEAST_PERCENT), MOST_PERCENT))

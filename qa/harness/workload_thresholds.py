@@ -59,7 +59,7 @@ _AT_WORK = 0.05
 
 @dataclass(frozen=True)
 class Window:
-    """What OSDs did in a time of which it is known what went on: a device class, or one OSD."""
+    """The work of OSDs during a known workload: of a device class, or of one OSD."""
 
     run: str
     what: str
@@ -249,7 +249,7 @@ def recordings() -> list[str]:
 
 
 def ranges(seen: Iterable[Window]) -> list[Range]:
-    """Of every boundary, in the order of BOUNDARIES."""
+    """For every boundary, in the order of BOUNDARIES."""
     all_windows, kept = list(seen), thresholds()._asdict()
     return [
         Range(

@@ -55,7 +55,7 @@ def print_outcome(
 
 
 class Client:
-    """What one thread of clients did; latencies in seconds."""
+    """The results of one client thread; latencies in seconds."""
 
     def __init__(self) -> None:
         self.latencies_s: list[float] = []

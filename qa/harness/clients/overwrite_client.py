@@ -46,7 +46,7 @@ def block(number: int, version: int) -> bytes:
 
 
 def complaint(number: int, version: int, found: bytes) -> str | None:
-    """What is wrong with a block that must hold this version; None: nothing."""
+    """The error in a block that must hold this version; None: nothing."""
     if found == block(number, version):
         return None
     if found == bytes(BLOCK_BYTES):
@@ -61,7 +61,7 @@ def complaint(number: int, version: int, found: bytes) -> str | None:
 
 
 class Overwriter:
-    """What the client knows of its blocks, and what it did."""
+    """The client's state of its blocks, and its results."""
 
     def __init__(self, image: Any, order: dict[str, Any]) -> None:
         self._image = image

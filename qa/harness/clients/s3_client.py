@@ -48,7 +48,8 @@ class ClientFailedError(Exception):
 
 @dataclass
 class Tally:
-    """What one thread did, or all. Latencies in seconds, begin and end of the monotonic clock."""
+    """The results of one thread, or of all. Latencies in seconds, start and end of the monotonic
+    clock."""
 
     latencies_s: list[float] = field(default_factory=list)
     bytes: int = 0

@@ -52,7 +52,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Noticed:
-    """What a client noticed in a span of time, in seconds; None: it wrote nothing."""
+    """The effects on a client in a span of time, in seconds; None: it wrote nothing."""
 
     longest_write_s: float | None
     #: Between two writes that completed.
@@ -61,7 +61,7 @@ class Noticed:
 
 @dataclass(frozen=True)
 class Written:
-    """All that a client did: every write of it, and what was found when blocks were read."""
+    """All results of a client: its writes, and the errors found in blocks it read."""
 
     writes: tuple[Write, ...]
     #: Writes to blocks that it had written before.
@@ -71,7 +71,7 @@ class Written:
     verified: Verified
 
     def noticed(self, since_s: float, until_s: float) -> Noticed:
-        """What the client noticed in this span (Unix times)."""
+        """The effects on the client in this span (Unix times)."""
         return noticed(self.writes, since_s, until_s)
 
 
@@ -87,7 +87,7 @@ def noticed(writes: Iterable[Write], since_s: float, until_s: float) -> Noticed:
 
 
 def written_from(answer: dict[str, Any]) -> Written:
-    """What the client program answered."""
+    """The answer of the client program."""
     writes = sorted((Write(*write) for write in answer['writes']), key=lambda w: w.ended_s)
     return Written(
         tuple(writes),
@@ -99,7 +99,7 @@ def written_from(answer: dict[str, Any]) -> Written:
 
 
 class Overwriter:
-    """A client of so many writes and reads of 4 KiB a second, on an image of its own."""
+    """A client of so many writes and reads of 4 KiB per second, on its own image."""
 
     def __init__(self, cluster: Cluster, writes_per_s: int, reads_per_s: int) -> None:
         self._cluster = cluster

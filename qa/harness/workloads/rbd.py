@@ -113,7 +113,7 @@ def remove_image(cluster: Cluster, image: str) -> None:
 
 
 def new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
-    """An empty image. Without an object map, whose updates would be writes of their own."""
+    """An empty image. Without an object map, whose updates would be additional writes."""
     remove_image(cluster, image)
     size_mib = -(-size_bytes >> 20)
     pool = data_pool(cluster)
@@ -194,7 +194,7 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
 
 
 def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
-    """Sequential writes over the image, again and again, then what was written is checked."""
+    """Repeated sequential writes over the image, then the data is verified."""
     prepare(cluster)
     fio = Fio(cluster, 'qa-seqwrite')
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')

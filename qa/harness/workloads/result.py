@@ -1,4 +1,4 @@
-"""What a workload did, as its client saw it."""
+"""The result of a workload, as seen by its client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WorkloadError(HarnessError):
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one operation, in ms; None when there was none."""
+    """For one operation, in ms; None if there was none."""
 
     mean: float | None
     p50: float | None
