@@ -1,4 +1,4 @@
-"""Whether a run bears the choice out: limit, recommendation and predicted change. Pure."""
+"""Whether a run confirms the choice: limit, recommendation and predicted change. Pure."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Reported:
     #: By the samples, in order.
     limits: tuple[str, ...]
     workload: str | None
-    #: What was to be relieved; None: nothing was weighed.
+    #: The resource to relieve; None: nothing was weighed.
     resource: str | None
     conclusion: str
     min_gain: float
@@ -128,8 +128,7 @@ class ProofRun:
     machine_load: float
     told: Reported
     idle: Reported
-    #: What was tried, and what was predicted of that.
-    #: Of idle OSDs nothing.
+    #: The tested set, and its prediction. Of idle OSDs nothing.
     to_name: str
     to_options: str
     predicted: tuple[Effect, ...]

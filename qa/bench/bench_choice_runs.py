@@ -308,7 +308,7 @@ def _cycle_s(case: Case, scenario: str, options: str) -> float | None:
 
 
 def to_force(case: Case, scenario: str, told: Reported, window_s: float) -> Option | None:
-    """What to try where nothing is recommended: see `bench_choice_trials.py`."""
+    """The set to test without a recommendation: see `bench_choice_trials.py`."""
     candidates = list(told.candidates)
     if not candidates:
         for name, text in neighbors(case.running, case.effective(case.running)):
@@ -394,7 +394,7 @@ def _sample_before(
 
 
 def _sample_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
-    """What both OSDs do once they have started with their options."""
+    """The work of both OSDs once they have started with their options."""
     osds.restart(cluster, (FIRST, SECOND))
     _throttle(cluster, trial)
     with watched(cluster) as looks, clients(cluster, trial, AFTER_ALL_S) as began_s:

@@ -72,7 +72,7 @@ FIGURES = {
     'cores': 'cores',
 }
 PG_NUM = 192
-#: Of one OSD, in runs whose disk is a fast one.
+#: For one OSD, in runs with a fast disk.
 SYNC_MS = {'kv-sync': 2.5, 'db-space': 0.0, 'data-device': 12.0, 'cores': 0.0, 'idle': 0.0}
 #: A memtable of none of the OSDs that the model was made from was between these.
 _KV_MEMTABLE_KIB = (17 << 10, 23 << 10)

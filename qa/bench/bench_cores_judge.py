@@ -1,4 +1,4 @@
-"""What the module makes of OSDs that were held back in a known way."""
+"""The module's conclusions on OSDs that were throttled in a known way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def verdicts(runs: Sequence[Run]) -> list[Verdict]:
-    """Of the runs that count."""
+    """From the valid runs."""
     return [Verdict(run, limit_of(group_of(run)).resource) for run in runs if run.is_proven]
 
 

@@ -22,7 +22,7 @@ KINDS = (CORES, KV_SYNC, DEVICE, NONE)
 
 @dataclass(frozen=True)
 class Throttle:
-    """What keeps OSDs from being faster."""
+    """The limit of OSDs."""
 
     #: "cpu-quota": each OSD has so many percent of a core. "cpu-shared": all OSDs share one core
     #: with so many busy neighbors. "slow-sync": syncs take so many percent longer. "kv-quota":
@@ -48,7 +48,7 @@ class Load:
 class Trial:
     name: str
     release: str
-    #: What bounds the clients, by how the run is made.
+    #: The limit of the clients, by the setup of the run.
     kind: str
     hold: Throttle
     load: Load

@@ -66,7 +66,7 @@ class Comparison:
 
 
 def tree_of(run: CpuRun, known: Calibration | None = None) -> TreeModel:
-    """What the model makes of the options of a run, with what its OSD held."""
+    """The model of a run's options, with the data of its OSD."""
     release = release_of(run.release, None)
     assert release is not None
     osds = len(SETS)
@@ -127,7 +127,7 @@ def compare_all(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> Iterator
 
 
 def costs(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> dict[str, Any]:
-    """What `knowledge/model.json` has as "cpu"."""
+    """The "cpu" entry of `knowledge/model.json`."""
     found = list(compare_all(runs, alone))
     return _document(
         runs,

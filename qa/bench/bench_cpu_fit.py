@@ -21,7 +21,7 @@ FLUSH, COMPACTION = 'flush', 'compaction'
 
 @dataclass(frozen=True)
 class Row:
-    """What one kind of job took in one run; bytes as they are without compression."""
+    """The cost of one kind of job in one run; bytes as they are without compression."""
 
     kind: str
     compression: str
@@ -145,7 +145,7 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def factors_of(rows: Iterable[Row], costs: Mapping[str, float], kind: str) -> list[float]:
-    """What jobs of a kind took, over what they take in RocksDB alone; without compression."""
+    """The cost of jobs of a kind, relative to RocksDB alone; without compression."""
     return [
         row.cpu_ns / row.expected_ns(costs)
         for row in rows

@@ -42,13 +42,13 @@ def options_of(option_set: str, scale: int) -> str:
     )
 
 
-#: What the threads of an OSD are called, as far as the kernel keeps it; numbers may follow.
+#: The names of an OSD's threads, as truncated by the kernel; numbers may follow.
 THREADS = ('bstore_kv_sync', 'bstore_kv_final', 'rocksdb:high', 'rocksdb:low', 'tp_osd_tp', 'msgr')
 
 
 @dataclass(frozen=True)
 class ColumnRun:
-    """What flushes and compactions of one column did, over all its shards."""
+    """The flushes and compactions of one column, over all its shards."""
 
     name: str
     #: Keys and values that were in memtables, and what became files of them, uncompressed and not.

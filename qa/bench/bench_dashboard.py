@@ -35,7 +35,7 @@ ANSWERS = {
     'trend of a class': lambda api: api.trend(device_class='ssd'),
     'trend of 12 OSDs': lambda api: api.trend(osds=','.join(map(str, range(12)))),
 }
-#: What the tab asks for at once, every time it refreshes.
+#: The requests of each refresh of the tab.
 OVERVIEW = ('status', 'findings', 'recommend', 'map')
 
 

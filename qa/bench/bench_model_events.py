@@ -68,7 +68,7 @@ class LiveFiles:
 
 @dataclass
 class Events:
-    """What happened from a point in time on; times are microseconds since the epoch."""
+    """The events from a point in time on; times are microseconds since the epoch."""
 
     flushes: list[Flush] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)

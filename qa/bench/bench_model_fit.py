@@ -60,7 +60,7 @@ def population_of(run: Run, objects: float) -> Population:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the flushes of one column left in one run."""
+    """The result of the flushes of one column in one run."""
 
     writes_per_flush: float
     #: Of all shards together.
@@ -137,7 +137,7 @@ COMPRESSED = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0]
 
 
 def onodes(written: float, seen: Sequence[Seen]) -> ColumnCalibration:
-    """Of a write, the onode and the one shard of its extent map that changes."""
+    """For a write, the onode and the one shard of its extent map that changes."""
 
     def build(per_object: float, compressed: float) -> ColumnCalibration:
         shard = max(1.0, (per_object - written) / (SHARDS - 1))

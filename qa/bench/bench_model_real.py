@@ -193,7 +193,7 @@ def _watched(watch: _Watch) -> Iterator[list[steady.Look]]:
 
 @dataclass(frozen=True)
 class Raw:
-    """All that a run left: what is made of it can be made again."""
+    """All raw results of a run, from which the rest can be recomputed."""
 
     trial: Trial
     version: str

@@ -205,7 +205,7 @@ def pg_log(runs: Sequence[RealRun]) -> ColumnCalibration:
 
 
 def fit(runs: Sequence[RealRun], names: Sequence[str]) -> dict[str, Any]:
-    """What replaces the columns of RBD clients in ``knowledge/model.json``."""
+    """The new columns of RBD clients in ``knowledge/model.json``."""
     if any(run.trial.held_out for run in runs):
         raise ValueError('nothing is fitted to a run that is held out')
     rbd = [run for run in runs if run.trial.clients == 'rbd']

@@ -99,7 +99,7 @@ OPTION_RUNS: tuple[OptionRun, ...] = (
 
 @dataclass(frozen=True)
 class ColumnFamilyRun:
-    """What one column family did while it was measured; None: it did none of that."""
+    """The activity of one column family while it was measured; None: no such activity."""
 
     name: str
     #: Keys and values that went through its memtables, and what became level 0 files of them.

@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True)
 class ColumnSeen:
-    """What all column families of one column did; None: they did none of that."""
+    """The activity of all column families of one column; None: no such activity."""
 
     name: str
     families: int
@@ -79,7 +79,7 @@ class ColumnSeen:
 
 @dataclass(frozen=True)
 class Made:
-    """What a run was made of, and left."""
+    """The inputs of a run, and its result."""
 
     trial: Trial
     version: str
@@ -323,7 +323,7 @@ def _rates(
 def _compaction_rate(
     families: Sequence[str], compactions: Sequence[Compaction], looks: Sequence[Look]
 ) -> float | None:
-    """What compactions wrote for each write of clients; see _rates."""
+    """Compaction bytes per client write; see _rates."""
     found = []
     for family in families:
         own = [c for c in compactions if c.column_family == family]

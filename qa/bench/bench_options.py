@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What `check` of one option string costs, and what it costs to load the knowledge.
+"""The cost of `check` for one option string, and of loading the knowledge.
 
 Strings are those recorded from the real binaries, each checked once, in time of the CPU:
 other processes are no cost of the manager. Loading is timed by the clock, in processes of its own.

@@ -113,7 +113,7 @@ def _ask(cluster: Cluster, trial: Trial) -> tuple[str | None, str | None]:
 
 
 def _compare(cluster: Cluster, trial: Trial, options: dict[str, str]) -> dict[str, Window]:
-    """What the OSDs do under the same load, one option set each."""
+    """The work of the OSDs under the same load, one option set each."""
     for osd, name in enumerate(trial.order):
         cluster.ceph('config', 'set', f'osd.{osd}', OPTION, options[name])
     everyone = range(OSDS)

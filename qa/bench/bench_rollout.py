@@ -261,7 +261,7 @@ class Manager:
         self.save_cpu_ms.append(took_ms)
 
     def fail_over(self) -> None:
-        """Another one: of what the last one knew, it has what is stored."""
+        """Another one: it only has the stored state of the last one."""
         known = self.state
         self.driver = self._active()
         if self.state != known:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a rollout takes to remember: bytes and keys for each step, and CPU time to store and load.
+"""The cost of storing a rollout: bytes and keys for each step, and CPU time to store and load.
 
 A rollout of OSDs with random process numbers, in batches of one OSD, goes through the steps of its
 first OSDs, each of which is stored as the driver does. The store is in memory: what is measured is
@@ -55,7 +55,7 @@ OPTIONS = (
 
 
 class CountingStore:
-    """A store in memory that counts what is written to it."""
+    """A store in memory that counts its writes."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}

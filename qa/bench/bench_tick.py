@@ -44,7 +44,7 @@ class CountingCluster(FakeCluster):
 
 
 def report(cluster: FakeCluster, step: int) -> None:
-    """Every OSD sends a report of 4 KiB writes, on a DB device of its own that fills."""
+    """Every OSD sends a report of 4 KiB writes, on a dedicated DB device that fills."""
     for osd_id in cluster.osds:
         # No two OSDs have done the same: equal numbers would share memory.
         done, now_s = (step + 1) * 4000 + osd_id, cluster.now_s

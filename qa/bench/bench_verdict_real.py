@@ -83,7 +83,8 @@ def _share(hits: int, of: int) -> dict[str, Any]:
 
 @dataclass
 class Tally:
-    """What became of trials; those of one group of OSDs that share no time are counted apart."""
+    """The outcomes of trials; those of one group of OSDs without common times are counted
+    separately."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     apart: Counter[str] = field(default_factory=Counter)

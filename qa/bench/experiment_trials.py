@@ -75,7 +75,7 @@ def pool(name: str, rng: random.Random) -> Pool:
 
 
 def _minutes(name: str) -> Mapping[str, tuple[Sequence[float], Sequence[Sequence[float]]]]:
-    """Of the OSDs to which nothing was done, minute by minute."""
+    """Of the undisturbed OSDs, minute by minute."""
     recorded, _ = read(RECORDINGS / f'{name}.json.xz')
     begin_s, end_s = recorded.spans[0].begin_s, recorded.spans[-1].end_s
     osds = recorded.unchanged(begin_s, end_s)
@@ -98,7 +98,7 @@ def _minutes(name: str) -> Mapping[str, tuple[Sequence[float], Sequence[Sequence
 
 
 class Osds:
-    """What some OSDs do, block by block."""
+    """The work of some OSDs, block by block."""
 
     def __init__(
         self, ids: Sequence[int], drawn_from: Pool, condition: Condition, rng: random.Random

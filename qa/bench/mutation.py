@@ -148,7 +148,7 @@ def _digest(paths: Iterable[Path]) -> str:
 
 
 def _tests(package: str, only: Sequence[str] = (), patience: Patience = PATIENCE) -> Tests:
-    """What the tests reach; those in a file that is as it was are not run again."""
+    """The coverage of the tests; those in an unchanged file are not run again."""
     folders = [ROOT / 'tests' / name for name in PACKAGES[package]]
     helpers = sorted(
         path
@@ -346,7 +346,7 @@ def _row(package: str) -> dict[str, Any]:
 
 
 def _interval(killed: int, run: int) -> tuple[float, float]:
-    """Wilson's, for those that were not run."""
+    """Wilson's, for mutants that were not run."""
     if not run:
         return 0.0, 1.0
     z, share = 1.96, killed / run

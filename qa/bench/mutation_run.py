@@ -35,7 +35,7 @@ from mutants import Block, Mutant, blocks_of, is_docstring, position
 
 #: So many times as long as it takes without a mutant, and this much more, may a test take.
 _TIMES_AS_LONG, _S_MORE = 10.0, 2.0
-#: What `lru_cache` makes of a function.
+#: The type made by `lru_cache`.
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 _PR_SET_PDEATHSIG = 1
 #: By the clock, in case that it waits for something that never comes.
@@ -48,7 +48,7 @@ _SURVIVED, _KILLED, _BROKEN = 0, 1, 2
 
 @dataclass(frozen=True)
 class Tests:
-    """What each test takes, and which blocks of which file it runs through."""
+    """The duration of each test, and the blocks of each file that it runs."""
 
     seconds: Mapping[str, float]
     #: By file.
@@ -75,7 +75,7 @@ class Tests:
     def _quickest(
         self, names: Collection[str], most_s: float, *, at_least: bool = True
     ) -> list[str]:
-        """As many as fit, and one in any case where there must be ``at_least`` that."""
+        """As many as fit, and at least one if ``at_least`` requires it."""
         chosen: list[str] = []
         for name in sorted(names, key=lambda n: (self.seconds[n], n)):
             most_s -= self.seconds[name]
@@ -550,7 +550,7 @@ class _FirstFailure:
             _found(report.nodeid)
 
 
-#: Where a child writes the test that noticed its mutant.
+#: The file for the test that detected a child's mutant.
 _FOUND_FD = 2
 
 
@@ -570,7 +570,7 @@ def _pooled(
     workers: int,
     chosen: Mapping[Mutant, Sequence[str]],
 ) -> Iterator[tuple[Mutant, Outcome]]:
-    """``body`` of each in a process of its own; so many at once."""
+    """``body`` of each in its own process; so many in parallel."""
     running: dict[int, tuple[Mutant, int, float]] = {}
     waiting = list(reversed(mutants))
     while waiting or running:

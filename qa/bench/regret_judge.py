@@ -26,7 +26,7 @@ class Run:
     version: str
     date: str
     machine_load: float
-    #: What the tuner recommended for OSDs with the default; None: no change.
+    #: The tuner's recommendation for OSDs with the default; None: no change.
     advice: str | None
     #: Why.
     conclusion: str | None

@@ -1,4 +1,4 @@
-"""What a run of the regret compares, drawn from its seed before it is made. Pure.
+"""The option sets compared by a run of the regret, drawn from its seed in advance. Pure.
 
 A *cell* is a workload, a release and a form of hardware. Each run of a cell has fresh OSDs that
 share one load without replicas, one option set each: other load on the machine affects all of them
@@ -32,7 +32,7 @@ class Cell:
         return f'{self.workload}, {self.release}, {self.form}'
 
 
-#: What RBD's random writes have for a block size, and what else clients do, by name.
+#: The block size of RBD's random writes, and other client settings, by name.
 WORKLOADS = ('rbd-4k', 'rbd-16k', 'rbd-32k', 'rgw-index')
 #: Size of the DB device, in MiB; None: it shares the OSD's device.
 FORMS: Mapping[str, int | None] = {'one device': None, 'DB device': 4096, 'small DB device': 320}

@@ -29,7 +29,7 @@ from rocksdb_tuner.tests.judge.simulated import OneReport
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file
 
 SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
-#: What is reckoned onto one signal of the changed OSDs.
+#: The degradation added to one signal of the changed OSDs.
 IMPOSED = 0.2
 
 
@@ -44,7 +44,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the module would have sampled, every ten seconds."""
+    """The samples the module would have taken, every ten seconds."""
 
     osds: tuple[int, ...]
     looks: Sequence[tuple[float, Mapping[int, Optional[Sample]]]]
@@ -135,7 +135,7 @@ def read(path: Path) -> tuple[Recorded, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is judged: some OSDs against others, from when to when, and what was true."""
+    """The subject of a trial: some OSDs compared with others, from when to when, and the truth."""
 
     changed: tuple[int, ...]
     controls: tuple[int, ...]
