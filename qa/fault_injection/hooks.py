@@ -45,7 +45,7 @@ def _clock() -> float:
 
 
 def _stamped(self: MgrCluster, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
-    """What OSDs report bears the manager's time: a clock that jumps takes the stamps along."""
+    """Reports of OSDs have the manager's time: a clock jump shifts their timestamps."""
     offset_s = _offset_s()
     return [
         point and point._replace(time_s=point.time_s + offset_s)
@@ -77,7 +77,7 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
 
 
 def _wanted(case: Case) -> Target:
-    """What is recommended for clients' writes: the favorite, or the default of the release."""
+    """The recommendation for clients' writes: the favorite, or the default of the release."""
     name = _setting('favorite')
     if name is None or case.writer is None:
         default = case.release.default_options
@@ -101,7 +101,7 @@ def _no_conflicts(self: Case) -> None:
 
 
 def _no_candidates(case: Case, *_: object) -> None:
-    """Nor does it matter what the model makes of any option set."""
+    """The model's opinion of option sets does not matter either."""
 
 
 def _published(case: Case, _: object) -> Target:
@@ -109,7 +109,7 @@ def _published(case: Case, _: object) -> Target:
 
 
 def _put(owner: object, name: str, hook: object) -> None:
-    """In place of what has this name: a hook for what is not there would change nothing."""
+    """Replace an attribute by a hook; a missing one would leave the hook without an effect."""
     if name not in vars(owner):
         raise AttributeError(f'{owner!r} has no {name} that could be replaced')
     setattr(owner, name, hook)
