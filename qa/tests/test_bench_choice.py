@@ -109,7 +109,7 @@ def told(
 
 
 RUNNING = weighed('0', origin='running')
-#: What makes each of the decisions right, and what contradicts it.
+#: Correct cases of each decision, and contradictions.
 GAINS = effect('kv-sync', -20)
 LOW_LOAD = effect('kv-sync', -10)
 

@@ -1,4 +1,4 @@
-"""What the bench of CPU makes of threads and of runs that differ by their compression alone."""
+"""The CPU bench: how it counts threads, and runs that only differ by their compression."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_whole_rounds_start_when_the_logs_are_full() -> None:
 
 
 def test_run_shorter_than_two_rounds_has_no_write_amplification() -> None:
-    """What is not known is not 1.0; its flushes are still seen."""
+    """An unknown ratio is not 1.0; its flushes are still counted."""
     found = run(Events(flushes=[flush(35), flush(70)], compactions=[compaction(40)]))
     assert (found.compactions, found.write_amplification) == (None, None)
     assert found.columns[0].full_flush_memory_bytes == 900
@@ -180,7 +180,7 @@ def test_each_shard_has_its_own_rounds() -> None:
 
 
 def test_unknown_column_is_ignored_only_if_small() -> None:
-    """What it writes may else be most of all."""
+    """Its own writes may be the largest part."""
     busy = [flush(second) for second in range(31, 90)]
     rounds = [compaction(second) for second in (40, 60, 80)]
     small = run(Events(flushes=[*busy, flush(50, 'L')], compactions=rounds))
@@ -263,7 +263,7 @@ def test_held_out_runs_do_not_affect_the_fit() -> None:
 
 @pytest.mark.parametrize('number', [5, 8, 20])
 def test_prediction_interval_covers_new_runs(number: int) -> None:
-    """Of few comparisons the narrowest interval around 80% of them holds much less of the next."""
+    """The narrowest interval around 80% of few comparisons covers much less of the next."""
     rng = random.Random(number)
     held = 0
     for _ in range(4000):

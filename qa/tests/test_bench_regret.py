@@ -96,7 +96,7 @@ def test_interval_of_many_runs_uses_the_end_of_the_table() -> None:
 
 
 def test_each_set_visits_every_osd_once_in_a_full_cycle() -> None:
-    """What is peculiar to an OSD falls out, and all profiles take their turn."""
+    """Differences between OSDs cancel out, and all profiles take turns."""
     for first in (0, OSDS):
         orders = [trial(CELL, number, PROFILES).order for number in range(first, first + OSDS)]
         for osd in range(OSDS):

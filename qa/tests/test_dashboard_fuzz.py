@@ -54,7 +54,7 @@ class Asked(NamedTuple):
     name: str
     #: From the path and from the query: texts, or a list of them where a name comes twice.
     arguments: dict[str, Any]
-    #: Of what is no GET.
+    #: For requests other than GET.
     body: Optional[bytes]
     content_type: Optional[str]
     content_length: Optional[str]
@@ -212,7 +212,7 @@ def printable(value: Any, repeated: Sequence[str] = ()) -> bool:
 
 def check(asked: Asked) -> Answer:
     if mgr.answer is None or ENDPOINTS[asked.name].method != 'GET':
-        # What one request sets off must not decide what another finds.
+        # The effects of one request must not affect another.
         with_a_cluster()
     return fails_not(asked)
 

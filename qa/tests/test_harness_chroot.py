@@ -79,7 +79,7 @@ def test_command_is_searched_in_the_path_of_the_chroot(
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the chroots of the test lie."""
+    """The folder of the test's chroots."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     return tmp_path / 'chroots'
 
@@ -190,7 +190,7 @@ def test_chroot_in_use_is_not_removed(cache: Path) -> None:
 
 @pytest.mark.integration
 def test_new_recipe_keeps_the_chroot_of_running_clusters(cache: Path, made: list[Path]) -> None:
-    """What runs in the old one goes on there; the next build after its end removes it."""
+    """Processes in the old one keep running; the next build after their end removes it."""
     (cache / 'reef/opt').mkdir(parents=True)
     (cache / 'reef/opt/old').touch()
     with process_in(cache / 'reef') as pid:

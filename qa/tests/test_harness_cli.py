@@ -105,7 +105,7 @@ def test_unknown_release_lists_the_known_ones(capsys: pytest.CaptureFixture[str]
 def test_no_cluster_is_a_clear_error(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Where there is no cluster, the message names the folder and how to make one."""
+    """Without a cluster the message names the folder and how to create one."""
     first, *rest = command.split()
     assert main([first, '--dir', str(tmp_path), *rest]) == 1
     captured = capsys.readouterr()
@@ -147,7 +147,7 @@ def test_up_refuses_a_folder_of_another_user(
 
 
 def test_up_refuses_to_overwrite_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """What `down --keep` kept is not replaced by the next `up`."""
+    """Data kept by `down --keep` is not replaced by the next `up`."""
     save_record(tmp_path, replace(RECORD, state='kept'))
     assert main(['up', '--dir', str(tmp_path)]) == 1
     assert 'kept data' in capsys.readouterr().err

@@ -20,7 +20,7 @@ def conf(spec: ClusterSpec) -> Sections:
 
 
 def test_text_round_trips() -> None:
-    """What is rendered is the INI dialect that Ceph reads."""
+    """The rendered text is the INI dialect that Ceph reads."""
     wanted = conf(ClusterSpec(mons=3, mgrs=2, db_size_bytes=1 << 30))
     parser = configparser.RawConfigParser(delimiters=('=',))
     parser.read_string(render(wanted))
@@ -48,7 +48,7 @@ def test_file_leaves_the_tuned_options_to_the_config_store() -> None:
 
 
 def test_osd_settings_win() -> None:
-    """What the caller sets for OSDs is added, and replaces the harness's own value."""
+    """The caller's settings for OSDs are added, and override those of the harness."""
     osd = conf(ClusterSpec(osd_conf=(('osd_memory_target', '2G'), ('rocksdb_perf', 'true'))))['osd']
     assert osd['osd_memory_target'] == '2G'
     assert osd['rocksdb_perf'] == 'true'
@@ -68,7 +68,7 @@ def test_internal_pools_spread_replicas_like_all_others() -> None:
 
 
 def test_osds_have_their_rack_in_the_crush_location() -> None:
-    """Where there are racks, an OSD that starts finds its place or makes it."""
+    """With racks, an OSD that starts finds its location or creates it."""
     content = conf(ClusterSpec(osds=3, crush_hosts=3, crush_racks=2))
     assert [content[f'osd.{n}']['crush_location'] for n in range(3)] == [
         'root=default rack=rack0 host=host0',

@@ -176,7 +176,7 @@ def test_package_lists_are_updated_only_when_needed(
 
 
 def test_second_failure_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be installed is an error, and the policy file is gone all the same."""
+    """A failed installation is an error, and the policy file is removed nevertheless."""
     monkeypatch.setattr('os.geteuid', lambda: 0)
     host = FakeHost(root, set(), [100, 100])
     with pytest.raises(CommandError, match='Unable to locate'):
@@ -194,7 +194,7 @@ def test_service_policy_of_the_machine_is_restored(root: Path) -> None:
 
 
 def test_log_of_a_broken_module() -> None:
-    """Of a real manager's log, the traceback of the module remains and nothing of the others."""
+    """Of a real manager's log, only the traceback of the module remains."""
     lines = (DATA / 'mgr-module-broken.log').read_text().splitlines()
     chosen = lines_about_module(lines, 'rocksdb_tuner')
     assert 'RuntimeError: broken on purpose' in chosen

@@ -47,7 +47,7 @@ FULL = replace(
 
 @pytest.mark.parametrize('record', [PLAIN, FULL])
 def test_record_round_trips(tmp_path: Path, record: Record) -> None:
-    """What is saved is what is loaded, tuples and records included."""
+    """A saved record is loaded unchanged, including tuples and records."""
     save_record(tmp_path, record)
     assert load_record(tmp_path) == record
 

@@ -1,4 +1,4 @@
-"""Whose daemon a process is, and how it ends."""
+"""To which cluster a process belongs, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def conf(tmp_path: object) -> str:
 
 
 def test_finds_only_daemons_of_this_cluster(conf: str) -> None:
-    """Of two daemons with the same name, the one with the other configuration is not ours."""
+    """With two daemons of the same name, the one with the other configuration is not ours."""
     with daemon(conf) as ours, daemon(conf + ' another') as theirs:
         assert [(d.name, d.pid) for d in find_daemons(conf)] == [('osd.0', ours.pid)]
         assert inspect(theirs.pid, conf) is None

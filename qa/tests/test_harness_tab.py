@@ -15,7 +15,7 @@ from harness.host import Completed, Host
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Where a release has the tab, and where a checkout builds it; neither is there."""
+    """The path of the tab in a release, and its build path in a checkout; neither exists."""
     found = (tmp_path / 'released' / tab.NAME, tmp_path / 'build' / tab.NAME)
     monkeypatch.setattr(tab, '_PLACES', found)
     for path in found:

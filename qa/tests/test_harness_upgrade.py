@@ -58,7 +58,7 @@ def test_impossible_upgrades_are_refused_before_any_change(words: list[str], mes
 
 
 def test_programs_are_installed_before_a_daemon_is_stopped() -> None:
-    """What is to be installed follows from the kinds of the daemons."""
+    """The packages to install follow from the types of the daemons."""
     assert packages_for(['mon.a', 'osd.1'], dashboard=False) == ['core']
     assert packages_for(['mgr.x', 'client.rgw.a'], dashboard=True) == ['core', 'rgw', 'dashboard']
 

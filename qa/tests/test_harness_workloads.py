@@ -115,7 +115,7 @@ def test_all_workloads_of_the_contract_exist() -> None:
 
 
 def test_given_parameters_override_defaults() -> None:
-    """What is not given keeps the workload's own default."""
+    """Missing parameters keep the workload's own default."""
     chosen = complete('rbd-randwrite', 10, {'iodepth': 1})
     assert chosen.iodepth == 1
     assert chosen.block_size_bytes == 4096

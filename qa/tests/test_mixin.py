@@ -26,7 +26,7 @@ OSD_DASHBOARD = 'dashboards_out/rocksdb-tuner-osd.json'
 ALERTS = 'prometheus_alerts.yml'
 HEALTH_CHECK_ALERTS = 'prometheus_alerts_health_checks.yml'
 FILES = (DASHBOARD, OSD_DASHBOARD, ALERTS, HEALTH_CHECK_ALERTS)
-#: What Prometheus replaces by the id of a finding.
+#: The placeholder that Prometheus replaces by the id of a finding.
 FINDING = '{{ $labels.finding }}'
 
 
@@ -57,7 +57,7 @@ def test_only_existing_metrics_and_labels_are_used(name: str) -> None:
     text = mixin.results()[name]
     named = re.findall(rf'({PREFIX}\w+)(?:\{{([^}}]*)\}})?', text.replace('\\"', '"'))
     assert named
-    # What Prometheus or the operator adds to every series.
+    # Labels added by Prometheus or the operator to every series.
     added = {'cluster', 'instance'}
     for metric, matchers in named:
         assert metric in known

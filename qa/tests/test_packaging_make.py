@@ -25,7 +25,7 @@ NEEDED = (
     *('Makefile', 'README.md', 'LICENSE', 'CHANGELOG.md', 'packaging', 'monitoring'),
     *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard'),
 )
-#: What an older version may have left.
+#: Possible leftovers of an older version.
 LEFTOVERS = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
 
 

@@ -23,7 +23,7 @@ SLOW = groups(6)
 
 
 def staggered() -> Recorded:
-    """What was done in a staggered run; its OSDs counted nothing."""
+    """The disturbances of a staggered run; its OSDs counted nothing."""
     slots: list[tuple[float, Mapping[int, float]]] = [
         (TRIED_S, {}),
         (TRIED_S, dict.fromkeys(SLOW.second, 45.0)),

@@ -54,7 +54,7 @@ def watched_rollout(tuner: ModuleClient, timeout_s: float = 240) -> tuple[Any, A
 
 
 def _event_id(change_id: str) -> str:
-    """As the module calls the event of a rollout or a campaign."""
+    """The module's name of the event of a rollout or a campaign."""
     return f'{ORIGIN}-{change_id}'
 
 

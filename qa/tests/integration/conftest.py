@@ -1,4 +1,4 @@
-"""What all tests on real clusters need."""
+"""Fixtures and hooks for all tests on real clusters."""
 
 from cluster_reports import (
     pytest_configure,

@@ -1,4 +1,4 @@
-"""What tests share of the dashboard's REST API: users of each role, and what they are answered."""
+"""Helpers for the dashboard's REST API: users of each role, and their requests."""
 
 from __future__ import annotations
 

@@ -75,12 +75,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_keyboard_interrupt() -> None:
-    """Who interrupts a run does not wait until all was checked."""
+    """An interrupted run skips the final checks."""
     Clusters.interrupted = True
 
 
 class Clusters:
-    """The cluster that is up, and what was found on it and on those before."""
+    """The running cluster, and the check results of it and of earlier ones."""
 
     interrupted = False
 

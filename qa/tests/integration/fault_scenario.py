@@ -107,7 +107,7 @@ QUICK = {
     # So that the log has its actions
     'log_level': 'info',
 }
-#: Of these, what a test may leave as it needed it.
+#: The options that a test may leave changed.
 _SET_BY_TESTS = (
     'soak_max',
     'soak_no_benefit',
@@ -134,7 +134,7 @@ NO_FAULTS = {
     'late': '0',
     'instead': '-1',
 }
-#: Of the cluster's flags, those that a test sets.
+#: The flags set by tests.
 FLAGS = ('noout', 'norecover')
 #: With so many seconds an OSD that is down stays in.
 DOWN_OUT_INTERVAL, NEVER_OUT_S = 'mon_osd_down_out_interval', '3600'
@@ -150,13 +150,13 @@ class Event:
     phase: str
     began_s: float
     ended_s: float = 0.0
-    #: What happened, in one line.
+    #: The outcome, in one line.
     happened: str = ''
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one fault in one phase did to the client."""
+    """The effects of one fault in one phase on the client."""
 
     fault: str
     phase: str
@@ -174,13 +174,13 @@ class Result:
     failed_writes: int
     #: The most OSDs down at once, except for those stopped by the test.
     most_down: int
-    #: Of this checkout, None where it is none.
+    #: The commit of this checkout, None if unknown.
     commit: str | None
 
 
 @dataclass(frozen=True)
 class Integrity:
-    """What deep scrubs and fsck found after all tests on a cluster."""
+    """The results of deep scrubs and fsck after all tests on a cluster."""
 
     shape: str
     placement_groups: int
@@ -215,20 +215,20 @@ class MonitorKeys:
 
 @dataclass
 class FaultScenario:
-    """What a test does its work with."""
+    """The cluster of a test, and its rollout."""
 
     cluster: Cluster
     tuner: ModuleClient
     fault_injection: FaultInjection
     shape: Shape = PLAIN
     kind: str = REMOVE
-    #: What runs, see `Result`.
+    #: The running code, see `Result`.
     commit: str | None = None
     results: list[Result] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     order: tuple[int, ...] = ()
     wanted: str = ''
-    #: What the release uses without any entry.
+    #: The release's default.
     default: str = ''
     #: OSDs that this test takes down itself.
     stopped_by_test: set[int] = field(default_factory=set)
@@ -253,7 +253,7 @@ class FaultScenario:
         self.cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
 
     def apply(self) -> str:
-        """Begin the rollout of what is recommended; its id."""
+        """Start the recommended rollout; returns its id."""
         recommendation = self.recommendation()
         self.wanted = recommendation['options_to']
         self.tuner.plain('apply', recommendation['id'])
@@ -285,7 +285,7 @@ class FaultScenario:
 
     @property
     def old_value(self) -> str:
-        """What the OSDs run before it."""
+        """The options of the OSDs before the rollout."""
         return ALTERNATE_2019 if self.kind == REMOVE else self.default
 
     @property
@@ -374,7 +374,7 @@ class FaultScenario:
         return state
 
     def stored_steps(self) -> dict[int, str]:
-        """How far each OSD is by what is stored."""
+        """The step of each OSD in the stored state."""
         return {osd.osd_id: osd.step.value for osd in self.stored_state().osds}
 
     # -- what holds at the end
@@ -423,7 +423,7 @@ class FaultScenario:
 
     @contextlib.contextmanager
     def fault(self, name: str, phase: str) -> Iterator[Event]:
-        """What happens here counts as the fault's time, for the client too."""
+        """The time of this block counts as the fault's, for the client too."""
         event = Event(name, phase, time.time())
         yield event
         event.ended_s = time.time()
@@ -436,7 +436,7 @@ class FaultScenario:
 
         def is_set(name: str, value: str | float) -> bool:
             found = self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}')
-            # Ceph writes a number in a way of its own
+            # Ceph formats numbers in its own way
             return type(value)(found.strip()) == value
 
         self.tuner.wait_for(
@@ -643,7 +643,7 @@ class FaultScenario:
                 osds.make(self.cluster, n)
 
     def leftovers(self) -> list[str]:
-        """What is not as every test must leave it, in words."""
+        """The differences from the required state after a test, in words."""
         found = []
         daemons = self.cluster.status().daemons
         found += [f'{daemon.name} does not run' for daemon in daemons if not daemon.up]

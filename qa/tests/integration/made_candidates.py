@@ -9,7 +9,7 @@ import random
 import zlib
 from typing import Optional, TypedDict
 
-#: What runs, and a set that anything may be compared with.
+#: The running set, and a set for comparisons.
 LZ4 = 'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6'
 MIN_GAIN_PERCENT = 10.0
 MAX_LOSS_PERCENT = 5.0
@@ -192,7 +192,7 @@ def neighbors(count: int, seed: int = 5) -> list[Candidate]:
 
 
 def nothing_chosen() -> Decision:
-    """What runs is good enough."""
+    """The running set is good enough."""
     return decision(
         'osd/class:nvme',
         'db-space',

@@ -106,7 +106,7 @@ def tab_pages(browser: Browser) -> Iterator[TabPages]:
 
 
 def violations(page: Page, where: str) -> list[Any]:
-    """What axe finds: rules, and the elements that break them."""
+    """The violations reported by axe: rules, and their elements."""
     page.add_script_tag(path=AXE)
     found = page.evaluate('async (where) => (await axe.run(where)).violations', where)
     return [(v['id'], [n['html'] for n in v['nodes']][:3]) for v in found]

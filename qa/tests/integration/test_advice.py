@@ -95,7 +95,7 @@ def tight(release: str) -> Iterator[ModuleClient]:
 
 
 def advice_under(tuner: ModuleClient, load: str, recognized_as: str) -> Advice:
-    """What is advised once a load has lasted."""
+    """The advice once a load has lasted."""
     client = run_workload(tuner.cluster, load, LOAD_S)
     try:
         # Some loads fill what they then read.
@@ -214,7 +214,7 @@ def test_finding_and_advice_agree_on_rgw_metadata(
 def test_small_memory_and_device_rule_out_what_does_not_fit(
     tight: ModuleClient, release: str
 ) -> None:
-    """What is advised there, if anything, is derived from what there is."""
+    """Any advice there is derived from the actual hardware."""
     published = tight.json('profile', 'show', 'variant-2022-d', schema='profile-show')['options']
     advice = advice_under(tight, 'rbd-randwrite', 'rbd-small-write')
     assert 'wal-device-small' in advice.findings

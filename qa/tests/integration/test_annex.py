@@ -67,7 +67,7 @@ def entries(tuner: ModuleClient) -> list[tuple[str, str, str]]:
 
 
 def opened_with(tuner: ModuleClient, osd_id: int) -> str:
-    """What the running process of an OSD gave to RocksDB, by its log."""
+    """The options that the running process of an OSD passed to RocksDB, by its log."""
     log = tuner.cluster.host.outside(tuner.cluster.layout.log(f'osd.{osd_id}'))
     opened: str = OPENED.findall(log.read_text(errors='replace'))[-1]
     return opened

@@ -1,4 +1,4 @@
-"""RocksDB's own statistics of a real OSD on request; what was switched on for it is off again."""
+"""RocksDB's own statistics of a real OSD on request; the settings for it are restored."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read(asok: socket.socket, length: int) -> bytes:
 
 
 def overrides(cluster: Cluster) -> dict[str, bool]:
-    """What is set in the process of the OSD itself."""
+    """The settings in the process of the OSD itself."""
     changed = ask(cluster, prefix='config diff')['diff']
     return {n: changed[n]['override'] for n in OPTIONS if 'override' in changed.get(n, {})}
 

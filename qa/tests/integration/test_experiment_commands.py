@@ -127,7 +127,7 @@ def status(tuner: ModuleClient) -> Any:
 
 
 def test_impossible_plans_are_refused_by_name(tuner: ModuleClient) -> None:
-    """Each error names what was wrong, and what would be right."""
+    """Each error has the invalid value, and the valid form."""
     assert status(tuner) is None
     assert tuner.json('experiment', 'ls', schema='experiment-ls') == []
     for arguments, code, text in (

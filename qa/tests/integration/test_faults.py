@@ -1,4 +1,4 @@
-"""Rollouts on real clusters while something goes wrong, under clients whose data are checked.
+"""Rollouts on real clusters with injected faults, under clients with verified data.
 
 Every test begins with all OSDs on an old option string by one entry, and a rollout that is to
 remove it. No write of the client may fail or be lost (`under_clients`), and at the end either all

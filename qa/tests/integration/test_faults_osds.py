@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.every_release]
 
 
 def without(scenario: FaultScenario, osd_id: int) -> dict[int, str]:
-    """What the rollout's other OSDs run."""
+    """The options of the rollout's other OSDs."""
     return {n: found for n, found in scenario.running().items() if n != osd_id}
 
 

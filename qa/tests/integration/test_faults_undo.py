@@ -22,7 +22,7 @@ def steps(scenario: FaultScenario) -> dict[int, str]:
 
 
 def wait_for_restored(scenario: FaultScenario, count: int) -> None:
-    """So many OSDs run what they ran before."""
+    """The options of so many OSDs are restored."""
     eventually(
         scenario,
         lambda: list(steps(scenario).values()).count('restored') >= count,

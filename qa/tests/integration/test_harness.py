@@ -271,7 +271,7 @@ def test_orchestrator_stops_and_starts(cluster: Cluster) -> None:
 
 
 def test_orchestrator_refuses_unknown_daemons(cluster: Cluster) -> None:
-    """An OSD or an action that is not there is an error that names what is."""
+    """A missing OSD or action is an error that names the existing ones."""
     for words in (('restart', 'osd.9'), ('restart', 'mon.a'), ('reconfig', 'osd.0')):
         done = cluster.client.run('ceph', 'orch', 'daemon', *words, check=False)
         assert done.returncode == 22

@@ -30,7 +30,7 @@ ALSO_RUN = frozenset({'osd deep', 'apply'})
 OF_ARGUMENTS = frozenset({'check', 'explain', 'model', 'profile derive', 'profile diff'})
 #: What they show is there once something was applied.
 OF_OPERATIONS = frozenset({'operation ls', 'operation status', 'history'})
-#: What the reader fills in.
+#: The placeholders for the reader.
 RECOMMENDATION = '<id>'
 
 
@@ -86,7 +86,7 @@ def tuner(release: str) -> Iterator[ModuleClient]:
 
 
 def shown_by(tuner: ModuleClient, session: Session) -> str:
-    """What the command of a session prints, with the recommendation of this cluster."""
+    """The output of a session's command, with the recommendation of this cluster."""
     command = session.command.partition(' > ')[0]
     if RECOMMENDATION in command:
         (recommendation,) = tuner.recommendations()

@@ -32,7 +32,7 @@ SHAPES = {'pacific': 'pacific_to_squid', 'reef': 'pacific_to_squid', 'tentacle':
 Signatures = dict[str, dict[str, list[str]]]
 
 
-#: Where Debian's packages install what the command line and the mgr share.
+#: The folder where Debian's packages install the common code of the command line and the mgr.
 LIBRARY = Path('/usr/lib/python3/dist-packages')
 #: What mgr_module.py needs to make and read the grammar of commands, as far as a release has it.
 REGISTRY = {
@@ -51,7 +51,7 @@ def _installed(release: Release, path: Path) -> Path:
 
 
 def _modules(release: Release) -> Path:
-    """Where the release's own mgr modules are installed."""
+    """The folder of the release's own mgr modules."""
     return _installed(release, Path(release.mgr_modules))
 
 

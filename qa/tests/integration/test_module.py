@@ -28,7 +28,7 @@ ALL = 'osd'
 
 @dataclass(frozen=True)
 class Change:
-    """What the module recommends for all OSDs, as (entries, (value, source) of every OSD)."""
+    """The recommended state of all OSDs, as (entries, (value, source) of every OSD)."""
 
     kind: str
     before: tuple[list[tuple[str, str, str]], tuple[str, str]]
@@ -195,7 +195,7 @@ def test_apply_changes_one_osd_at_a_time_and_ends_in_one_entry(
 def test_restart_uses_the_new_setting_and_ignores_class_masked_entries(
     tuner: ModuleClient, change: Change
 ) -> None:
-    """What the config store shows is not always what an OSD starts with."""
+    """The value in the config store is not always the one an OSD starts with."""
     cluster = tuner.cluster
     cluster.ceph('config', 'set', GROUP, OPTION, 'compression=kLZ4Compression')
     try:

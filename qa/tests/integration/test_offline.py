@@ -42,7 +42,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
 
 @pytest.fixture(scope='module')
 def folder(tuner: ModuleClient) -> Iterator[Path]:
-    """What a support engineer gets: the output of Ceph's commands, under load."""
+    """The input of a support engineer: the output of Ceph's commands, under load."""
     with tempfile.TemporaryDirectory(prefix='tuner-files-') as name:
         client = run_workload(tuner.cluster, 'rbd-randwrite', 180)
         try:
@@ -54,7 +54,7 @@ def folder(tuner: ModuleClient) -> Iterator[Path]:
             # Both are to know of a restart that is pending.
             tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
             collect(tuner.cluster, Path(name), of_cluster=True)
-            # What does not last is no reason to advise anything.
+            # A brief load is no reason for advice.
             time.sleep(30)
             collect(tuner.cluster, Path(name), of_cluster=False)
             tuner.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', SLOW_S)

@@ -1,4 +1,4 @@
-"""The Debian and RPM packages: what is in them, and what they do to a real cluster."""
+"""The Debian and RPM packages: their content, and their effect on a real cluster."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def machine(release: str, tmp_path: Path) -> Iterator[Machine]:
 
 
 def kept(machine: Machine) -> tuple[str, Sequence[str]]:
-    """What an operator set, and what the module stored of it."""
+    """The operator's settings, and the module's stored data."""
     module = ModuleClient(machine.cluster)
     profiles = [p['name'] for p in module.json('profile', 'ls', schema='profile-ls') if p['own']]
     return module.status()['mode'], profiles

@@ -68,7 +68,7 @@ class Visitor:
         self.page.set_viewport_size(size)
 
     def violations(self, where: str = PANEL) -> list[str]:
-        """What axe finds in a part of the page, by its rules and with the elements."""
+        """The violations reported by axe in a part of the page, by rule and with the elements."""
         if not self.page.evaluate('"axe" in window'):
             self.page.add_script_tag(path=AXE)
         found = self.page.evaluate('async (where) => (await axe.run(where)).violations', where)
