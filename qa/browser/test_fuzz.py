@@ -17,9 +17,9 @@ from module_client import ModuleClient
 
 pytestmark = pytest.mark.integration
 
-#: Of each endpoint.
+#: For each endpoint.
 EXAMPLES = 12
-#: What the API may answer; 405 and 404 are CherryPy's for a path that is none.
+#: The valid statuses of the API; 405 and 404 are CherryPy's for an invalid path.
 FINE = {200, 204, 400, 403, 404, 405, 409, 411, 413, 415}
 #: These would take effect: changes are tried without the permission for them.
 CHANGING = ('post', 'put', 'delete')

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope='module')
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a cluster with findings, as the installed program writes it."""
+    """For a cluster with findings, as written by the installed program."""
     folder = tmp_path_factory.mktemp('report')
     world = World()
     a_stale_string(world)

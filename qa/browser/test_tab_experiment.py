@@ -144,7 +144,7 @@ def test_plan_is_requested_with_the_form_values(pages: TabPages) -> None:
 def test_plan_shows_osds_duration_and_risks(pages: TabPages) -> None:
     form = previewed(pages.open(answers(OSDS, 'quiet')))
     (asked,) = (url for url in pages.asked if '/experiment/plan' in url)
-    # What is not chosen is left to the module.
+    # Unset values are left to the module.
     assert set(parse_qs(urlsplit(asked).query)) == {'who', 'min_effect', 'max_duration'}
     expect(form.get_by_role('row', name=BEST)).to_contain_text('osd 1, 9, then osd 4, 14')
     expect(form.get_by_role('row', name=BEST)).to_contain_text('-24 to -12%')
