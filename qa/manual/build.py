@@ -21,7 +21,7 @@ from harness.progress import Progress  # noqa: E402
 from manual.pages import DOC, MANUAL, write_references  # noqa: E402
 
 OUT = CHECKOUT / 'build/doc'
-#: What Ceph's own index pages list.
+#: The content of Ceph's own index pages.
 _INDEX = """\
 =============
 RocksDB Tuner

@@ -65,7 +65,7 @@ def _fields(known: Condition) -> Iterator[tuple[str, str]]:
 
 
 class _Open(dict[str, str]):
-    """Fills in what is known, and a name in angle brackets for everything else."""
+    """Fills in known values, and placeholders in angle brackets for all others."""
 
     def __init__(self, **fill: str) -> None:
         super().__init__({**_FILL, **fill})

@@ -42,13 +42,13 @@ PACKAGES = tuple(
     for name in ('ceph-mgr-rocksdb-tuner', 'ceph-mgr-dashboard-rocksdb-tuner')
 )
 PAGE = 'quickstart'
-#: What the page shows: OSDs that run a string copied from a blog post.
+#: The situation of the page: OSDs that run a string copied from a blog post.
 PROFILE = 'alternate-2019'
-#: What the page promises.
+#: The time given on the page.
 LIMIT_S = 300.0
 #: How long an output is waited for; later ones are compared at once.
 PATIENCE_S = 900.0
-#: What packages write to.
+#: The folders that packages write to.
 _LAYERED = ('etc', 'usr', 'var/lib/dpkg', 'var/lib/apt', 'var/cache/apt', 'var/cache/debconf')
 _INSIDE = 'ROCKSDB_TUNER_QUICK_START'
 
