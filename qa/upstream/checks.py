@@ -40,7 +40,7 @@ CHECKS = (
         Path('qa'),
     ),
 )
-#: What the tree has besides, and why it is not run here.
+#: Other checks of the tree, and why they are not run here.
 NOT_RUN: Mapping[str, str] = {
     'dashboard tests and check-openapi': 'the REST API is not part of the overlay',
     'jsonnet lint, promtool': 'the tools are not installed; qa/tests/test_mixin.py tests the mixin',
