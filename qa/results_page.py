@@ -111,7 +111,7 @@ def picture(runs: Sequence[Run]) -> str:
 
 
 def files() -> dict[Path, str]:
-    """What is written, by path."""
+    """The generated files, by path."""
     cells = by_cell(read_runs(RESULTS))
     text = _TEMPLATE.read_text(encoding='utf-8')
     reported = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
