@@ -1,4 +1,4 @@
-"""What is advised, and why nothing is: every word, figure and command of what operators read."""
+"""The texts of advice, and of its absence: every word, figure and command."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def test_annex_without_effect_is_recommended_for_removal_without_a_restart() -> 
 def test_annex_removal_is_applied_as_shown() -> None:
     request = change_request(only(advised(*upgraded())), 'client.admin')
     assert (request.kind, request.option) == (ChangeKind.REMOVE_OVERRIDE, ANNEX)
-    # What each OSD runs, and goes on to run.
+    # The running and the next options of each OSD.
     assert request.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
     assert not request.restart
     assert request.strings is not None

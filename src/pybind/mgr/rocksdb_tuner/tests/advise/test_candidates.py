@@ -48,7 +48,7 @@ def test_running_default_published_derived_and_neighbor_sets_are_weighed() -> No
         {Origin.NEIGHBOR} if found.best else set()
     )
     assert len({w.candidate.options for w in found.weighed}) == len(found.weighed) < 50
-    # Of variant D what runs is the one.
+    # The running set is variant D.
     assert [w.candidate.name for w in found.weighed].count(D.name) == 1
 
 

@@ -139,7 +139,7 @@ def test_chosen_set_must_fit_the_smallest_osd(least: dict[str, Any]) -> None:
 
 
 def test_only_the_osd_with_the_relevant_load_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of other kinds of OSDs a choice goes by their room, which nothing has to be fitted for."""
+    """For other kinds of OSDs the choice depends on their space, which needs no fit."""
     asked: list[TreeInputs] = []
 
     def counted(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[WorkingSet]:
@@ -493,7 +493,7 @@ def objection(option: Optional[str], name: Name = Name.HARMFUL) -> Objection:
     ('text', 'options', 'to'),
     [
         (f'{PACIFIC},ttl=60,max_background_jobs=6', ['ttl'], f'{PACIFIC},max_background_jobs=6'),
-        # What the release sets it to.
+        # The default of the release.
         (
             f'{PACIFIC.replace("=268435456", "=8388608")},max_background_jobs=6',
             ['write_buffer_size'],

@@ -170,7 +170,7 @@ def test_unreadable_stored_profile_is_skipped_and_can_be_removed(text: str) -> N
 
 
 def test_custom_profile_does_not_name_a_running_string() -> None:
-    """What runs is named by what was published."""
+    """Running options are named after publications."""
     own = decoded()
     assert recognize(own.options, None) is None
 
@@ -189,7 +189,7 @@ TEXTS = st.text(
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner),
     )
     | st.fixed_dictionaries(
-        # What OSDs make of options is not the schema's affair.
+        # The schema does not cover how OSDs interpret options.
         {k: st.just(GOOD[k]) | (st.integers() if k == 'options' else TEXTS) for k in GOOD}
     )
 )

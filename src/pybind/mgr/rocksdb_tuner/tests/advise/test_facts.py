@@ -1,4 +1,4 @@
-"""What an OSD runs, what it would run next, and which of them may be advised on together."""
+"""The running and next options of OSDs, and which of them may be advised on together."""
 
 from __future__ import annotations
 

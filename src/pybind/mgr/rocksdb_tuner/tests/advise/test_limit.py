@@ -1,4 +1,4 @@
-"""What bounds the clients of OSDs, by what was measured; and nothing where that was not."""
+"""The limit of the clients of OSDs by measurements; none without them."""
 
 from __future__ import annotations
 
@@ -376,7 +376,7 @@ def test_core_limit_of_the_day_is_remembered_at_night() -> None:
 
 
 def test_limit_that_explains_the_others_is_reported() -> None:
-    """What spilled makes threads busy; memory and space that are short follow from neither."""
+    """Spilled data makes threads busy; a shortage of memory and space follows from neither."""
     everything = osd(
         info=ON_DISK,
         slow_used_bytes=1,

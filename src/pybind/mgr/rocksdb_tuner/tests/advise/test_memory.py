@@ -1,4 +1,4 @@
-"""What advice outlives."""
+"""How long workloads are remembered for advice."""
 
 from __future__ import annotations
 

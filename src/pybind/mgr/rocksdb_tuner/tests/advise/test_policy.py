@@ -103,7 +103,7 @@ WITH_CORES = ('default', 'alternate-2019', 'variant-d', 'lz4-2025')
 
 @dataclass(frozen=True)
 class Hardware:
-    """What differs from OSDs of flash with memory and room."""
+    """Differences from OSDs on flash with sufficient memory and space."""
 
     device_class: str = 'ssd'
     info: Mapping[str, object] = field(default_factory=dict)
@@ -445,7 +445,7 @@ def test_advice_does_not_depend_on_the_spelling_of_the_string() -> None:
     assert row.answer(spelled).recommendations == ()
 
 
-#: What operators change in a string, alone or together.
+#: Typical changes of a string by operators, alone or together.
 CHANGES = (
     'compression=kNoCompression',
     'compression=kLZ4Compression',

@@ -36,7 +36,7 @@ SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
         ((SLOWER,), Purpose.SAFETY, None),
         ((FEWER, FASTER), Purpose.GAIN, 'db_bytes_per_txn'),
         ((MORE,), Purpose.SAFETY, None),
-        # What may as well be a loss is no promise.
+        # A possible loss is no expected gain.
         ((PERHAPS_FEWER,), Purpose.SAFETY, None),
         ((MORE, LESS_LOADED), Purpose.GAIN, 'kv_sync_ms_per_txn'),
         # No judged signal shows these.

@@ -1,4 +1,4 @@
-"""What is recommended, and above all when nothing is."""
+"""Recommendations, and above all when there are none."""
 
 from __future__ import annotations
 

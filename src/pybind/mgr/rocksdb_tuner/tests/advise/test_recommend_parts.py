@@ -240,7 +240,7 @@ def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> 
     message = [r.statement for r in found.reasons]
     assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in message
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
-    # Of who writes nothing is known.
+    # The writer is unknown.
     unknown = changed.changed(case(osd()), (), (), Target(D.options, D, ()))
     assert isinstance(unknown, Recommendation)
     assert unknown.predictions == ()

@@ -72,9 +72,9 @@ def reported(weighed: Weighed, *others: Weighed) -> str:
         (within(0.88, 1.1), surely(1.0), None),
         (surely(0.8), within(1.02, 1.2), None),
         (within(0.8, 1.1), within(0.95, 1.1), 'a'),
-        # Of the loss nothing is known: there is none to fear.
+        # The loss is unknown, and counts as none.
         (surely(0.8), None, 'a'),
-        # Of the gain nothing is known: there is none to expect.
+        # The gain is unknown, and counts as none.
         (None, surely(0.5), None),
     ],
 )

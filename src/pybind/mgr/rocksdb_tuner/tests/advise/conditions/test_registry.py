@@ -62,7 +62,7 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
     'C22': ('write-stalls',),
     'C23': ('slow-sync',),
 }
-#: Of that list, with the reason.
+#: From that list, with the reason.
 DROPPED = {
     'C5': 'LZ4 on OSDs that lack CPU: how many cores an OSD may use is in no metadata and no '
     'counter that reaches the manager. The page of the profile names it (profile show), and so '

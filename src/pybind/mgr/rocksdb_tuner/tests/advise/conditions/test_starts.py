@@ -20,7 +20,7 @@ def started(osd_id: int, start: Optional[LastStart], device_class: str = 'ssd') 
     ('start', 'fires'),
     [
         (LastStart(180.0, 190.0, False), True),
-        # What it may have taken is no proof.
+        # A possible downtime is no proof.
         (LastStart(179.0, 999.0, False), False),
         (LastStart(9000.0, 9010.0, True), False),
         (LastStart(180.0, 190.0, None), True),

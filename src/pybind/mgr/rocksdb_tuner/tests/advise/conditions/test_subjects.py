@@ -40,7 +40,7 @@ STARTS = (
 
 @st.composite
 def osds(draw: Any, osd_id: int) -> OsdFacts:
-    """Of each kind one that a condition would hold for, and one that it would not."""
+    """Of each kind one for which a condition would hold, and one for which it would not."""
     osd = seen(
         osd_id,
         draw(st.sampled_from(('pacific', 'reef'))),

@@ -215,7 +215,7 @@ def test_model_uses_the_column_families_of_the_creating_release(
         ({}, {'wal_size': '0'}, (True, False, 60 * GIB, None)),
         ({}, {'wal_size': '2G'}, (True, True, 60 * GIB, 2 * GIB)),
         ({'dedicated_wal': None}, {}, (True, None, 60 * GIB, None)),
-        # Who names a DB device and no WAL device has none.
+        # A DB device without a WAL device means that there is none.
         ({'dedicated_wal': None}, {'db_size': '9G'}, (True, False, 9 * GIB, None)),
         (
             {'dedicated_wal': True, 'wal_device_bytes': GIB},
