@@ -150,7 +150,7 @@ OF_THE_LOOP = frozenset(
     }
 )
 
-#: What may happen once a rollout is over; anything else is then the operator's business.
+#: Events after the end of a rollout; all others are then the operator's business.
 AFTER_THE_END = frozenset(
     {
         ChaosEvent.ROLLBACK,

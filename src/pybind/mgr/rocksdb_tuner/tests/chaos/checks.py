@@ -1,4 +1,4 @@
-"""What the watches of all kinds of operation share: rules that are required, and violations."""
+"""The common part of the watches of all kinds of operation: required rules, and violations."""
 
 from __future__ import annotations
 

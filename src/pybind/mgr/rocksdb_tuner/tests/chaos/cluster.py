@@ -217,7 +217,7 @@ class ChaosCluster(FakeCluster):
         return super().daemon_versions()
 
     def starts_with(self, osd_id: int) -> str:
-        """What a process of this OSD that started now would be opened with."""
+        """The options that a process of this OSD started now would get."""
         osd = self.osds[osd_id]
         if self.option in osd.conf_file:
             return osd.conf_file[self.option]

@@ -1,4 +1,4 @@
-"""What each act does to the world."""
+"""The effect of each event on the world."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .invariants import Watch
 from .topology import Spot
 from .world import Killed, NextWrite, World, WriteFault
 
-#: What operators set by themselves.
+#: Values set by operators.
 OPERATORS = 'write_buffer_size=33554432'
 FIRST, SECOND = 'client.a', 'client.b'
 
@@ -42,7 +42,7 @@ def apply_event(world: World, watch: Watch, event: ChaosEvent, osd_id: int) -> b
 
 
 def _module_upgraded(world: World) -> None:
-    """What the version before wrote is read by this one."""
+    """Data of the previous version is read by this one."""
     state = RolloutStorage(world.store).load_current()
     if state is not None:
         for key in world.store.keys(PARTS):
@@ -80,7 +80,7 @@ def _rollback(world: World, watch: Watch, _: int) -> None:
 
 
 def _go_on(watch: Watch, work: Callable[[], object]) -> None:
-    """What ends a pause, also where the manager dies once that is stored."""
+    """Events that end a pause, also if the manager dies once that is stored."""
     try:
         work()
     except Killed:

@@ -196,13 +196,13 @@ _FOCI = (
     _Focus(_BACK, _LOST_IN_ROLLBACK, spare=True),
 )
 
-#: Where only entries change.
+#: Without restarts.
 _WITHOUT_RESTARTS = (
     _Focus(_COLLAPSE),
     _Focus((Moment.ENDED, Moment.BACK_ENTRIES), ((_aimed(ChaosEvent.ROLLBACK, Moment.ENDED),),)),
 )
 
-#: What goes on until something ends it, and what ends it.
+#: Lasting events, and the events that end them.
 _ENDS_WITH = {
     ChaosEvent.PAUSE: ChaosEvent.RESUME,
     ChaosEvent.OTHER_OPERATOR_PAUSES: ChaosEvent.RESUME,

@@ -33,7 +33,7 @@ _STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING, OsdS
 _OBSERVES_FIRST_S = 10.0
 #: An OSD that is down for this long does not start.
 _NOT_STARTING_S = 300.0
-#: What a manager may take to see it and to act, undisturbed.
+#: The time of a manager to notice and to act, undisturbed.
 _REACTION_S = 150.0
 _DAY_S = 86400.0
 #: Restarts of one OSD on the way forward that an orchestrator took.
@@ -43,7 +43,7 @@ _MOST_QUESTIONS = 90
 
 
 class Left(NamedTuple):
-    """Where a rollout was when it left an OSD behind, and what had become of that."""
+    """The state of a rollout when it left an OSD behind, and of the OSD."""
 
     where: str
     how: str
@@ -72,7 +72,7 @@ class Watch(Checks[Rule]):
         self.operators: set[str] = set()
         #: Entries that an operator removed as the rollout does: it may take them for its own.
         self.anybodys: set[str] = set()
-        #: What entries held before an operator first set them.
+        #: The entries before an operator first set them.
         self._found: dict[str, Optional[str]] = {}
         #: OSDs possibly restarted by an operator with a value of their own.
         self.beside_itself: set[int] = set()
@@ -232,7 +232,7 @@ class Watch(Checks[Rule]):
         cluster = self.run.cluster
         self._restarts_s.append(cluster.now_s)
         does = cluster.orchestrator_reason is None and 'orch daemon' not in cluster.errors
-        # Where it takes the wrong one, that is the orchestrator's hand.
+        # A restart of the wrong one is the orchestrator's.
         right = cluster.orchestrator_restarts in {None, osd_id}
         if does and right and not cluster.orchestrator_idle:
             if osd_id not in self._ours:
@@ -657,7 +657,7 @@ class Watch(Checks[Rule]):
     # -- the end
 
     def check_end(self, before: Mapping[str, str]) -> None:
-        """What must hold once the rollout ended; ``before`` are the entries before it."""
+        """The rules for the end of a rollout; ``before`` are the entries before it."""
         state, cluster = self.run.state, self.run.cluster
         self.require(Rule.ENDS, state.ended, 'it has not ended')
         self._check_left_behind_named(state)

@@ -77,7 +77,7 @@ class Patch:
 
 class Mutant(NamedTuple):
     name: str
-    #: What kind of fault it is, as in the list of those that were planted by hand.
+    #: The kind of fault, as in the list of those that were planted by hand.
     kind: str
     #: The rule that catches it.
     rule: Rule
@@ -588,7 +588,7 @@ def _left_behind_with_its_entry(patch: Patch) -> None:
 
 
 def _previous_entry_not_restored(patch: Patch) -> None:
-    """What the id had is removed with what the rollout gave it."""
+    """The previous entry of the id is removed with that of the rollout."""
 
     def removed(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if f'osd.{osd.osd_id}' in seen.entries:

@@ -1,4 +1,4 @@
-"""What must always hold: the safety rules of the product, by name."""
+"""The invariants: the safety rules of the product, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a schedule is: a cluster, a change of it, and what happens to both at which moments."""
+"""A schedule: a cluster, a change of it, and events at certain moments."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Planned(NamedTuple):
 
 
 class Change(str, Enum):
-    """What the rollout is to do, and what was there before."""
+    """The change of the rollout, and the previous state."""
 
     ALL = 'the same string for all OSDs'
     ALL_OVER_ENTRY = 'another string in the entry for all OSDs'
@@ -144,7 +144,7 @@ class Change(str, Enum):
 
 
 class Loop(str, Enum):
-    """What drives the rollout."""
+    """The driver of the rollout."""
 
     DRIVER = 'the driver alone'
     TUNER = 'the whole loop: sampling, advice, requests'

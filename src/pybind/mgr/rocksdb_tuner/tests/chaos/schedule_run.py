@@ -167,7 +167,7 @@ class ScheduleRun:
         following = islice(self.planned.events, following_index, following_index + 1)
         self._waiting += [Waiting(event) for event in following if event.follows]
         osd = self._target(planned.osd)
-        # What operators change once it is over is their business.
+        # Changes by operators after the end are their business.
         if osd is None or (moment is Moment.ENDED and planned.event not in AFTER_THE_END):
             return
         self.happened[Happened(planned.event, moment)] += 1

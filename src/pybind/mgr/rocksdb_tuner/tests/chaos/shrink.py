@@ -11,7 +11,7 @@ from rocksdb_tuner.judge.records import SoakPlan
 from .rules import Rule
 from .schedule import Delays, Loop, Planned, Schedule
 
-#: What a failure must still break to count as the same: a rule, or anything at all.
+#: The rule that a failure must still break to count as the same; None: any.
 Fails = Callable[[Schedule], bool]
 
 #: Schedules that are tried.

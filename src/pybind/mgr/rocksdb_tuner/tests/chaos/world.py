@@ -48,7 +48,7 @@ class Killed(BaseException):
 
 
 class WriteFault(Enum):
-    """What befalls one write, of the store or of the config store, or a request for a restart."""
+    """The fault of one write, of the store or of the config store, or of a restart request."""
 
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
@@ -84,7 +84,7 @@ class World(Run):
         self.on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None
         #: Called when the manager samples the cluster, before any decision.
         self.on_observation: Callable[[], None] = lambda: None
-        #: What the manager's clock shows beyond the time that has passed.
+        #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
         #: Every write takes `DELAY_S`.
