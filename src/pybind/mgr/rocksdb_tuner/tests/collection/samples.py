@@ -196,7 +196,7 @@ def module_state(dice: Dice) -> ModuleState:
     )
 
 
-#: What rules may take from, by the id of the bucket.
+#: The possible roots of rules, by the id of the bucket.
 _ROOTS = {-1: 'default', -2: 'default~ssd', -3: 'default~hdd'}
 
 

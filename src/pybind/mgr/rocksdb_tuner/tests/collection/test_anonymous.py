@@ -111,7 +111,7 @@ def test_failure_domains_are_told_apart_as_before_and_follow_from_the_renamed_tr
 
 
 def _with_text(text: str, *hosts: str) -> str:
-    """What becomes of a text in a cluster with these hosts, and a pool of Alice's."""
+    """The anonymized text in a cluster with these hosts, and a pool of Alice's."""
     pool = PoolInfo(1, 'alices.mail', (), 3, 2, (), cephfs_metadata=False, crush_rule=0)
     entries = tuple(ConfigEntry(f'osd/host:{host}', 'x', '') for host in hosts)
     collection = Collection(ClusterMap(1, frozenset(), None, (), (pool,)), entries=entries)
@@ -283,7 +283,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def test_each_name_has_one_replacement_everywhere() -> None:
-    """What belongs together still does: hosts, users, classes in all places of a report."""
+    """Equal names stay equal: hosts, users, classes in all places of a report."""
     whole: Collection = Planter(lambda: 'zq', 'name').make(Collection)
     alice = replace(whole.history[0], actor='dashboard:alice', reason='paused by alice on berlin-1')
     osds = (replace(whole.cluster_map.osds[0], host='berlin-1', device_class='gold'),)

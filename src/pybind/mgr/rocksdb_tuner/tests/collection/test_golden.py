@@ -359,7 +359,7 @@ NOTHING = Evidence(7, (), (), (), Answers((), ()))
 
 
 def collected(evidence: Optional[Evidence], osd: OsdInfo) -> OsdCollection:
-    """What is collected of the one OSD of a cluster, whose process 7 is known to be sharded."""
+    """The collection of the one OSD of a cluster, whose process 7 is known to be sharded."""
 
     class Keeping(Kept):
         def evidence(self, osd_id: int) -> Optional[Evidence]:
