@@ -1,4 +1,4 @@
-"""What commands share: recommendations by id."""
+"""Shared by commands: recommendations by id."""
 
 from __future__ import annotations
 
