@@ -85,7 +85,7 @@ def source(name: str) -> Source:
 
 
 def _windows(recording: Recording, osd_id: int) -> list[Measured]:
-    """What the OSD did while the client was at its work, window by window."""
+    """The work of the OSD under the client, window by window."""
     samples = [
         sample
         for report in recording.reports
@@ -125,7 +125,7 @@ class Trial:
     #: An evaluation from this many blocks on, and the end.
     least_after: int
     most_after: int
-    #: What the change does to one signal: 0.2 is 20% more.
+    #: The effect of the change on one signal: 0.2 is 20% more.
     worsening: float = 0.0
     worsened: str = MEANS[0]
     #: OSDs that share a machine differ less than others: by how much more these do.

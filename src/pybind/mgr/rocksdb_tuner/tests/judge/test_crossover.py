@@ -29,7 +29,7 @@ def known(found: Fit | None) -> Fit:
 
 @given(EFFECTS, EFFECTS, EFFECTS)
 def test_levels_of_osds_and_what_all_feel_cancel(a: float, b: float, apart: float) -> None:
-    """What is left are the effects of the arms, and nothing unexplained."""
+    """The rest is the effects of the arms, and nothing unexplained."""
     found = known(fit(crossed(a, b, apart)))
     assert found.difference('a', None)[0] == pytest.approx(a, abs=1e-9)
     assert found.difference('a', 'b')[0] == pytest.approx(a - b, abs=1e-9)
@@ -68,6 +68,6 @@ def test_two_osds_have_no_spread() -> None:
 
 
 def test_more_blocks_of_one_osd_have_diminishing_returns() -> None:
-    """What stays with the OSD is not averaged out."""
+    """A persistent difference of the OSD is not averaged out."""
     assert variance_of(1) == pytest.approx(1)
     assert variance_of(4) > variance_of(1e9) > 0.2

@@ -130,7 +130,7 @@ def test_constant_series_differ_by_their_exact_distance() -> None:
 
 
 def test_too_few_values_for_the_requested_confidence_bound_nothing() -> None:
-    """Of 4 and 4 values the rank test cannot reach 1%; of 4 and 5 the first difference does."""
+    """With 4 and 4 values the rank test cannot reach 1%; with 4 and 5 the first difference does."""
     z = 8 / math.sqrt(4 * 4 * 9 / 12)
     values = list(independent(4, seed=1))
     assert shift(values, values, z * 0.99).half_width is None
@@ -179,7 +179,7 @@ def bounds(judged: SignalVerdict) -> tuple[float, float, float]:
 
 
 def share_of_errors(among: int) -> float:
-    """What each of the four means gets of 5%, after 0.2% for each of the two kinds of events."""
+    """The share of 5% for each of the four means, after 0.2% for each of the two kinds of events."""
     return (0.05 - 2 * 0.002) / 4 / among
 
 

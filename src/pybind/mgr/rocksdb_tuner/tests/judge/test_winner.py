@@ -1,4 +1,4 @@
-"""What an experiment ends with, and that it goes on until then."""
+"""The results of an experiment, and that it continues until there is one."""
 
 from __future__ import annotations
 
