@@ -31,7 +31,7 @@ ENTRIES = [
     for reference in REFERENCES
     for entry in reference['entries']
 ]
-#: What an entry is called by, in the files of the knowledge.
+#: The name of an entry, in the files of the knowledge.
 _KEYS = ('name', 'id', 'quantity')
 
 
