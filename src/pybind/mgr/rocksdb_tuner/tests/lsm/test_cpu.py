@@ -148,7 +148,7 @@ def test_more_compaction_is_a_change_for_the_worse(work: CpuWork, more: float) -
 
 @given(works(compressed=True), st.floats(0.1, 10))
 def test_a_processor_slower_by_a_factor_changes_no_ratio(work: CpuWork, factor: float) -> None:
-    """What makes a ratio worth more than microseconds: costs are those of another machine."""
+    """Why a ratio is worth more than microseconds: costs are those of another machine."""
     known = calibration()
 
     def slower(cost: Estimate) -> Estimate:

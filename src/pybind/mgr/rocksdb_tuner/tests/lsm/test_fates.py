@@ -1,4 +1,4 @@
-"""What a flush keeps is what an exact memtable would keep of the same writes."""
+"""A modeled flush keeps the same data as an exact memtable under the same writes."""
 
 from __future__ import annotations
 
