@@ -262,7 +262,7 @@ def test_request_and_response_have_time_limits(
     sockets: Callable[[Address], socket.socket],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of the whole: a client that sends something now and then wins no time."""
+    """In total: a client that sends something occasionally gets no additional time."""
     monkeypatch.setattr('rocksdb_tuner.metrics.endpoint.REQUEST_TIMEOUT_S', 1.0)
     address = free_address()
     endpoint.follow(address)
