@@ -254,7 +254,7 @@ def test_orchestrator_without_restart_has_a_reason(module: Any, answer: Any, exp
 
 
 ABLE = {'daemon_action': {'available': True}}
-#: Of Rook's orchestrator: it inherits what does nothing.
+#: As in Rook's orchestrator: it inherits methods without an effect.
 UNABLE = {'daemon_action': {'available': False}}
 
 
@@ -298,7 +298,7 @@ def event(text: str, level: str = 'INFO', at: str = '01') -> str:
 
 
 def listed(*events: object, **fields: object) -> dict[str, object]:
-    """What `orch ps` prints of an OSD."""
+    """The output of `orch ps` for an OSD."""
     daemon = {'daemon_type': 'osd', 'daemon_id': '3', 'hostname': 'vm', 'status': 1, **fields}
     return {**daemon, 'events': list(events)} if events else daemon
 
