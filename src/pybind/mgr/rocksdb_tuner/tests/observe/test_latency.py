@@ -1,4 +1,4 @@
-"""Where a write's time goes: parts that add up, a bottleneck with a name, and null elsewhere."""
+"""The latency of a write: parts that add up, a named bottleneck, and null elsewhere."""
 
 from __future__ import annotations
 

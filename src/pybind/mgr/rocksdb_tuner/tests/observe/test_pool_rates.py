@@ -1,4 +1,4 @@
-"""What clients do to pools, from the mgr's statistics."""
+"""Client work in pools, from the mgr's statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not read again of an OSD cannot have changed: a sample is one whole report."""
+"""Counters not read again cannot have changed: a sample is one whole report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Reports:
 def report(
     writes: int, reads: int, calls: int, other: int, *, wal: bool, slow: bool, without: str = ''
 ) -> Report:
-    """What an OSD sends that has done so much since it started."""
+    """The report of an OSD with this progress since its start."""
     values: Report = dict.fromkeys(NAMES, (other, None))
     values.update(dict.fromkeys(_LATENCIES, (other * 1000, other)))
     values[ALL_OPERATIONS] = (writes + reads + calls, None)

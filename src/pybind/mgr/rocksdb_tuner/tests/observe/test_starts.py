@@ -65,7 +65,7 @@ def test_restart_between_two_samples_was_shorter_than_their_distance() -> None:
 
 
 def test_each_start_replaces_the_previous_one() -> None:
-    """What is kept is the last start; while the OSD is away again, that is still it."""
+    """The last start is kept; while the OSD is down again, it stays the last."""
     watching = Watching()
     slow = watching.look(*one(1, *[None] * 30, 2))[0]
     assert slow.away_s == 290.0
@@ -104,7 +104,7 @@ def test_interrupted_tracking_knows_nothing_of_the_gap() -> None:
 
 @pytest.mark.parametrize(('apart_s', 'watched'), [(7200.0, True), (7201.0, False)])
 def test_samples_may_be_two_intervals_apart(apart_s: float, watched: bool) -> None:
-    """Of a large cluster, or where an operator wants few samples, they are rare."""
+    """In a large cluster, or with a long interval, samples are rare."""
     watch = StartWatch()
     for n, seen in enumerate(one(1, 2)):
         watch.sample(osds(seen, {}, {}), n * apart_s, 3600.0)
@@ -205,7 +205,7 @@ Step = Union[None, int]
     )
 )
 def test_bounds_are_those_of_the_looks_whatever_they_see(polls: list[tuple[float, Step]]) -> None:
-    """Of two processes one after the other: no absence is longer than the time between them."""
+    """With two consecutive processes: no downtime is longer than the time between them."""
     watching = Watching()
     times: list[tuple[float, Step]] = []
     for after_s, nonce in polls:
