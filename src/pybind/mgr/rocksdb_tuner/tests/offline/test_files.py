@@ -32,7 +32,7 @@ OPTION = 'bluestore_rocksdb_options'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Of one OSD of Pacific, everything that can be collected."""
+    """All files of one OSD of Pacific."""
     return fill(tmp_path / 'files')
 
 
@@ -554,7 +554,7 @@ def test_program_runs_without_ceph_and_without_the_module(folder: Path) -> None:
 
 
 def test_program_runs_beside_the_files_of_a_manager(folder: Path, tmp_path: Path) -> None:
-    """Where a host has managers there is an mgr_module, which needs what only a ceph-mgr has."""
+    """A host with managers has an mgr_module, which needs a ceph-mgr."""
     (tmp_path / 'mgr_module.py').write_text('import ceph_module\n')
     done = _run_elsewhere(folder, f'sys.path.insert(0, {str(tmp_path)!r});')
     assert done.returncode == 0, done.stderr

@@ -37,7 +37,7 @@ def judgement(text: str) -> Judgement:
 
 
 def answers(made: str) -> dict[str, Any]:
-    """What the script reads."""
+    """The data read by the script."""
     (found,) = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', made)
     document: dict[str, Any] = json.loads(found)
     return document
@@ -53,7 +53,7 @@ def test_page_answers_equal_those_of_the_commands(judgement: Judgement) -> None:
     (recommendation,) = snapshot.recommendations
     full = found[f'/recommendation/{recommendation.recommendation_id}']
     assert full == json.loads(render.show(recommendation, 'json'))
-    # What the table of changed options explains.
+    # Explained by the table of changed options.
     meanings = {option['option'] for option in found['/option']}
     assert {'write_buffer_size', 'max_write_buffer_number'} <= meanings
 
