@@ -34,7 +34,7 @@ class Counting(OperationDriver[Count, int, int]):
     """Executes each number, once it is stored."""
 
     stored: Optional[Count] = None
-    #: What happened, in order.
+    #: The events, in order.
     log: list[str] = field(default_factory=list)
     on: bool = True
     #: Writes that fail, and whether they are done all the same.

@@ -51,7 +51,7 @@ class Run:
         self.may_act = True
         self.outside_window: Optional[str] = None
         self.latency_ms: Optional[float] = 5.0
-        #: What the clock of the manager shows beyond the time that has passed.
+        #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.total_bytes: dict[int, int] = {}
         self.ended: list[CampaignState] = []

@@ -56,7 +56,7 @@ def test_seed_gives_the_same_schedule_and_course() -> None:
     reported = []
     for _ in range(2):
         schedule_run = ScheduleRun(schedule('repeated:1'))
-        schedule_run.carry_out()
+        schedule_run.execute()
         reported.append(
             (schedule_run.world.cluster.compactions.requested, schedule_run.world.state)
         )

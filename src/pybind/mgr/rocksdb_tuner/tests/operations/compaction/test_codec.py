@@ -103,7 +103,7 @@ def example() -> CampaignState:
 
 
 def read(state: CampaignState, **changes: Any) -> Optional[CampaignState]:
-    """What is read where that is changed of the head."""
+    """The result of reading the head with this change."""
     store = FakeStore()
     CampaignStorage(store).save(state)
     head = unpack(store.values[CURRENT], VERSION, VERSION)

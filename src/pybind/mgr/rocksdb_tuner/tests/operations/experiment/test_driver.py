@@ -1,4 +1,4 @@
-"""What the driver of experiments admits, announces, keeps and hands on."""
+"""Admission, announcements, storage and results of the driver of experiments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_invalid_experiment_is_refused(run: ExperimentRun, change: Change, messa
 
 
 def test_osd_with_a_pending_restart_is_refused(run: ExperimentRun) -> None:
-    """What it runs could not be restored."""
+    """Its running options could not be restored."""
     run.cluster.operator_sets('osd', 'write_buffer_size=1')
     messages = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
     for osd in run.cluster.osds.values():

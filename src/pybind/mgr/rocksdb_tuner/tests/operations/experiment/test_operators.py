@@ -1,4 +1,4 @@
-"""What operators do to an experiment."""
+"""Operator actions during an experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment is made from, and what of its result counts as evidence."""
+"""The inputs of an experiment, and which of its results count as evidence."""
 
 from __future__ import annotations
 

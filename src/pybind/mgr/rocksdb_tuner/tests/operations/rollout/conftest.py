@@ -105,7 +105,7 @@ class Clients:
         self._samples: dict[int, Sample] = {}
 
     def write(self, seconds: float) -> None:
-        """What the OSDs counted in the last ``seconds``."""
+        """The work counted by the OSDs in the last ``seconds``."""
         common = self._random.uniform(0.8, 1.2)
         for n, osd in self.cluster.osds.items():
             if not osd.up:

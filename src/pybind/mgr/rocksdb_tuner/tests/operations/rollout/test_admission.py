@@ -1,4 +1,4 @@
-"""What is refused before anything is recorded or changed, and with which words."""
+"""Refusals before anything is recorded or changed, and their messages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_previous_entries_are_recorded() -> None:
 
 
 def test_previous_entries_are_recorded_in_order() -> None:
-    """Of both options, but of other OSDs nothing: what is stored is the same each time."""
+    """Of both options, but no other OSDs: the stored data is the same each time."""
     cluster = FakeCluster()
     running = {n: RunningOption(cluster.runs(n), 'default', ignores_mon=False) for n in range(3)}
     whos = ('osd/rack:r1', 'global', 'osd.9', 'osd/class:hdd', 'mon', 'osd.2', 'osd')

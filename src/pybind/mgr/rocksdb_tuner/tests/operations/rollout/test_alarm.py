@@ -47,7 +47,7 @@ def test_closed_gate_raises_no_alarm_before_the_configured_time(run: Run) -> Non
 
 
 def watch(run: Run, for_s: float) -> object:
-    """What the manager that sees it so long makes of it."""
+    """The alarm of a manager that has seen it for so long."""
     for _ in range(int(for_s / 2)):
         run.tick()
     return run.driver.why_waiting(GATE_ALARM_S)

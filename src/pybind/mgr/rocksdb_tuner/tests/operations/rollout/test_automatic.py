@@ -242,7 +242,7 @@ def test_objection_to_automatic_application_has_its_figures() -> None:
 
 
 def test_redundant_entry_may_be_removed_after_the_rollout_that_set_it() -> None:
-    """What was rolled out in an earlier release is what a later one has by default."""
+    """An option rolled out in an earlier release is the default of a later one."""
     past = Past(history=(tried(ADVICE, Outcome.DONE),))
     gone = changing(replace(ADVICE, recommendation_id='other'), restart=False)
     assert decided(gone, past=past).chosen == gone

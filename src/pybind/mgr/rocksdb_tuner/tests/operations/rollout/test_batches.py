@@ -218,7 +218,7 @@ def test_batches_follow_immediately_if_their_soak_is_disabled() -> None:
 
 
 def test_batch_waiting_for_the_maintenance_window_is_still_measured() -> None:
-    """What it is compared with is not a week old then."""
+    """Its baseline is not a week old then."""
     run, request = eight()
     run.start(request, SOAK)
     run.until(watching(0))  # type: ignore[arg-type]

@@ -99,7 +99,7 @@ def joined(seen: Observation, **changes: object) -> Observation:
         # It would start with another string, or with one in other words.
         (True, True, {}, {ALL: OLD}, True),
         (True, True, {}, {ALL: ';'.join(reversed(NEW.split(',')))}, False),
-        # What was there before counts, not what the rollout has written meanwhile.
+        # The previous state counts, not the rollout's later writes.
         (True, True, {ALL: NEW}, {}, True),
         (True, True, {ALL: NEW}, {ALL: NEW}, False),
         (True, True, {'global': NEW}, {}, False),
@@ -379,6 +379,6 @@ def test_own_entry_is_removed_and_the_resolved_value_checked(
     assert (
         unread.state.paused_reason == 'the configuration of osd.0 cannot be read from the monitor'
     )
-    # Of one that was removed there is nothing to ask.
+    # A removed one is not queried.
     removed = of(state, without(replace(gone, resolved={}), 0))
     assert canary(removed).step is COLLAPSED

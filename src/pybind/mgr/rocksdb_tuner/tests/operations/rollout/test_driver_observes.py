@@ -1,4 +1,4 @@
-"""What the driver sees of a cluster: the machine decides from that and from nothing else."""
+"""The observations of the driver: the machine decides on them alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rollout does when an OSD, the orchestrator, a monitor or an operator gets in its way."""
+"""Rollouts with a failing OSD, orchestrator or monitor, or a conflicting operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rollout does where nothing, or little, goes wrong."""
+"""Rollouts without failures, or with small ones."""
 
 from __future__ import annotations
 

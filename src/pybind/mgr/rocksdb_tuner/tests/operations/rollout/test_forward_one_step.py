@@ -212,7 +212,7 @@ def test_only_the_canary_is_measured_before_its_change(
     assert (step.actions == (SetEntry('osd.0', NEW),)) == begins
     if not begins:
         assert (step.state.baseline_s, step.state.paused_reason) == (before_s, None)
-        # What cannot be judged is not measured.
+        # An unjudgeable change is not measured.
         alone = replace(state, request=replace(state.request, controls=(1,)))
         assert stepped(alone, look(cluster, state, before_s=0.0)).actions
     next_one = rollout(cluster, VERIFIED, verdicts=(Verdict.NO_WORSE,))
@@ -409,7 +409,7 @@ def test_failure_reason_after_a_restart_is_reported(
     failed = stepped(state, seen).state
     assert (failed.direction, failed.stage) == (RECOVER, Phase.ROLLING_BACK)
     assert failed.ending == Ending(Outcome.FAILED, reported)
-    # What ended it before stays the reason, and how it ends.
+    # The first reason is kept, and so is its ending.
     ending = replace(state, ending=ABORTED)
     both = stepped(ending, seen).state.ending
     assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {reported}')

@@ -27,7 +27,7 @@ DEFAULT = DEFAULTS['pacific']
 
 
 def restarted(run: Run, osd_id: int) -> str:
-    """What an OSD runs after one more restart."""
+    """The options of an OSD after one more restart."""
     run.cluster.restart_by_hand(osd_id)
     run.cluster.advance(60)
     return run.cluster.runs(osd_id)

@@ -363,7 +363,7 @@ def test_recovery_restarts_from_scratch_and_keeps_its_ending(cluster: FakeCluste
     assert same.ending == FAILED
     both = start_recovery(MACHINE, replace(state, ending=ABORTED), osd, observed(cluster), FAILED)
     assert both.ending == Ending(Outcome.FAILED, 'aborted by client.ann; it failed')
-    # Of one that is gone nothing is known.
+    # Nothing is known about a removed one.
     gone = start_recovery(MACHINE, state, osd, without(observed(cluster), 0), FAILED)
     assert gone.osds[0].restart_needed
     wrong = {0: RunningOption(DEFAULT, 'mon', ignores_mon=False)}
@@ -738,7 +738,7 @@ def test_allowed_own_entries_follow_from_the_plan(
         request=replace(state.request, final_entries=final, restart=restart),
         before=replace(state.before, entries=(('osd.0', OLD),)),
     )
-    # Where nothing is restarted an OSD runs its target already, and has the entry of before.
+    # Without restarts an OSD runs its target already, with the previous entry.
     allowed = {(NEW if restart else OLD) if value == 'wanted' else value for value in ours}
     for value in (OLD, NEW, DEFAULT, THERE):
         found = conflicting_entries(state, observed(cluster, entries={'osd.0': value}))

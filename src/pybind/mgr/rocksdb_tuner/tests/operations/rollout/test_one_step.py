@@ -136,7 +136,7 @@ def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeClust
     failed = soaked(state, other(seen, 1, nonce=99), plan, 1)
     assert failed.direction is Direction.BACK
     assert 'the verdict on batch 2 (1): worse: the process of osd.1 ended' in (failed.failure or '')
-    # What was found of the canary stays as it was.
+    # The evidence of the canary is unchanged.
     assert failed.judgement == PASS
     assert failed.batch_judgement is not None
     assert failed.batch_judgement.verdict is Verdict.WORSE
@@ -287,7 +287,7 @@ def test_paused_rollback_changes_no_entry_and_restarts_no_osd(cluster: FakeClust
             assert held.state.paused_reason == 'paused by client.ann'
             off = MACHINE.step(state, replace(look, may_act=False), 2.0)
             assert off.actions == ()
-    # What holds it is the pause alone.
+    # Only the pause holds it.
     assert MACHINE.step(entries, written, 2.0).actions == (RemoveEntry(ALL),)
     for look in (restored, other(restored, 0, up=False)):
         assert MACHINE.step(due, look, 2.0).actions == (RestartOsd(0),)
@@ -659,7 +659,7 @@ def test_entry_of_an_osd_left_behind_is_ignored(
         other_entries={'osd.0': THERE, 'osd.1': OLD},
     )
     assert (conflicting_entries(state, seen), conflicts_in_other_option(state, seen)) == ((), ())
-    # Of the other option what is there may change, come or go.
+    # Entries of the other option may change, appear or disappear.
     for entries, reported in (
         ({'osd.1': THERE}, ('osd.1',)),
         ({}, ('osd.1',)),
@@ -667,7 +667,7 @@ def test_entry_of_an_osd_left_behind_is_ignored(
         ({'osd.1': OLD, 'mon': THERE}, ()),
     ):
         assert conflicts_in_other_option(state, replace(seen, other_entries=entries)) == reported
-    # What it was is not known of rollouts of older managers, nor now where it cannot be read.
+    # The previous value is unknown in rollouts of older managers, and if it cannot be read now.
     unknown = replace(state, before=replace(state.before, other_entries=None))
     assert conflicts_in_other_option(unknown, replace(seen, other_entries={})) == ()
     assert conflicts_in_other_option(state, replace(seen, other_entries=None)) == ()

@@ -298,7 +298,7 @@ def test_failed_osd_ends_the_rollout_alone_or_rolls_back_the_others(cluster: Fak
     turned = MACHINE.step(others, seen, 2.0).state
     assert (turned.direction, turned.ended) == (Direction.BACK, False)
     assert turned.failure == 'it failed; rolled back by the module on all OSDs'
-    # What an operator ended is the operator's to decide about.
+    # After an operator's abort the operator decides.
     ended = replace(others, ending=Ending(Outcome.ABORTED, 'aborted by client.ann'))
     left = MACHINE.step(ended, seen, 2.0).state
     assert (left.stage, left.outcome) == (Phase.FAILED, Outcome.ABORTED)

@@ -255,7 +255,7 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
         (replace(TOLD, scheduled=False, stored_started='s2'), True, False, True),
         (replace(TOLD, scheduled=True, stored_started='s2'), True, False, False),
         (replace(TOLD, scheduled=False), True, False, False),
-        # What was not stored ended with its manager.
+        # Unstored state ended with its manager.
         (replace(TOLD, carried_out=(), scheduled=False, stored_started='s1'), False, False, True),
     ],
 )

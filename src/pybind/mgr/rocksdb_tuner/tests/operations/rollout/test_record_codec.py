@@ -29,7 +29,7 @@ from .test_codec import example
 
 
 def reported(work: Callable[[], object]) -> Optional[str]:
-    """What is wrong with it; None: nothing."""
+    """Its error; None: nothing."""
     try:
         work()
     except StoredStateError as error:

@@ -130,7 +130,7 @@ def test_clock_set_back_far_restarts_a_block(back_s: float, anew: bool) -> None:
     taking = Taking()
     taking.pass_s(Part.BEFORE, 1000.0)
     taking.pass_s(Part.BEFORE, -back_s)
-    # Where it is taken for the same block, it ends when it would have.
+    # If it counts as the same block, its end is unchanged.
     reported = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
     assert reported == ([False, True] if anew else [False, False])
 
@@ -294,7 +294,7 @@ def test_osd_left_behind_does_not_affect_the_others(manager: Manager) -> None:
     kept = manager.recording.found(before).before_s
     fewer = replace(before, request=replace(before.request, controls=before.controls[1:]))
     assert manager.recording.found(fewer).before_s == kept == 60.0
-    # Of one that was not measured nothing is known.
+    # Nothing is known about an unmeasured one.
     assert manager.recording.found(before).before_s == 0.0
 
 

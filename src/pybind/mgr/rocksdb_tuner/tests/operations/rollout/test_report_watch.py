@@ -105,7 +105,7 @@ def test_first_known_report_of_an_osd_may_be_old() -> None:
 
 
 def test_report_from_before_an_osd_was_down_is_dropped() -> None:
-    """What comes after it may be what it had reported just before."""
+    """A later report may be the one from just before."""
     watch, reports = ReportWatch(), Reports(2)
     watch.update(reports, cluster_map(2), 0.0)
     watch.update(reports, cluster_map(2, down=[1]), 10.0)

@@ -1,4 +1,4 @@
-"""What every part of a rollout goes by: how long it waits, and what holds it up."""
+"""Common rules of a rollout: its timeouts, and its blockers."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def second_batch(cluster: FakeCluster, **changes: object) -> RolloutState:
     [
         (0, None, None, None),
         (0, UNSURE, None, UNSURE),
-        # What was found of the canary is past once it was decided upon.
+        # The evidence of the canary is obsolete once it was decided on.
         (1, UNSURE, None, None),
         (1, PASS, UNSURE, UNSURE),
     ],
@@ -233,7 +233,7 @@ def test_behavior_without_a_gain_is_stored_with_the_request(
     assert (after.paused_reason is not None) == waits
     reported = after.paused_reason or after.failure
     if reported is not None:
-        # What was measured, and what was promised.
+        # The measured and the expected gain.
         assert state.request.prediction is not None
         assert state.request.prediction in reported
         assert 'osd.0' in reported

@@ -1,4 +1,4 @@
-"""What survives a failover, and what becomes of what cannot be read."""
+"""State that survives a failover, and unreadable state."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def test_empty_store_has_no_elapsed_time_and_no_restarts(
 
 
 def test_evidence_is_stored_per_batch_and_unlisted_ones_are_removed(store: FakeStore) -> None:
-    """What was measured of batches before is not needed any more."""
+    """Evidence of earlier batches is no longer needed."""
     storage = RolloutStorage(store)
     store.values[EVIDENCE + '0'] = encode_evidence(measured(0))
     assert storage.load_evidence() == (measured(0),)

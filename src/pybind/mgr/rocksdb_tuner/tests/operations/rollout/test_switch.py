@@ -116,7 +116,7 @@ def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     for _ in range(300):
         run.tick()
     assert run.cluster.osds[0].boots == boots
-    # What it would start with by itself is what it had.
+    # Its next start options are the previous ones.
     assert run.cluster.entries_of() == {}
     run.store.on_set = lambda key: None
     run.driver._on_change = run.announcer.changed

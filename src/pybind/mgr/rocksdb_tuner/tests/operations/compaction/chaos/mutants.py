@@ -416,7 +416,7 @@ def _alarm_is_immediate(patch: Patch) -> None:
 
 
 def _any_time_counts_as_wait(patch: Patch) -> None:
-    """What passed while nothing held it up counts, too."""
+    """Time without a blocker counts, too."""
     patch.attribute(driver, '_wait_key', lambda *_: 0)
 
 

@@ -92,7 +92,7 @@ BETWEEN_SAMPLES = frozenset(
     }
 )
 
-#: What goes on until something ends it, and what ends it.
+#: Lasting events, and the events that end them.
 ENDS_WITH = {
     ChaosEvent.PAUSE: ChaosEvent.RESUME,
     ChaosEvent.MODE_OFF: ChaosEvent.MODE_ON,
@@ -163,7 +163,7 @@ class Schedule:
     release: str
     osds: int
     per_host: int
-    #: What the failure domain is.
+    #: The type of the failure domain.
     kind: str
     parallel: int
     #: How long a compaction takes.

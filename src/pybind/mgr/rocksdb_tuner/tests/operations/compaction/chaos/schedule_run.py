@@ -60,7 +60,7 @@ class ScheduleRun:
         self.watch = Watch(self.world, only)
         self.world.on_observation = self._observed
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         self.world.begin()
         self._restless = True
         for _ in range(_MAX_SAMPLES):
@@ -156,7 +156,7 @@ def carried_out(
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:
-        schedule_run.carry_out()
+        schedule_run.execute()
     except Violation as violation:
         return schedule_run, violation
     except Exception as error:  # noqa: BLE001 - any exception is a finding

@@ -97,7 +97,7 @@ class World:
         self.no_reports_reason: Optional[str] = None
         self.latency_ms: Optional[float] = USUAL_MS
         self.total_bytes: dict[int, int] = {}
-        #: What the manager's clock shows beyond the time that has passed.
+        #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
         self.active_since_s = self.seen_at_s = self.cluster.now_s

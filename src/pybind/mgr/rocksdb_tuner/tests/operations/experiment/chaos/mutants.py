@@ -25,7 +25,7 @@ class Mutant(NamedTuple):
     plant: Callable[[Patch], None]
     #: Without any of these a schedule hardly shows it; empty: any schedule may.
     shown_by: tuple[ChaosEvent, ...] = ()
-    #: What else a schedule needs.
+    #: Other requirements of a schedule.
     needs: Callable[[Schedule], bool] = lambda _: True
 
     def may_show(self, planned: Schedule) -> bool:

@@ -1,4 +1,4 @@
-"""What must always hold of an experiment, by name."""
+"""The invariants of an experiment, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Rule(Enum):
-    """What must always hold."""
+    """One invariant."""
 
     AS_REQUESTED = 'own entries of planned OSDs get the string of an arm or what they had'
     ONLY_PLANNED = 'no more OSDs than planned are off their old string'

@@ -1,4 +1,4 @@
-"""What a schedule is: a cluster, an experiment on it, and what happens to both at which moments."""
+"""A schedule: a cluster, an experiment on it, and events at certain moments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_HERE = OF_THE_LOOP | {
 }
 ACTS = tuple(event for event in ChaosEvent if event not in _NOT_HERE)
 
-#: What goes on until something ends it, and what ends it.
+#: Lasting events, and the events that end them.
 _ENDS_WITH = {
     ChaosEvent.PAUSE: ChaosEvent.RESUME,
     ChaosEvent.OTHER_OPERATOR_PAUSES: ChaosEvent.RESUME,

@@ -35,7 +35,7 @@ _MAX_SAMPLES = 260
 _MAX_SAMPLES_TO_END = 1500
 
 
-#: What shows only once everything works again.
+#: Rules that only show once everything works again.
 _OF_THE_END = frozenset({Rule.RESTORED, Rule.RIGHT_END, Rule.RECORDED, Rule.ENDS})
 
 

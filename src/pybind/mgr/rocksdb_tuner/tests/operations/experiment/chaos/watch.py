@@ -164,7 +164,7 @@ class Watch(Checks[Rule]):
         recovering = leg.direction is Direction.RECOVER
         self.require(Rule.MODE, self.world.may_act or (recovering and not up), command)
         down = {n for n in self._down_by_us() if n != osd_id}
-        # What crashed is started at once: that takes none down.
+        # A crashed process is started at once: that takes none down.
         self.require(Rule.ONE_DOWN, not (down and up), f'{command} while {down} are down')
         coming = [found.osd_id for found in cluster.accepted if found.osd_id != osd_id]
         self.require(Rule.ONE_OUTSTANDING, not coming, f'{command} while {coming} are to come')

@@ -86,7 +86,7 @@ class ExperimentWorld(World):
 
 
 def _nothing_of_rollouts(topology: Topology, *, forgets: bool) -> RolloutSchedule:
-    """What a world reads of a schedule."""
+    """The part of a schedule that a world reads."""
     return RolloutSchedule(
         seed='',
         topology=topology,
