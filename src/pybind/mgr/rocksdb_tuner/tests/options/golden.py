@@ -178,7 +178,7 @@ def _sharding_result(text: str) -> dict[str, Any]:
 
 
 def of_effect(group: str, text: str) -> Any:
-    """What is not as by default; the default itself for the empty text."""
+    """The differences from the default; the default itself for the empty text."""
     version = group.partition(' ')[0]
     try:
         values = effective(parse(text), version)

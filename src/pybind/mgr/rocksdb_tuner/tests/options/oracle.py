@@ -50,12 +50,12 @@ class Answer:
     text: str
     #: None where it was not measured, such as where a bound that protects the machine was met.
     accepted: Optional[bool]
-    #: What is in effect, by option; empty where it is refused.
+    #: The effective values, by option; empty if refused.
     values: Mapping[str, str]
 
 
 def ask(release: str, texts: Sequence[str]) -> list[Answer]:
-    """What the release's binary makes of each string; installs that where it is not there."""
+    """The result of the release's binary for each string; installs it if missing."""
     argv = ['/usr/bin/python3', '-c', _WORKER.read_text(encoding='utf-8')]
     known = get_release(release)
     if known.in_chroot:
@@ -132,7 +132,7 @@ def holds_only_for_a_new_database(result: CheckResult) -> bool:
 
 
 def contradiction(answer: Answer, result: CheckResult) -> Any:
-    """What our prediction and the daemon's answer disagree on; None where they agree."""
+    """The difference between prediction and daemon; None if they agree."""
     if result.accepted is None or answer.accepted is None:
         return None
     if answer.accepted and not result.accepted and holds_only_for_a_new_database(result):

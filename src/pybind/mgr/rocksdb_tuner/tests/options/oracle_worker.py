@@ -120,7 +120,7 @@ class Asker:
 
 
 def printed_values(log: str) -> dict[str, str]:
-    """What RocksDB prints of its options when it opens a database; the first column family."""
+    """The options printed by RocksDB when it opens a database; the first column family."""
     values: dict[str, str] = {}
     for match in _EFFECTIVE.finditer(log):
         values.setdefault(match[1], match[2].strip())
@@ -153,7 +153,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def _bound() -> None:
-    """What every process that is started from here on may take."""
+    """Limits of every process started from here on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK_BYTES, _STACK_BYTES))

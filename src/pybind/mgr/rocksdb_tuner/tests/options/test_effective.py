@@ -1,4 +1,4 @@
-"""What is computed to be in effect is what real daemons print."""
+"""Computed effective values match those printed by real daemons."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_recorded_string_has_the_recorded_effect(release: str) -> None:
 
 
 def is_stricter_than_a_scratch_database(result: Any) -> bool:
-    """What an OSD's existing database refuses, and what is not judged at all."""
+    """Options refused by an OSD's existing database, and options not checked at all."""
     return any(
         problem.rule == 'not-judged'
         or (problem.rule == 'not-usable' and problem.option == 'compaction_style')

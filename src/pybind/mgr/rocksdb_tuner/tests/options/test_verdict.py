@@ -121,7 +121,7 @@ def test_maximum_length_is_enough_for_all_rocksdb_options(release: KnownRelease)
 
 
 def test_oversized_running_string_is_not_checked() -> None:
-    """What an OSD runs is not refused by anybody: no tick may hang on it."""
+    """A running option string is never refused: a tick must not hang on it."""
     found = check('a=1,' * TEXT_MAX_BYTES, '7.9')
     assert (found.accepted, [p.rule for p in found.problems]) == (None, ['not-judged'])
 
@@ -163,7 +163,7 @@ def test_check_of_the_longest_list_and_of_most_names_takes_less_than_a_second() 
 
 
 def _cpu_s(text: str) -> float:
-    """Of the quicker of two, so that nothing is read from a file."""
+    """Of the quicker of two, so that no file is read."""
     taken = []
     for blank in ('', ' '):
         began = time.process_time()
