@@ -109,7 +109,7 @@ def test_comparison_of_a_large_batch_is_limited_by_the_available_space(
         # Nothing is restarted: there is nothing to watch.
         (SHORT_SOAK, False, 0.0, 0.0),
         (SoakPlan(240.0, 600.0), True, 600.0, 0.0),
-        # Who does not watch the canary watches nothing.
+        # Without a soak of the canary nothing is watched.
         (SoakPlan(0.0, 0.0, batches=SoakPlan(60.0, 120.0)), True, 0.0, 0.0),
         (SoakPlan(0.0, 0.5, batches=SoakPlan(0.0, 0.5)), True, 0.5, 0.5),
     ],

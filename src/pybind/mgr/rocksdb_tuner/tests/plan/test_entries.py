@@ -1,4 +1,4 @@
-"""What entries cover."""
+"""The coverage of entries."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_quiet_osds_need_only_the_minimum() -> None:
 
 
 def test_arms_swap_osds_if_the_noise_requires_it() -> None:
-    """What OSDs differ by cancels, at the price of time."""
+    """Differences between OSDs cancel out, at the cost of time."""
     found = planned(40, replace(TERMS, arms=tuple('abc')), LOUD._replace(persistent=0.022))
     assert found.shape.periods > 1
     first, second = (dict(period.arms) for period in found.periods[1:3])

@@ -123,7 +123,7 @@ def test_first_of_two_equally_specific_entries_applies() -> None:
 
 
 def test_host_entry_overrides_class_entry_and_both_override_one_for_all() -> None:
-    """What a running OSD goes by; measured on 16.2.15."""
+    """The value used by a running OSD; measured on 16.2.15."""
     ranked = ['osd/class:ssd/host:node1', 'osd/host:node1', 'osd/class:ssd', 'osd', 'global']
     for i in range(len(ranked)):
         left = [entry(who) for who in ranked[i:]]

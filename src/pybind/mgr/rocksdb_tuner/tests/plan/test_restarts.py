@@ -1,4 +1,4 @@
-"""What an operator types to restart an OSD, by what runs it."""
+"""The commands of an operator to restart an OSD, by its deployment."""
 
 from __future__ import annotations
 
