@@ -678,7 +678,7 @@ for _record, _strategy in (
             unit=st.sampled_from(['bytes', 'ms', 'ratio', 'option string', '']) | st.text(),
         ),
     ),
-    # What an option set uses more or less of, by a share.
+    # Relative changes of the resources used by an option set.
     (
         Usage,
         st.builds(

@@ -271,5 +271,5 @@ def test_every_answer_record_is_frozen_and_documented(name: str) -> None:
     assert found
     for record in found:
         assert record.__dataclass_params__.frozen
-        # What `dataclass` writes where there is no docstring.
+        # The default docstring of `dataclass`.
         assert not record.__doc__.startswith(f'{record.__name__}(')

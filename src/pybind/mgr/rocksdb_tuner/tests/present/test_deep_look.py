@@ -49,7 +49,7 @@ def test_single_column_family_is_reported() -> None:
     message = 'reports only the column family "default"'
     assert message in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
     assert message not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
-    # Where RocksDB is not sharded it is all that there is.
+    # Without sharding there is only this one.
     whole = replace(snapshot, osds=(snapshot.osds[0]._replace(sharded=False), *snapshot.osds[1:]))
     assert message not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
 

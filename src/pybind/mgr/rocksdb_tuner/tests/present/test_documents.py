@@ -116,7 +116,7 @@ def comparison_document() -> str:
     return render.comparison(compare(a, b, known_releases()[-1]), 'json')
 
 
-#: What is not made of a snapshot.
+#: Documents not generated from a snapshot.
 OTHERS: dict[str, Callable[[], str]] = {
     'report': lambda: written_by_the_module('report'),
     'offline': lambda: written_by_the_module('offline'),

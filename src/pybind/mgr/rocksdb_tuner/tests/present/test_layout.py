@@ -118,7 +118,7 @@ SHELL_TEXT = st.text(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(SHELL_TEXT, min_size=1, max_size=3))
 def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
-    """What is pasted from the terminal is what was meant."""
+    """Text pasted from the terminal keeps its meaning."""
     text = layout.shell_command(' '.join(shlex.quote(argument) for argument in arguments))
     assert widest(text) <= WIDE
     assert all(line.isprintable() for line in text.split('\n'))

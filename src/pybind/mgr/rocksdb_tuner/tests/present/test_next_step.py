@@ -109,7 +109,7 @@ ROLLOUTS = {
 
 @pytest.mark.parametrize('name', ROLLOUTS)
 def test_each_rollout_state_has_its_next_step(name: str) -> None:
-    """What to wait for with how long it takes, or the commands there are to choose from."""
+    """The wait with its duration, or the possible commands."""
     state, message = ROLLOUTS[name]
     assert next_step(with_rollout(state)) == message
 

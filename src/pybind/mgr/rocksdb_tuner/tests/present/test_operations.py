@@ -67,7 +67,7 @@ def test_end_of_an_operation_running_only_in_history_is_unknown() -> None:
 def test_running_operation_is_shown_or_else_the_last(
     rollout: Any, campaign: Any, shown: str
 ) -> None:
-    """Of either kind, in plain and in JSON alike."""
+    """For both kinds, in plain and in JSON alike."""
     last = LastOperations(rollout, campaign)
     found = json.loads(render.operation(last, 'json'))
     assert found['id'] == shown

@@ -64,7 +64,7 @@ def test_steps_and_device_are_shown() -> None:
 
 
 def test_cpu_is_shown_with_its_interval_and_parts() -> None:
-    """What it is for a KiB in the WAL and for a write, and what compression takes of it."""
+    """The cost per KiB in the WAL and per write, and the share of compression."""
     text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
     line = text.partition('RocksDB CPU:')[2].split('Space amplification')[0]
     assert ' us (' in line
