@@ -253,7 +253,7 @@ def test_number_without_a_text_is_named() -> None:
 
 
 def test_unknown_names_are_ignored_or_refused() -> None:
-    """Where they are refused, the known ones are named."""
+    """A refusal names the known ones."""
     document = {**encode(Leaf('a')), 'color': 1}
     assert decode(Leaf, document) == Leaf('a')
     with pytest.raises(StoredStateError, match=r'"color" is not known; known are name, size, hue'):
@@ -282,7 +282,7 @@ def test_reserved_python_name_is_stored_under_its_published_name() -> None:
     [('share', 1.5, '"share" is 1.5 instead of a share'), ('words', [], 'instead of a word at')],
 )
 def test_type_may_restrict_its_values(name: str, value: object, message: str) -> None:
-    """What is read is of the type first, and then one of those that hold."""
+    """A value must have the type first, and then be one of the allowed ones."""
     document = {'class': 'ssd', 'share': 0.5, 'words': ['a']}
     with pytest.raises(StoredStateError) as error:
         decode(Kept, {**document, name: value})

@@ -1,4 +1,4 @@
-"""What each format of the module stored is read by this one: an upgrade loses nothing."""
+"""Every stored format of the module can be read by this version: an upgrade loses nothing."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_interrupted_write_leaves_the_old_or_the_new_text(old: str, new: str) ->
 
 
 def test_missing_or_foreign_piece_is_reported() -> None:
-    """What is left of it is not taken for the text."""
+    """The rest of it is not mistaken for the text."""
     store = FakeStore()
     texts = LongTexts(store)
     texts.set('a', LONG)

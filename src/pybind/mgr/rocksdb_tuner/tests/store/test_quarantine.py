@@ -1,4 +1,4 @@
-"""What cannot be read is kept for an expert, is reported, and comes back once it can be read."""
+"""Unreadable data is kept for an expert, reported, and restored once it can be read."""
 
 from __future__ import annotations
 

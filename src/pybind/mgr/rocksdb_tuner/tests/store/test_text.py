@@ -59,7 +59,7 @@ def test_other_versions_are_named_and_not_read(version: object, shown: str) -> N
 def test_compressed_text_is_read_completely_and_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What unpacks to more than the limit could fill the manager's memory."""
+    """Data that unpacks beyond the limit could fill the manager's memory."""
     monkeypatch.setattr(under_test, 'UNPACKED_MAX_BYTES', 100_000)
     assert unpack(pack(of_size(100_000)), 1, 1) == of_size(100_000)
     for text in (pack(of_size(100_001)), pack(of_size(90_000))[:-8]):
