@@ -38,17 +38,17 @@ IDLE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What the module showed at one sampling; times are those of the recording."""
+    """The module's answer at one sampling; times are those of the recording."""
 
     now_s: float
-    #: What the newest windows cover; None where there is none.
+    #: The span of the newest windows; None if there are none.
     window: Optional[tuple[float, float]]
     workload_class: str
     confidence: float
     evidence: tuple[str, ...]
     #: The total work of all sampled OSDs, which the name is based on.
     activity: Optional[Activity]
-    #: What all of them write to the WAL, replicas' writes and recovered objects among it.
+    #: WAL bytes of all of them, including replicas' writes and recovered objects.
     wal_bytes_per_s: float = 0.0
 
 
@@ -66,7 +66,7 @@ class Judged:
 
     @property
     def truth(self) -> str:
-        """Of several right names the one that was given, or else the one that is meant."""
+        """The given one of several correct names, or else the intended one."""
         return self.seen.workload_class if self.right else self.span.labels[0]
 
 
@@ -89,7 +89,7 @@ class Onset:
 
 @dataclass(frozen=True)
 class Score:
-    """Of one class."""
+    """For one class."""
 
     precision: float
     recall: float
@@ -102,7 +102,7 @@ class Score:
 
 
 def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = None) -> list[Seen]:
-    """What is shown of the device class, or of one OSD, at every sampling."""
+    """The shown class of the device class, or of one OSD, at every sampling."""
     classifier, pools = Classifier(), PoolHistory()
     shown = []
     for look in recording.samples(offset_s):

@@ -22,7 +22,7 @@ CEPHFS_METADATA_POOL = 'cephfs_meta'
 
 @dataclass(frozen=True)
 class Report:
-    """What one OSD sent at one time, by counter path."""
+    """The counters of one OSD at one time, by path."""
 
     time_s: float
     osd_id: int
@@ -57,7 +57,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the module knows at one sampling."""
+    """The module's data at one sampling."""
 
     now_s: float
     cluster_map: ClusterMap
@@ -104,7 +104,7 @@ class Recording:
         return self.readings[-1].cluster_map
 
     def samples(self, offset_s: float = 0.0) -> Iterator[Sample]:
-        """What is known at every sampling; ``offset_s`` shifts the first one."""
+        """The data at every sampling; ``offset_s`` shifts the first one."""
         observer, mgr = Observer(), _Mgr()
         begin_s, end_s = self.reports[0].time_s, self.reports[-1].time_s
         now_s = begin_s + offset_s
@@ -165,12 +165,12 @@ def load_file(path: Path) -> Recording:
 
 
 def names() -> list[str]:
-    """Of the recordings of one client each, without spans."""
+    """The recordings of one client each, without spans."""
     return sorted(path.stem for path in DATA.glob('*.json'))
 
 
 def campaign() -> list[str]:
-    """Of the recordings that `qa/record-set` made."""
+    """The recordings made by `qa/record-set`."""
     return sorted(path.name[: -len('.json.xz')] for path in DATA.glob('*.json.xz'))
 
 

@@ -48,7 +48,7 @@ def test_macro_averaged_f1_of_windows_is_at_least_95_percent() -> None:
 
 @pytest.mark.parametrize('part', ['held-out', 'set'])
 def test_confident_class_of_a_single_osd_is_right_too(part: str) -> None:
-    """Of an OSD that had no part in what went on the truth is that it was idle."""
+    """The truth for an OSD without a share of the work is that it was idle."""
     windows = []
     for name in replay.campaign():
         recording = replay.load(name)

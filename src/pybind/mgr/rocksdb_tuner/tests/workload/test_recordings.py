@@ -9,7 +9,7 @@ from rocksdb_tuner.workload.records import WorkloadClass
 
 from . import replay
 
-#: What a client does once it has filled what it works on.
+#: The work of a client once it has filled its data.
 EXPECTED = {
     'idle': WorkloadClass.IDLE,
     'rbd-randread': WorkloadClass.READ_MOSTLY,

@@ -220,7 +220,7 @@ def pool(pool_id: int, *applications: str, metadata: bool = False, classes: str 
 def shares(
     changes_per_s: float, *pools: PoolInfo, **rates: tuple[float, float]
 ) -> Optional[dict[str, Share]]:
-    """Of pools with so many writes and bytes per second, by ``p`` and their id."""
+    """Pools with so many writes and bytes per second, by ``p`` and their id."""
     cluster_map = ClusterMap(1, frozenset(), None, (), pools)
     known = {int(name[1:]): PoolRates(0.0, 0.0, *rate) for name, rate in rates.items()}
     found = pool_context(cluster_map, 'ssd', known, changes_per_s).shares

@@ -1,4 +1,4 @@
-"""Who writes is known in a mixture too, and how busy that keeps the kv_sync threads."""
+"""The writer of a mixture is known too, and the load of the kv_sync threads under it."""
 
 from __future__ import annotations
 
