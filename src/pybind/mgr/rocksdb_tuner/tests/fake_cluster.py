@@ -89,9 +89,9 @@ class FakeOsd:
     conf_file: dict[str, str] = field(default_factory=dict)
     #: Its ceph.conf names its host: it starts with the entries for that host.
     names_host: bool = False
-    #: What the process was started with, by option; not set: the default.
+    #: The options that the process was started with; not set: the default.
     started_with: dict[str, RunningOption] = field(default_factory=dict)
-    #: What `config show` answers, by option.
+    #: The answers of `config show`, by option.
     shown: dict[str, RunningOption] = field(default_factory=dict)
     #: The same, as far as reported to the manager.
     reported: dict[str, RunningOption] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class FakeCluster:
         self.logged: list[tuple[str, bool]] = []
         #: Commands with who sent them.
         self.audit: list[AuditLine] = []
-        #: What `ceph -s` shows: message and share by event, and what ended, with its failure.
+        #: The events in `ceph -s`: message and progress, and the ended ones, with their failure.
         self.progress: dict[str, tuple[str, float]] = {}
         self.progress_ended: list[tuple[str, Optional[str]]] = []
         #: Requests that are slow now, by OSD.
@@ -157,7 +157,7 @@ class FakeCluster:
         self.pools: tuple[PoolInfo, ...] = (
             PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0),
         )
-        #: What clients did to each pool.
+        #: The client work in each pool.
         self.pool_io: dict[int, PoolCounters] = {}
         self.store: dict[tuple[str, str], str] = {}
         #: OSDs that an entry covers by a mask other than class and host, by `who`.
@@ -189,7 +189,7 @@ class FakeCluster:
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
         self.orchestrator_delay_s = 1.0
-        #: What it upgrades Ceph to.
+        #: The version of a running upgrade.
         self.upgrades_to: Optional[str] = None
         #: It answers "scheduled" and does nothing.
         self.orchestrator_idle = False
@@ -272,7 +272,7 @@ class FakeCluster:
 
     @property
     def places(self) -> Mapping[int, Place]:
-        """Where each OSD is."""
+        """The location of each OSD."""
         return {n: Place(osd.host, osd.failure_domain) for n, osd in self.osds.items()}
 
     @property
@@ -284,7 +284,7 @@ class FakeCluster:
         return {who: value for (who, option), value in self.store.items() if option == wanted}
 
     def runs(self, osd_id: int, name: Optional[str] = None) -> str:
-        """What RocksDB was really opened with."""
+        """The options that RocksDB was really opened with."""
         osd = self.osds[osd_id]
         started = osd.started_with.get(name or self.option)
         return started.value if started else self._default(osd, name or self.option)
@@ -566,7 +566,7 @@ class FakeCluster:
                 osd.reported = dict(osd.shown)
 
     def _shown_again(self, osd: FakeOsd, name: str) -> None:
-        """What `config show` makes of a change of the entries without a restart."""
+        """The effect of a change of the entries on `config show` without a restart."""
         value = self._from_store(osd, name)
         shown = osd.shown.get(name)
         if shown is not None and shown.source in {'file', 'env', 'cmdline'}:
@@ -591,7 +591,8 @@ class FakeCluster:
         return None
 
     def _from_store(self, osd: FakeOsd, name: str) -> Optional[str]:
-        """What `config get` shows: osd.N with a mask, osd.N, osd/host, osd/class, osd, global."""
+        """The precedence of `config get`: osd.N with a mask, osd.N, osd/host, osd/class, osd,
+        global."""
         best: Optional[tuple[tuple[int, int], str]] = None
         for (who, option), value in self.store.items():
             section, *masks = who.split('/')
@@ -608,7 +609,7 @@ class FakeCluster:
 
 
 class FakeStore:
-    """What a manager keeps in the monitor's config-key store; outlives a failover."""
+    """The module's data in the monitor's config-key store; survives a failover."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}

@@ -42,7 +42,7 @@ class _Process:
 class FakeCompactions:
     cluster: FakeCluster
     takes_s: float = 20.0
-    #: What is left of the DB of an OSD that compacted.
+    #: The remaining share of the DB of an OSD that compacted.
     leaves: float = 0.6
     used_bytes: dict[int, int] = field(default_factory=dict)
     #: The OSDs that received `compact`, in order.

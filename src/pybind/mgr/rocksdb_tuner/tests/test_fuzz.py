@@ -51,7 +51,7 @@ SEED = int(os.environ.get('ROCKSDB_TUNER_FUZZ_SEED', '0')) or random.SystemRando
 )
 #: At a time, in the unit tests and between two checks of the clock.
 EXAMPLES = 15
-#: Of one answer, on a machine that does other things.
+#: For one answer, on a machine with other load.
 ANSWER_S = 10.0
 ANSWER_CHARS = 8 << 20
 FINE = {errno.EINVAL, errno.ENOENT, errno.EEXIST, errno.EBUSY, errno.EPERM, errno.EAGAIN}
@@ -210,7 +210,7 @@ STORED: dict[str, str] = {}
 
 
 def stored() -> dict[str, str]:
-    """Of a rollout in its middle, with a history."""
+    """A rollout halfway, with a history."""
     if not STORED:
         made = World()
         made.apply(made.recommended_for_rbd())

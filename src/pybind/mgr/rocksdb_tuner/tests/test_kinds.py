@@ -1,4 +1,4 @@
-"""What the types of records' fields mean."""
+"""The meaning of types of records' fields."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ MODULES = _modules()
 
 
 def _imports(module: str) -> Iterator[str]:
-    """What ``module`` imports of the others."""
+    """The imports of ``module`` from the others."""
     path = MODULES[module]
     package = [*module.split('.'), ''] if path.stem == '__init__' else module.split('.')
     for node in ast.walk(ast.parse(path.read_text())):

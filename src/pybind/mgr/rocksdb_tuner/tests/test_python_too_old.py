@@ -94,7 +94,7 @@ def test_only_the_reason_is_loaded_with_an_old_python(pretended: Path) -> None:
 
 @pytest.mark.parametrize('python', older_pythons() or [''])
 def test_real_older_python_reports_it_too(python: str, tmp_path: Path) -> None:
-    """Where the machine has one; the syntax is tested everywhere."""
+    """If the machine has one; the syntax is tested everywhere."""
     if not python:
         pytest.skip('no Python older than the module supports on this machine')
     (tmp_path / 'mgr_module.py').write_text(MGR_MODULE)

@@ -26,7 +26,7 @@ def broken(*_: Any, **__: Any) -> Any:
     raise RuntimeError('planted')
 
 
-#: What raises, and the step that is named for it.
+#: The failing part, and the step that is named for it.
 BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'counters': ('sampling', lambda w: setattr(w.cluster, 'latest', broken)),
     'sampling': ('sampling', lambda w: setattr(w.tuner.sampler.observer, 'observe', broken)),
@@ -164,7 +164,7 @@ def test_failure_is_named_and_logged_once_until_fixed(
     world.run(20)
     failing = {f.step: f for f in world.tuner.snapshot.failing}
     if what == 'announcing':
-        # Where nothing changes there is nothing to announce.
+        # Without a change there is nothing to announce.
         assert any(step in r.message for r in caplog.records)
         return
     assert failing[step].sentence.startswith(f'"{step}" fails: internal error (RuntimeError)')

@@ -46,7 +46,7 @@ class World:
         self.load_ops_per_s = 0
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
-        #: What waits for an OSD is done at once, for want of time that passes by itself.
+        #: Waits for an OSD end at once, since time does not pass by itself.
         self.run_in_background: Callable[[Callable[[], None]], None] = lambda work: work()
         self.tuner = self.takeover()
 
@@ -354,7 +354,7 @@ def test_only_the_observing_manager_knows_a_start(world: World) -> None:
 
 
 def test_recreated_osd_did_not_start_slowly(world: World) -> None:
-    """What took its id is another OSD."""
+    """Its id was reused by another OSD."""
     world.run(60)
     away(world, 200)
     world.cluster.recreate(0)
