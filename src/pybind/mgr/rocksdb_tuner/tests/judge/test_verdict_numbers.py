@@ -179,7 +179,7 @@ def bounds(judged: SignalVerdict) -> tuple[float, float, float]:
 
 
 def share_of_errors(among: int) -> float:
-    """The share of 5% for each of the four means, after 0.2% for each of the two kinds of events."""
+    """The share of 5% for each of the four means, after 0.2% for each kind of events."""
     return (0.05 - 2 * 0.002) / 4 / among
 
 
