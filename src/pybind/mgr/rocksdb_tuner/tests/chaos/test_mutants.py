@@ -11,10 +11,10 @@ import multiprocessing
 import os
 import sys
 from collections import Counter
-from typing import NamedTuple, Optional
 
 import pytest
 
+from .checks import Caught, hunted
 from .generator import schedule
 from .mutants import MUTANTS, Patch
 from .rules import Rule
@@ -25,30 +25,17 @@ MOST_DRAWN = 4000
 MOST_TRIED = 150
 
 
-class Caught(NamedTuple):
-    """When a mutant was caught."""
-
-    #: Schedules drawn until its rule bit; None: it never did.
-    after: Optional[int]
-    tried: int
-
-
 def _hunted(number: int) -> Caught:
     mutant = MUTANTS[number]
-    tried = 0
     with pytest.MonkeyPatch.context() as monkeypatch:
         mutant.plant(Patch(monkeypatch))
-        for drawn in range(MOST_DRAWN):
-            planned = schedule(f'mutants:{drawn}')
-            if not mutant.may_show(planned):
-                continue
-            tried += 1
-            violation = carried_out(planned, mutant.rule)[1]
-            if violation is not None and violation.rule is mutant.rule:
-                return Caught(drawn + 1, tried)
-            if tried == MOST_TRIED:
-                break
-    return Caught(None, tried)
+        return hunted(
+            (schedule(f'mutants:{drawn}') for drawn in range(MOST_DRAWN)),
+            mutant.may_show,
+            lambda planned: carried_out(planned, mutant.rule)[1],
+            mutant.rule,
+            MOST_TRIED,
+        )
 
 
 def test_every_mutant_is_caught_by_the_rule_it_breaks() -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 
 from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.tests.chaos.checks import hunted
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from .chaos.mutants import MUTANTS, Mutant
@@ -75,18 +76,16 @@ def test_every_mutant_is_caught_by_the_rule_it_breaks(
 ) -> None:
     """All use the schedules of one fixed seed, except those that cannot reveal them."""
     mutant.plant(Patch(monkeypatch))
-    tried = 0
-    for drawn in range(MOST_DRAWN):
-        planned = schedule(f'mutants:{drawn}')
-        if not mutant.may_show(planned):
-            continue
-        tried += 1
-        broken = carried_out(planned, mutant.rule)[1]
-        if broken is not None and broken.rule is mutant.rule:
-            return
-        if tried == MOST_TRIED:
-            break
-    pytest.fail(f'{mutant.rule.name} does not catch it in {tried} schedules')
+    caught = hunted(
+        (schedule(f'mutants:{number}') for number in range(MOST_DRAWN)),
+        mutant.may_show,
+        lambda planned: carried_out(planned, mutant.rule)[1],
+        mutant.rule,
+        MOST_TRIED,
+    )
+    assert caught.after is not None, (
+        f'{mutant.rule.name} does not catch it in {caught.tried} schedules'
+    )
 
 
 def test_every_rule_catches_two_mutants() -> None:
