@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tab_page import THEMES, tab_pages, violations
 
-from made_answers import answers
-from made_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
+from sample_answers import answers
+from sample_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
 from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration

@@ -15,8 +15,8 @@ from playwright.sync_api import expect
 from harness import Progress
 from harness.host import Host
 from harness.packages import install
-from made_answers import answers
 from module_client import CHECKOUT
+from sample_answers import answers
 from visitor import PANEL, SHOTS, Visitor
 
 pytestmark = pytest.mark.integration

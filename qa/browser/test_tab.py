@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard_client import PASSWORD, User
-from made_answers import answers
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import ended, run_workload
+from sample_answers import answers
 from visitor import API, PANEL, SHOTS, TAB, Visitor
 
 pytestmark = pytest.mark.integration

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from made_experiments import (
+from playwright.sync_api import Browser, Locator, Page, expect
+from sample_experiments import (
     BEST,
     OPTIONS,
     OTHER,
@@ -18,11 +19,10 @@ from made_experiments import (
     no_difference,
     refused,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
 from tab_page import THEMES, TabPages, tab_pages, violations
 
-from made_answers import answers
-from made_candidates import all_decisions
+from sample_answers import answers
+from sample_candidates import all_decisions
 from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration

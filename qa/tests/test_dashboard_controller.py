@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import Any, Optional
 
 import cherrypy
-import made_experiments as made
 import pytest
+import sample_experiments as made
 from dashboard import mgr
 from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
 from dashboard.controllers._rocksdb_tuner_api import MAX_TEXT_CHARACTERS, read_body
@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tuner_api import CONTROLLERS, Api, endpoints
 
-from made_candidates import all_decisions, crowd
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.custom_profiles import decode_custom_profile
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
+from sample_candidates import all_decisions, crowd
 
 FILES = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
 MAY_CHANGE = {('config-opt', 'update')}

@@ -113,7 +113,7 @@ def test_imports_are_found_under_any_name() -> None:
         'tests/test_harness_conf.py': 'harness/conf.py',
         'harness/cluster.py': 'harness/boot.py',
         'bench/bench_choice_proof.py': 'bench/bench_choice_runs.py',
-        'browser/test_tab.py': 'tests/integration/made_answers.py',
+        'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',
         'measurements.py': 'bench/bench_choice_proof.py',

@@ -9,7 +9,7 @@ import math
 from datetime import datetime, timedelta, timezone
 from typing import Any, Optional
 
-from made_candidates import LZ4
+from sample_candidates import LZ4
 
 WHO = 'osd/class:ssd'
 SIGNAL = 'kv_sync_ms_per_txn'
