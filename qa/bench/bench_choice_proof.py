@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Limit, recommendation and predicted effect, against real OSDs that are bound by known resources.
+"""Limit, recommendation and predicted effect, compared with real OSDs that have a known limit.
 
-``measure`` makes the runs that were drawn (`bench_choice_trials.py`, which says what is compared
-and which run counts how) and are not made yet (root, Debian packages, some five minutes each), and
-writes each to the results of its list as it ends; ``compare`` shows them.
+``measure`` makes the missing runs of the lists (`bench_choice_trials.py` has the comparison and
+the criteria; root, Debian packages, some five minutes each), and writes each to the results of its
+list as it ends; ``compare`` shows them.
 """
 
 from __future__ import annotations

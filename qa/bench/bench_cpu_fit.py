@@ -154,9 +154,9 @@ def factors_of(rows: Iterable[Row], costs: Mapping[str, float], kind: str) -> li
 
 
 def compression_factors(rows: Iterable[Row], costs: Mapping[str, float]) -> list[float]:
-    """The same of compression: of each compressed run, against the run beside it without.
+    """The same for compression: each compressed run compared with its uncompressed neighbor.
 
-    What its flushes and compactions would have taken is what those of the other took for a byte.
+    The uncompressed cost of its flushes and compactions is the cost per byte of the neighbor.
     """
     rows = list(rows)
     plain = {(row.beside, row.kind): row for row in rows if row.compression == NO_COMPRESSION}

@@ -70,7 +70,7 @@ def read_runs(path: Path) -> list[Run]:
     ]
 
 
-# -- what the runs say of what no formula gives
+# -- values without a formula, from the runs
 
 
 def _columns(runs: Sequence[Run]) -> tuple[Column, ...]:

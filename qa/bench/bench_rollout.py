@@ -96,7 +96,7 @@ class LargeCluster(ChaosCluster):
     def advance(self, seconds: float) -> None:
         whole = self.osds
         self._lively |= {found.osd_id for found in self.accepted}
-        # `ChaosCluster` asks each OSD whether it has anything to do.
+        # `ChaosCluster` checks each OSD for pending work.
         self.osds = {n: whole[n] for n in sorted(self._lively)}
         try:
             super().advance(seconds)
