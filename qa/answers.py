@@ -1,8 +1,8 @@
-"""Writes what is made of the answers of the module: their JSON Schemas and the types of the tab.
+"""Generates files from the answers of the module: their JSON Schemas and the types of the tab.
 
-    python3 qa/answers.py      (make answers)
+python3 qa/answers.py      (make answers)
 
-Both are kept beside their source. Tests hold them against each other.
+Both are committed beside their source. Tests compare them.
 """
 
 from __future__ import annotations

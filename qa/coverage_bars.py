@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-#: What `tox run -e py3` writes.
+#: The output of `tox run -e py3`.
 REPORT = Path('build/coverage.json')
 MODULE = 'src/pybind/mgr/rocksdb_tuner/'
 
@@ -28,7 +28,7 @@ class Bar:
     paths: tuple[str, ...]
 
 
-#: The pure modules: drivers, storage and texts around them have no bar of their own.
+#: The pure modules: the surrounding drivers, storage and texts have no separate bar.
 ROLLOUT_MACHINE = (
     *('machine', 'rollback', 'batches', 'collapse', 'recovery', 'conflicts', 'forward', 'identity'),
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
@@ -94,14 +94,16 @@ def reached(files: Mapping[str, Any], paths: Sequence[str]) -> Reached:
         reached_lines=sum(one['covered_lines'] for one in sums),
         reached_branches=sum(one['covered_branches'] for one in sums),
         missed=tuple(
-            f'{name}: {told}' for name, file in sorted(found.items()) if (told := _missed(file))
+            f'{name}: {reported}'
+            for name, file in sorted(found.items())
+            if (reported := _missed(file))
         ),
     )
 
 
 def _missed(file: Mapping[str, Any]) -> str:
     lines = file['missing_lines']
-    # What leads to a line that was not reached says no more than that line; below 0 is the end.
+    # A branch to an unreached line adds nothing to that line; below 0 is the end.
     branches = [
         (at, to) for at, to in file['missing_branches'] if to not in lines and at not in lines
     ]
@@ -127,7 +129,7 @@ def below(bar: Bar, found: Reached) -> bool:
 
 
 def table(found: Sequence[tuple[Bar, Reached]]) -> Iterator[str]:
-    """A row per bar; under one that is not reached, what is missing."""
+    """A row per bar, with the missing parts under a failed one."""
     yield f'{"unit test coverage":32}{"lines":>8}{"branches":>10}{"covered":>11}{"bar":>8}'
     for bar, one in found:
         # Never rounded up: 99.999 is not all of it.

@@ -272,12 +272,12 @@ def choices(trials: str) -> str:
                 run.trial.name,
                 run.version,
                 run.told.limit,
-                'yes' if run.limit_holds else 'no',
+                'yes' if run.limit_is_confirmed else 'no',
                 run.figure,
                 None if predicted is None else _percent(predicted.estimate),
                 None if predicted is None else _interval(predicted.low, predicted.high),
                 None if run.figure is None else _percent(run.measured(run.figure)),
-                'yes' if run.effect_holds else 'no',
+                'yes' if run.effect_is_confirmed else 'no',
             )
         )
     heads = (
@@ -292,11 +292,14 @@ def choices(trials: str) -> str:
         'Within',
     )
     held = [
-        ('limit correct', sum(run.limit_holds for run in runs)),
-        ('recommendation consistent with the candidates', sum(run.advice_holds for run in runs)),
-        ('measured change within the interval', sum(run.effect_holds for run in runs)),
+        ('limit correct', sum(run.limit_is_confirmed for run in runs)),
+        (
+            'recommendation consistent with the candidates',
+            sum(run.advice_is_consistent for run in runs),
+        ),
+        ('measured change within the interval', sum(run.effect_is_confirmed for run in runs)),
         ('all three', sum(run.holds for run in runs)),
-        ('idle OSD left alone', sum(run.idle_holds for run in runs)),
+        ('idle OSD left alone', sum(run.idle_is_confirmed for run in runs)),
     ]
     sums = '\n'.join(f'* {what}: {count} of {len(runs)}' for what, count in held)
     return f'{table(heads, rows)}\n\n{sums}'

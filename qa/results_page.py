@@ -115,11 +115,11 @@ def picture(runs: Sequence[Run]) -> str:
 
 
 def files() -> dict[Path, str]:
-    """What is written, by path."""
+    """The generated files, by path."""
     cells = by_cell(read_runs(RESULTS))
     text = _TEMPLATE.read_text(encoding='utf-8')
-    told = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
-    text = text.replace('@regret\n', told).replace('@published\n', published.section())
+    reported = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
+    text = text.replace('@regret\n', reported).replace('@published\n', published.section())
     made = {PAGE: text, README: readme_results.replaced(README.read_text(encoding='utf-8'))}
     for cell, runs in cells.items():
         made[PAGE.parent / picture_name(cell)] = picture(runs)

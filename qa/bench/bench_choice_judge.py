@@ -1,4 +1,4 @@
-"""Whether a run bears the choice out: limit, recommendation and predicted change. Pure."""
+"""Whether a run confirms the choice: limit, recommendation and predicted change. Pure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from bench_choice_trials import FIGURES, ProofTrial
 from rocksdb_tuner.advise.usage import at_most
 from rocksdb_tuner.lsm.records import Estimate
 
-#: Sets that were run as a whole by somebody, which may be recommended.
+#: Sets published as a whole, which may be recommended.
 TRIED = frozenset({'default', 'profile', 'derived'})
 #: From here on a round of the kv_sync thread waits for its device (knowledge/limits.json).
 SLOW_ROUND_MS = 5.0
-#: Percentages are told to a tenth.
+#: Percentages are shown to a tenth.
 _ROUNDING = 0.1
 
 
 @dataclass(frozen=True)
 class Window:
-    """What one OSD did between two looks at its counters."""
+    """The work of one OSD between two samples of its counters."""
 
     seconds: float
     writes: int
@@ -35,7 +35,7 @@ class Window:
     rounds_s: float
     #: Time that clients waited for their writes, over all of them.
     waited_s: float
-    #: Mean over the looks of what BlueFS uses, on whatever device; the most of the DB device.
+    #: Mean of the BlueFS usage over the samples, on any device; the maximum of the DB device.
     used_bytes: float
     db_fill: float | None
 
@@ -78,7 +78,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Weighed:
-    """A candidate as the module tells of it."""
+    """A candidate as reported by the module."""
 
     name: str
     origin: str
@@ -92,13 +92,13 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the module said of one group of OSDs, of the last look but for ``limits``."""
+class Reported:
+    """The module's answers on one group of OSDs, of the last sample except for ``limits``."""
 
-    #: By the looks, in their order.
+    #: By the samples, in order.
     limits: tuple[str, ...]
     workload: str | None
-    #: What was to be relieved; None: nothing was weighed.
+    #: The resource to relieve; None: nothing was weighed.
     resource: str | None
     conclusion: str
     min_gain: float
@@ -109,7 +109,7 @@ class Told:
 
     @property
     def limit(self) -> str | None:
-        """In most looks; the later of two that stood as often."""
+        """In most samples; the later of two with equal counts."""
         counted = Counter(reversed(self.limits))
         return counted.most_common(1)[0][0] if counted else None
 
@@ -126,10 +126,9 @@ class ProofRun:
     version: str
     date: str
     machine_load: float
-    told: Told
-    idle: Told
-    #: What was tried, and what was predicted of that.
-    #: Of idle OSDs nothing.
+    told: Reported
+    idle: Reported
+    #: The tested set, and its prediction. Of idle OSDs nothing.
     to_name: str
     to_options: str
     predicted: tuple[Effect, ...]
@@ -138,7 +137,7 @@ class ProofRun:
     second: tuple[Window, ...]
 
     def halves(self, figure: str) -> tuple[float, float]:
-        """The OSD with the other set over the one beside it, the first time and the second."""
+        """The OSD with the other set relative to its neighbor, the first time and the second."""
         first, second = (
             [window.figure(figure) for window in windows] for windows in (self.first, self.second)
         )
@@ -161,7 +160,7 @@ class ProofRun:
         return next((e for e in self.predicted if e.resource == self.figure), None)
 
     @property
-    def limit_holds(self) -> bool:
+    def limit_is_confirmed(self) -> bool:
         if self.told.limit == ('none' if self.trial.scenario == 'idle' else self.trial.scenario):
             return True
         rounds = [windows[0].round_ms for windows in (self.first, self.second) if windows]
@@ -169,11 +168,11 @@ class ProofRun:
         return self.trial.scenario == 'kv-sync' and self.told.limit == 'db-device' and waited
 
     @property
-    def advice_holds(self) -> bool:
+    def advice_is_consistent(self) -> bool:
         return not contradictions(self.told)
 
     @property
-    def effect_holds(self) -> bool:
+    def effect_is_confirmed(self) -> bool:
         predicted, figure = self.prediction, self.figure
         if figure is None:
             return True
@@ -181,10 +180,10 @@ class ProofRun:
 
     @property
     def holds(self) -> bool:
-        return self.limit_holds and self.advice_holds and self.effect_holds
+        return self.limit_is_confirmed and self.advice_is_consistent and self.effect_is_confirmed
 
     @property
-    def idle_holds(self) -> bool:
+    def idle_is_confirmed(self) -> bool:
         return self.idle.limit == 'none' and not self.idle.recommended
 
 
@@ -192,8 +191,8 @@ def within(percent: float, predicted: Effect) -> bool:
     return predicted.low - _ROUNDING / 2 <= percent <= predicted.high + _ROUNDING / 2
 
 
-def contradictions(told: Told) -> tuple[str, ...]:
-    """Where what is recommended does not follow from the effects that are told."""
+def contradictions(told: Reported) -> tuple[str, ...]:
+    """Where the recommendation does not follow from the reported effects."""
     chosen = told.chosen
     found = []
     if told.limit in {'data-device', 'network', 'none'} and (told.recommended or told.candidates):
@@ -217,12 +216,12 @@ def contradictions(told: Told) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _gains(candidate: Weighed, told: Told) -> bool:
+def _gains(candidate: Weighed, told: Reported) -> bool:
     effect = candidate.effect(told.resource or '')
     return effect is not None and at_most(effect.ratio) <= 1 - told.min_gain + _ROUNDING / 100
 
 
-def _losses(candidate: Weighed, told: Told) -> set[str]:
+def _losses(candidate: Weighed, told: Reported) -> set[str]:
     return {
         effect.resource
         for effect in candidate.effects
@@ -270,18 +269,18 @@ def report(runs: Sequence[ProofRun]) -> list[str]:
     """A line for each run, and the sums."""
     lines = []
     for run in runs:
-        limit = run.told.limit if run.limit_holds else f'{run.told.limit} (wrong)'
+        limit = run.told.limit if run.limit_is_confirmed else f'{run.told.limit} (wrong)'
         recommended = 'recommended' if run.told.recommended else 'nothing'
-        advice = recommended if run.advice_holds else f'{recommended} (contradicts itself)'
+        advice = recommended if run.advice_is_consistent else f'{recommended} (contradicts itself)'
         lines.append(
             f'{run.trial.name:<16} {run.version:<8} {limit:<12} {advice:<12} {_effect(run)}'
         )
     for name, held in (
-        ('limit', sum(run.limit_holds for run in runs)),
-        ('recommendation', sum(run.advice_holds for run in runs)),
-        ('measured within the interval', sum(run.effect_holds for run in runs)),
+        ('limit', sum(run.limit_is_confirmed for run in runs)),
+        ('recommendation', sum(run.advice_is_consistent for run in runs)),
+        ('measured within the interval', sum(run.effect_is_confirmed for run in runs)),
         ('all three', sum(run.holds for run in runs)),
-        ('the idle OSD beside them', sum(run.idle_holds for run in runs)),
+        ('the idle OSD', sum(run.idle_is_confirmed for run in runs)),
     ):
         lines.append(f'{name}: {held} of {len(runs)}')
     for figure in ('kv-sync', 'db-space', 'db-device', 'cores'):
@@ -308,5 +307,5 @@ def _effect(run: ProofRun) -> str:
     halves = ', '.join(f'{100 * (half - 1):+.1f}' for half in run.halves(figure))
     return (
         f'{run.to_name:<37} {figure:<11} {interval:<24} measured {run.measured(figure):+.1f} '
-        f'({halves}) {"within" if run.effect_holds else "outside"}'
+        f'({halves}) {"within" if run.effect_is_confirmed else "outside"}'
     )

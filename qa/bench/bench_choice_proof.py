@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Limit, recommendation and predicted effect, against real OSDs that are bound by known resources.
+"""Limit, recommendation and predicted effect, compared with real OSDs that have a known limit.
 
-``measure`` makes the runs that were drawn (`bench_choice_trials.py`, which says what is compared
-and which run counts how) and are not made yet (root, Debian packages, some five minutes each), and
-writes each to the results of its list as it ends; ``compare`` shows them.
+``measure`` makes the missing runs of the lists (`bench_choice_trials.py` has the comparison and
+the criteria; root, Debian packages, some five minutes each), and writes each to the results of its
+list as it ends; ``compare`` shows them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ sys.path[:0] = [
     str(BENCH),
 ]
 
-from bench_choice_judge import Effect, ProofRun, Told, Weighed, Window, report  # noqa: E402 - after
+from bench_choice_judge import Effect, ProofRun, Reported, Weighed, Window, report  # noqa: E402 - after
 from bench_choice_runs import NotMadeError, make  # noqa: E402 - the path to it
 from bench_choice_trials import SEEDS, ProofTrial, committed  # noqa: E402
 
@@ -69,11 +69,11 @@ def _run(entry: dict[str, Any]) -> ProofRun:
     )
 
 
-def _told(entry: dict[str, Any]) -> Told:
+def _told(entry: dict[str, Any]) -> Reported:
     candidates = tuple(
         Weighed(**{**c, 'effects': _effects(c['effects'])}) for c in entry['candidates']
     )
-    return Told(
+    return Reported(
         **{
             **entry,
             'limits': tuple(entry['limits']),
@@ -88,7 +88,7 @@ def _effects(entries: Sequence[dict[str, Any]]) -> tuple[Effect, ...]:
 
 
 def lean(run: ProofRun) -> ProofRun:
-    """Without what is told of sets that are out of the question."""
+    """Without the details of infeasible sets."""
     kept = tuple(c for c in run.told.candidates if not c.infeasible)
     return replace(run, told=replace(run.told, candidates=kept))
 
@@ -123,7 +123,7 @@ def _add(path: Path, runs: Sequence[ProofRun], not_made: Sequence[dict[str, str]
 def _begin(
     out: Path, places: Sequence[Sequence[ProofTrial]], raw: Path, only: Sequence[str]
 ) -> ProofTrial | None:
-    """The next trial that nobody else makes; its mark stays until it has ended."""
+    """The next trial that no other process has claimed; its mark stays until it has ended."""
     raw.mkdir(parents=True, exist_ok=True)
     with _locked(out):
         runs, not_made = read_results(out)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench_choice_judge import Effect, Option, ProofRun, Told, Weighed, Window, forced
+from bench_choice_judge import Effect, Option, ProofRun, Reported, Weighed, Window, forced
 from bench_choice_trials import FIGURES, PG_NUM, SYNC_MS, ProofTrial
 from bench_cpu_runs import POOL, thread_cpu_s
 
@@ -43,14 +43,14 @@ from rocksdb_tuner.plan.steps import ShownSteps
 
 FIRST, SECOND, IDLE = 0, 1, 2
 IMAGE = 'image'
-LOOK_S = 2.0
+POLL_S = 2.0
 #: Of one load: until its window begins, and all of it. Advice goes by a load that has lasted.
 BEFORE_S, BEFORE_ALL_S = 45.0, 115.0
 AFTER_S, AFTER_ALL_S = 30.0, 180.0
-#: Of the load before the change, when the module is first looked at.
-TOLD_S, TOLD_EVERY_S = 75.0, 5.0
+#: Duration of the load before the change, when the module is queried first.
+REPORTED_S, REPORT_EVERY_S = 75.0, 5.0
 COMPACT_S = 120.0
-#: Of OSDs that become idle: the load; from its end until the module is looked at; all of that.
+#: Of OSDs that become idle: the load; from its end until the module is queried; in total.
 IDLE_LOAD_S, IDLE_S, IDLE_ALL_S = 60.0, 150.0, 180.0
 #: Of the module, without and with OSDs that become idle: none is to be advised on for what it had
 #: to do before.
@@ -60,7 +60,7 @@ RBD_DEPTH, OMAP_DEPTH = 24, 16
 
 
 class NotMadeError(HarnessError):
-    """A run that says nothing, for a reason that has nothing to do with what is tested."""
+    """A run without a result, for a reason unrelated to the test."""
 
 
 def spec_of(trial: ProofTrial) -> ClusterSpec:
@@ -70,7 +70,7 @@ def spec_of(trial: ProofTrial) -> ClusterSpec:
         ('osd_min_pg_log_entries', str(trial.log_entries)),
         ('osd_max_pg_log_entries', str(trial.log_entries)),
         ('osd_enable_op_tracker', 'false'),
-        # An OSD without CPU is slow to say that it lives.
+        # An OSD without CPU is slow to report.
         ('osd_heartbeat_grace', '300'),
     ]
     if trial.device_class != 'hdd':
@@ -153,7 +153,7 @@ def look(cluster: Cluster, osd: int, pid: int) -> Look:
 
 
 def window(looks: Sequence[Look], since_s: float) -> Window:
-    """What an OSD did from ``since_s`` to its last look; NotMadeError for next to nothing."""
+    """The work of an OSD from ``since_s`` to its last sample; NotMadeError for almost none."""
     found = [one for one in looks if one.at_s >= since_s]
     if len(found) < 3 or found[-1].writes - found[0].writes < 100:
         raise NotMadeError('hardly anything was written')
@@ -190,9 +190,9 @@ def watched(
                 try:
                     looks[osd].append(look(cluster, osd, pid or 0))
                 except (OSError, ValueError):
-                    # It is busy, or was cut off: the next look is soon enough.
+                    # It is busy, or was cut off: the next sample is soon enough.
                     continue
-            stop.wait(LOOK_S)
+            stop.wait(POLL_S)
 
     thread = threading.Thread(target=go)
     thread.start()
@@ -210,15 +210,15 @@ def _effects(document: Sequence[Mapping[str, Any]]) -> tuple[Effect, ...]:
     )
 
 
-def told_of(
+def reported_by(
     limits: Sequence[str],
     group: Mapping[str, Any],
     decision: Mapping[str, Any],
     advice: Sequence[Mapping[str, Any]],
-) -> Told:
-    """Of what ``status``, ``candidates`` and ``recommend`` said of one group."""
+) -> Reported:
+    """From the answers of ``status``, ``candidates`` and ``recommend`` on one group."""
     workload = group['workload']
-    return Told(
+    return Reported(
         limits=tuple(limits),
         workload=None if workload is None else workload['class'],
         resource=decision['resource'],
@@ -241,7 +241,7 @@ def told_of(
 
 
 class _Asked:
-    """What the module says of the groups under load and at rest."""
+    """The module's answers on the loaded and the idle group."""
 
     def __init__(self, cluster: Cluster) -> None:
         spec = cluster.record.spec
@@ -255,7 +255,7 @@ class _Asked:
             if who in groups:
                 self.limits[osd].append(groups[who]['limit']['resource'])
 
-    def told(self, osd: int) -> Told:
+    def told(self, osd: int) -> Reported:
         who = self.who[osd]
         ask = self._cluster.ceph_json
         groups = self._by_who(ask('rocksdb-tuner', 'status')['groups'])
@@ -263,7 +263,7 @@ class _Asked:
         advice = [r for r in ask('rocksdb-tuner', 'recommend') if self._is_for(r, osd)]
         if who not in groups or who not in decisions:
             raise NotMadeError(f'the module knows nothing of {who}')
-        return told_of(self.limits[osd], groups[who], decisions[who], advice)
+        return reported_by(self.limits[osd], groups[who], decisions[who], advice)
 
     def _is_for(self, recommendation: Mapping[str, Any], osd: int) -> bool:
         return recommendation['who'] in {self.who[osd], f'osd.{osd}', 'osd'}
@@ -274,20 +274,18 @@ class _Asked:
 
 
 def case_of(report: str, osd: int) -> Case:
-    """What the module's report says of the OSDs that are of one class with this one."""
+    """The OSDs of the same class as this one in the module's report."""
     snapshot = judge(read(unpack('report.json', report.encode()))).snapshot
     groups = [g for g in snapshot.groups if any(o.info.osd_id == osd for o in g.osds)]
     if not groups:
-        raise NotMadeError(
-            '; '.join(snapshot.limitations) or 'the report tells nothing of the OSDs'
-        )
+        raise NotMadeError('; '.join(snapshot.limitations) or 'the report has no data on the OSDs')
     found = group_cohort(groups[0], snapshot.osds, True, ShownSteps())
     if not isinstance(found, Cohort):
         raise NotMadeError(found)
     return Case(found)
 
 
-def _told_effect(usage: Usage) -> Effect:
+def _expected_effect(usage: Usage) -> Effect:
     low, value, high = (round(100 * (end - 1), 1) for end in usage.ratio.ends)
     return Effect(usage.resource.value, value, low, high)
 
@@ -295,7 +293,7 @@ def _told_effect(usage: Usage) -> Effect:
 def _cycle_s(case: Case, scenario: str, options: str) -> float | None:
     """How long it takes until what the figure shows has come once; None: not known."""
     if scenario == 'db-space':
-        # A compaction is asked for.
+        # Triggers a compaction.
         return 0.0
     filled_s = fill_s(case.running, options, case.situation)
     if filled_s is None:
@@ -309,13 +307,13 @@ def _cycle_s(case: Case, scenario: str, options: str) -> float | None:
     return filled_s * max(triggers)
 
 
-def to_force(case: Case, scenario: str, told: Told, window_s: float) -> Option | None:
-    """What to try where nothing is recommended: see `bench_choice_trials.py`."""
+def to_force(case: Case, scenario: str, told: Reported, window_s: float) -> Option | None:
+    """The set to test without a recommendation: see `bench_choice_trials.py`."""
     candidates = list(told.candidates)
     if not candidates:
         for name, text in neighbors(case.running, case.effective(case.running)):
             refused = bool(safe_to_apply(text, case.release.rocksdb_version))
-            effects = () if refused else tuple(map(_told_effect, expected_usages(case, text)))
+            effects = () if refused else tuple(map(_expected_effect, expected_usages(case, text)))
             candidates.append(Weighed(name, 'neighbor', text, False, refused, effects))
     options = [Option(c, _cycle_s(case, scenario, c.options)) for c in candidates]
     # A disk is relieved by what RocksDB does not write to it.
@@ -333,10 +331,10 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
             told, idle = _become_idle(cluster, trial)
             target, windows = _Target('', '', ()), []
         else:
-            told, idle, report, before = _look_before(cluster, trial)
+            told, idle, report, before = _sample_before(cluster, trial)
             progress.say(f'limits {told.limits}, {told.workload}: {told.conclusion}')
             if told.workload != trial.workload:
-                raise NotMadeError(f'the load was recognized as {told.workload}')
+                raise NotMadeError(f'the load was classified as {told.workload}')
             case = case_of(report, FIRST)
             target = _target(trial, told, case)
             progress.say(f'change to {target.name}: {target.options}')
@@ -344,7 +342,7 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
             for changed, beside in ((FIRST, SECOND), (SECOND, FIRST)):
                 cluster.ceph('config', 'set', f'osd.{changed}', OPTION, target.options)
                 cluster.ceph('config', 'rm', f'osd.{beside}', OPTION)
-                windows.append(_look_after(cluster, trial))
+                windows.append(_sample_after(cluster, trial))
             if trial.scenario == 'db-space':
                 grown = math.sqrt(windows[1][SECOND].used_bytes * windows[2][FIRST].used_bytes)
                 target = replace(target, effects=effects_at(case, target.options, grown))
@@ -377,28 +375,28 @@ def effects_at(case: Case, options: str, used_bytes: float) -> tuple[Effect, ...
         return osd._replace(signals=signals)
 
     cohort = replace(case.cohort, osds=tuple(map(grown, case.cohort.osds)))
-    return tuple(map(_told_effect, expected_usages(Case(cohort), options)))
+    return tuple(map(_expected_effect, expected_usages(Case(cohort), options)))
 
 
-def _look_before(
+def _sample_before(
     cluster: Cluster, trial: ProofTrial
-) -> tuple[Told, Told, str, Mapping[int, Window]]:
-    """What is said of the OSDs under load and at rest, the module's report, and what they did."""
+) -> tuple[Reported, Reported, str, Mapping[int, Window]]:
+    """The answers on loaded and idle OSDs, the module's report, and the work of the OSDs."""
     asked = _Asked(cluster)
     with watched(cluster) as looks, clients(cluster, trial, BEFORE_ALL_S) as began_s:
-        wait_until(began_s + TOLD_S)
-        while time.monotonic() < began_s + BEFORE_ALL_S - 2 * TOLD_EVERY_S:
+        wait_until(began_s + REPORTED_S)
+        while time.monotonic() < began_s + BEFORE_ALL_S - 2 * REPORT_EVERY_S:
             asked.ask()
-            time.sleep(TOLD_EVERY_S)
+            time.sleep(REPORT_EVERY_S)
         told, idle = asked.told(FIRST), asked.told(IDLE)
         report = cluster.ceph('rocksdb-tuner', 'report')
     return told, idle, report, {osd: window(looks[osd], began_s + BEFORE_S) for osd in looks}
 
 
-def _look_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
-    """What both OSDs do once they have started with their options."""
+def _sample_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
+    """The work of both OSDs once they have started with their options."""
     osds.restart(cluster, (FIRST, SECOND))
-    _hold_back(cluster, trial)
+    _throttle(cluster, trial)
     with watched(cluster) as looks, clients(cluster, trial, AFTER_ALL_S) as began_s:
         since_s = began_s + AFTER_S
         if trial.scenario == 'db-space':
@@ -407,8 +405,8 @@ def _look_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
     return {osd: window(looks[osd], since_s) for osd in looks}
 
 
-def _become_idle(cluster: Cluster, trial: ProofTrial) -> tuple[Told, Told]:
-    """What is said of OSDs whose load has ended, and of one that never had any."""
+def _become_idle(cluster: Cluster, trial: ProofTrial) -> tuple[Reported, Reported]:
+    """The answers on OSDs whose load has ended, and on one that never had any."""
     with clients(cluster, trial, IDLE_LOAD_S):
         pass
     ended_s = time.monotonic()
@@ -416,7 +414,7 @@ def _become_idle(cluster: Cluster, trial: ProofTrial) -> tuple[Told, Told]:
     wait_until(ended_s + IDLE_S)
     while time.monotonic() < ended_s + IDLE_ALL_S:
         asked.ask()
-        time.sleep(TOLD_EVERY_S)
+        time.sleep(REPORT_EVERY_S)
     return asked.told(FIRST), asked.told(IDLE)
 
 
@@ -427,14 +425,14 @@ class _Target:
     effects: tuple[Effect, ...]
 
 
-def _target(trial: ProofTrial, told: Told, case: Case) -> _Target:
+def _target(trial: ProofTrial, told: Reported, case: Case) -> _Target:
     if told.chosen is not None:
         return _Target(told.chosen.name, told.chosen.options, told.chosen.effects)
     found = to_force(case, trial.scenario, told, AFTER_ALL_S - AFTER_S)
     if found is None:
-        raise NotMadeError('the model says of no option set that it changes anything')
+        raise NotMadeError('the model predicts no effect of any option set')
     # What was not chosen was weighed in short: the effects with all that is not known of the OSDs.
-    effects = tuple(map(_told_effect, expected_usages(case, found.weighed.options)))
+    effects = tuple(map(_expected_effect, expected_usages(case, found.weighed.options)))
     return _Target(found.weighed.name, found.weighed.options, effects)
 
 
@@ -449,20 +447,20 @@ def _prepare(cluster: Cluster, trial: ProofTrial) -> None:
             'rbd', 'create', f'{POOL}/{IMAGE}', '--size', f'{trial.image_gib}G',
             '--image-feature', 'layering',
         )  # fmt: skip
-    _hold_back(cluster, trial)
+    _throttle(cluster, trial)
 
 
-def _hold_back(cluster: Cluster, trial: ProofTrial) -> None:
+def _throttle(cluster: Cluster, trial: ProofTrial) -> None:
     """After each start: what is to bound the OSDs, as far as that is not their devices' size."""
     if trial.scenario == 'cores':
         for osd in (FIRST, SECOND):
-            _keep_to_core(cluster.status().pid(f'osd.{osd}') or 0)
+            _pin_to_core(cluster.status().pid(f'osd.{osd}') or 0)
     least_ms = SYNC_MS[trial.scenario]
     if least_ms:
         slow_down(cluster.dir, {FIRST: 0.0, SECOND: 0.0}, least_ms)
 
 
-def _keep_to_core(pid: int) -> None:
+def _pin_to_core(pid: int) -> None:
     """All threads of a process share the first core, and so do those that they start."""
     first = min(os.sched_getaffinity(0))
     for task in Path(f'/proc/{pid}/task').iterdir():
@@ -477,7 +475,7 @@ def _compact(cluster: Cluster) -> None:
 
 @contextmanager
 def clients(cluster: Cluster, trial: ProofTrial, seconds: float) -> Iterator[float]:
-    """The load beside what is done meanwhile; it has ended when this returns."""
+    """The load during the block; it has ended when this returns."""
     failed: list[BaseException] = []
 
     def go() -> None:

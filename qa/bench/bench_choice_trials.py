@@ -1,53 +1,52 @@
 #!/usr/bin/python3
-"""What the choice of an option set is tested with, drawn and written down before any run is made.
+"""The trials of the choice of an option set, drawn and recorded before any run is made.
 
-Five kinds of OSDs: four that are bound by something else each, and idle ones. Beside each there is
-another idle OSD, of a device class of its own. Sizes are drawn so that no run has those that a
-cost, an interval or a threshold was measured with (`bench_choice_trials.json`). Three lists are
-drawn from three seeds: runs of ``training`` may set intervals and the length of windows, those of
-``proof`` set nothing. ``first`` was the proof until ten of its runs were made, of which seven held;
-what the others showed was mended, so that it may set intervals since.
+There are five kinds of OSDs: four with a known limit each, and idle ones. Another idle OSD, of its
+own device class, accompanies each. Sizes are drawn so that no run repeats those used to measure a
+cost, an interval or a threshold (`bench_choice_trials.json`). Three lists are drawn from three
+seeds: runs of ``training`` may set intervals and the length of windows, those of ``proof`` set
+nothing. ``first`` was the proof until ten of its runs were made, of which seven passed; the causes
+of the others were fixed, so that it may set intervals since.
 
 kv-sync
-    8 or 12 KiB random writes into an RBD image, memtables of 17 to 23 MiB. The OSDs' files lie in
-    memory and each sync takes 2.5 ms, so that the thread waits, and waits for nothing that is slow.
+    8 or 12 KiB random writes into an RBD image, memtables of 17 to 23 MiB. The OSDs' files are in
+    memory and each sync takes 2.5 ms, so that the thread waits, but for no slow device.
 db-space
-    Omap as a bucket index has it; DB devices of 288 to 352 MiB fill within a minute and a half.
+    Omap as in a bucket index; DB devices of 288 to 352 MiB fill within a minute and a half.
 data-device
-    The same omap on OSDs of class hdd, whose disk calls itself rotational, with syncs of 12 ms.
+    The same omap on OSDs of class hdd, with a rotational disk and syncs of 12 ms.
 cores
-    8 or 12 KiB random writes into an RBD image of OSDs that have one core between them. The client
-    of omap writes too slowly to fill a core.
+    8 or 12 KiB random writes into an RBD image of OSDs that share one core. The omap client writes
+    too slowly to fill a core.
 idle
-    The same omap, which has ended. The module advises for a day (``workload_memory``) on what idle
-    OSDs had to do before; in these runs it forgets that after a minute.
+    The same omap, which has ended. The module advises idle OSDs for a day (``workload_memory``) on
+    their last workload; in these runs it forgets it after a minute.
 
-*A run.* Two OSDs of one class run the drawn set under the load; what the module says is read in the
-last third of it. Then the first runs another set, both start anew, and the same load comes again.
-Then they change places: the second runs the other set, and the first what it ran before. The other
-set is the one that is recommended. Where none is, it is the one of which the model says that it
-changes most, of those whose cycle (for kv-sync memtables that fill, for bytes and CPU level 0 that
-fills) comes twice within the window, or else comes soonest; where nothing was weighed, as on hard
-disks, of the neighbors of what runs. Of idle OSDs none is changed.
+*A run.* Two OSDs of one class run the drawn set under the load; the module's answers are read in
+the last third of it. Then the first gets another set, both restart, and the same load is repeated.
+Then they swap: the second runs the other set, and the first its previous one. The other set is the
+recommended one. Without a recommendation it is the one with the largest predicted change, among
+those whose cycle (full memtables for kv-sync, a full level 0 for bytes and CPU) occurs twice within
+the window, or else occurs first; if nothing was weighed, as on hard disks, among the neighbors of
+the running set. Idle OSDs are not changed.
 
-*What is compared.* The figure of the resource that is named (`FIGURES`): CPU time of the kv_sync
-thread for a write, used bytes of BlueFS, CPU time of RocksDB's threads for a write, and on hard
-disks the time that a write takes, as clients see it. Always the OSD with the other set over the one
-beside it in the same minutes, and the geometric mean of both times that this was done: what is
-peculiar to an OSD, or to a time, falls out.
+*The comparison.* The figure of the named resource (`FIGURES`): CPU time of the kv_sync thread per
+write, used bytes of BlueFS, CPU time of RocksDB's threads per write, and on hard disks the client
+latency of a write. It is the ratio of the OSD with the other set to its neighbor in the same
+minutes, as the geometric mean of both rounds: peculiarities of an OSD or of a time cancel out.
 
-*What counts.* A run is right if the limit that was named in most looks is the one that the OSDs
-were built for, if what is recommended is what follows from the effects that ``candidates`` gives,
-and if the measured change lies in the predicted interval of 80%. Databases of db-space grow
-meanwhile: there the prediction is for one as large as that of the OSD beside. On hard disks the
-module says that no option set helps: what it predicts is that the time of a write changes by less
-than ``min_gain``, either way. Of idle OSDs limit and recommendation count alone.
-One exception is made beforehand: where the OSDs' own counters show that a round of the kv_sync
-thread took 5 ms and more in a run of kv-sync, the machine was too slow for it, and db-device is as
-right. A run that cannot be made (a cluster that does not come up, a load that is not recognized, no
-flush within a window) is told and does not count, and its trial is made again with the next seed.
-The idle OSD beside the others is right if its limit is "none" and nothing is recommended for it; it
-is counted apart.
+*The criteria.* A run passes if the limit named in most samples is the intended one, if the
+recommendation follows from the effects shown by ``candidates``, and if the measured change is
+within the predicted interval of 80%. Databases of db-space grow meanwhile: their prediction is for
+one as large as that of the neighbor. On hard disks the module reports that no option set helps: it
+predicts a change of the latency by less than ``min_gain``, in either direction. For idle OSDs only
+limit and recommendation count.
+One exception is made in advance: if a round of the kv_sync thread took 5 ms and more in a run of
+kv-sync by the OSDs' own counters, the machine was too slow for it, and db-device is also correct. A
+failed run (a cluster that does not start, an unclassified load, no flush within a window) is
+reported and does not count, and its trial is repeated with the next seed.
+The accompanying idle OSD passes if its limit is "none" and nothing is recommended for it; it is
+counted separately.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ FIGURES = {
     'cores': 'cores',
 }
 PG_NUM = 192
-#: Of one OSD, in runs whose disk is a fast one.
+#: For one OSD, in runs with a fast disk.
 SYNC_MS = {'kv-sync': 2.5, 'db-space': 0.0, 'data-device': 12.0, 'cores': 0.0, 'idle': 0.0}
 #: A memtable of none of the OSDs that the model was made from was between these.
 _KV_MEMTABLE_KIB = (17 << 10, 23 << 10)
@@ -131,7 +130,7 @@ def drawn(name: str, release: str, scenario: str, seed: int) -> ProofTrial:
         )  # fmt: skip
     memtable = rng.randint(*_OMAP_MEMTABLE_KIB) << 10
     merge = rng.choice((2, 3))
-    # Level 0 is to be more than half of the WAL: less is warned of, and would be mended first.
+    # Level 0 must be more than half of the WAL: less is a warning, and would be fixed first.
     trigger = -(-36 * MIB // (memtable * merge))
     base = rng.randint(48, 80) * MIB
     options = _options(memtable, merge, trigger, base, 64 * MIB)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Whether the module tells OSDs short of CPU cores from OSDs that wait for something else.
+"""Whether the module distinguishes OSDs short of CPU cores from OSDs that wait for something else.
 
 ``measure`` makes the runs of `bench_cores_trials.json` that are not made yet (root, Debian
-packages, half a minute each); ``compare`` shows what the module makes of them. Which runs are held
-out was drawn before any was made: what they say is shown only with ``--held-out``, and the results
+packages, half a minute each); ``compare`` shows the module's conclusions. Which runs are held
+out was drawn before any was made: their results are shown only with ``--held-out``, and the results
 keep when that was first done.
 """
 

@@ -1,4 +1,4 @@
-"""What the module makes of OSDs that were held back in a known way."""
+"""The module's conclusions on OSDs that were throttled in a known way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def verdicts(runs: Sequence[Run]) -> list[Verdict]:
-    """Of the runs that count."""
+    """From the valid runs."""
     return [Verdict(run, limit_of(group_of(run)).resource) for run in runs if run.is_proven]
 
 
@@ -103,7 +103,7 @@ def _mean_ms(osd: OsdSeen, path: str) -> float | None:
 
 
 def details_of(release: str, osd: OsdSeen) -> Details:
-    """A close look at the beginning of the run, and one at its end."""
+    """A detailed sample at the start of the run, and one at its end."""
     every, close = names_for(release), details_for(release)
     first = DetailSample(0.0, 1, *_values(every, close, osd, since=True))  # type: ignore[arg-type]
     last = DetailSample(
@@ -129,7 +129,7 @@ def _values(
 
 
 def report(runs: Sequence[Run]) -> Iterator[str]:
-    """A line for each run, and what is told of each kind."""
+    """A line for each run, and the conclusions on each kind."""
     found = verdicts(runs)
     for verdict in sorted(found, key=lambda v: v.run.trial.name):
         trial = verdict.run.trial
@@ -140,6 +140,6 @@ def report(runs: Sequence[Run]) -> Iterator[str]:
             f'to {load.replicas}: {verdict.resource.value}'
         )
     for kind in dict.fromkeys(verdict.run.trial.kind for verdict in found):
-        told = Counter(v.resource.value for v in found if v.run.trial.kind == kind)
-        yield f'{kind}: ' + ', '.join(f'{count} {name}' for name, count in told.most_common())
+        reported = Counter(v.resource.value for v in found if v.run.trial.kind == kind)
+        yield f'{kind}: ' + ', '.join(f'{count} {name}' for name, count in reported.most_common())
     yield f'{len(runs) - len(found)} runs do not count: they were not held back as was meant'

@@ -1,4 +1,4 @@
-"""OSDs that are held back in a known way: what their counters say, and what their CPU did."""
+"""OSDs that are throttled in a known way: their counters and their CPU usage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench_cores_trials import Hold, Load, Trial, trial_of
+from bench_cores_trials import Load, Throttle, Trial, trial_of
 
 from harness import slow_sync
 from harness.admin_socket import ask
@@ -109,7 +109,7 @@ def spec(release: str) -> ClusterSpec:
             # A file calls itself a hard disk, and small writes would then go through RocksDB.
             ('bluestore_debug_enforce_settings', 'ssd'),
             ('osd_memory_target', str(2 << 30)),
-            # An OSD without CPU is slow to say that it lives.
+            # An OSD without CPU is slow to report.
             ('osd_heartbeat_grace', '300'),
         ),
     )
@@ -171,9 +171,9 @@ def _run(cluster: Cluster, trial: Trial, version: str) -> Run:
     thread.start()
     try:
         time.sleep(WARM_UP_S)
-        idle, before = _idle(), [_looked(cluster, osd) for osd in range(OSDS)]
+        idle, before = _idle(), [_sampled_at(cluster, osd) for osd in range(OSDS)]
         time.sleep(SECONDS)
-        after, idle_after = [_looked(cluster, osd) for osd in range(OSDS)], _idle()
+        after, idle_after = [_sampled_at(cluster, osd) for osd in range(OSDS)], _idle()
     finally:
         thread.join()
     if failed:
@@ -192,23 +192,23 @@ def _run(cluster: Cluster, trial: Trial, version: str) -> Run:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Sample:
     time_s: float
     counters: Mapping[str, float | tuple[float, float]]
     scheduled: _Scheduled
 
 
-def _looked(cluster: Cluster, osd: int) -> _Look:
-    told = ask(cluster.host.outside(cluster.layout.run_dir / f'osd.{osd}.asok'), 'perf dump')
+def _sampled_at(cluster: Cluster, osd: int) -> _Sample:
+    reported = ask(cluster.host.outside(cluster.layout.run_dir / f'osd.{osd}.asok'), 'perf dump')
     found: dict[str, float | tuple[float, float]] = {}
     for section, names in _COUNTERS.items():
         for name in names:
-            value = told[section].get(name)
+            value = reported[section].get(name)
             if isinstance(value, dict):
                 found[f'{section}.{name}'] = (value['sum'], value['avgcount'])
             elif value is not None:
                 found[f'{section}.{name}'] = value
-    return _Look(time.monotonic(), found, _scheduled(_pid(cluster, osd)))
+    return _Sample(time.monotonic(), found, _scheduled(_pid(cluster, osd)))
 
 
 def _pid(cluster: Cluster, osd: int) -> int:
@@ -242,7 +242,7 @@ def _threads(pid: int) -> list[Path]:
     return list((Path('/proc') / str(pid) / 'task').iterdir())
 
 
-def _seen(osd: int, before: _Look, after: _Look) -> OsdSeen:
+def _seen(osd: int, before: _Sample, after: _Sample) -> OsdSeen:
     counters: dict[str, float | list[float]] = {}
     for name, new in after.counters.items():
         old = before.counters[name]
@@ -275,11 +275,11 @@ def _idle() -> list[tuple[int, int]]:
 
 
 @contextmanager
-def _held(cluster: Cluster, directory: Path, hold: Hold) -> Iterator[None]:
+def _held(cluster: Cluster, directory: Path, hold: Throttle) -> Iterator[None]:
     pids = [_pid(cluster, osd) for osd in range(OSDS)]
     with ExitStack() as undo:
         if hold.how not in {'cpu-quota', 'cpu-shared'}:
-            # Whatever else runs on the machine, these have cores.
+            # These have cores, independent of other load on the machine.
             undo.enter_context(_group('cpu', 'first', pids, 'cgroup.procs'))
         if hold.how in {'cpu-quota', 'kv-quota', 'disk-mib', 'disk-iops'}:
             for pid in pids:
@@ -294,7 +294,7 @@ def _held(cluster: Cluster, directory: Path, hold: Hold) -> Iterator[None]:
         yield
 
 
-def _each(pid: int, directory: Path, hold: Hold) -> AbstractContextManager[None]:
+def _each(pid: int, directory: Path, hold: Throttle) -> AbstractContextManager[None]:
     if hold.how == 'cpu-quota':
         return _quota([pid], 'cgroup.procs', f'{pid}', hold.strength)
     if hold.how == 'kv-quota':
@@ -332,7 +332,7 @@ def _quota(members: Sequence[int], file: str, name: str, percent: int) -> Iterat
 
 
 @contextmanager
-def _throttled(pid: int, directory: Path, hold: Hold) -> Iterator[None]:
+def _throttled(pid: int, directory: Path, hold: Throttle) -> Iterator[None]:
     device = directory.stat().st_dev
     # The device below the file system, of which a partition is throttled as a whole.
     number = f'{os.major(device)}:{os.minor(device)}'

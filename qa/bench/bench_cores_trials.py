@@ -1,6 +1,6 @@
-"""Runs that show whether OSDs short of CPU cores look other than OSDs that wait for other things.
+"""Runs that show whether OSDs short of CPU cores differ from OSDs that wait for something else.
 
-What holds the clients back is made, so it is known. Which runs set thresholds and which test them
+The limit of the clients is imposed, so it is known. Which runs set thresholds and which test them
 was drawn before any was made (`bench_cores_trials.json`): half of each kind, and all of Tentacle.
 """
 
@@ -21,8 +21,8 @@ KINDS = (CORES, KV_SYNC, DEVICE, NONE)
 
 
 @dataclass(frozen=True)
-class Hold:
-    """What keeps OSDs from being faster."""
+class Throttle:
+    """The limit of OSDs."""
 
     #: "cpu-quota": each OSD has so many percent of a core. "cpu-shared": all OSDs share one core
     #: with so many busy neighbors. "slow-sync": syncs take so many percent longer. "kv-quota":
@@ -48,15 +48,15 @@ class Load:
 class Trial:
     name: str
     release: str
-    #: What bounds the clients, by how the run is made.
+    #: The limit of the clients, by the setup of the run.
     kind: str
-    hold: Hold
+    hold: Throttle
     load: Load
     held_out: bool = False
 
 
 def _trial(kind: str, how: str, strength: int, *load: Any) -> Trial:
-    return Trial('', 'pacific', kind, Hold(how, strength), Load(*load))
+    return Trial('', 'pacific', kind, Throttle(how, strength), Load(*load))
 
 
 _W, _M, _C = 'write', 'mixed', 'create'
@@ -132,7 +132,7 @@ def document(trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def trial_of(entry: dict[str, Any]) -> Trial:
-    return Trial(**{**entry, 'hold': Hold(**entry['hold']), 'load': Load(**entry['load'])})
+    return Trial(**{**entry, 'hold': Throttle(**entry['hold']), 'load': Load(**entry['load'])})
 
 
 def committed() -> list[Trial]:

@@ -66,7 +66,7 @@ class Comparison:
 
 
 def tree_of(run: CpuRun, known: Calibration | None = None) -> TreeModel:
-    """What the model makes of the options of a run, with what its OSD held."""
+    """The model of a run's options, with the data of its OSD."""
     release = release_of(run.release, None)
     assert release is not None
     osds = len(SETS)
@@ -127,7 +127,7 @@ def compare_all(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> Iterator
 
 
 def costs(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> dict[str, Any]:
-    """What `knowledge/model.json` has as "cpu"."""
+    """The "cpu" entry of `knowledge/model.json`."""
     found = list(compare_all(runs, alone))
     return _document(
         runs,
@@ -237,12 +237,12 @@ def _kv_sync_ns(run: CpuRun) -> float:
 
 
 def insert_shares(runs: Sequence[CpuRun]) -> list[dict[str, Any]]:
-    """Of the kv_sync thread's time with large memtables, by workload.
+    """Shares of the kv_sync thread's time with large memtables, by workload.
 
-    Of each round one: what all OSDs with small memtables took for a write over what those with
-    large ones took. The next round lies between the ends with 80% probability. Of RBD writes a
-    profile was published for memtables of the size that shares are given for: it has the value,
-    which IOPS that were published bear out, and ends hold what either source has.
+    One per round: the time per write of all OSDs with small memtables over that with large ones.
+    The next round is within the interval with 80% probability. For RBD writes a profile was
+    published with memtables of that size: its value is used, which the published IOPS confirm, and
+    the interval covers both sources.
     """
     from scipy.stats import t  # noqa: PLC0415 - only calibrating needs it
 

@@ -1,8 +1,8 @@
-"""What runs say of nanoseconds of CPU for a byte: of flushes, compactions and compression.
+"""Fits nanoseconds of CPU per byte to runs: for flushes, compactions and compression.
 
 RocksDB alone gives how the costs lie to one another, over more trees than an OSD makes within some
-minutes. Real OSDs then say by what factor theirs are larger: BlueFS, other processors, other work
-in the same caches.
+minutes. Real OSDs then give the factor by which theirs are larger: BlueFS, other processors, other
+work in the same caches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FLUSH, COMPACTION = 'flush', 'compaction'
 
 @dataclass(frozen=True)
 class Row:
-    """What one kind of job took in one run; bytes as they are without compression."""
+    """The cost of one kind of job in one run; bytes as they are without compression."""
 
     kind: str
     compression: str
@@ -135,7 +135,7 @@ def compression_of(run: CpuRun) -> str:
 
 def fit(rows: Sequence[Row]) -> dict[str, float]:
     """Nanoseconds for a byte, none negative, with the least squares of relative errors."""
-    # Beside what Ceph's packages bring; the module itself needs none of it.
+    # In addition to the dependencies of Ceph's packages; the module itself needs none of it.
     from scipy.optimize import nnls  # noqa: PLC0415 - only calibrating needs it
 
     names = sorted({name for row in rows for name in row.amounts})
@@ -145,7 +145,7 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def factors_of(rows: Iterable[Row], costs: Mapping[str, float], kind: str) -> list[float]:
-    """What jobs of a kind took, over what they take in RocksDB alone; without compression."""
+    """The cost of jobs of a kind, relative to RocksDB alone; without compression."""
     return [
         row.cpu_ns / row.expected_ns(costs)
         for row in rows
@@ -154,9 +154,9 @@ def factors_of(rows: Iterable[Row], costs: Mapping[str, float], kind: str) -> li
 
 
 def compression_factors(rows: Iterable[Row], costs: Mapping[str, float]) -> list[float]:
-    """The same of compression: of each compressed run, against the run beside it without.
+    """The same for compression: each compressed run compared with its uncompressed neighbor.
 
-    What its flushes and compactions would have taken is what those of the other took for a byte.
+    The uncompressed cost of its flushes and compactions is the cost per byte of the neighbor.
     """
     rows = list(rows)
     plain = {(row.beside, row.kind): row for row in rows if row.compression == NO_COMPRESSION}

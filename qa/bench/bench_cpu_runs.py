@@ -1,7 +1,7 @@
-"""CPU of the threads of real OSDs, beside what RocksDB flushed and compacted meanwhile.
+"""CPU of the threads of real OSDs, and the bytes that RocksDB flushed and compacted meanwhile.
 
-The OSDs of one cluster have an option set each and share one load, without replicas: whatever else
-runs on the machine moves all of them alike. CPU time is the scheduler's, thread by thread.
+The OSDs of one cluster have an option set each and share one load, without replicas: other load
+on the machine affects all of them equally. CPU time is the scheduler's, thread by thread.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def options_of(option_set: str, scale: int) -> str:
     )
 
 
-#: What the threads of an OSD are called, as far as the kernel keeps it; numbers may follow.
+#: The names of an OSD's threads, as truncated by the kernel; numbers may follow.
 THREADS = ('bstore_kv_sync', 'bstore_kv_final', 'rocksdb:high', 'rocksdb:low', 'tp_osd_tp', 'msgr')
 
 
 @dataclass(frozen=True)
 class ColumnRun:
-    """What flushes and compactions of one column did, over all its shards."""
+    """The flushes and compactions of one column, over all its shards."""
 
     name: str
     #: Keys and values that were in memtables, and what became files of them, uncompressed and not.
@@ -144,7 +144,7 @@ def measure(release: str, directory: Path, number: int, scale: int) -> Iterator[
                 log = cluster.host.outside(cluster.layout.log(f'osd.{osd}'))
                 with log.open(errors='replace') as lines:
                     events = read_events(lines, since_micros)
-                told = after[osd].since(before[osd])
+                reported = after[osd].since(before[osd])
                 yield CpuRun(
                     release=version,
                     workload=workload,
@@ -154,10 +154,10 @@ def measure(release: str, directory: Path, number: int, scale: int) -> Iterator[
                     options=options_of(name, scale),
                     osd=osd,
                     seconds=load.seconds,
-                    wal_bytes=told.wal_bytes,
-                    commits=told.commits,
-                    writes=told.writes,
-                    cpu_s=told.cpu_s,
+                    wal_bytes=reported.wal_bytes,
+                    commits=reported.commits,
+                    writes=reported.writes,
+                    cpu_s=reported.cpu_s,
                     columns=_columns(events),
                     live_bytes=sum(files.bytes for files in events.live.values()),
                 )
@@ -203,11 +203,11 @@ def _counted(cluster: Cluster, osd: int) -> _Counted:
     pid = cluster.status().pid(f'osd.{osd}')
     if pid is None:
         raise RuntimeError(f'osd.{osd} does not run')
-    told: dict[str, Any] = cluster.ceph_json('tell', f'osd.{osd}', 'perf', 'dump')
+    reported: dict[str, Any] = cluster.ceph_json('tell', f'osd.{osd}', 'perf', 'dump')
     return _Counted(
-        wal_bytes=told['bluefs']['bytes_written_wal'],
-        commits=told['bluestore']['kv_sync_lat']['avgcount'],
-        writes=told['osd']['op_w'],
+        wal_bytes=reported['bluefs']['bytes_written_wal'],
+        commits=reported['bluestore']['kv_sync_lat']['avgcount'],
+        writes=reported['osd']['op_w'],
         cpu_s=thread_cpu_s(Path('/proc') / str(pid)),
     )
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Cost of what the dashboard's tab asks for: time to make each answer, and its size as sent.
+"""Cost of the requests of the dashboard's tab: time for each answer, and its size as sent.
 
 A cluster in memory answers through the module and the controller, as in the dashboard, which then
 compresses the answer. Time is CPU time of one core, the median of some answers.
@@ -35,7 +35,7 @@ ANSWERS = {
     'trend of a class': lambda api: api.trend(device_class='ssd'),
     'trend of 12 OSDs': lambda api: api.trend(osds=','.join(map(str, range(12)))),
 }
-#: What the tab asks for at once, every time it refreshes.
+#: The requests of each refresh of the tab.
 OVERVIEW = ('status', 'findings', 'recommend', 'map')
 
 

@@ -3,7 +3,7 @@
 
 Decisions are remembered until something that they depend on moves. ``first`` is a decision of a
 manager that has just started and knows only what it ships with, ``moved`` one after the data of the
-OSDs grew, ``remembered`` the next look at OSDs that are as they were. All is CPU time of the
+OSDs grew, ``remembered`` the next sample of unchanged OSDs. All is CPU time of the
 thread, and the cases take turns, so that what else runs on the machine hits them alike.
 """
 
@@ -43,7 +43,7 @@ GIB = 1 << 30
 OSDS = 20
 #: More than a step of `usage.comparable`.
 GROWN = 1.3
-#: What the kv_sync thread does of each second, and what goes to WAL and SST files for a write.
+#: The share of kv_sync time, and bytes to WAL and SST files per write.
 _BUSY, _WAL_BYTES, _SST_BYTES = 0.72, 6000, 9000
 _MEMORY_TARGET = 'bluestore-pricache.target_bytes'
 
@@ -53,7 +53,7 @@ class Case:
     name: str
     release: str
     workload: WorkloadClass
-    #: Beside the default of the release.
+    #: In addition to the default of the release.
     more_options: str = ''
     #: DB devices of so many sizes are among the OSDs.
     kinds: int = 1
@@ -158,7 +158,7 @@ def ticks(osds: int, times: int, interval_s: float = 60.0) -> Mapping[str, Seque
         for mode, (cluster, tuner) in pairs.items():
             cluster.now_s += interval_s
             report(cluster, step, interval_s)
-            # As in bench_tick: the cluster in memory is none of the mgr's.
+            # As in bench_tick: the cluster in memory does not belong to the mgr.
             gc.freeze()
             tuner.tick()
             gc.unfreeze()

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""How often experiments find what is there, and what is not.
+"""How often experiments find a true effect, and one that does not exist.
 
 Groups are planned, and experiments on them ended, by the module's own code, on OSDs that vary as
-recorded ones do (see experiment_trials.py), with a look at every block. Constants were set on the
+recorded ones do (see experiment_trials.py), evaluated at every block. Constants were set on the
 recordings of the part `training`; `held-out` are others, with other seeds. Each rate is given with
 its exact 95% interval.
 """
@@ -70,7 +70,7 @@ Effects = Mapping[str, Mapping[str, float]]
 
 
 class Question(NamedTuple):
-    """What is asked of the outcome of what is true."""
+    """The question to the outcome, and the true answer."""
 
     right: Callable[[Outcome], bool]
     goal: str
@@ -89,7 +89,7 @@ QUESTIONS = {
 
 
 def _true(name: str, plan: ExperimentPlan, trial: int) -> Effects:
-    """What arms do where this is asked."""
+    """The true effects of the arms for this question."""
     if name == 'best-found':
         return BEST
     if name == 'unsafe-off':
@@ -99,7 +99,7 @@ def _true(name: str, plan: ExperimentPlan, trial: int) -> Effects:
     return {}
 
 
-#: Asked of the same experiments.
+#: Evaluated on the same experiments.
 TOGETHER = (
     ('best-found', 'nothing-wrong-with-a-best'),
     ('nothing-called-better', 'nothing-wrong-at-any-look'),
@@ -115,11 +115,11 @@ def _planned(drawn_from: Pool, condition: Condition, rng: random.Random) -> dict
         found = planned(ARMS, osds, drawn_from, condition, rng)
         if isinstance(found, ExperimentPlan):
             return {'plan': found, 'osds': osds, 'refused': refused}
-        refused.append(_told(osds, found))
+        refused.append(_shown(osds, found))
     return {'plan': None, 'osds': None, 'refused': refused}
 
 
-def _told(osds: int, refusal: Refusal) -> dict[str, Any]:
+def _shown(osds: int, refusal: Refusal) -> dict[str, Any]:
     return {
         'osds': osds,
         'reason': refusal.reason,

@@ -121,10 +121,10 @@ def _speed(arguments: argparse.Namespace) -> None:
     for number in range(arguments.times):
         # What is remembered of an option string is not to be measured.
         options = f'{release.default_options},ttl={number}'
-        said = read_overrides(
+        message = read_overrides(
             workload=WorkloadClass.RGW_METADATA, db_size=f'{60 + number}G', data='20G', ingest='5M'
         )
-        situation = situation_without_osd(release, said)
+        situation = situation_without_osd(release, message)
         for name, answer in (
             ('model', lambda o=options, s=situation: render.model(tree(o, s), 'json')),
             ('model, plain', lambda o=options, s=situation: render.model(tree(o, s), 'plain')),

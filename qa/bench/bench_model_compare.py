@@ -1,7 +1,7 @@
-"""What the model predicts for the runs of `bench_model_runs`, beside what was measured.
+"""Predictions of the model for the runs of `bench_model_runs`, compared with the measurements.
 
-Of what no formula gives, the model has measured values. So that it is not compared with itself, the
-runs of an option set are predicted with the values of the runs of all other option sets.
+Where no formula exists, the model has measured values. To avoid comparing it with itself, the runs
+of an option set are predicted with the values of the runs of all other option sets.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def read_runs(path: Path) -> list[Run]:
     ]
 
 
-# -- what the runs say of what no formula gives
+# -- values without a formula, from the runs
 
 
 def _columns(runs: Sequence[Run]) -> tuple[Column, ...]:
@@ -80,7 +80,7 @@ def _columns(runs: Sequence[Run]) -> tuple[Column, ...]:
 
 
 def _stale(runs: Sequence[Run], entry: dict[str, Any], overlap: float) -> float:
-    """What part of level 0's share is old: by how much a full compaction made the SST smaller."""
+    """The share of old data in level 0: by how much a full compaction made the SST smaller."""
     document = {'overlap': overlap, 'workloads': [{**entry, 'stale': 1.0}], 'intervals': []}
     known = known_from({**document, 'intervals': [{'quantity': q, **_EXACT} for q in QUANTITIES]})
     found = []
@@ -119,7 +119,7 @@ def _fitted(setup: _Setup, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _flushed(run: Run) -> tuple[float, float]:
-    """What went through memtables: their memory, and the keys and values in them."""
+    """The data through memtables: their memory, and the keys and values in them."""
     return (
         fitting.flushed_memory(run.column_families),
         float(sum(f.flushed_data_bytes for f in run.column_families)),
@@ -128,7 +128,7 @@ def _flushed(run: Run) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Setup:
-    """What a load writes to."""
+    """The objects written by a load."""
 
     name: str
     classes: tuple[str, ...]
@@ -158,7 +158,7 @@ _SETUPS = (
 
 
 def fit(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """What these runs alone say of each load."""
+    """The values of each load from these runs alone."""
     return [_fitted(setup, [r for r in runs if r.workload == setup.name]) for setup in _SETUPS]
 
 

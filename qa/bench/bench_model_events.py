@@ -1,4 +1,4 @@
-"""What RocksDB says of its flushes and compactions in an OSD's log.
+"""Flushes and compactions in the RocksDB event log of an OSD.
 
 RocksDB writes an ``EVENT_LOG_v1`` line of JSON for each of them at the level that OSDs log by
 default (debug_rocksdb 4/5). Seen on 16.2.15 (RocksDB 6.8.1); the event of a flush does not name its
@@ -68,7 +68,7 @@ class LiveFiles:
 
 @dataclass
 class Events:
-    """What happened from a point in time on; times are microseconds since the epoch."""
+    """The events from a point in time on; times are microseconds since the epoch."""
 
     flushes: list[Flush] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
@@ -130,7 +130,7 @@ class _Reader:
     def _event(self, event: dict[str, Any]) -> None:
         kind = event['event']
         if kind == 'recovery_started':
-            # A process begins: numbers of jobs start anew.
+            # A process starts: job numbers restart.
             self._jobs.clear()
         elif kind == 'table_file_creation':
             found = LiveFiles(

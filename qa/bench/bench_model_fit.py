@@ -1,4 +1,4 @@
-"""What the runs of `bench_model_runs` say of what no formula gives: bytes of each kind of key.
+"""Fits the values without a formula to the runs of `bench_model_runs`: bytes of each kind of key.
 
 The structure is BlueStore's: which keys a write of a client puts into which column. Of their sizes
 those are fitted that the files of level 0 show, by windows of different length.
@@ -20,7 +20,7 @@ from rocksdb_tuner.lsm.fates import Fate, KeyKind, Members, Population
 from rocksdb_tuner.lsm.population import LOG_ENTRIES
 from rocksdb_tuner.options.compression import NO_COMPRESSION
 
-#: A column that gets less than this of all writes says nothing.
+#: A column with less than this share of all writes gives no value.
 LEAST_SHARE = 0.01
 
 
@@ -60,7 +60,7 @@ def population_of(run: Run, objects: float) -> Population:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the flushes of one column left in one run."""
+    """The result of the flushes of one column in one run."""
 
     writes_per_flush: float
     #: Of all shards together.
@@ -137,7 +137,7 @@ COMPRESSED = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0]
 
 
 def onodes(written: float, seen: Sequence[Seen]) -> ColumnCalibration:
-    """Of a write, the onode and the one shard of its extent map that changes."""
+    """For a write, the onode and the one shard of its extent map that changes."""
 
     def build(per_object: float, compressed: float) -> ColumnCalibration:
         shard = max(1.0, (per_object - written) / (SHARDS - 1))
@@ -255,7 +255,7 @@ def columns_of(
 
 
 def written_bytes(runs: Sequence[Run], column: str) -> float:
-    """Keys and values of a write; the median of the runs that flushed enough to tell."""
+    """Keys and values of a write; the median of the runs with enough flushes."""
     found = [
         sum(f.flushed_data_bytes for f in by_column(run).get(column, [])) / run.client['ops']
         for run in runs

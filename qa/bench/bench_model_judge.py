@@ -1,4 +1,4 @@
-"""What the model predicts for the runs at real size, beside what was measured."""
+"""Predictions of the model for the runs at real size, compared with the measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import Any
 
 from bench_model_compare import CHANGE, HELD, Comparison
@@ -19,7 +18,7 @@ from rocksdb_tuner.lsm.records import ColumnFamilyModel, Load, TreeModel
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.options.syntax import parse
 
-#: Which measured workload stands for clients of a trial.
+#: The measured workload of the clients of a trial.
 WORKLOADS = {'rbd': 'rbd-randwrite', 's3-put': 'omap-heavy', 's3-delete': 'omap-heavy'}
 #: A column that gets less than this of all writes makes no difference.
 LEAST_SHARE = 0.01
@@ -146,16 +145,17 @@ def held(comparisons: Sequence[Comparison], stated: Mapping[str, Quantity]) -> I
 
 
 def fitted_intervals(ratios: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
-    """Between what the next ratio lies in 80% of all cases, if logarithms of ratios are normal.
+    """The 80% prediction interval of the next ratio, if logarithms of ratios are normal.
 
-    Of few comparisons the interval that held 80% of them holds less of what comes (Student's t).
+    With few comparisons it is wider than the interval that covers 80% of them (Student's t).
     """
+    from scipy.stats import t  # noqa: PLC0415 - only fitting needs it
+
     found: list[dict[str, Any]] = []
     for quantity, values in ratios.items():
         logs = [math.log(value) for value in values]
         number = len(logs)
-        normal = NormalDist().inv_cdf((1 + HELD) / 2)
-        student = normal + (normal**3 + normal) / (4 * (number - 1))
+        student = float(t.ppf((1 + HELD) / 2, number - 1))
         reach = student * statistics.stdev(logs) * math.sqrt(1 + 1 / number)
         middle = statistics.mean(logs)
         found.append(

@@ -23,7 +23,7 @@ def _keys(batch: int, count: int) -> tuple[str, ...]:
     return tuple(hashlib.sha1(f'{batch}.{i}'.encode()).hexdigest() for i in range(count))
 
 
-#: What entries of one bucket have in common, in about the proportion of RGW's own.
+#: The common part of entries of one bucket, in about the proportion of RGW's own.
 _COMMON = (
     b'\x08\x03\x9d\x00\x00\x00'
     b'default-placement'

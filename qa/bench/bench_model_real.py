@@ -3,8 +3,9 @@
 
 ``measure`` makes the runs of `bench_model_trials.json` that are not made yet (root, Debian
 packages, some four minutes each); ``compare`` shows what the model predicts for them. Which runs
-are held out was drawn before any was made: what they say is shown only with ``--held-out``, and the
-results keep when that was first done, so that a fit made after it would show.
+are held out was drawn before any was made: their results are shown only with ``--held-out``, and
+the results keep when that was first done, so that a fit made after it would show. ``fit`` needs
+scipy.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from bench_model_compare import Comparison  # noqa: E402
 from bench_model_trials import Trial, committed  # noqa: E402
 
 from bench_model_events import read_events  # noqa: E402
-from harness.admin_socket import ask, ask_text  # noqa: E402
+from harness.admin_socket import ask, query_text  # noqa: E402
 from harness.cluster import Cluster  # noqa: E402
 from harness.layout import ClusterSpec  # noqa: E402
 from harness.services import make_pools  # noqa: E402
@@ -51,8 +52,8 @@ RESULTS = BENCH / 'results/model-real.json'
 KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
 POOL, IMAGE = 'load', 'image'
 PG_NUM = 32
-LOOK_S = 2.0
-#: Looks that show no change, and at most so many.
+POLL_S = 2.0
+#: Samples without a change, and their maximum number.
 STILL, SETTLES_WITHIN = 4, 60
 S3_OBJECTS = 12_000
 QUIET = (
@@ -123,7 +124,7 @@ class _Watch:
 
     def look(self) -> steady.Look:
         perf = ask(self._socket, 'perf dump')
-        kv = parse_kv_stats(ask_text(self._socket, 'dump_objectstore_kv_stats'))
+        kv = parse_kv_stats(query_text(self._socket, 'dump_objectstore_kv_stats'))
         files: list[dict[str, Any]] = ask(self._socket, 'bluefs files list')
         return steady.Look(
             micros=int(time.time() * 1e6),
@@ -160,7 +161,7 @@ def _settled(watch: _Watch) -> int:
     """SST bytes when nothing changes any more: Tentacle answers before it has compacted all."""
     sizes = [watch.look().sst_bytes]
     for _ in range(SETTLES_WITHIN):
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
         sizes.append(watch.look().sst_bytes)
         if len(sizes) > STILL and len(set(sizes[-STILL:])) == 1:
             break
@@ -173,11 +174,11 @@ def _watched(watch: _Watch) -> Iterator[list[steady.Look]]:
     stop = threading.Event()
 
     def go() -> None:
-        while not stop.wait(LOOK_S):
+        while not stop.wait(POLL_S):
             try:
                 looks.append(watch.look())
             except OSError:
-                # It is busy: the next look is soon enough.
+                # It is busy: the next sample is soon enough.
                 continue
 
     thread = threading.Thread(target=go)
@@ -192,7 +193,7 @@ def _watched(watch: _Watch) -> Iterator[list[steady.Look]]:
 
 @dataclass(frozen=True)
 class Raw:
-    """All that a run left: what is made of it can be made again."""
+    """All raw results of a run, from which the rest can be recomputed."""
 
     trial: Trial
     version: str
@@ -243,7 +244,7 @@ def kept(path: Path) -> Raw:
 
 
 def seen(raw: Raw) -> steady.RealRun:
-    """What a run says, from when it is in its steady state."""
+    """The result of a run, from its steady state on."""
     events = read_events(raw.log, 0)
     return steady.real_run(
         steady.Made(
@@ -312,7 +313,7 @@ def _collect(arguments: argparse.Namespace) -> None:
 
 
 def shown(runs: Sequence[steady.RealRun], held_out: bool) -> list[steady.RealRun]:
-    """Only the runs that were asked for: those that are fitted to, or those that test the fit."""
+    """Only the requested runs: those fitted to, or those that test the fit."""
     return [run for run in runs if run.trial.held_out is held_out]
 
 

@@ -1,8 +1,8 @@
-"""What the runs at real size say of what no formula gives, for RBD clients. Fitted runs only.
+"""Fits the values without a formula to the runs at real size, for RBD clients. Fitted runs only.
 
-What lies in files is counted by RocksDB itself: keys, and bytes with and without compression, after
-a full compaction. So sizes of keys are read off; fitted are how the size of an onode grows with
-what was written to its object, and what removals take in a file of level 0.
+The content of files is counted by RocksDB itself: keys, and bytes with and without compression,
+after a full compaction. So sizes of keys are read off; fitted are how the size of an onode grows
+with what was written to its object, and what removals take in a file of level 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rocksdb_tuner.lsm.onodes import BLOCK_BYTES, Onodes
 from rocksdb_tuner.options.compression import NO_COMPRESSION
 
 RBD = 'rbd-randwrite'
-#: Bytes in a file, uncompressed, for each byte of keys and values, where no run tells.
+#: Bytes in a file, uncompressed, for each byte of keys and values, if no run has a value.
 USUAL_IN_FILE = 0.95
 
 
@@ -64,7 +64,7 @@ def packing(runs: Sequence[RealRun], name: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Objects:
-    """What one run says of its objects."""
+    """The objects of one run."""
 
     block_bytes: int
     #: For each object, at the end: writes, keys, and bytes of keys and values.
@@ -205,7 +205,7 @@ def pg_log(runs: Sequence[RealRun]) -> ColumnCalibration:
 
 
 def fit(runs: Sequence[RealRun], names: Sequence[str]) -> dict[str, Any]:
-    """What replaces the columns of RBD clients in ``knowledge/model.json``."""
+    """The new columns of RBD clients in ``knowledge/model.json``."""
     if any(run.trial.held_out for run in runs):
         raise ValueError('nothing is fitted to a run that is held out')
     rbd = [run for run in runs if run.trial.clients == 'rbd']

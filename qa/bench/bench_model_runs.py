@@ -1,6 +1,6 @@
 """The runs on real OSDs with which the model of the tree is compared.
 
-Each run makes an OSD anew with one option set, loads it until it has levels, and measures while it
+Each run creates a new OSD with one option set, loads it until it has levels, and measures while it
 is loaded further: RocksDB's tickers, the events in its log, the files of BlueFS.
 """
 
@@ -99,7 +99,7 @@ OPTION_RUNS: tuple[OptionRun, ...] = (
 
 @dataclass(frozen=True)
 class ColumnFamilyRun:
-    """What one column family did while it was measured; None: it did none of that."""
+    """The activity of one column family while it was measured; None: no such activity."""
 
     name: str
     #: Keys and values that went through its memtables, and what became level 0 files of them.
@@ -111,7 +111,7 @@ class ColumnFamilyRun:
     full_flush_memory_bytes: float | None
     full_flush_data_bytes: float | None
     full_flush_file_bytes: float | None
-    #: Medians over the flushes that the limit of the WAL asked for.
+    #: Medians over the flushes triggered by the limit of the WAL.
     early_flush_memory_bytes: float | None
     early_flush_file_bytes: float | None
     level_0_compactions: int

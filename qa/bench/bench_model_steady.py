@@ -1,4 +1,4 @@
-"""What a run at real size says, from when it is in its steady state. Pure.
+"""The result of a run at real size, from its steady state on. Pure.
 
 A run is short against what compactions take, so that it matters where it is cut. Each column family
 is counted for itself, by the writes of clients: flushes from the end of one to the end of another,
@@ -44,13 +44,13 @@ class Look:
 
 @dataclass(frozen=True)
 class ColumnSeen:
-    """What all column families of one column did; None: they did none of that."""
+    """The activity of all column families of one column; None: no such activity."""
 
     name: str
     families: int
     full_flushes: int
     early_flushes: int
-    #: Of one flush of full memtables, and of one that the limit of the WAL asked for.
+    #: Of one flush of full memtables, and of one triggered by the limit of the WAL.
     full_flush_memory_bytes: float | None
     full_flush_file_bytes: float | None
     early_flush_memory_bytes: float | None
@@ -79,7 +79,7 @@ class ColumnSeen:
 
 @dataclass(frozen=True)
 class Made:
-    """What a run was made of, and left."""
+    """The inputs of a run, and its result."""
 
     trial: Trial
     version: str
@@ -119,7 +119,7 @@ class RealRun:
 
     @property
     def data_bytes(self) -> float:
-        """What the database held: files that are deleted stay some seconds, so as RocksDB says."""
+        """The content of the database as counted by RocksDB: deleted files stay some seconds."""
         if not self.compacted:
             return self.sst_bytes_mean
         return float(sum(column.live_bytes for column in self.columns))
@@ -158,7 +158,7 @@ def column_of(family: str) -> str:
 
 
 def at(looks: Sequence[Look], micros: float, name: str) -> float:
-    """A counter at any time: between two looks evenly."""
+    """A counter at any time: interpolated linearly between two samples."""
     times = [look.micros for look in looks]
     place = min(max(bisect.bisect_right(times, micros), 1), len(looks) - 1)
     before, after = looks[place - 1], looks[place]
@@ -176,7 +176,7 @@ def _full_from(looks: Sequence[Look], placement_groups: int) -> int:
 
 
 def _last_write(looks: Sequence[Look]) -> int:
-    """The first look after the clients had ended."""
+    """The first sample after the clients had ended."""
     return next(look.micros for look in looks if look.writes == looks[-1].writes)
 
 
@@ -191,7 +191,7 @@ def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
     def grown(name: str, first: float, last: float) -> float:
         return at(looks, last, name) - at(looks, first, name)
 
-    first_look, last_look = looks[0], looks[-1]
+    first_sample, last_sample = looks[0], looks[-1]
     writes = grown('writes', since, end)
     families = {f.column_family for f in events.flushes} | set(events.live)
     return RealRun(
@@ -199,21 +199,21 @@ def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
         version=made.version,
         placement_groups=made.placement_groups,
         objects=made.objects,
-        writes_before=round(grown('writes', first_look.micros, since)),
+        writes_before=round(grown('writes', first_sample.micros, since)),
         writes=round(writes),
         seconds=round((end - since) / 1e6, 1),
         write_bytes_avg=round(grown('write_bytes', since, end) / writes, 1) if writes else 0.0,
         wal_bytes=round(grown('wal_bytes', since, end)),
         ticker_bytes=[
-            getattr(last_look, name) - getattr(first_look, name)
+            getattr(last_sample, name) - getattr(first_sample, name)
             for name in ('wal_bytes', 'flush_bytes', 'compaction_bytes')
         ],
         bluefs_bytes=[
-            getattr(last_look, name) - getattr(first_look, name)
+            getattr(last_sample, name) - getattr(first_sample, name)
             for name in ('bluefs_wal_bytes', 'bluefs_sst_bytes')
         ],
-        sst_bytes_mean=round(statistics.mean(steady)) if steady else last_look.sst_bytes,
-        sst_bytes_after=last_look.sst_bytes,
+        sst_bytes_mean=round(statistics.mean(steady)) if steady else last_sample.sst_bytes,
+        sst_bytes_after=last_sample.sst_bytes,
         sst_bytes_compacted=made.sst_bytes_compacted,
         wal_peak_bytes=max((size for size, _ in events.wal_sizes), default=None),
         wal_peak_allocated_bytes=max(look.wal_allocated_bytes for look in looks),
@@ -291,14 +291,16 @@ class _Rates:
 def _rates(
     flushes: Sequence[Flush], shards: int, looks: Sequence[Look], since: int
 ) -> _Rates | None:
-    """Of whole windows between flushes; as many families as flushed stand for all, as alike."""
+    """Of whole windows between flushes; the flushed families represent all, assuming they are
+    alike.
+    """
     found = []
     for family in sorted({flush.column_family for flush in flushes}):
         own = sorted(
             (f for f in flushes if f.column_family == family), key=lambda f: f.ended_micros
         )
         begins = [looks[0].micros, *(f.ended_micros for f in own)]
-        # The last one, however early it began, where that is all there is.
+        # The last one, however early it started, if there is no other.
         windows = [pair for pair in zip(begins, own) if pair[0] >= since] or [(begins[-2], own[-1])]
         first = at(looks, windows[0][0], 'writes')
         writes = at(looks, windows[-1][1].ended_micros, 'writes') - first
@@ -321,7 +323,7 @@ def _rates(
 def _compaction_rate(
     families: Sequence[str], compactions: Sequence[Compaction], looks: Sequence[Look]
 ) -> float | None:
-    """What compactions wrote for each write of clients; see _rates."""
+    """Compaction bytes per client write; see _rates."""
     found = []
     for family in families:
         own = [c for c in compactions if c.column_family == family]

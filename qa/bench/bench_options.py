@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What `check` of one option string costs, and what it costs to load the knowledge.
+"""The cost of `check` for one option string, and of loading the knowledge.
 
-Strings are those that the real binaries were asked about, each judged once, in time of the CPU:
+Strings are those recorded from the real binaries, each checked once, in time of the CPU:
 other processes are no cost of the manager. Loading is timed by the clock, in processes of its own.
 """
 

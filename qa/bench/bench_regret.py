@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Regret of the tuner: how far its end is behind the best option set, on real OSDs.
 
-``measure`` makes runs of one cell (`regret_trials.py` says what is compared) until it has so many
+``measure`` makes runs of one cell (`regret_trials.py` has the comparison) up to the given number
 (root, Debian packages, some six minutes each), and writes each to the results as it ends, so that
 it can be stopped at any time; ``compare`` shows them.
 """

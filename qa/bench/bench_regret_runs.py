@@ -23,7 +23,7 @@ from harness.verdict_run import set_module_options
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.plan.records import OPTION
 
-#: Of the load with defaults: until the tuner is asked, and all of it.
+#: Of the load with defaults: until the tuner is queried, and in total.
 ASKED_S, FIRST_S = 75.0, 90.0
 #: Of the load with one set each: until the window begins, and all of it.
 WARM_UP_S, SECOND_S = 30.0, 120.0
@@ -113,7 +113,7 @@ def _ask(cluster: Cluster, trial: Trial) -> tuple[str | None, str | None]:
 
 
 def _compare(cluster: Cluster, trial: Trial, options: dict[str, str]) -> dict[str, Window]:
-    """What the OSDs do under the same load, one option set each."""
+    """The work of the OSDs under the same load, one option set each."""
     for osd, name in enumerate(trial.order):
         cluster.ceph('config', 'set', f'osd.{osd}', OPTION, options[name])
     everyone = range(OSDS)

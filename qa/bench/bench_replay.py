@@ -84,7 +84,7 @@ def _options(shape: tuple[int, int, int, int], scale: int) -> str:
 
 
 def _known(population: Population) -> Calibration:
-    """What the keys of `replay_writes.cc` take in a batch, and in a file with shortened keys."""
+    """The size of the keys of `replay_writes.cc` in a batch, and in a file with shortened keys."""
 
     def kind(name: str, fate: Fate, members: Members, **sizes: float) -> KeyKind:
         return KeyKind(

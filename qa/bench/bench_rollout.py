@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""A rollout over a large cluster in memory, with failovers of the manager amid restarts.
+"""A rollout over a large cluster in memory, with failovers of the manager during restarts.
 
     bench_rollout.py            300 OSDs to the end, and the first 20 of 10,000
     bench_rollout.py --whole    10,000 OSDs to the end: hours
 
 The cluster is that of tests/chaos: placement groups on racks, the monitor's store, an orchestrator
-that restarts OSDs. The driver is the module's own, and goes on as in a manager; a failover is a
-driver that knows nothing but the store. Simulated times are short, so that nearly each look has
+that restarts OSDs. The driver is the module's own, and runs as in a manager; a failover is a
+driver that knows only the store. Simulated times are short, so that nearly each sample has
 something to do. Measured are bytes and CPU time of each write of the state, of loading it, and of a
-look. A run fails unless each OSD that was to be changed runs the new string at its end, each was
+sample. A run fails unless each OSD that was to be changed runs the new string at its end, each was
 restarted once and no other was; one to the end also leaves a single entry for all.
 """
 
@@ -57,15 +57,15 @@ WHOLE = ((10_000, 10_000),)
 #: After so many of every hundred that are changed another manager takes over.
 FAILOVERS_PERCENT = (10, 50, 90)
 TICK_S = 6.0
-#: A look that asks for nothing more than this often has come to a halt.
-_MOST_LOOKS_PER_OSD = 40
+#: A sample that requests nothing further this often is stuck.
+_MAX_SAMPLES_PER_OSD = 40
 _CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSING, OsdStep.COLLAPSED})
 #: The monitor refuses larger ones.
 _VALUE_MOST_BYTES = 65536
 
 
 class LargeCluster(ChaosCluster):
-    """A `ChaosCluster` that keeps what it would otherwise look for among all OSDs each time.
+    """A `ChaosCluster` that caches what it would otherwise search among all OSDs each time.
 
     Entries are those of single OSDs, and of all.
     """
@@ -79,7 +79,7 @@ class LargeCluster(ChaosCluster):
         self._map: Optional[ClusterMap] = None
         self._entries: dict[str, ConfigEntry] = {}
         super().__init__(spots)
-        # OSDs stay away for moments: nearly each look finds the next step.
+        # OSDs are down only briefly: nearly each sample finds the next step.
         self.stop_s = self.boot_s = self.recover_s = 1.0
         self.report_s = self.pg_report_s = self.orchestrator_delay_s = 0.5
         self._all = frozenset(self.osds)
@@ -96,7 +96,7 @@ class LargeCluster(ChaosCluster):
     def advance(self, seconds: float) -> None:
         whole = self.osds
         self._lively |= {found.osd_id for found in self.accepted}
-        # `ChaosCluster` asks each OSD whether it has anything to do.
+        # `ChaosCluster` checks each OSD for pending work.
         self.osds = {n: whole[n] for n in sorted(self._lively)}
         try:
             super().advance(seconds)
@@ -144,7 +144,7 @@ class LargeCluster(ChaosCluster):
         return tuple(entry for entry in self._entries.values() if entry.name in names)
 
     def pg_summary(self) -> PgSummary:
-        # Older ones are never asked for again.
+        # Older ones are never queried again.
         heard_s = self.now_s - self.pg_report_s
         while len(self._summaries) > 1 and self._summaries[1][0] <= heard_s:
             del self._summaries[0]
@@ -176,7 +176,7 @@ class LargeCluster(ChaosCluster):
 
 @dataclass(frozen=True)
 class Measured:
-    """One rollout. CPU is that of the thread; percentiles where one says so, of all writes."""
+    """One rollout. CPU is that of the thread; percentiles are of all writes."""
 
     osds: int
     changed: int
@@ -208,7 +208,7 @@ class Measured:
 
 
 class CountingDriver(Driver):
-    """Tells what each write of the state took: bytes, keys, milliseconds of CPU."""
+    """Reports the cost of each write of the state: bytes, keys, milliseconds of CPU."""
 
     def __init__(
         self, cluster: LargeCluster, store: CountingStore, wrote: Callable[[int, int, float], None]
@@ -261,7 +261,7 @@ class Manager:
         self.save_cpu_ms.append(took_ms)
 
     def fail_over(self) -> None:
-        """Another one: of what the last one knew, it has what is stored."""
+        """Another one: it only has the stored state of the last one."""
         known = self.state
         self.driver = self._active()
         if self.state != known:
@@ -319,19 +319,19 @@ def measured(osds: int, to_change: int) -> Measured:
     began_s = time.monotonic()
     whole = to_change == osds
     while not manager.state.ended and (whole or changed_by(manager.state) < to_change):
-        if len(manager.look_cpu_ms) > osds * _MOST_LOOKS_PER_OSD:
+        if len(manager.look_cpu_ms) > osds * _MAX_SAMPLES_PER_OSD:
             raise SystemExit(f'it does not come to an end: {manager.state.paused_reason}')
         manager.look()
         flying = in_flight(manager.state)
         if due and flying is not None and flying.step is OsdStep.RESTARTING:
             changed = changed_by(manager.state)
             if changed >= due[0]:
-                # In the middle of a restart: whoever takes over must not ask for it again.
+                # During a restart: the manager taking over must not request it again.
                 del due[0]
                 changed_before.append(changed)
                 manager.fail_over()
         if len(manager.look_cpu_ms) % 1000 == 0:
-            told(manager, time.monotonic() - began_s)
+            messages(manager, time.monotonic() - began_s)
     if whole:
         manager.look()
     restarts = Counter(
@@ -389,9 +389,9 @@ def _p99(values: Sequence[float]) -> float:
     return sorted(values)[len(values) * 99 // 100]
 
 
-def told(manager: Manager, lasted_s: float) -> None:
+def messages(manager: Manager, lasted_s: float) -> None:
     steps = Counter(osd.step.value for osd in manager.state.osds)
-    print(f'{lasted_s:6.0f} s, {len(manager.look_cpu_ms)} looks: {dict(steps)}', flush=True)
+    print(f'{lasted_s:6.0f} s, {len(manager.look_cpu_ms)} samples: {dict(steps)}', flush=True)
 
 
 def main() -> int:

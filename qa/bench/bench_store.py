@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a rollout takes to remember: bytes and keys for each step, and CPU time to store and load.
+"""The cost of storing a rollout: bytes and keys for each step, and CPU time to store and load.
 
 A rollout of OSDs with random process numbers, in batches of one OSD, goes through the steps of its
 first OSDs, each of which is stored as the driver does. The store is in memory: what is measured is
@@ -55,7 +55,7 @@ OPTIONS = (
 
 
 class CountingStore:
-    """A store in memory that counts what is written to it."""
+    """A store in memory that counts its writes."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
@@ -148,7 +148,7 @@ def _cpu_ms(work: Callable[[], object]) -> float:
 def measured(count: int) -> Measured:
     store = CountingStore()
     storage, state = RolloutStorage(store), planned(count)
-    # Types are looked at once in the life of a manager.
+    # Types are inspected once in the life of a manager.
     RolloutStorage(CountingStore()).save_current(planned(20))
     begin_cpu_ms = _cpu_ms(lambda: storage.save_current(state))
     begin_bytes, begin_keys = store.bytes, store.keys_written

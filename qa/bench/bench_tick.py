@@ -47,7 +47,7 @@ class CountingCluster(FakeCluster):
 
 
 def report(cluster: FakeCluster, step: int) -> None:
-    """Every OSD sends a report of 4 KiB writes, on a DB device of its own that fills."""
+    """Every OSD sends a report of 4 KiB writes, on a dedicated DB device that fills."""
     for osd_id in cluster.osds:
         # No two OSDs have done the same: equal numbers would share memory.
         done, now_s = (step + 1) * 4000 + osd_id, cluster.now_s
@@ -112,7 +112,7 @@ def measure(osds: int, ticks: int, mode: Mode, between: Between) -> tuple[float,
         cluster.now_s += 3600.0 if step == 0 else between.interval_s
         report(cluster, step)
         between.others_work()
-        # What stands in for the mgr's own memory is none that a collection there would go through.
+        # The double of the mgr's own memory would not be collected there.
         gc.freeze()
         tuner.tick()
         gc.unfreeze()
@@ -155,7 +155,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     between = Between(arguments.interval, cold=arguments.cold)
-    # Loads the knowledge, which is nobody's history.
+    # Loads the knowledge, which is not part of the history.
     measure(20, 4, Mode.OBSERVE, between)
     print(
         f'{"OSDs":>6}  {"us/OSD":>7}  {"with real reads":>15}  {"with advice":>11}  '

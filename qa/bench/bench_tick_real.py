@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Cost of a tick in a real manager: the thread's CPU time, as `status` says it, for each OSD.
+"""Cost of a tick in a real manager: the thread's CPU time, as shown by `status`, for each OSD.
 
 A running cluster of `qa/cluster up` is watched for a while. Of the CPU time that others take on
 the same cores nothing is counted, but caches are shared with them: a busy machine shows more.

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """How often the verdict on a canary, or a batch, is wrong, by soak time and number of controls.
 
-Canaries and controls are drawn from what real OSDs were recorded to do; each soaks as a rollout
-does, with a look at every block. Printed are shares of all verdicts: with a change of nothing how
-many fail and how many are called better, with a true worsening how many fail and how many pass,
-and how long the soak took. What is neither is inconclusive, which changes nothing.
+Canaries and controls are drawn from recordings of real OSDs; each soaks as in a rollout, evaluated
+at every block. Printed are shares of all verdicts: how many null changes fail and how many are
+called better, how many true worsenings fail and how many pass, and the duration of the soak. The
+rest is inconclusive, which changes nothing.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _judged(found: Sequence[Judgement]) -> float:
 
 
 def _slow(rate: float, of_canary: float, rng: random.Random) -> Judgement:
-    """A soak of 10 minutes with three controls, in which only slow requests tell anything."""
+    """A soak of 10 minutes with three controls, in which only slow requests count."""
     blocks = 20
     rates = {n: [rate] * blocks * 2 for n in range(4)}
     rates[0][blocks:] = [of_canary] * blocks
@@ -191,8 +191,8 @@ def _bursts(rates: Sequence[float], rng: random.Random) -> list[float]:
     """Slow requests come in runs of two blocks (a minute) in the mean."""
     found: list[float] = []
     for rate in rates:
-        goes_on = found and rng.random() < 0.5
-        found.append(found[-1] if goes_on else float(rng.random() < rate))
+        continues = found and rng.random() < 0.5
+        found.append(found[-1] if continues else float(rng.random() < rate))
     return found
 
 

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
-"""How often the verdict is wrong on what real OSDs do, not on what is drawn from recordings.
+"""How often the verdict is wrong on real OSDs instead of simulations from recordings.
 
-`record` runs a real cluster under a steady client and writes down what its OSDs counted; in some
-phases some of them are slower: each sync of their disk takes so many percent longer. `judge` takes
-each OSD in turn for a canary, at every minute at which nothing was done to it: a fail and a
-"better" are wrong there. The same trials are judged once more with a worsening that is reckoned
-onto what the canary counted after the change. Where an OSD truly became slower, anything but a fail
-is wrong. Blocks are made and judged by the module's own code, as in a rollout, with a look at every
-block.
+`record` runs a real cluster under a steady client and records the counters of its OSDs; in some
+phases some of them are slower: each sync of their disk takes so many percent longer. `judge` uses
+each OSD in turn as a canary, at every minute without a disturbance: a fail and a "better" are wrong
+there. The same trials are repeated with a worsening added to the counters of the canary after the
+change. For an OSD that really became slower, anything except a fail is wrong. Blocks are built and
+judged by the module's own code, as in a rollout, evaluated at every block.
 """
 
 from __future__ import annotations
@@ -84,7 +83,8 @@ def _share(hits: int, of: int) -> dict[str, Any]:
 
 @dataclass
 class Tally:
-    """What became of trials; those of one group of OSDs that share no time are counted apart."""
+    """The outcomes of trials; those of one group of OSDs without common times are counted
+    separately."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     apart: Counter[str] = field(default_factory=Counter)
@@ -125,7 +125,7 @@ def _cases(recorded: Recorded, plan: SoakPlan, size: int) -> Iterator[Case]:
         begin_s += STRIDE_S
 
 
-def _nothing(recorded: Recorded, plan: SoakPlan, size: int) -> dict[str, Any]:
+def _empty(recorded: Recorded, plan: SoakPlan, size: int) -> dict[str, Any]:
     nothing = Tally()
     imposed = {signal: Tally() for signal in SIGNALS}
     for case in _cases(recorded, plan, size):
@@ -224,7 +224,7 @@ def _judge(path: Path, out: Optional[Path]) -> None:
         'spans': document['spans'],
         'changes': [_changes(recorded, SoakPlan(*soak_s)) for soak_s in SOAKS_CHANGED_S],
         'nothing': [
-            _nothing(recorded, SoakPlan(least_s, most_s), size)
+            _empty(recorded, SoakPlan(least_s, most_s), size)
             for least_s, most_s in SOAKS_S
             for size in (1, 3)
         ],

@@ -1,8 +1,8 @@
 """Experiments on OSDs that vary as recorded ones do: planned, compared and ended by the module.
 
-What a recording says of how OSDs vary is drawn out to long tracks by the stationary bootstrap of
+The recorded variation of OSDs is extended to long tracks by the stationary bootstrap of
 `tests/judge/simulated.py`, block by block; each OSD of a trial is given a random piece of one. No
-recording of minutes shows how OSDs wander in hours: each also wanders by itself around its level
+recording of minutes shows how OSDs drift over hours: each also wanders by itself around its level
 (an Ornstein-Uhlenbeck process with a correlation time of `WANDER_BLOCKS`).
 """
 
@@ -75,7 +75,7 @@ def pool(name: str, rng: random.Random) -> Pool:
 
 
 def _minutes(name: str) -> Mapping[str, tuple[Sequence[float], Sequence[Sequence[float]]]]:
-    """Of the OSDs to which nothing was done, minute by minute."""
+    """Of the undisturbed OSDs, minute by minute."""
     recorded, _ = read(RECORDINGS / f'{name}.json.xz')
     begin_s, end_s = recorded.spans[0].begin_s, recorded.spans[-1].end_s
     osds = recorded.unchanged(begin_s, end_s)
@@ -98,7 +98,7 @@ def _minutes(name: str) -> Mapping[str, tuple[Sequence[float], Sequence[Sequence
 
 
 class Osds:
-    """What some OSDs do, block by block."""
+    """The work of some OSDs, block by block."""
 
     def __init__(
         self, ids: Sequence[int], drawn_from: Pool, condition: Condition, rng: random.Random
@@ -157,7 +157,7 @@ def planned(
 @dataclass(frozen=True)
 class Outcome:
     conclusion: Conclusion
-    #: Anything that was said at any look and is not true: better, worse, or ahead of another.
+    #: Any statement at any evaluation that is not true: better, worse, or ahead of another.
     wrong: bool
     #: After how many blocks an arm was ended.
     ended: Mapping[str, int]
@@ -172,7 +172,7 @@ def run(
     rng: random.Random,
     min_effect: float,
 ) -> Outcome:
-    """With a look at every block. ``effects`` in logarithms, by arm and signal."""
+    """Evaluated at every block. ``effects`` in logarithms, by arm and signal."""
     names = tuple(name for name, _ in plan.periods[1].arms)
     treated = [n for _, osds in plan.periods[1].arms for n in osds]
     osds = Osds((*treated, *plan.controls), drawn_from, condition, rng)

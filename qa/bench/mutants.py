@@ -53,7 +53,7 @@ _ARGUMENTS = frozenset({'key', 'reverse', 'default'})
 
 @dataclass(frozen=True)
 class Mutant:
-    """``text`` in the place of what stands from ``start`` to ``end``, in bytes."""
+    """``text`` in place of the bytes from ``start`` to ``end``."""
 
     path: str
     #: Its qualified name; empty for what runs while the module is loaded.
@@ -83,12 +83,12 @@ class Mutant:
         return was, now
 
     def identity(self, source: bytes) -> str:
-        """The same while its function stays the same, wherever that stands."""
+        """Stable while its function is unchanged, wherever it is."""
         first, text = _functions_in(source).get(self.function, (0, ''))
         column = self.start - source.rfind(b'\n', 0, self.start)
-        told = (self.path, self.function, self.operator, *self.change(source), text)
+        reported = (self.path, self.function, self.operator, *self.change(source), text)
         where = f'{self.line - first}:{column}:{self.end - self.start}'
-        return hashlib.sha256('\0'.join((*told, where)).encode()).hexdigest()[:16]
+        return hashlib.sha256('\0'.join((*reported, where)).encode()).hexdigest()[:16]
 
     def diff(self, source: bytes) -> str:
         lines = difflib.unified_diff(
@@ -101,7 +101,7 @@ class Mutant:
         return ''.join(lines)
 
 
-class _Where(NamedTuple):
+class _Position(NamedTuple):
     function: str
     block: Optional[Block]
     #: Whether a condition, whose mutants are made by its statement.
@@ -110,7 +110,7 @@ class _Where(NamedTuple):
 
 def mutants_of(path: str, source: bytes) -> tuple[Mutant, ...]:
     maker = _Maker(path, source)
-    maker.statements(ast.parse(source).body, _Where('', None))
+    maker.statements(ast.parse(source).body, _Position('', None))
     return tuple(maker.found)
 
 
@@ -168,13 +168,13 @@ class _Maker:
         for text in source.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(text))
 
-    def statements(self, body: Sequence[ast.stmt], where: _Where) -> None:
+    def statements(self, body: Sequence[ast.stmt], where: _Position) -> None:
         for statement in body:
             if not is_docstring(statement):
                 self._statement(statement, where)
 
     def _add(
-        self, node: Union[ast.expr, ast.stmt], where: _Where, operator: str, text: str
+        self, node: Union[ast.expr, ast.stmt], where: _Position, operator: str, text: str
     ) -> None:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
@@ -191,12 +191,12 @@ class _Maker:
             )
         )
 
-    def _instead(self, node: ast.expr, where: _Where, operator: str, made: ast.expr) -> None:
+    def _instead(self, node: ast.expr, where: _Position, operator: str, made: ast.expr) -> None:
         text = ast.unparse(made)
         simple = isinstance(made, (ast.Constant, ast.Name, ast.Call))
         self._add(node, where, operator, text if simple else f'({text})')
 
-    def _statement(self, node: ast.stmt, where: _Where) -> None:
+    def _statement(self, node: ast.stmt, where: _Position) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             self._function(node, where)
         elif isinstance(node, ast.ClassDef):
@@ -208,7 +208,7 @@ class _Maker:
                 self._dropped(node, where)
             self._inside(node, where)
 
-    def _inside(self, node: ast.stmt, where: _Where) -> None:
+    def _inside(self, node: ast.stmt, where: _Position) -> None:
         for name, value in ast.iter_fields(node):
             if name == 'annotation':
                 continue
@@ -224,19 +224,19 @@ class _Maker:
                 self.statements(value, self._within(value, where))
 
     @staticmethod
-    def _within(body: Sequence[ast.stmt], where: _Where) -> _Where:
+    def _within(body: Sequence[ast.stmt], where: _Position) -> _Position:
         return where if where.block is None else where._replace(block=position(body))
 
-    def _function(self, node: _Function, where: _Where) -> None:
+    def _function(self, node: _Function, where: _Position) -> None:
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self._expression(default, where)
         outermost = where.block is None
         name = f'{where.function}.{node.name}' if where.function else node.name
         function = name if outermost else where.function
-        self.statements(node.body, _Where(function, position(node.body)))
+        self.statements(node.body, _Position(function, position(node.body)))
 
-    def _class(self, node: ast.ClassDef, where: _Where) -> None:
+    def _class(self, node: ast.ClassDef, where: _Position) -> None:
         if where.block is not None:
             self.statements(node.body, where)
             return
@@ -245,18 +245,18 @@ class _Maker:
             if is_docstring(statement):
                 continue
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                self._statement(statement, _Where(name, None))
+                self._statement(statement, _Position(name, None))
             else:
                 self._statement(statement, where)
 
-    def _condition(self, test: ast.expr, where: _Where, may_be_true: bool) -> None:
+    def _condition(self, test: ast.expr, where: _Position, may_be_true: bool) -> None:
         if isinstance(test, ast.Name) and test.id == 'TYPE_CHECKING':
             return
         if may_be_true:
             self._add(test, where, 'condition', 'True')
         self._add(test, where, 'condition', 'False')
 
-    def _dropped(self, node: ast.stmt, where: _Where) -> None:
+    def _dropped(self, node: ast.stmt, where: _Position) -> None:
         targets = (
             node.targets
             if isinstance(node, ast.Assign)
@@ -270,7 +270,7 @@ class _Maker:
         if stored or called or isinstance(node, kinds):
             self._add(node, where, 'statement', 'pass')
 
-    def _expression(self, node: ast.expr, where: _Where) -> None:
+    def _expression(self, node: ast.expr, where: _Position) -> None:
         if isinstance(node, ast.JoinedStr):
             return
         if isinstance(node, ast.Compare):
@@ -290,7 +290,7 @@ class _Maker:
             self._simple(node, where)
         self._children(node, where)
 
-    def _simple(self, node: ast.expr, where: _Where) -> None:
+    def _simple(self, node: ast.expr, where: _Position) -> None:
         if isinstance(node, ast.Constant):
             self._constant(node, where)
         elif isinstance(node, ast.IfExp):
@@ -298,7 +298,7 @@ class _Maker:
         elif isinstance(node, ast.Call):
             self._call(node, where)
 
-    def _children(self, node: ast.expr, where: _Where) -> None:
+    def _children(self, node: ast.expr, where: _Position) -> None:
         for child in ast.iter_child_nodes(node):
             tested = isinstance(node, ast.IfExp) and child is node.test
             if isinstance(child, ast.comprehension):
@@ -311,7 +311,7 @@ class _Maker:
             elif isinstance(child, ast.expr):
                 self._expression(child, where._replace(tested=tested))
 
-    def _compare(self, node: ast.Compare, where: _Where) -> None:
+    def _compare(self, node: ast.Compare, where: _Position) -> None:
         for i, op in enumerate(node.ops):
             others = _COMPARISONS[type(op)]
             if where.tested:
@@ -321,7 +321,7 @@ class _Maker:
                 made = _copied(node, ops=[*node.ops[:i], other(), *node.ops[i + 1 :]])
                 self._instead(node, where, 'comparison', made)
 
-    def _constant(self, node: ast.Constant, where: _Where) -> None:
+    def _constant(self, node: ast.Constant, where: _Position) -> None:
         value = node.value
         if isinstance(value, bool):
             self._add(node, where, 'constant', repr(not value))
@@ -330,7 +330,7 @@ class _Maker:
         elif isinstance(value, float):
             self._add(node, where, 'constant', repr(value * 2 if value else 1.0))
 
-    def _call(self, node: ast.Call, where: _Where) -> None:
+    def _call(self, node: ast.Call, where: _Position) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else None
         if name in _CALLS and node.args:
             other = _CALLS[name]

@@ -6,9 +6,9 @@
     mutation.py survivors     with their differences
     mutation.py sample        a few minutes' worth over all packages; fails below a share
 
-What was run is kept under build/mutation and not run again: after an interruption or a change it
-goes on with what is new. Mutants that survived are run again when a test changed. Mutants that
-change nothing that anybody could notice stand in `mutation_equivalent.json`, each with its reason.
+Results are kept under build/mutation and not repeated: after an interruption or a change only new
+mutants are run. Mutants that survived are run again when a test changed. Equivalent mutants are
+listed in `mutation_equivalent.json`, each with its reason.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from mutants import Mutant, mutants_of  # noqa: E402
 from mutation_run import Outcome, Patience, Tests  # noqa: E402
 
 ROOT = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
-#: Whose tests are asked: its own, and these.
+#: The packages whose tests are run: its own, and these.
 PACKAGES: Mapping[str, Sequence[str]] = {
     'options': ('options',),
     'judge': ('judge',),
@@ -136,8 +136,8 @@ def _equivalent() -> Mapping[tuple[str, str, str, str], str]:
 
 
 def _why_equivalent(mutant: Mutant) -> Optional[str]:
-    told = mutant.change(_source(mutant.path))
-    return _equivalent().get((mutant.path, mutant.function, *told))
+    reported = mutant.change(_source(mutant.path))
+    return _equivalent().get((mutant.path, mutant.function, *reported))
 
 
 def _digest(paths: Iterable[Path]) -> str:
@@ -148,7 +148,7 @@ def _digest(paths: Iterable[Path]) -> str:
 
 
 def _tests(package: str, only: Sequence[str] = (), patience: Patience = PATIENCE) -> Tests:
-    """What the tests reach; those in a file that is as it was are not run again."""
+    """The coverage of the tests; those in an unchanged file are not run again."""
     folders = [ROOT / 'tests' / name for name in PACKAGES[package]]
     helpers = sorted(
         path
@@ -165,16 +165,18 @@ def _tests(package: str, only: Sequence[str] = (), patience: Patience = PATIENCE
             continue
         name = name.replace('/', '.')
         folder = KEPT / f'tests-{patience.test_s:g}-{patience.file_s:g}' / package
-        told = folder / f'{name}-{common}-{_digest([path])}.json'
-        kept[str(path.relative_to(CHECKOUT))] = told
-    new = {path: told for path, told in kept.items() if not told.exists()}
+        reported = folder / f'{name}-{common}-{_digest([path])}.json'
+        kept[str(path.relative_to(CHECKOUT))] = reported
+    new = {path: reported for path, reported in kept.items() if not reported.exists()}
     if new:
         _look(files, new, patience)
-    return _joined([Tests.from_json(json.loads(told.read_text())) for told in kept.values()])
+    return _joined(
+        [Tests.from_json(json.loads(reported.read_text())) for reported in kept.values()]
+    )
 
 
 def _data(folders: Iterable[Path]) -> list[Path]:
-    """What tests compare with, beside their own code."""
+    """The data of tests, in addition to their code."""
     found = (path for folder in folders for path in folder.rglob('*') if path.is_file())
     return sorted(path for path in found if path.suffix not in {'.py', '.pyc'})
 
@@ -182,7 +184,7 @@ def _data(folders: Iterable[Path]) -> list[Path]:
 def _look(files: Sequence[str], kept: Mapping[str, Path], patience: Patience) -> None:
     pid = os.fork()
     if pid == 0:
-        mutation_run.look_at_tests(ROOT, files, kept, patience)
+        mutation_run.inspect_tests(ROOT, files, kept, patience)
         sys.stdout.flush()
         os._exit(0)
     if os.waitpid(pid, 0)[1] != 0:
@@ -304,7 +306,7 @@ def _nearest(package: str, path: str, rng: random.Random) -> Sequence[str]:
 
 def _told(mutant: Mutant, outcome: Outcome) -> dict[str, Any]:
     was, now = mutant.change(_source(mutant.path))
-    told = asdict(outcome)
+    reported = asdict(outcome)
     return {
         'file': mutant.path,
         'line': mutant.line,
@@ -312,10 +314,10 @@ def _told(mutant: Mutant, outcome: Outcome) -> dict[str, Any]:
         'operator': mutant.operator,
         'was': was,
         'now': now,
-        'outcome': told['outcome'],
-        'killer': told['killer'],
-        'asked': told['tests'],
-        'seconds': told['seconds'],
+        'outcome': reported['outcome'],
+        'killer': reported['killer'],
+        'asked': reported['tests'],
+        'seconds': reported['seconds'],
     }
 
 
@@ -344,7 +346,7 @@ def _row(package: str) -> dict[str, Any]:
 
 
 def _interval(killed: int, run: int) -> tuple[float, float]:
-    """Wilson's, for those that were not run."""
+    """Wilson's, for mutants that were not run."""
     if not run:
         return 0.0, 1.0
     z, share = 1.96, killed / run
@@ -361,11 +363,11 @@ def _print_score(packages: Sequence[str]) -> dict[str, Any]:
     )
     for package, row in table.items():
         between = row['interval_95_percent']
-        told = '' if between is None else f'  ({between[0]} to {between[1]})'
+        reported = '' if between is None else f'  ({between[0]} to {between[1]})'
         print(
             f'{package:<12}{row["mutants"]:>8}{row["equivalent"]:>8}{row["run"]:>7}'
             f'{row["killed"]:>8}{row["survived"]:>9}{row["unreached"]:>10}'
-            f'{"-" if row["percent"] is None else row["percent"]:>9}{told}'
+            f'{"-" if row["percent"] is None else row["percent"]:>9}{reported}'
         )
     return table
 

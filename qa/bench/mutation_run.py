@@ -35,7 +35,7 @@ from mutants import Block, Mutant, blocks_of, is_docstring, position
 
 #: So many times as long as it takes without a mutant, and this much more, may a test take.
 _TIMES_AS_LONG, _S_MORE = 10.0, 2.0
-#: What `lru_cache` makes of a function.
+#: The type made by `lru_cache`.
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 _PR_SET_PDEATHSIG = 1
 #: By the clock, in case that it waits for something that never comes.
@@ -48,7 +48,7 @@ _SURVIVED, _KILLED, _BROKEN = 0, 1, 2
 
 @dataclass(frozen=True)
 class Tests:
-    """What each test takes, and which blocks of which file it runs through."""
+    """The duration of each test, and the blocks of each file that it runs."""
 
     seconds: Mapping[str, float]
     #: By file.
@@ -57,9 +57,9 @@ class Tests:
     loading: Mapping[str, Collection[Block]]
 
     def of(self, mutant: Mutant, most_s: float) -> tuple[str, ...]:
-        """Those of its own file first, for half of the time, then all others; always quick ones.
+        """Tests of its own file first, for half of the time, then all others; always quick ones.
 
-        What runs in every test would else be asked of the quickest of all alone.
+        Code that runs in every test would otherwise only be tested by the quickest of all.
         """
         by_block = self.reached.get(mutant.path, {})
         if mutant.block is None:
@@ -75,7 +75,7 @@ class Tests:
     def _quickest(
         self, names: Collection[str], most_s: float, *, at_least: bool = True
     ) -> list[str]:
-        """As many as fit, and one in any case where there must be ``at_least`` that."""
+        """As many as fit, and at least one if ``at_least`` requires it."""
         chosen: list[str] = []
         for name in sorted(names, key=lambda n: (self.seconds[n], n)):
             most_s -= self.seconds[name]
@@ -130,7 +130,7 @@ class Outcome:
 
 
 class Sources:
-    """Loads the modules of the package from other code than stands in their files."""
+    """Loads the modules of the package from modified code."""
 
     def __init__(self, root: Path, code_of: Callable[[str, bytes], Optional[CodeType]]) -> None:
         self._root = str(root) + os.sep
@@ -198,17 +198,17 @@ class _TooSlowError(Exception):
 
 
 class Patience(NamedTuple):
-    """Tests that take longer are asked about no mutant; of a file, those beyond its share."""
+    """Tests that take longer are never run on a mutant; of a file, those beyond its share."""
 
     test_s: float
     file_s: float
 
 
-def look_at_tests(
+def inspect_tests(
     root: Path, files: Sequence[str], kept: Mapping[str, Path], patience: Patience
 ) -> None:
     """Runs the tests of some files once, in this process, and keeps what those of each reach."""
-    plugin = _Looking(root, files, patience)
+    plugin = _Finder(root, files, patience)
     sys.meta_path.insert(0, Sources(root, plugin.watched))
     code = pytest.main(_arguments(list(kept)), plugins=[plugin])
     if plugin.failed:
@@ -220,7 +220,7 @@ def look_at_tests(
         path.write_text(json.dumps(plugin.seen(name).to_json()))
 
 
-class _Looking:
+class _Finder:
     def __init__(self, root: Path, files: Sequence[str], patience: Patience) -> None:
         self._root = root
         self._files = frozenset(files)
@@ -246,14 +246,14 @@ class _Looking:
         for function in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]:
             for statements in blocks_of(function):
                 if not hasattr(statements[0], 'noted'):
-                    self._note(path, statements)
+                    self._record(path, statements)
         ast.fix_missing_locations(tree)
         name = self._root.name
         sys.modules[name].__dict__['__hits__'] = self._hits
         tree.body.insert(_after_future(tree), ast.parse(f'from {name} import __hits__').body[0])
         return compile(tree, str(self._root / path), 'exec')
 
-    def _note(self, path: str, statements: list[ast.stmt]) -> None:
+    def _record(self, path: str, statements: list[ast.stmt]) -> None:
         note = ast.parse(f'__hits__[{len(self._places)}] = 1').body[0]
         for node in ast.walk(note):
             ast.copy_location(node, statements[0])
@@ -326,7 +326,7 @@ class _Looking:
         outcome = yield
         report = outcome.get_result()  # type: ignore[attr-defined]
         if report.failed and self._slow:
-            # Nothing is wrong with it: nobody has the time to ask it.
+            # It is not broken: there is not enough time to run it.
             report.outcome = 'skipped'
             report.longrepr = (str(item.path), 0, f'takes more than {self._patience.test_s:g} s')
 
@@ -429,7 +429,7 @@ def _named(node: ast.AST, path: str, package: str) -> Iterator[str]:
     for module in modules:
         top, *parts = module.split('.')
         if top == package:
-            # Not those of the packages around it: nobody calls what is in there by this.
+            # Not those of the surrounding packages: its content is not called by this name.
             yield from ('/'.join([*parts, '__init__.py']), '/'.join(parts) + '.py')
 
 
@@ -451,7 +451,7 @@ def run(
     if late:
         yield from _in_session(root, late, chosen, tests, workers)
     yield from _pooled(
-        early, lambda mutant: _loaded_anew(root, mutant, chosen[mutant], tests), workers, chosen
+        early, lambda mutant: _reloaded(root, mutant, chosen[mutant], tests), workers, chosen
     )
 
 
@@ -469,8 +469,8 @@ def _in_session(
         os.close(inside)
         _silently(1)
         files = sorted({name.partition('::')[0] for names in chosen.values() for name in names})
-        with os.fdopen(outside, 'w', buffering=1) as told:
-            plugin = _Session(root, mutants, chosen, tests, workers, told)
+        with os.fdopen(outside, 'w', buffering=1) as reported:
+            plugin = _Session(root, mutants, chosen, tests, workers, reported)
             pytest.main(_arguments(files), plugins=[plugin])
         os._exit(0)
     os.close(outside)
@@ -495,14 +495,14 @@ class _Session:
         chosen: Mapping[Mutant, Sequence[str]],
         tests: Tests,
         workers: int,
-        told: Any,
+        reported: Any,
     ) -> None:
         self._root = root
         self._mutants = mutants
         self._chosen = chosen
         self._tests = tests
         self._workers = workers
-        self._told = told
+        self._told = reported
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -510,15 +510,17 @@ class _Session:
         functions = _functions(self._root)
         known = list(caches(self._root.name))
         fill(known)
-        told_by = {path: reached_from(self._root, path) for path in {m.path for m in self._mutants}}
+        detected_by = {
+            path: reached_from(self._root, path) for path in {m.path for m in self._mutants}
+        }
         gc.freeze()
         number = {mutant: i for i, mutant in enumerate(self._mutants)}
         sources = {path: (self._root / path).read_bytes() for path in {m.path for m in number}}
 
         def body(mutant: Mutant) -> None:
-            put_in(self._root, mutant, sources[mutant.path], functions)
+            inserted(self._root, mutant, sources[mutant.path], functions)
             for cache in known:
-                if _path_of(cache, self._root) in told_by[mutant.path]:
+                if _path_of(cache, self._root) in detected_by[mutant.path]:
                     cache.cache_clear()
             run_items([items[n] for n in self._chosen[mutant] if n in items], self._tests)
 
@@ -548,7 +550,7 @@ class _FirstFailure:
             _found(report.nodeid)
 
 
-#: Where a child writes the test that noticed its mutant.
+#: The file for the test that detected a child's mutant.
 _FOUND_FD = 2
 
 
@@ -568,7 +570,7 @@ def _pooled(
     workers: int,
     chosen: Mapping[Mutant, Sequence[str]],
 ) -> Iterator[tuple[Mutant, Outcome]]:
-    """``body`` of each in a process of its own; so many at once."""
+    """``body`` of each in its own process; so many in parallel."""
     running: dict[int, tuple[Mutant, int, float]] = {}
     waiting = list(reversed(mutants))
     while waiting or running:
@@ -599,7 +601,7 @@ def _pooled(
 
 def _child(mutant: Mutant, body: Callable[[Mutant], None]) -> None:
     try:
-        # It ends with whoever watches it.
+        # It ends with its parent.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.alarm(_MOST_WALL_S)
         _limit(_COLLECTED_S)
@@ -608,11 +610,11 @@ def _child(mutant: Mutant, body: Callable[[Mutant], None]) -> None:
     except BaseException as error:  # noqa: BLE001 - it belongs to this mutant, not to the next
         os.write(_FOUND_FD, repr(error).encode()[:4000])
         os._exit(_BROKEN)
-    # pytest ended before a test began: the modules do not load any more.
+    # pytest ended before the first test: the modules can no longer be loaded.
     os._exit(_KILLED)
 
 
-def _loaded_anew(root: Path, mutant: Mutant, names: Sequence[str], tests: Tests) -> None:
+def _reloaded(root: Path, mutant: Mutant, names: Sequence[str], tests: Tests) -> None:
     def code_of(path: str, source: bytes) -> Optional[CodeType]:
         if path != mutant.path:
             return None
@@ -620,11 +622,11 @@ def _loaded_anew(root: Path, mutant: Mutant, names: Sequence[str], tests: Tests)
 
     sys.meta_path.insert(0, Sources(root, code_of))
     files = list(dict.fromkeys(name.partition('::')[0] for name in names))
-    plugin = _Anew(names, tests)
+    plugin = _Reloaded(names, tests)
     pytest.main(_arguments(files), plugins=[plugin, _FirstFailure()])
 
 
-class _Anew:
+class _Reloaded:
     def __init__(self, names: Sequence[str], tests: Tests) -> None:
         self._names = names
         self._tests = tests
@@ -654,7 +656,7 @@ def _functions(root: Path) -> _Functions:
     return found
 
 
-def put_in(root: Path, mutant: Mutant, source: bytes, functions: _Functions) -> None:
+def inserted(root: Path, mutant: Mutant, source: bytes, functions: _Functions) -> None:
     """The functions of its name get the mutated code."""
     code = compile(mutant.applied(source), str(root / mutant.path), 'exec')
     mutated = _codes(code).get(mutant.function)

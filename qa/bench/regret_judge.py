@@ -12,8 +12,12 @@ from regret_trials import DEFAULT, TUNER, Trial
 
 from rocksdb_tuner.judge.statistics import percent
 
-#: Student's t for a two-sided interval of 95%, by degrees of freedom; 2 beyond.
-_T_95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
+#: Student's t for a two-sided interval of 95%, from one degree of freedom on. A table, since the
+#: pages are generated without scipy; its tests compare it with scipy.
+T_95 = (
+    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23,
+    2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Run:
     version: str
     date: str
     machine_load: float
-    #: What the tuner recommended for OSDs with the default; None: no change.
+    #: The tuner's recommendation for OSDs with the default; None: no change.
     advice: str | None
     #: Why.
     conclusion: str | None
@@ -52,7 +56,7 @@ class Ratio:
 
 
 def ratio(runs: Sequence[Run], name: str, figure: str) -> Ratio | None:
-    """The figure of a set against that of the default beside it; None where it never ran."""
+    """The figure of a set relative to that of the default beside it; None if it never ran."""
     of = FIGURES[figure]
     logs = [
         math.log(of(run.did[name]) / of(run.did[DEFAULT]))
@@ -69,7 +73,9 @@ def change_of(logs: Sequence[float]) -> Ratio | None:
     mean = statistics.fmean(logs)
     if len(logs) < 2:
         return Ratio(1, percent(mean), None, None)
-    half = _T_95.get(len(logs) - 1, 2.0) * statistics.stdev(logs) / math.sqrt(len(logs))
+    # Beyond the table the last value, which is only slightly too wide
+    student = T_95[min(len(logs) - 1, len(T_95)) - 1]
+    half = student * statistics.stdev(logs) / math.sqrt(len(logs))
     return Ratio(len(logs), percent(mean), percent(mean - half), percent(mean + half))
 
 
@@ -90,7 +96,7 @@ def regret(runs: Sequence[Run], figure: str = LIMITING) -> Regret | None:
     if TUNER not in changes:
         return None
     if all(run.options.get(TUNER) == run.options[DEFAULT] for run in runs):
-        # What two equal OSDs differ by is nobody's gain.
+        # The difference between two equal OSDs is no gain.
         changes[TUNER] = 0.0
     best = min(changes, key=lambda name: (changes[name], name != DEFAULT))
     behind = (100 + changes[TUNER]) / (100 + changes[best]) - 1

@@ -1,9 +1,9 @@
-"""What a run of the regret compares, drawn from its seed before it is made. Pure.
+"""The option sets compared by a run of the regret, drawn from its seed in advance. Pure.
 
 A *cell* is a workload, a release and a form of hardware. Each run of a cell has fresh OSDs that
-share one load without replicas, one option set each: whatever else runs on the machine moves all of
-them alike. First all OSDs run the release's default, and the tuner says where it would end from
-what it measures. Then they run the default, the tuner's end and a published profile, in an order
+share one load without replicas, one option set each: other load on the machine affects all of them
+equally. First all OSDs run the release's default, and the tuner reports where it would end based on
+its measurements. Then they run the default, the tuner's end and a published profile, in an order
 that is drawn, under the same load.
 """
 
@@ -32,7 +32,7 @@ class Cell:
         return f'{self.workload}, {self.release}, {self.form}'
 
 
-#: What RBD's random writes have for a block size, and what else clients do, by name.
+#: The block size of RBD's random writes, and other client settings, by name.
 WORKLOADS = ('rbd-4k', 'rbd-16k', 'rbd-32k', 'rgw-index')
 #: Size of the DB device, in MiB; None: it shares the OSD's device.
 FORMS: Mapping[str, int | None] = {'one device': None, 'DB device': 4096, 'small DB device': 320}
@@ -45,7 +45,7 @@ class Trial:
     cell: Cell
     number: int
     seed: int
-    #: The published profile that runs beside the default and the tuner's end.
+    #: The published profile that runs beside the default and the result of the tuner.
     profile: str
     #: The places of the three sets: `order[osd]` is a name.
     order: tuple[str, ...]

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A whole rollout on a real cluster under a steady client: is a canary that is slower taken back?
+"""A whole rollout on a real cluster under a steady client: is a slower canary rolled back?
 
 All OSDs run an old default without its last option, and the change is what the module recommends
 for it under the client's load. With --percent, each sync of the canary's disk takes so much longer
 from the moment on at which it soaks: then anything but a rollback is wrong. Soaks are the module's
-defaults unless told otherwise: the canary is measured for ten minutes before it is changed.
+defaults unless configured: the canary is measured for ten minutes before it is changed.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def rollout(cluster: Cluster, percent: float, limit_s: float) -> dict[str, Any]:
         if percent and slowed_s is None and state['phase'] == 'soaking':
             slow_down(cluster.dir, {canary: percent})
             slowed_s = now_s
-        told = {key: state[key] for key in ('phase', 'verdict', 'paused_reason', 'failure')}
-        if not seen or any(seen[-1][key] != value for key, value in told.items()):
-            seen.append({'at_s': round(now_s), 'load': round(os.getloadavg()[0], 1), **told})
+        reported = {key: state[key] for key in ('phase', 'verdict', 'paused_reason', 'failure')}
+        if not seen or any(seen[-1][key] != value for key, value in reported.items()):
+            seen.append({'at_s': round(now_s), 'load': round(os.getloadavg()[0], 1), **reported})
             cluster.progress.say(f'{seen[-1]}')
         if state['phase'] in FINAL or now_s > limit_s:
             break
@@ -123,7 +123,7 @@ def main() -> int:
         release=RELEASE, osds=arguments.osds, crush_hosts=arguments.hosts, slow_sync=True
     )
     with Cluster.up(spec, arguments.dir, Progress()) as cluster:
-        # What is asked here is whether harm is seen, not whether the option brings anything.
+        # The question is whether harm is detected, not whether the option brings anything.
         set_module_options(cluster, ('soak_no_benefit=promote', *arguments.option))
         override(cluster)
         with steady_client(cluster, arguments.rate_iops, SETTLE_S + arguments.limit):

@@ -1,6 +1,6 @@
 """Trials of the verdict that are cut out of a recording of real OSDs (see harness/verdict_run.py).
 
-Blocks are made, looked at and judged by the module's own code, as in a rollout, with a look at
+Blocks are built and judged by the module's own code, as in a rollout, evaluated at
 every block; so are the controls chosen. How trials are cut follows from what was done to which OSD
 when, never from what was counted.
 """
@@ -29,7 +29,7 @@ from rocksdb_tuner.tests.judge.simulated import OneReport
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file
 
 SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
-#: What is reckoned onto one signal of the changed OSDs.
+#: The degradation added to one signal of the changed OSDs.
 IMPOSED = 0.2
 
 
@@ -44,7 +44,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the module would have sampled, every ten seconds."""
+    """The samples the module would have taken, every ten seconds."""
 
     osds: tuple[int, ...]
     looks: Sequence[tuple[float, Mapping[int, Optional[Sample]]]]
@@ -73,7 +73,7 @@ class Recorded:
         )
 
     def done_to(self, osd: int, change_s: float) -> str:
-        """What began then: "slower", "undone" or "nothing"."""
+        """The change that started then: "slower", "undone" or "nothing"."""
         was, now = (
             [s for s in self.spans if s.begin_s <= t][-1].slowed_percent.get(osd, 0.0)
             for t in (change_s - 1, change_s + 1)
@@ -135,7 +135,7 @@ def read(path: Path) -> tuple[Recorded, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is judged: some OSDs against others, from when to when, and what was true."""
+    """The subject of a trial: some OSDs compared with others, from when to when, and the truth."""
 
     changed: tuple[int, ...]
     controls: tuple[int, ...]
@@ -176,7 +176,7 @@ def soak(
     for now_s, samples in recorded.between(case.change_s, case.end_s):
         if not recorder.add(Part.AFTER, {n: samples[n] for n in osds}, now_s):
             continue
-        judgement = judge(_made_worse(_whatever_was_flushed(recorder.evidence), worsened))
+        judgement = judge(_degraded(_whatever_was_flushed(recorder.evidence), worsened))
         soaked_s = len(recorder.evidence.after) * recorder.evidence.block_s
         over = ends_with(judgement, soaked_s, plan) is not None
         if over:
@@ -188,7 +188,7 @@ def soak(
 
 
 def _whatever_was_flushed(evidence: Evidence) -> Evidence:
-    """Most soaks here are too short for a flush; what is asked is whether noise misleads."""
+    """Most soaks here are too short for a flush; the question is whether noise misleads."""
     after = tuple(
         Block({n: one._replace(flushed=None) for n, one in block.by_osd.items()})
         for block in evidence.after
@@ -196,7 +196,7 @@ def _whatever_was_flushed(evidence: Evidence) -> Evidence:
     return replace(evidence, after=after)
 
 
-def _made_worse(evidence: Evidence, signal: Optional[str]) -> Evidence:
+def _degraded(evidence: Evidence, signal: Optional[str]) -> Evidence:
     if signal is None:
         return evidence
 

@@ -45,7 +45,7 @@ expect.set_options(timeout=TIMEOUT_MS)
 
 @pytest.fixture(scope='session', autouse=True)
 def bundle() -> None:
-    """The tab, built from its source, and a browser to look at it with."""
+    """The tab, built from its source, and a browser."""
     progress = Progress()
     install(Host(), ['chromium'], progress)
     tab.build(progress)
@@ -88,7 +88,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visitor(browser: Browser, url: str, release: str) -> Iterator[Visitor]:
-    """With nobody logged in, in a browser that knows nothing."""
+    """An anonymous user, in a browser without state."""
     context = browser.new_context(viewport=WIDE)
     context.set_default_timeout(TIMEOUT_MS)
     page = context.new_page()

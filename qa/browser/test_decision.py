@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tab_page import THEMES, tab_pages, violations
 
-from made_answers import answers
-from made_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
+from sample_answers import answers
+from sample_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
 from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration
@@ -53,7 +53,7 @@ def overlapping(page: Page, who: str) -> list[list[str]]:
     return found
 
 
-def test_the_chosen_one_what_runs_and_every_other_candidate_are_drawn(open_tab: Open) -> None:
+def test_chosen_running_and_all_other_candidates_are_drawn(open_tab: Open) -> None:
     page = open_tab(all_decisions())
     ssd = of(page, 'osd/class:ssd')
     expect(ssd).to_contain_text('A change to variant-2022-d is recommended')
@@ -64,14 +64,14 @@ def test_the_chosen_one_what_runs_and_every_other_candidate_are_drawn(open_tab: 
     names = ssd.locator('.rt-name').all_text_contents()
     assert {'variant-2022-d (chosen)', 'alternate-2019 (running)', 'derived'} <= set(names)
     assert len(names) == 8
-    # To those who do not see it, it is said.
+    # Read out by screen readers.
     label = ssd.get_by_role('img').get_attribute('aria-label') or ''
     assert 'Chosen: variant-2022-d, gain +18% (+12 to +24%), worst loss 0% (-3 to +4%)' in label
     stays = of(page, 'osd/class:nvme').get_by_role('img').get_attribute('aria-label') or ''
     assert 'Chosen: bluestore-default-reef, which is running.' in stays
 
 
-def test_the_estimate_of_the_chosen_lies_where_a_candidate_may_be_chosen(open_tab: Open) -> None:
+def test_estimate_of_the_chosen_candidate_is_in_the_eligible_area(open_tab: Open) -> None:
     page = open_tab(all_decisions())
     ssd = of(page, 'osd/class:ssd')
     region = ssd.locator('.rt-scatter .rt-region').bounding_box()
@@ -87,9 +87,7 @@ def test_the_estimate_of_the_chosen_lies_where_a_candidate_may_be_chosen(open_ta
 
 
 @pytest.mark.parametrize('width', WIDTHS)
-def test_no_label_is_over_another_and_nothing_is_wider_than_the_page(
-    open_tab: Open, width: int
-) -> None:
+def test_labels_do_not_overlap_or_exceed_the_page(open_tab: Open, width: int) -> None:
     page = open_tab([*all_decisions(), crowd()], width=width)
     for who in ('osd/class:ssd', 'osd/class:nvme', 'osd/class:crowd'):
         expect(of(page, who).locator('.rt-name').first).to_be_visible()
@@ -99,7 +97,7 @@ def test_no_label_is_over_another_and_nothing_is_wider_than_the_page(
     expect(of(page, 'osd/class:crowd')).to_contain_text('not labeled for lack of room')
 
 
-def test_it_is_drawn_again_where_the_window_gets_narrow(open_tab: Open) -> None:
+def test_chart_is_redrawn_when_the_window_narrows(open_tab: Open) -> None:
     page = open_tab(all_decisions())
     svg = of(page, 'osd/class:ssd').get_by_role('img')
     expect(svg).to_be_visible()
@@ -113,7 +111,7 @@ def test_it_is_drawn_again_where_the_window_gets_narrow(open_tab: Open) -> None:
     assert overlapping(page, 'osd/class:ssd') == []
 
 
-def test_a_pointer_at_one_of_dozens_shows_what_it_is(open_tab: Open) -> None:
+def test_pointer_on_one_of_dozens_shows_the_candidate(open_tab: Open) -> None:
     page = open_tab(all_decisions())
     ssd = of(page, 'osd/class:ssd')
     dot = ssd.locator('.rt-scatter .rt-mark-neighbor').last
@@ -127,7 +125,7 @@ def test_a_pointer_at_one_of_dozens_shows_what_it_is(open_tab: Open) -> None:
     expect(ssd.locator('.rt-tooltip')).to_have_count(0)
 
 
-def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
+def test_table_lists_every_feasible_candidate_and_shows_reasons_on_demand(
     open_tab: Open,
 ) -> None:
     page = open_tab(all_decisions())
@@ -147,7 +145,7 @@ def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
     expect(row).to_contain_text('a loss of 5% is allowed')
 
 
-def test_each_reason_against_a_candidate_is_an_item_of_its_own(open_tab: Open) -> None:
+def test_each_reason_against_a_candidate_is_a_separate_item(open_tab: Open) -> None:
     """Sentences that run together read as one."""
     ssd = of(open_tab(all_decisions()), 'osd/class:ssd')
     ssd.locator('summary', has_text='Infeasible').click()
@@ -156,7 +154,7 @@ def test_each_reason_against_a_candidate_is_an_item_of_its_own(open_tab: Open) -
 
 
 @pytest.mark.parametrize('width', WIDTHS)
-def test_the_table_of_candidates_does_not_scroll_sideways(open_tab: Open, width: int) -> None:
+def test_candidate_table_does_not_scroll_sideways(open_tab: Open, width: int) -> None:
     """Not even in the narrow page of a tablet or a phone."""
     ssd = of(open_tab(all_decisions(), width=width), 'osd/class:ssd')
     ssd.locator('summary', has_text='as a table').click()
@@ -165,16 +163,16 @@ def test_the_table_of_candidates_does_not_scroll_sideways(open_tab: Open, width:
     assert box.evaluate('(e) => e.scrollWidth <= e.clientWidth')
 
 
-def test_where_nothing_was_weighed_there_is_only_the_conclusion(open_tab: Open) -> None:
+def test_only_the_conclusion_is_shown_when_nothing_was_weighed(open_tab: Open) -> None:
     hdd = of(open_tab(all_decisions()), 'osd/class:hdd')
     expect(hdd).to_contain_text('Nothing limits these OSDs')
     expect(hdd.locator('rocksdb-tuner-scatter, details')).to_have_count(0)
 
 
-def test_where_nothing_else_is_feasible_that_is_said_and_the_reasons_are_there(
+def test_no_feasible_alternative_is_reported_with_its_reasons(
     open_tab: Open,
 ) -> None:
-    """And not that effects are not known: nobody looked at them."""
+    """And not that effects are unknown: they were not computed."""
     small = of(open_tab([none_feasible()]), 'osd/class:small')
     expect(small).to_contain_text('No other option string is feasible for these OSDs.')
     expect(small).not_to_contain_text('is unknown')
@@ -182,8 +180,8 @@ def test_where_nothing_else_is_feasible_that_is_said_and_the_reasons_are_there(
     expect(small.locator('summary', has_text='Infeasible')).to_contain_text('2 candidates')
 
 
-def test_more_use_of_what_there_may_be_plenty_of_is_no_loss(open_tab: Open) -> None:
-    """The chosen lies where it may be chosen, and a note says what is left out."""
+def test_more_use_of_a_plentiful_resource_is_no_loss(open_tab: Open) -> None:
+    """The chosen candidate is in the eligible area, and a note lists what is omitted."""
     page = open_tab([cores_unknown()])
     lz4 = of(page, 'osd/class:lz4')
     expect(lz4).to_contain_text('Additional use of CPU is not counted')
@@ -197,7 +195,7 @@ def test_more_use_of_what_there_may_be_plenty_of_is_no_loss(open_tab: Open) -> N
     expect(of(open_tab(all_decisions()), 'osd/class:ssd')).not_to_contain_text('is not counted')
 
 
-def test_effects_that_are_not_known_are_not_drawn_as_none(open_tab: Open) -> None:
+def test_unknown_effects_are_not_drawn_as_zero(open_tab: Open) -> None:
     qlc = of(open_tab(all_decisions()), 'osd/class:qlc')
     expect(qlc).to_contain_text('The effect of other option strings on CPU is unknown')
     expect(qlc.locator('.rt-scatter')).to_have_count(0)
@@ -207,7 +205,7 @@ def test_effects_that_are_not_known_are_not_drawn_as_none(open_tab: Open) -> Non
     expect(cells.nth(1)).to_have_text('\u2013')
 
 
-def test_a_module_that_is_older_than_the_tab_has_no_decision(open_tab: Open) -> None:
+def test_module_older_than_the_tab_has_no_decision(open_tab: Open) -> None:
     old = {'status': 400, 'json': {'detail': 'no command "candidates"'}}
     page = open_tab([], refused={'/candidates': old})
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
@@ -215,7 +213,7 @@ def test_a_module_that_is_older_than_the_tab_has_no_decision(open_tab: Open) -> 
     assert 'no command' not in page.locator(PANEL).inner_text()
 
 
-def test_without_an_answer_everything_else_is_as_good_as_before(open_tab: Open) -> None:
+def test_rest_of_the_tab_works_without_an_answer(open_tab: Open) -> None:
     detail = 'The rocksdb_tuner module failed'
     failed = {'status': 500, 'json': {'detail': detail}}
     page = open_tab([], refused={'/candidates': failed})
@@ -225,7 +223,7 @@ def test_without_an_answer_everything_else_is_as_good_as_before(open_tab: Open) 
     assert page.locator(f'{PANEL} .rt-old').count() == 0
 
 
-def test_there_is_no_heading_where_no_group_is_known(open_tab: Open) -> None:
+def test_no_heading_without_a_known_group(open_tab: Open) -> None:
     page = open_tab([])
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
     expect(page.get_by_role('heading', name='Decision')).to_have_count(0)

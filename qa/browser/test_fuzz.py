@@ -1,4 +1,4 @@
-"""Whatever is sent to our endpoints, none of them fails: schemathesis, by the OpenAPI document."""
+"""No request makes an endpoint fail: schemathesis, by the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from module_client import ModuleClient
 
 pytestmark = pytest.mark.integration
 
-#: Of each endpoint.
+#: For each endpoint.
 EXAMPLES = 12
-#: What the API may answer; 405 and 404 are CherryPy's for a path that is none.
+#: The valid statuses of the API; 405 and 404 are CherryPy's for an invalid path.
 FINE = {200, 204, 400, 403, 404, 405, 409, 411, 413, 415}
-#: These would do what they say: changes are tried without the permission for them.
+#: These would take effect: changes are tried without the permission for them.
 CHANGING = ('post', 'put', 'delete')
 
 
 @pytest.fixture(scope='module')
 def document(users: dict[str, User]) -> Any:
-    """The dashboard's own document, but for the endpoints that are not ours."""
+    """The dashboard's own document, reduced to our endpoints."""
     whole = users['administrator'].ask('GET', '/docs/openapi.json', accept='application/json').body
     whole['paths'] = {path: found for path, found in whole['paths'].items() if path.startswith(API)}
     for methods in whole['paths'].values():
@@ -58,7 +58,7 @@ def nullable(schema: Any) -> None:
             nullable(part)
 
 
-def test_every_answer_is_in_the_document(document: Any) -> None:
+def test_every_answer_is_in_the_openapi_document(document: Any) -> None:
     """Also those of changes, of which one has nothing to answer."""
     for path, methods in document['paths'].items():
         for method, found in methods.items():
@@ -69,7 +69,7 @@ def test_every_answer_is_in_the_document(document: Any) -> None:
 def test_no_request_makes_an_endpoint_fail(
     document: Any, users: dict[str, User], tuner: ModuleClient, url: str
 ) -> None:
-    """Reads as an administrator, changes as somebody who may read only."""
+    """Reads as an administrator, changes as a read-only user."""
     schema = schemathesis.openapi.from_dict(document)
     schema.config.base_url = url
     sent = 0
@@ -100,7 +100,7 @@ def send_some(operation: Any, user: User) -> int:
         assert answer.status_code in FINE, (case.method, case.path, answer.text)
         assert 'Traceback (most' not in answer.text
         if answer.status_code < 300:
-            # What it says is what the document says of it.
+            # Its message is the documented one.
             case.validate_response(answer, checks=[response_schema_conformance])
 
     send()
@@ -115,7 +115,7 @@ bodies = st.recursive(
 
 
 @pytest.mark.parametrize('path', ['/rollback', '/rollout/pause', '/osd/99/deep', '/profile'])
-def test_no_body_makes_a_change_fail_or_happen(
+def test_no_request_body_makes_a_change_fail_or_happen(
     users: dict[str, User], tuner: ModuleClient, path: str
 ) -> None:
     """As an administrator, who may: there is no rollout, no such OSD, and no such profile."""

@@ -15,8 +15,8 @@ from playwright.sync_api import expect
 from harness import Progress
 from harness.host import Host
 from harness.packages import install
-from made_answers import answers
 from module_client import CHECKOUT
+from sample_answers import answers
 from visitor import PANEL, SHOTS, Visitor
 
 pytestmark = pytest.mark.integration
@@ -36,7 +36,7 @@ def optimized(source: Path, target: Path) -> None:
     subprocess.run(words, check=True)
 
 
-def test_the_picture_of_the_manual_shows_the_tab(admin: Visitor, release: str) -> None:
+def test_picture_of_the_manual_shows_the_tab(admin: Visitor, release: str) -> None:
     name = f'dashboard-{release}.png'
     page = admin.page
     page.emulate_media(color_scheme='light', reduced_motion='reduce')

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope='module')
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a cluster with findings, as the installed program writes it."""
+    """For a cluster with findings, as written by the installed program."""
     folder = tmp_path_factory.mktemp('report')
     world = World()
     a_stale_string(world)
@@ -40,7 +40,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Browser, file: Path) -> Iterator[Page]:
-    """The file in a browser without a network; whatever it complains of fails the test."""
+    """The file in a browser without a network; any console message fails the test."""
     context = browser.new_context(offline=True, viewport={'width': 1280, 'height': 1800})
     opened = context.new_page()
     complaints: list[str] = []
@@ -57,7 +57,7 @@ def page(browser: Browser, file: Path) -> Iterator[Page]:
     assert complaints == []
 
 
-def test_it_shows_map_findings_and_recommendations(page: Page) -> None:
+def test_map_findings_and_recommendations_are_shown(page: Page) -> None:
     panel = page.locator('rocksdb-tuner-panel')
     expect(panel.get_by_role('heading', name='Recommendations')).to_be_visible()
     expect(panel.get_by_role('heading', name='Findings')).to_be_visible()
@@ -66,7 +66,7 @@ def test_it_shows_map_findings_and_recommendations(page: Page) -> None:
     page.screenshot(path=SHOTS / 'report.png', full_page=True)
 
 
-def test_a_recommendation_opens_with_its_commands_and_without_buttons(page: Page) -> None:
+def test_recommendation_opens_with_commands_and_without_buttons(page: Page) -> None:
     """There is nothing that would apply it."""
     panel = page.locator('rocksdb-tuner-panel')
     panel.locator('details', has_text='variant-2022-d').first.locator('summary').click()

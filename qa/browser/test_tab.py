@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard_client import PASSWORD, User
-from made_answers import answers
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import ended, run_workload
+from sample_answers import answers
 from visitor import API, PANEL, SHOTS, TAB, Visitor
 
 pytestmark = pytest.mark.integration
@@ -33,14 +33,14 @@ def headline(page: Page) -> str:
     return page.locator(f'{PANEL} .rt-headline').inner_text()
 
 
-def test_the_address_opens_the_tab_and_it_says_how_things_stand(admin: Visitor) -> None:
+def test_url_opens_the_tab_with_the_current_state(admin: Visitor) -> None:
     admin.open_tab()
     page = admin.page
     expect(page.locator(TAB)).to_have_attribute('aria-selected', 'true')
     assert 'Needs attention' not in headline(page)
     expect(page.locator(f'{PANEL} table').first).to_contain_text('ssd')
     expect(page.locator('rocksdb-tuner-map canvas')).to_be_visible()
-    # It is the third, beside the dashboard's own two.
+    # It is the third, after the dashboard's own two.
     tabs = page.locator('cd-osd-list > .nav-tabs a.nav-link')
     expect(tabs).to_have_text([re.compile('OSDs List'), re.compile('Overall'), 'RocksDB Tuner'])
     for width in WIDTHS:
@@ -57,11 +57,11 @@ def test_the_address_opens_the_tab_and_it_says_how_things_stand(admin: Visitor) 
     assert admin.our_errors() == []
 
 
-def test_charts_come_with_the_first_refresh_that_has_some(admin: Visitor) -> None:
-    """A module that has just started has none at the first look."""
+def test_charts_appear_with_the_first_refresh_that_has_data(admin: Visitor) -> None:
+    """A module that has just started has none at the first refresh."""
     page, made = admin.page, answers(osds=12, state='quiet')
     readings = 0
-    #: At which reading of everything else they were asked for.
+    #: The refresh in which they were requested.
     asked: list[int] = []
 
     def count(route: Any) -> None:
@@ -84,12 +84,12 @@ def test_charts_come_with_the_first_refresh_that_has_some(admin: Visitor) -> Non
 
 
 @pytest.mark.parametrize('osds', [None, 1000, 10_000])
-def test_how_long_until_the_tab_is_usable_is_measured(
+def test_time_until_the_tab_is_usable_is_measured(
     admin: Visitor, release: str, osds: int | None
 ) -> None:
-    """From the click to state, map and charts, with the cluster's answers or with made ones.
+    """From the click to state, map and charts, with the cluster's answers or with doubles.
 
-    Nothing is asserted of time: the machine has others at work. The first look is the slowest.
+    Times are not asserted: the machine runs other work. The first load is the slowest.
     """
     page = admin.page
     took_s = []
@@ -129,7 +129,7 @@ def keep(path: Path, figures: dict[str, Any]) -> None:
     path.write_text(json.dumps([*others, figures], indent=1) + '\n')
 
 
-def test_the_tab_survives_a_walk_a_reload_and_the_loss_of_the_login(admin: Visitor) -> None:
+def test_tab_survives_navigation_reload_and_lost_login(admin: Visitor) -> None:
     page = admin.page
     admin.open_tab()
     page.click('cd-osd-list > .nav-tabs a.nav-link >> nth=0')
@@ -157,7 +157,7 @@ def test_the_tab_survives_a_walk_a_reload_and_the_loss_of_the_login(admin: Visit
     assert admin.our_errors() == []
 
 
-def test_the_keyboard_reaches_the_tab_and_keeps_its_place_while_figures_refresh(
+def test_tab_is_reachable_by_keyboard_and_keeps_focus_across_refreshes(
     admin: Visitor,
 ) -> None:
     page = admin.page
@@ -190,7 +190,7 @@ def test_the_keyboard_reaches_the_tab_and_keeps_its_place_while_figures_refresh(
         expect(page.locator('rocksdb-tuner-map [role=status]')).to_contain_text('osd.1 ')
 
 
-def test_a_read_only_user_sees_all_and_is_offered_no_change(
+def test_read_only_user_sees_everything_and_gets_no_change_buttons(
     visitor: Visitor, users: dict[str, User]
 ) -> None:
     assert 'read-only' in users
@@ -205,7 +205,7 @@ def test_a_read_only_user_sees_all_and_is_offered_no_change(
         visitor.shot('read-only')
 
 
-def test_who_may_not_read_osds_gets_no_tab(visitor: Visitor, users: dict[str, User]) -> None:
+def test_user_without_read_permission_gets_no_tab(visitor: Visitor, users: dict[str, User]) -> None:
     assert 'block-manager' in users
     visitor.log_in('block-manager')
     visitor.page.goto(f'{visitor.url}/#/osd?tab=rocksdb-tuner')
@@ -215,7 +215,7 @@ def test_who_may_not_read_osds_gets_no_tab(visitor: Visitor, users: dict[str, Us
     visitor.shot('block-manager')
 
 
-def test_who_is_not_logged_in_is_sent_to_the_login_and_from_there_to_the_tab(
+def test_anonymous_user_is_sent_to_login_and_back_to_the_tab(
     visitor: Visitor, users: dict[str, User]
 ) -> None:
     assert 'administrator' in users
@@ -237,7 +237,7 @@ DISABLED = {'code': 'module_disabled', 'detail': 'The rocksdb_tuner module is no
         ('no-permission', 403, {'detail': 'forbidden'}, 'Read permission for OSDs'),
     ],
 )
-def test_a_module_that_does_not_answer_is_said_as_what_it_is(
+def test_unresponsive_module_is_reported_as_such(
     admin: Visitor, state: str, status: int, body: Any, shown: str
 ) -> None:
     with admin.answering({'': body}, status):
@@ -264,7 +264,7 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
         ('broken', 'Needs attention'),
     ],
 )
-def test_every_state_is_said_and_accessible(admin: Visitor, state: str, shown: str) -> None:
+def test_every_state_is_shown_and_accessible(admin: Visitor, state: str, shown: str) -> None:
     with admin.answering(answers(osds=12, state=state)):
         admin.open_tab()
         expect(admin.page.locator(PANEL)).to_contain_text(shown)
@@ -278,7 +278,7 @@ def test_every_state_is_said_and_accessible(admin: Visitor, state: str, shown: s
     assert admin.our_errors() == []
 
 
-def test_that_no_option_value_changes_is_said_where_an_annex_goes(admin: Visitor) -> None:
+def test_removing_an_annex_shows_that_no_option_value_changes(admin: Visitor) -> None:
     """It is read once the recommendation is opened."""
     with admin.answering(answers(osds=12, state='annex-goes')):
         admin.open_tab()
@@ -291,7 +291,7 @@ def test_that_no_option_value_changes_is_said_where_an_annex_goes(admin: Visitor
 
 
 @pytest.mark.parametrize(('state', 'option'), [('rollout', OPTION), ('annex', f'{OPTION}_annex')])
-def test_which_option_changes_is_shown_with_advice_rollout_and_question(
+def test_changing_option_is_shown_in_advice_rollout_and_confirmation(
     admin: Visitor, state: str, option: str
 ) -> None:
     """The string of OSDs, or the annex that they append to it."""
@@ -301,7 +301,7 @@ def test_which_option_changes_is_shown_with_advice_rollout_and_question(
     with admin.answering(made):
         admin.open_tab()
         expect(facts.locator('code')).to_have_text(option)
-    # Beside a rollout none can be applied.
+    # None can be applied during a rollout.
     with admin.answering(made | {'/rollout': None}):
         page.reload()
         item = page.locator(f'{PANEL} details[data-id="{made["/recommendation"][0]["id"]}"]')
@@ -313,7 +313,7 @@ def test_which_option_changes_is_shown_with_advice_rollout_and_question(
     assert admin.our_errors() == []
 
 
-def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: Visitor) -> None:
+def test_campaign_moves_osd_by_osd_and_controls_need_confirmation(admin: Visitor) -> None:
     page = admin.page
     asked: list[str] = []
 
@@ -344,12 +344,12 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
         expect(admin.row(6)).to_contain_text('compacting')
         expect(page.locator(PANEL)).to_contain_text('osd.6 has been compacting for 2h 10m and has')
         expect(admin.row(2)).to_contain_text('no room')
-        for name, told in (
+        for name, reported in (
             ('Pause', 'osd 6 cannot be stopped'),
             ('Abort', '5 OSDs will not be compacted'),
         ):
             page.get_by_role('button', name=f'{name} …').click()
-            expect(dialog).to_contain_text(told)
+            expect(dialog).to_contain_text(reported)
             dialog.get_by_role('button', name=name, exact=True).click()
             expect(dialog).to_have_count(0)
     with admin.answering(answers(osds=12, state='campaign-waiting')):
@@ -367,7 +367,7 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
     assert admin.our_errors() == []
 
 
-def test_while_loading_and_when_nothing_answers_any_more_it_says_so(admin: Visitor) -> None:
+def test_loading_and_lost_connection_are_shown(admin: Visitor) -> None:
     page = admin.page
     page.route(f'{API}/map', lambda _route: None)
     page.goto(f'{admin.url}/#/osd?tab=rocksdb-tuner')
@@ -380,7 +380,7 @@ def test_while_loading_and_when_nothing_answers_any_more_it_says_so(admin: Visit
     # At the next refresh.
     alert = page.locator(f'{PANEL} [role=alert]')
     expect(alert).to_contain_text('does not respond')
-    # What was read before stays, and can be told to be old.
+    # Earlier data stays, marked as old.
     expect(page.locator(f'{PANEL} .rt-old .rt-headline')).to_be_visible()
     admin.shot('state-unreachable')
     page.unroute(f'{API}/map')
@@ -389,7 +389,7 @@ def test_while_loading_and_when_nothing_answers_any_more_it_says_so(admin: Visit
 
 
 @pytest.mark.parametrize('osds', [1000, 10_000])
-def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
+def test_map_shows_many_osds_and_responds(admin: Visitor, osds: int) -> None:
     page = admin.page
     with admin.answering(answers(osds)):
         admin.open_tab()
@@ -401,7 +401,7 @@ def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
             began_s = time.monotonic()
             page.get_by_label('Color by').select_option(value)
             page.evaluate('new Promise((done) => requestAnimationFrame(done))')
-            print(f'{osds} OSDs colored anew after {time.monotonic() - began_s:.3f} s')
+            print(f'{osds} OSDs recolored after {time.monotonic() - began_s:.3f} s')
             admin.shot(f'map-{osds}-{value}')
         with page.expect_response('**/api/rocksdb_tuner/trend?osds=**'):
             canvas.click(position={'x': 4, 'y': 22})
@@ -410,7 +410,7 @@ def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
     assert admin.our_errors() == []
 
 
-def test_a_workload_appears_while_it_runs(admin: Visitor, tuner: ModuleClient) -> None:
+def test_workload_appears_while_it_runs(admin: Visitor, tuner: ModuleClient) -> None:
     admin.open_tab()
     client = run_workload(tuner.cluster, 'rbd-randwrite', 60)
     try:
@@ -433,14 +433,14 @@ def _confirm(page: Page, action: str) -> None:
         try:
             expect(dialog).to_have_count(0, timeout=10_000)
         except AssertionError:
-            # Refused, which it says; the question stays open.
+            # Refused with a message; the dialog stays open.
             expect(dialog.get_by_role('alert')).to_contain_text('recommendation')
         else:
             return
     raise AssertionError(dialog.inner_text())
 
 
-def test_a_recommendation_goes_from_dry_run_to_done_and_back(
+def test_recommendation_goes_from_dry_run_to_done_and_back(
     admin: Visitor, tuner: ModuleClient
 ) -> None:
     page, cluster = admin.page, tuner.cluster
@@ -491,7 +491,7 @@ def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     tuner.remove_entries()
 
 
-def test_a_page_without_a_place_for_the_tab_is_told_in_the_status(
+def test_page_without_a_place_for_the_tab_is_reported_in_the_status(
     visitor: Visitor, users: dict[str, User], tuner: ModuleClient
 ) -> None:
     """As a later release may have it; the page itself stays as it is."""
@@ -504,12 +504,12 @@ def test_a_page_without_a_place_for_the_tab_is_told_in_the_status(
     visitor.log_in('administrator')
     visitor.page.goto(f'{visitor.url}/#/osd')
     expect(visitor.page.locator('cd-osd-list > .other-tabs a').first).to_be_visible()
-    told = tuner.wait_for(lambda: tuner.status()['notices'], 120, 'a notice')
-    assert 'cannot be added' in told[0]
+    reported = tuner.wait_for(lambda: tuner.status()['notices'], 120, 'a notice')
+    assert 'cannot be added' in reported[0]
     expect(visitor.page.locator(TAB)).to_have_count(0)
 
 
-def test_the_dashboards_own_pages_are_as_before_with_the_drop_in_broken(
+def test_dashboard_pages_work_with_a_broken_drop_in(
     visitor: Visitor, users: dict[str, User], tuner: ModuleClient
 ) -> None:
     """A file that fails on its last line: the page has no tab, and everything else goes on."""
@@ -537,7 +537,7 @@ def test_the_dashboards_own_pages_are_as_before_with_the_drop_in_broken(
 
 
 def start_over(tuner: ModuleClient, url: str) -> User:
-    """Let the manager start anew; returns the administrator, logged in to its dashboard."""
+    """Restart the manager; returns the administrator, logged in to its dashboard."""
     before = tuner.cluster.ceph_json('mgr', 'dump')['active_gid']
     tuner.cluster.ceph('mgr', 'fail')
 
@@ -554,7 +554,7 @@ def start_over(tuner: ModuleClient, url: str) -> User:
     return found
 
 
-def test_there_are_pictures_to_look_at(release: str) -> None:
+def test_screenshots_are_taken(release: str) -> None:
     """Of this run, for each width and state."""
     names = {path.name for path in SHOTS.glob(f'{release}-*.png')}
     assert {f'{release}-overview-{width}.png' for width in WIDTHS} <= names

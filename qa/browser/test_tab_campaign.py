@@ -1,4 +1,4 @@
-"""A real compaction campaign, begun, held and watched in the tab."""
+"""A real compaction campaign, started, paused and watched in the tab."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS = 600
 OSD_MS = 180_000
 
 
-def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
+def test_real_campaign_is_shown_osd_by_osd_paused_and_resumed(
     admin: Visitor, tuner: ModuleClient
 ) -> None:
     offer = offered(tuner)
@@ -52,7 +52,7 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     expect(panel).to_contain_text('Waiting: ')
     tuner.wait_for(lambda: not {'compacting', 'settling'} & set(steps(tuner)), 120, 'nothing runs')
     held = steps(tuner)
-    # On a slow machine the second had begun before the pause.
+    # On a slow machine the second had started before the pause.
     assert held in (['done', 'pending', 'pending'], ['done', 'done', 'pending'])
     expect(headline).to_contain_text(f'{held.count("done")} of 3 OSDs')
     admin.shot('real-campaign-paused')

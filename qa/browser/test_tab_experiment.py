@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from made_experiments import (
+from playwright.sync_api import Browser, Locator, Page, expect
+from sample_experiments import (
     BEST,
     OPTIONS,
     OTHER,
@@ -18,11 +19,10 @@ from made_experiments import (
     no_difference,
     refused,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
 from tab_page import THEMES, TabPages, tab_pages, violations
 
-from made_answers import answers
-from made_candidates import all_decisions
+from sample_answers import answers
+from sample_candidates import all_decisions
 from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration
@@ -54,7 +54,7 @@ def lane(page: Page, name: str) -> Locator:
     return page.locator(f'{PANEL} .rt-lane[data-arm="{name}"]')
 
 
-def test_an_experiment_in_progress_has_a_lane_for_each_arm(pages: TabPages) -> None:
+def test_running_experiment_has_a_lane_per_arm(pages: TabPages) -> None:
     """With an interval for each block, and the reason where an arm was dropped."""
     page = pages.open(answers(OSDS, 'experiment'))
     expect(page.locator(f'{PANEL} .rt-headline').first).to_contain_text(
@@ -67,21 +67,21 @@ def test_an_experiment_in_progress_has_a_lane_for_each_arm(pages: TabPages) -> N
     slow = lane(page, SLOW)
     expect(slow).to_contain_text('Dropped in period 1 after 3 blocks: kv_sync time per write')
     expect(slow.locator('.rt-drop')).to_have_count(1)
-    # To those who do not see it, it is said.
+    # Read out by screen readers.
     label = lane(page, BEST).get_by_role('img').get_attribute('aria-label') or ''
     assert label.startswith(f'{BEST}: -')
     assert 'after block 4 of period 2' in label
     expect(page.get_by_role('progressbar', name='Measured blocks')).to_have_attribute('value', '22')
 
 
-def test_before_the_first_period_nothing_is_drawn(pages: TabPages) -> None:
+def test_nothing_is_drawn_before_the_first_period(pages: TabPages) -> None:
     page = pages.open(answers(OSDS, 'experiment-baseline'))
     arms = page.locator(f'{PANEL} rocksdb-tuner-arms')
     expect(arms).to_contain_text('No arm was measured yet.')
     expect(arms.locator('svg')).to_have_count(0)
 
 
-def test_what_it_waits_for_is_shown(pages: TabPages) -> None:
+def test_waiting_reason_is_shown(pages: TabPages) -> None:
     page = pages.open(answers(OSDS, 'experiment-waiting'), may_change=True)
     panel = page.locator(PANEL)
     expect(panel).to_contain_text('Experiment waiting: OSDs are down: osd.8')
@@ -90,7 +90,7 @@ def test_what_it_waits_for_is_shown(pages: TabPages) -> None:
 
 
 @pytest.mark.parametrize('control', ['Pause', 'Resume', 'Abort'])
-def test_a_control_is_sent_only_after_its_confirmation(pages: TabPages, control: str) -> None:
+def test_control_is_sent_only_after_confirmation(pages: TabPages, control: str) -> None:
     state = 'experiment-waiting' if control == 'Resume' else 'experiment'
     page = pages.open(answers(OSDS, state), may_change=True)
     button = page.get_by_role('button', name=f'{control} …')
@@ -108,7 +108,7 @@ def test_a_control_is_sent_only_after_its_confirmation(pages: TabPages, control:
     assert [sent.path for sent in pages.sent] == [f'/experiment/{control.lower()}']
 
 
-def test_a_failed_one_is_acknowledged(pages: TabPages) -> None:
+def test_failed_experiment_is_acknowledged(pages: TabPages) -> None:
     failed = {**aborted(3), 'phase': 'failed', 'outcome': 'failed', 'failure': 'osd.4 crashed'}
     page = pages.open(answers(OSDS, 'quiet') | {'/experiment/status': failed}, may_change=True)
     expect(page.locator(PANEL)).to_contain_text('osd.4 crashed')
@@ -118,7 +118,7 @@ def test_a_failed_one_is_acknowledged(pages: TabPages) -> None:
     assert [sent.path for sent in pages.sent] == ['/rollout/ack']
 
 
-def test_a_plan_is_asked_for_with_what_the_form_says(pages: TabPages) -> None:
+def test_plan_is_requested_with_the_form_values(pages: TabPages) -> None:
     page = pages.open(answers(OSDS, 'quiet'))
     form = planner(page)
     form.get_by_label('Signal').select_option(label='client write latency')
@@ -141,17 +141,17 @@ def test_a_plan_is_asked_for_with_what_the_form_says(pages: TabPages) -> None:
     assert pages.sent == []
 
 
-def test_a_plan_says_which_osds_how_long_and_what_can_happen(pages: TabPages) -> None:
+def test_plan_shows_osds_duration_and_risks(pages: TabPages) -> None:
     form = previewed(pages.open(answers(OSDS, 'quiet')))
     (asked,) = (url for url in pages.asked if '/experiment/plan' in url)
-    # What is not chosen is left to the module.
+    # Unset values are left to the module.
     assert set(parse_qs(urlsplit(asked).query)) == {'who', 'min_effect', 'max_duration'}
     expect(form.get_by_role('row', name=BEST)).to_contain_text('osd 1, 9, then osd 4, 14')
     expect(form.get_by_role('row', name=BEST)).to_contain_text('-24 to -12%')
     expect(form.get_by_role('row', name='unchanged')).to_contain_text('osd 0, 3, 5, 8, 10\u201313')
     for text in ('9 blocks of 10 min', '5.6 h', '18 restarts of OSDs', 'No OSD is down'):
         expect(form).to_contain_text(text)
-    # Not for whoever may only read.
+    # Not for read-only users.
     expect(form.get_by_role('button', name='Start …')).to_have_count(0)
 
 
@@ -163,7 +163,7 @@ def test_a_plan_says_which_osds_how_long_and_what_can_happen(pages: TabPages) ->
         (None, None, None),
     ],
 )
-def test_a_refusal_says_why_and_what_it_would_take(
+def test_refusal_shows_reason_and_requirements(
     pages: TabPages, osds: int | None, duration_s: float | None, takes: str | None
 ) -> None:
     made = answers(OSDS, 'quiet') | {'/experiment/plan': refused(osds, duration_s)}
@@ -176,7 +176,7 @@ def test_a_refusal_says_why_and_what_it_would_take(
     expect(form.get_by_role('button', name='Start …')).to_have_count(0)
 
 
-def test_an_error_stands_where_the_plan_would(pages: TabPages) -> None:
+def test_error_replaces_the_plan(pages: TabPages) -> None:
     detail = 'the noise of kv_sync_ms_per_txn is known for 20m of the required 2h: try again in 1h'
     page = pages.open(
         answers(OSDS, 'quiet'),
@@ -189,7 +189,7 @@ def test_an_error_stands_where_the_plan_would(pages: TabPages) -> None:
     expect(page.locator(f'{PANEL} .rt-headline')).to_contain_text('No issues')
 
 
-def test_a_start_says_risk_restarts_and_duration_and_sends_what_was_previewed(
+def test_start_shows_risk_restarts_and_duration_and_sends_the_previewed_plan(
     pages: TabPages,
 ) -> None:
     page = pages.open(answers(OSDS, 'quiet'), may_change=True)
@@ -225,7 +225,7 @@ def test_a_start_says_risk_restarts_and_duration_and_sends_what_was_previewed(
     )
 
 
-def test_a_refused_start_says_why_in_the_dialog(pages: TabPages) -> None:
+def test_refused_start_shows_the_reason_in_the_dialog(pages: TabPages) -> None:
     detail = 'a rollout is in progress'
     page = pages.open(
         answers(OSDS, 'quiet'),
@@ -238,13 +238,13 @@ def test_a_refused_start_says_why_in_the_dialog(pages: TabPages) -> None:
     expect(dialog.get_by_role('alert')).to_have_text(detail)
 
 
-def test_nothing_is_started_beside_a_rollout(pages: TabPages) -> None:
+def test_no_start_while_a_rollout_runs(pages: TabPages) -> None:
     form = previewed(pages.open(answers(OSDS, 'rollout'), may_change=True))
     expect(form.get_by_role('button', name='Start …')).to_be_disabled()
     expect(form).to_contain_text('Wait until the rollout in progress ends.')
 
 
-def test_the_form_keeps_what_was_said_while_figures_refresh(pages: TabPages) -> None:
+def test_form_keeps_its_values_across_refreshes(pages: TabPages) -> None:
     page = pages.open(answers(OSDS, 'quiet'))
     form = planner(page)
     form.get_by_label('Smallest effect in %').fill('5')
@@ -265,7 +265,7 @@ def winners(made: dict[str, Any]) -> dict[str, Any]:
     return made | {'/recommendation': [chosen], f'/recommendation/{offer["id"]}/plan': plan}
 
 
-def test_a_winner_is_shown_against_the_old_options_and_the_runner_up(pages: TabPages) -> None:
+def test_winner_is_compared_with_old_options_and_runner_up(pages: TabPages) -> None:
     page = pages.open(winners(answers(OSDS, 'experiment-won')), may_change=True)
     panel = page.locator(PANEL)
     expect(panel).to_contain_text(f'Result: winner found: {BEST}')
@@ -280,7 +280,7 @@ def test_a_winner_is_shown_against_the_old_options_and_the_runner_up(pages: TabP
     assert sent.path.endswith('/apply')
 
 
-def test_without_a_recommendation_of_the_winner_there_is_nothing_to_apply(pages: TabPages) -> None:
+def test_nothing_to_apply_without_a_recommendation_of_the_winner(pages: TabPages) -> None:
     page = pages.open(answers(OSDS, 'experiment-won'), may_change=True)
     expect(page.locator(PANEL)).to_contain_text('Result: winner found')
     expect(page.get_by_role('button', name='Apply the winner …')).to_have_count(0)
@@ -293,7 +293,7 @@ def test_no_difference_is_a_result(pages: TabPages) -> None:
     expect(panel).to_contain_text('No arm differs from the old options by more than 6%.')
 
 
-def test_earlier_ones_are_read_when_opened(pages: TabPages) -> None:
+def test_earlier_experiments_are_loaded_when_opened(pages: TabPages) -> None:
     page = pages.open(answers(OSDS, 'experiment-won'))
     expect(page.locator(f'{PANEL} details[data-id="E3"]')).to_have_count(0)
     earlier = page.locator(f'{PANEL} details[data-id="E2"]')
@@ -304,7 +304,7 @@ def test_earlier_ones_are_read_when_opened(pages: TabPages) -> None:
     assert len([url for url in pages.asked if url.endswith('/experiment/E2')]) == 1
 
 
-def test_the_history_has_its_result_and_no_change(pages: TabPages) -> None:
+def test_history_shows_the_result_and_no_change(pages: TabPages) -> None:
     made = answers(OSDS, 'quiet')
     tried = {'name': BEST, 'options': OPTIONS[BEST], 'dropped': None}
     found = {
@@ -321,7 +321,7 @@ def test_the_history_has_its_result_and_no_change(pages: TabPages) -> None:
     expect(page.get_by_role('heading', name='From', exact=True)).to_have_count(0)
 
 
-def test_a_decision_that_the_model_cannot_make_says_how_to_find_out(pages: TabPages) -> None:
+def test_undecided_model_suggests_an_experiment(pages: TabPages) -> None:
     command = f'ceph rocksdb-tuner experiment plan --who {WHO} --arms {BEST},{OTHER}'
     ssd, *others = all_decisions()
     candidates = [{**one, 'measured_in': 'E2'} for one in ssd['candidates']]
@@ -337,9 +337,7 @@ def test_a_decision_that_the_model_cannot_make_says_how_to_find_out(pages: TabPa
 
 
 @pytest.mark.parametrize('status', [400, 404])
-def test_a_module_that_is_older_than_the_tab_has_no_experiments(
-    pages: TabPages, status: int
-) -> None:
+def test_module_older_than_the_tab_has_no_experiments(pages: TabPages, status: int) -> None:
     older = {'status': status, 'json': {'detail': 'no command "experiment_ls"'}}
     page = pages.open(answers(OSDS, 'quiet'), refused={'/experiment': older})
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
@@ -349,7 +347,7 @@ def test_a_module_that_is_older_than_the_tab_has_no_experiments(
 
 @pytest.mark.parametrize('width', WIDTHS)
 @pytest.mark.parametrize('theme', sorted(THEMES))
-def test_it_is_accessible_and_no_wider_than_the_page(
+def test_experiment_is_accessible_and_fits_the_page(
     pages: TabPages, theme: str, width: int
 ) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)

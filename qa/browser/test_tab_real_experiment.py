@@ -77,7 +77,8 @@ def admin(browser: Browser, eight_osds: ModuleClient, release: str) -> Iterator[
 def planned(tuner: ModuleClient, form: Locator) -> bool:
     """Whether the preview is a plan by now.
 
-    Until the history is long enough it says how long to wait; OSDs that just started are too noisy.
+    Until the history is long enough it reports how long to wait; OSDs that just started are too
+    noisy.
     """
     form.get_by_role('button', name='Preview').click()
     expect(form.get_by_role('status')).not_to_have_text('')
@@ -89,7 +90,7 @@ def planned(tuner: ModuleClient, form: Locator) -> bool:
     return found
 
 
-def test_a_real_experiment_is_planned_started_paused_and_aborted(
+def test_real_experiment_is_planned_started_paused_and_aborted(
     admin: Visitor, eight_osds: ModuleClient
 ) -> None:
     """A preview changes nothing, and an abort leaves nothing."""

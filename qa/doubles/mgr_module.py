@@ -1,7 +1,7 @@
-"""A stand-in for Ceph's mgr_module, so that unit tests import the module without Ceph.
+"""A double of Ceph's mgr_module, so that unit tests import the module without Ceph.
 
-It holds state where the real one asks a monitor, and nothing else: what a test needs to see is
-set on the instance. What the real API does is proven by the integration tests.
+It has state where the real one queries a monitor, and nothing else: tests set their input on the
+instance. The behavior of the real API is proven by the integration tests.
 """
 
 import logging
@@ -171,7 +171,7 @@ class MgrStandbyModule:
         self.options = {o['name']: o.get('default') for o in self.MODULE_OPTIONS}
 
     def __del__(self) -> None:
-        # As Ceph's: all handlers of its kind, whoever configured logging last.
+        # As in Ceph: all handlers of its kind, for the last logging configuration.
         log = logging.getLogger()
         for handler in [h for h in log.handlers if isinstance(h, MgrLogHandler)]:
             log.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""A stand-in for the two things of CherryPy that a controller touches, set by the tests."""
+"""A double of the two parts of CherryPy that a controller uses, set by the tests."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What a daemon says on its admin socket, without a command line tool in between."""
+"""Queries the admin socket of a daemon, without a command line tool in between."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ TIMEOUT_S = 10.0
 
 
 def ask(path: Path, prefix: str) -> Any:
-    """The answer to a command such as "perf dump"; raises OSError where nobody gives one."""
-    return json.loads(ask_text(path, prefix))
+    """The answer to a command such as "perf dump"; raises OSError without one."""
+    return json.loads(query_text(path, prefix))
 
 
-def ask_text(path: Path, prefix: str) -> str:
+def query_text(path: Path, prefix: str) -> str:
     """The same for an answer that is not one document, as RocksDB's statistics."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT_S)

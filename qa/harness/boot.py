@@ -38,7 +38,7 @@ DASHBOARD = 'dashboard'
 CONTROLLERS = 'controllers'
 #: Of Ceph's own mgr modules, what a cluster with few of them has: those that are always on, without
 #: which its health is an error, and the one that conf.py enables.
-FEW_MODULES = frozenset(
+MINIMAL_MODULES = frozenset(
     {
         'balancer',
         'crash',
@@ -76,7 +76,7 @@ class DaemonError(HarnessError):
 
 @dataclass(frozen=True)
 class Boot:
-    """What every step needs to know."""
+    """The input of every step."""
 
     spec: ClusterSpec
     release: Release
@@ -90,7 +90,7 @@ class Boot:
 
 
 def install_packages(boot: Boot) -> None:
-    """What this machine or the chroots lack for a cluster like this."""
+    """The parts that this machine or the chroots lack for such a cluster."""
     purposes = ['core'] + ['rgw'] * boot.spec.rgw + ['dashboard'] * boot.spec.dashboard
     releases = [boot.hosts.release_of(name) for name in daemon_names(boot.spec)]
     boot.hosts.install(releases, purposes, boot.progress)
@@ -117,7 +117,7 @@ def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:
         raise DaemonError(name, f'{name} did not start: {error}') from error
 
 
-def lay_out(boot: Boot) -> None:
+def install_tree(boot: Boot) -> None:
     """The folders, ceph.conf and the folder of mgr modules."""
     layout, outside = boot.layout, boot.host.outside
     for directory in (layout.logs, layout.crashes, layout.clients, layout.mgr_modules):
@@ -160,7 +160,7 @@ def link_modules(spec: ClusterSpec, layout: Layout, hosts: Hosts) -> None:
     shipped = Path(release.mgr_modules)
     for source in shipped_modules(host.outside(shipped), few=spec.few_mgr_modules):
         if source.name == DASHBOARD and spec.module and spec.dashboard:
-            _lay_out_dashboard(folder / DASHBOARD, source, shipped / DASHBOARD)
+            _install_dashboard(folder / DASHBOARD, source, shipped / DASHBOARD)
         elif source.name not in ours:
             (folder / source.name).symlink_to(shipped / source.name)
 
@@ -171,13 +171,13 @@ def shipped_modules(folder: Path, *, few: bool) -> list[Path]:
     Not by `mgr_disabled_modules`: that would have to name the modules of each release.
     """
 
-    def is_wanted(source: Path) -> bool:
-        return not few or source.name in FEW_MODULES or not (source / 'module.py').is_file()
+    def is_requested(source: Path) -> bool:
+        return not few or source.name in MINIMAL_MODULES or not (source / 'module.py').is_file()
 
-    return sorted(filter(is_wanted, folder.iterdir()))
+    return sorted(filter(is_requested, folder.iterdir()))
 
 
-def _lay_out_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> None:
+def _install_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> None:
     """The shipped dashboard with our controllers in it: links, but for the folder of controllers.
 
     The dashboard does not load a controller that is a link. The tab is in it where it was built
@@ -226,7 +226,7 @@ def start_mons(boot: Boot, keyring: Path) -> None:
         argv += ['--addv', mon_id, conf.mon_address(boot.ports, rank)]
     host.run([*argv, str(monmap)])
 
-    def make_and_start(mon_id: str) -> None:
+    def create_and_start(mon_id: str) -> None:
         name = f'mon.{mon_id}'
         mkfs = ['ceph-mon', '--mkfs', '-i', mon_id, '-c', str(layout.conf)]
         try:
@@ -235,7 +235,7 @@ def start_mons(boot: Boot, keyring: Path) -> None:
             raise DaemonError(name, f'{name} could not be made: {error}') from error
         start_daemon(boot.hosts, layout, name)
 
-    in_parallel(boot.hosts, [partial(make_and_start, mon_id) for mon_id in spec.mon_ids])
+    in_parallel(boot.hosts, [partial(create_and_start, mon_id) for mon_id in spec.mon_ids])
     for path in (keyring, monmap):
         host.outside(path).unlink()
     try:
@@ -288,7 +288,7 @@ def start_mgrs_and_osds(boot: Boot) -> None:
         if given != str(osd):
             raise HarnessError(f'the monitors gave osd.{osd} the number {given}')
 
-    def make_and_start(osd: int) -> None:
+    def create_and_start(osd: int) -> None:
         name = f'osd.{osd}'
         if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
             boot.hosts.write_start_command(layout, name)
@@ -308,7 +308,7 @@ def start_mgrs_and_osds(boot: Boot) -> None:
 
     tasks: list[Callable[[], None]] = []
     tasks += [partial(start_mgr, mgr_id) for mgr_id in spec.mgr_ids]
-    tasks += [partial(make_and_start, osd) for osd in range(spec.osds)]
+    tasks += [partial(create_and_start, osd) for osd in range(spec.osds)]
     in_parallel(boot.hosts, tasks)
 
 
@@ -346,7 +346,7 @@ def make_crush_rules(boot: Boot) -> None:
 
 
 def make_erasure_coded_pool(boot: Boot) -> None:
-    """The pool that RBD's data lie in, where an erasure code is asked for."""
+    """The data pool of RBD, if an erasure code is configured."""
     if boot.spec.erasure_code is None:
         return
     k, m = boot.spec.erasure_code
@@ -364,8 +364,8 @@ def make_erasure_coded_pool(boot: Boot) -> None:
         boot.client.ceph(*command)
 
 
-def _module_trouble(client: CephClient, module: str) -> str:
-    """What the cluster's health says of a module that cannot run; '' when nothing."""
+def _module_error(client: CephClient, module: str) -> str:
+    """The health message about a module that cannot run; '' if there is none."""
     checks = client.ceph_json('health', 'detail').get('checks', {})
     for code in ('MGR_MODULE_ERROR', 'MGR_MODULE_DEPENDENCY'):
         for entry in checks.get(code, {}).get('detail', []):
@@ -383,9 +383,9 @@ def _wait_for_answer(client: CephClient, module: str, command: tuple[str, ...]) 
         done = client.run('ceph', *command, timeout_s=MODULE_TIMEOUT_S, check=False)
         last = (done.stderr or done.stdout).strip()
         if done.returncode != 0:
-            trouble = _module_trouble(client, module)
-            if trouble:
-                raise HarnessError(trouble)
+            error_text = _module_error(client, module)
+            if error_text:
+                raise HarnessError(error_text)
         return done.returncode == 0
 
     what = f'ceph {" ".join(command)} answers'

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from .host import PATH, Host
 
-#: Where a chroot has the machine's own root, if it is to have it.
+#: The mount point of the machine's own root in a chroot, if mounted.
 MACHINE = Path('/opt/ceph-qa/machine')
-#: What every chroot shares: what the kernel offers, and scratch space.
+#: The folders that every chroot shares: kernel file systems, and scratch space.
 _ALWAYS = (Path('/proc'), Path('/sys'), Path('/dev'), Path('/tmp'))
 
 
@@ -49,7 +49,7 @@ class ChrootHost(Host):
         return self._root
 
     def outside(self, inside: Path) -> Path:
-        """Where the harness finds the chroot's path `inside`."""
+        """The path of the chroot's `inside` for the harness."""
         if self._shares(inside):
             return inside
         return self._root / inside.relative_to('/')

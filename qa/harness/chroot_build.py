@@ -1,9 +1,9 @@
 """Making the chroot of a release, once, and keeping it for the next time.
 
-A chroot appears under its name only when it is whole. One that was made by another recipe is made
-anew beside it, and what runs in the old one goes on there.
+A chroot appears under its name only when it is whole. One with an outdated recipe is
+rebuilt under another name; processes in the old one keep running.
 
-What a build starts ends with it, even by SIGKILL; the files that it leaves are removed by the next.
+Processes started by a build end with it, even on SIGKILL; leftover files are removed by the next.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from .releases import Release
 
 WAIT_S = 1200.0
 REMOVE_TIMEOUT_S = 30.0
-#: One is 1 GiB; what is unpacked and downloaded lies beside it for a time.
+#: One is 1 GiB; downloaded and unpacked packages are temporarily stored beside it.
 BUILD_BYTES = 3 << 30
 #: Raise it when a change of this file must reach chroots that are there already.
 RECIPE_VERSION = 1
-#: What the harness adds to a chroot lies here; ends in the names that releases.py uses.
-OURS = Path('opt/ceph-qa')
-STAMP = OURS / 'recipe.json'
+#: Parent directory of the chroots made by the harness; ends in the names that releases.py uses.
+LOCAL_PACKAGES = Path('opt/ceph-qa')
+STAMP = LOCAL_PACKAGES / 'recipe.json'
 SHIM_SOURCE = Path(__file__).parent / 'reef/gil_per_thread.c'
 _APT_CONF = (
     'APT::Install-Recommends "0";\n'
@@ -49,14 +49,14 @@ _APT_CONF = (
     'Acquire::Check-Valid-Until "false";\n'
     'Acquire::Languages "none";\n'
 )
-# A chroot that a crash of the machine spoils half-made is made anew: no fsync after each file
+# A chroot that a crash of the machine spoils half-made is rebuilt: no fsync after each file
 _DPKG_CONF = 'force-unsafe-io\npath-exclude=/usr/share/doc/*\npath-exclude=/usr/share/man/*\n'
 # Runs a command whose processes the kernel ends with the one that waits for it
 _TIED = ('setpriv', '--pdeathsig', 'KILL', 'unshare', '--pid', '--fork', '--kill-child')
 
 
 def chroots_dir() -> Path:
-    """Where chroots are kept; the variable ROCKSDB_TUNER_CACHE names another place."""
+    """The folder of the chroots; the variable ROCKSDB_TUNER_CACHE overrides it."""
     return cache_dir() / 'chroots'
 
 
@@ -65,11 +65,11 @@ def chroot_path(release: Release) -> Path:
 
 
 def state(release: Release) -> str:
-    """What `qa/cluster chroot ls` says of a release's chroot."""
+    """The status of the chroot of a release, for `qa/cluster chroot ls`."""
     path = chroot_path(release)
-    if _is_current(path, release):
+    if _is_up_to_date(path, release):
         return 'ready'
-    return 'of another recipe, made anew when needed' if path.exists() else 'not there'
+    return 'of another recipe, rebuilt when needed' if path.exists() else 'not there'
 
 
 def ensure(release: Release, progress: Progress) -> Path:
@@ -83,7 +83,7 @@ def ensure_all(releases: Iterable[Release], progress: Progress) -> None:
     missing = {
         release.name: release
         for release in releases
-        if release.in_chroot and not _is_current(chroot_path(release), release)
+        if release.in_chroot and not _is_up_to_date(chroot_path(release), release)
     }
     work = _Work()
     in_parallel(work, [partial(_ensure, release, progress, work) for release in missing.values()])
@@ -92,7 +92,7 @@ def ensure_all(releases: Iterable[Release], progress: Progress) -> None:
 def _ensure(release: Release, progress: Progress, work: _Work) -> None:
     path = chroot_path(release)
     with _at_work(release, progress, work):
-        if not _is_current(path, release):
+        if not _is_up_to_date(path, release):
             with progress.step(f'make a chroot of Debian {release.suite} with Ceph, once'):
                 _build(release, path, progress, work)
 
@@ -109,14 +109,14 @@ def remove(release: Release, progress: Progress) -> bool:
             )
         there = path.exists()
         if there:
-            _set_aside(path)
+            _move_away(path)
         _remove_unused(path)
     return there
 
 
 def _users(path: Path) -> list[str]:
-    """The ids of the processes that have their root in a chroot, or in one that was set aside."""
-    roots = [root for root in (path, _aside(path)) if root.is_dir()]
+    """The pids of processes whose root is a chroot or a moved-away one."""
+    roots = [root for root in (path, _moved_away(path)) if root.is_dir()]
     users = []
     for process in Path('/proc').iterdir():
         with contextlib.suppress(OSError):
@@ -130,13 +130,13 @@ def _at_work(
 ) -> contextlib.AbstractContextManager[None]:
     """Only one at a time makes or removes a chroot; another one is waited for."""
     busy = f'another process is making the chroot of {release.name}'
-    told = False
+    reported = False
 
     def pause() -> None:
-        nonlocal told
-        if not told:
+        nonlocal reported
+        if not reported:
             progress.say(f'{busy}: waiting')
-            told = True
+            reported = True
         ending.pause(0)
         if work.canceled.wait(1):
             raise CancelledError(f'the chroot of {release.name} was given up')
@@ -155,7 +155,7 @@ def recipe(release: Release) -> dict[str, object]:
     }
 
 
-def _is_current(path: Path, release: Release) -> bool:
+def _is_up_to_date(path: Path, release: Release) -> bool:
     try:
         return bool(json.loads((path / STAMP).read_text()) == recipe(release))
     except (OSError, ValueError):
@@ -184,7 +184,7 @@ class _Builder(Host):
 
 
 class _Work:
-    """What runs for the chroots that are made side by side."""
+    """The running commands of the chroots that are built in parallel."""
 
     def __init__(self) -> None:
         self.canceled = threading.Event()
@@ -222,11 +222,11 @@ def _build(release: Release, path: Path, progress: Progress, work: _Work) -> Non
             packages.apt_get(chroot, 'update')
             packages.apt_get(chroot, 'install', *release.chroot_packages)
             packages.apt_get(chroot, 'clean')
-        _add_ours(work.on(_Builder()), release, unfinished)
+        _add_local_packages(work.on(_Builder()), release, unfinished)
         packages.check_version(chroot, release)
         (unfinished / STAMP).write_text(json.dumps(recipe(release)))
         if path.exists():
-            _set_aside(path)
+            _move_away(path)
         unfinished.rename(path)
     except BaseException:
         _remove_tree(unfinished)
@@ -306,9 +306,9 @@ def _configure(root: Path) -> None:
         shutil.copyfile(file, root / 'etc/apt/apt.conf.d' / file.name)
 
 
-def _add_ours(host: Host, release: Release, root: Path) -> None:
-    """What works around faults of the release's packages; releases.py says which and why."""
-    ours = root / OURS
+def _add_local_packages(host: Host, release: Release, root: Path) -> None:
+    """Workarounds for faults of the release's packages; releases.py lists them with the reasons."""
+    ours = root / LOCAL_PACKAGES
     ours.mkdir(parents=True)
     if release.gil_shim:
         library = ours / Path(release.gil_shim).name
@@ -334,19 +334,19 @@ def _system_python() -> str:
     return '/usr/bin/python3' if Path('/usr/bin/python3').exists() else sys.executable
 
 
-def _aside(folder: Path) -> Path:
-    """Where `_set_aside` puts a chroot within the folder that it makes for it."""
+def _moved_away(folder: Path) -> Path:
+    """The path of a moved-away chroot within its new folder."""
     return folder / 'set-aside'
 
 
-def _set_aside(path: Path) -> None:
+def _move_away(path: Path) -> None:
     """Take a chroot's name from it, so that no half of it is ever taken for a whole."""
     folder = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
-    path.rename(_aside(folder))
+    path.rename(_moved_away(folder))
 
 
 def _leftovers(path: Path) -> list[Path]:
-    """Chroots that were set aside, and what builds that were killed have left."""
+    """Moved-away chroots and leftovers of killed builds."""
     return list(path.parent.glob(f'.{path.name}.*'))
 
 

@@ -18,7 +18,7 @@ from typing import NoReturn
 from . import chroot_build, ending, tab
 from .cluster import Cluster
 from .errors import CancelledError, HarnessError, UsageError
-from .host import end_commands
+from .host import terminate_commands
 from .layout import ClusterSpec
 from .progress import Progress
 from .releases import RELEASES, get_release
@@ -39,7 +39,7 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r'(\d+)\s*([KMGT]?)(?:i?B)?', text.strip(), re.IGNORECASE)
     if match is None:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is no size: give bytes, or a number with K, M, G or T (128M)'
+            f'{text!r} is not a size: use bytes, or a number with K, M, G or T (128M)'
         )
     return int(match[1]) * _SUFFIXES[match[2].upper()]
 
@@ -48,7 +48,7 @@ def parse_setting(text: str) -> tuple[str, str]:
     """('key', 'value') from 'key=value'."""
     key, equals, value = text.partition('=')
     if not equals or not re.fullmatch(r'[a-z][a-z0-9_ ]*', key.strip()):
-        raise argparse.ArgumentTypeError(f'{text!r} is no setting: give KEY=VALUE')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a setting: use KEY=VALUE')
     if '\n' in value:
         raise argparse.ArgumentTypeError(f'{text!r}: a setting is one line')
     return key.strip(), value.strip()
@@ -58,7 +58,7 @@ def parse_erasure_code(text: str) -> tuple[int, int]:
     """(2, 1) from '2+1'."""
     match = re.fullmatch(r'(\d+)\+(\d+)', text)
     if match is None:
-        raise argparse.ArgumentTypeError(f'{text!r} is no erasure code: give K+M (2+1)')
+        raise argparse.ArgumentTypeError(f'{text!r} is not an erasure code: use K+M (2+1)')
     return int(match[1]), int(match[2])
 
 
@@ -86,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
         '--dir', type=Path, help='folder of the cluster ($QA_CLUSTER_DIR, or qa/.clusters/RELEASE)'
     )
 
-    up = commands.add_parser('up', parents=[common], help='make a cluster and start it')
+    up = commands.add_parser('up', parents=[common], help='create a cluster and start it')
     up.add_argument('--release', default='pacific', metavar='|'.join(RELEASES))
     up.add_argument(
         '--osd-releases',
@@ -100,7 +100,7 @@ def build_parser() -> argparse.ArgumentParser:
     up.add_argument('--mons', type=int, default=1, metavar='N', help='default 1')
     up.add_argument('--mgrs', type=int, default=1, metavar='N', help='2: one is a standby')
     up.add_argument(
-        '--db-size', type=parse_size, metavar='BYTES', help='a DB device of its own per OSD'
+        '--db-size', type=parse_size, metavar='BYTES', help='a dedicated DB device per OSD'
     )
     up.add_argument(
         '--block-size',
@@ -139,31 +139,31 @@ def build_parser() -> argparse.ArgumentParser:
     )
     module = up.add_mutually_exclusive_group()
     module.add_argument(
-        '--module-path', type=Path, metavar='DIR', help='the rocksdb_tuner module of elsewhere'
+        '--module-path', type=Path, metavar='DIR', help='path of another rocksdb_tuner module'
     )
     module.add_argument('--no-module', action='store_true', help='without rocksdb_tuner')
     up.add_argument('--no-orchestrator', action='store_true', help='without an orchestrator')
     up.add_argument(
         '--few-mgr-modules',
         action='store_true',
-        help="of Ceph's own mgr modules only those that are always on: managers start sooner",
+        help="only Ceph's always-on mgr modules: managers start faster",
     )
 
     run = commands.add_parser('exec', parents=[common], help='run a command in its environment')
     run.add_argument('argv', nargs=argparse.REMAINDER, metavar='-- COMMAND ...')
     commands.add_parser('env', parents=[common], help='print export lines for a shell')
     commands.add_parser('status', parents=[common], help='print its daemons as JSON')
-    down = commands.add_parser('down', parents=[common], help='end it and remove its folder')
+    down = commands.add_parser('down', parents=[common], help='stop it and remove its folder')
     down.add_argument('--keep', action='store_true', help='keep data and logs')
     upgrade = commands.add_parser(
-        'upgrade', parents=[common], help='start daemons anew with the programs of another release'
+        'upgrade', parents=[common], help='restart daemons with the programs of another release'
     )
     upgrade.add_argument('--to', required=True, metavar='|'.join(RELEASES))
     upgrade.add_argument(
-        'daemons', nargs='+', metavar='mon|mgr|osd|osd.N', help='all of a kind, or one by its name'
+        'daemons', nargs='+', metavar='mon|mgr|osd|osd.N', help='all of a type, or one by name'
     )
     chroot = commands.add_parser(
-        'chroot', help='the chroots of the releases that this machine does not have itself'
+        'chroot', help='chroots of the releases that are not installed on this machine'
     )
     chroot.add_argument('action', choices=('ls', 'build', 'rm'))
     chroot.add_argument('release', nargs='*', metavar='RELEASE', help='default: all of them')
@@ -229,7 +229,7 @@ def _down(arguments: argparse.Namespace) -> int:
     try:
         cluster = Cluster.open(arguments.dir)
     except HarnessError as error:
-        # Nothing to take down is what was asked for
+        # No cluster is the requested state
         print(error, file=sys.stderr)
         return 0
     cluster.down(keep=arguments.keep)
@@ -268,11 +268,12 @@ _COMMANDS = {
 def run_main(program: str, command: Callable[[], int], *, heed: bool = True) -> int:
     """Run a command line's work; errors and signals become a line and an exit status.
 
-    `heed` false: nothing is begun that a signal could leave, so it has its usual effect.
+    `heed` false: nothing is started that a signal could leave behind, so signals keep their
+    default.
     """
     if heed:
         raise_on_signals()
-    ending.let_signals()
+    ending.unblock_signals()
     try:
         return command()
     except HarnessError as error:
@@ -308,9 +309,9 @@ def run_endable(
 
 def _run_endable(program: str, command: Callable[[], int], undo: Callable[[], None]) -> int:
     def on_signal(number: int) -> None:
-        _complain(f'{program}: {signal.Signals(number).name}: ending what was begun')
+        _complain(f'{program}: {signal.Signals(number).name}: stopping')
 
-    outcome = ending.run(command, end_commands, on_signal)
+    outcome = ending.run(command, terminate_commands, on_signal)
     status, error = outcome.status, outcome.error
     if error is None and outcome.number is not None:
         try:

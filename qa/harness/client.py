@@ -50,7 +50,7 @@ class CephClient:
         )
 
     def ceph(self, *arguments: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-        """What `ceph ARGUMENTS` prints; CommandError when it fails."""
+        """The output of `ceph ARGUMENTS`; CommandError when it fails."""
         return self.run('ceph', *arguments, stdin=stdin, timeout_s=timeout_s).stdout
 
     def ceph_json(self, *arguments: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Any:

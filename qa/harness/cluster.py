@@ -1,4 +1,4 @@
-"""A real Ceph cluster on loopback, in a folder of its own.
+"""A real Ceph cluster on loopback, in its own folder.
 
     with Cluster.up(ClusterSpec(osds=3, mgrs=2)) as cluster:
         cluster.ceph('osd', 'tree')
@@ -38,7 +38,7 @@ CLIENT_TERM_TIMEOUT_S = 3.0
 # As long as another workload may take to install a gateway and to start it
 CHANGE_WAIT_S = 600.0
 MODULE_LOG_LINES = 40
-MANAGER_LOOKS = 6
+MANAGER_POLLS = 6
 # Lines that do not begin with a time belong to the entry before: a traceback
 _LOG_ENTRY = re.compile(r'\d{4}-\d\d-\d\dT')
 
@@ -54,12 +54,12 @@ _STOP_ORDER: tuple[tuple[tuple[str, ...], float], ...] = (
 )
 
 
-#: The folders of the clusters that this process has brought up and not taken down.
+#: The folders of the clusters started by this process and not stopped yet.
 _live: set[Path] = set()
 
 
 def live() -> tuple[Path, ...]:
-    """The folders of the clusters that this process has brought up and not taken down."""
+    """The folders of the clusters started by this process and not stopped yet."""
     return tuple(_live)
 
 
@@ -108,10 +108,10 @@ class Cluster:
         directory: Path | str | None = None,
         progress: Progress | None = None,
     ) -> Cluster:
-        """Make a cluster in a folder that is empty, absent or holds the rest of one that failed.
+        """Create a cluster in a folder that is empty, absent or has the leftovers of a failed one.
 
-        When it cannot be brought up, all that was started is ended before the error is raised; the
-        logs stay in the folder until `down` or the next `up`.
+        If it cannot be started, everything started so far is stopped before the error is raised;
+        the logs stay in the folder until `down` or the next `up`.
         """
         release = get_release(spec.release)
         for name in spec.osd_releases:
@@ -134,9 +134,9 @@ class Cluster:
                 layout.remove_tree(path, keep=was_there)
                 raise
             try:
-                cluster._bring_up(release)
+                cluster._start_all_daemons(release)
             except BaseException as error:
-                cluster._give_up(error)
+                cluster._cancel_all(error)
                 raise
             _live.add(cluster.dir)
         return cluster
@@ -148,18 +148,18 @@ class Cluster:
         record = layout.load_record(path)
         if record is None:
             raise HarnessError(
-                f'no cluster in {path}: bring one up with qa/cluster up --dir {path}, or name '
+                f'no cluster in {path}: start one with qa/cluster up --dir {path}, or name '
                 f'another folder with --dir'
             )
         return cls(path, record, progress)
 
     def _find_clients(self) -> None:
-        """Where clients run, which are of the monitors' release."""
+        """The host of the clients, which have the monitors' release."""
         self.release: Release = self.hosts.release_of('mon.a')
         self.host = self.hosts.of('mon.a')
         self.client = CephClient(self.host, self.layout, self.release)
 
-    def _bring_up(self, release: Release) -> None:
+    def _start_all_daemons(self, release: Release) -> None:
         spec, progress = self.record.spec, self.progress
         steps = boot.Boot(
             spec,
@@ -174,7 +174,7 @@ class Cluster:
         )
         boot.install_packages(steps)
         with progress.step('lay out the folder and make keys'):
-            boot.lay_out(steps)
+            boot.install_tree(steps)
             keyring = boot.make_keys(steps)
         with progress.step(f'start {spec.mons} mon'):
             boot.start_mons(steps, keyring)
@@ -195,17 +195,17 @@ class Cluster:
         if spec.rgw:
             self._start_rgw()
 
-    def _give_up(self, error: BaseException) -> None:
-        """End what a failed `up` has started, and say what the log of the culprit says.
+    def _cancel_all(self, error: BaseException) -> None:
+        """Stop everything that a failed `up` started, and report the log of the failed daemon.
 
-        Nobody wants to know that after a signal: then nothing stays.
+        After a signal nothing is reported or kept.
         """
         self.hosts.resume()
         self.progress.say(f'failed at: {self.progress.current}')
-        if isinstance(error, boot.DaemonError) and not ending.told():
+        if isinstance(error, boot.DaemonError) and not ending.reported():
             self._show_log(error)
-        self._end_processes(graceful=False)
-        if ending.told():
+        self._stop_processes(graceful=False)
+        if ending.reported():
             layout.remove_cluster_files(self.dir, self.record)
             self.progress.say('ended what was started, and removed it')
             return
@@ -240,7 +240,7 @@ class Cluster:
     # Using
 
     def ceph(self, *arguments: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-        """What `ceph ARGUMENTS` prints; CommandError when it fails."""
+        """The output of `ceph ARGUMENTS`; CommandError when it fails."""
         asked = self._quick or self.client
         return asked.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
 
@@ -285,7 +285,7 @@ class Cluster:
             raise UsageError(f'{name}: no such program on this host')
 
     def env(self) -> dict[str, str]:
-        """Environment variables with which clients reach the cluster."""
+        """Environment variables for clients of the cluster."""
         values = dict(self.client.environment)
         if self.record.dashboard is not None:
             values['DASHBOARD_URL'] = self._dashboard_url(self.record.dashboard)
@@ -340,7 +340,7 @@ class Cluster:
         with self._with_log():
             boot.start_daemon(self.hosts, self.layout, name)
 
-    def know_daemon(self, name: str) -> None:
+    def register_daemon(self, name: str) -> None:
         """From now on this is a daemon of the cluster."""
         self._change(daemons=self._daemons_with(name))
 
@@ -381,7 +381,7 @@ class Cluster:
             self.hosts.write_start_command(self.layout, f'osd.{osd}')
         for name in names:
             self.start_daemon(name)
-        upgrade.wait_until_back(self, names, nonces)
+        upgrade.wait_until_restarted(self, names, nonces)
 
     def _moved(self, names: Sequence[str], release: Release) -> tuple[tuple[str, str], ...]:
         moved = {**dict(self.record.moved), **dict.fromkeys(names, release.name)}
@@ -398,9 +398,9 @@ class Cluster:
         return all(state['state_name'].startswith('active+clean') for state in states)
 
     def log_tail(self, name: str, module: str | None = None, lines: int = LOG_TAIL_LINES) -> str:
-        """The last lines of a daemon's log, with a heading; '' when there is no log.
+        """The last lines of a daemon's log, with a heading; '' without a log.
 
-        With `module`, what a manager's log says of that mgr module.
+        With `module`, the lines of a manager's log about that mgr module.
         """
         path = self.host.outside(self.layout.log(name))
         try:
@@ -487,7 +487,7 @@ class Cluster:
             self._reload()
             if self._daemons() or self._clients():
                 with self.progress.step('end clients and daemons'):
-                    self._end_processes(graceful=True)
+                    self._stop_processes(graceful=True)
             _live.discard(self.dir)
             if keep:
                 self._change(state='kept')
@@ -498,28 +498,28 @@ class Cluster:
     def _clients(self) -> list[procs.DaemonProcess]:
         return procs.find_clients(str(self.layout.conf), self.record.fsid)
 
-    def _end_processes(self, *, graceful: bool) -> None:
-        """End whatever belongs to the cluster. Told to end itself, it does so without grace."""
-        self._end_clients(CLIENT_TERM_TIMEOUT_S if graceful else 0.0)
+    def _stop_processes(self, *, graceful: bool) -> None:
+        """Stop everything that belongs to the cluster, without a grace period after a signal."""
+        self._stop_clients(CLIENT_TERM_TIMEOUT_S if graceful else 0.0)
         for types, term_timeout_s in _STOP_ORDER:
             self._stop(
                 lambda daemon, types=types: daemon.name.partition('.')[0] in types,  # type: ignore[misc]
                 term_timeout_s if graceful else 0.0,
-                hurry=ending.told,
+                hurry=ending.reported,
             )
         # A manager may have had children, and clients may have come meanwhile
-        self._end_clients(0.0)
+        self._stop_clients(0.0)
         left = self._daemons() + self._clients()
         if left:
             names = ', '.join(f'{process.name} (pid {process.pid})' for process in left)
             raise HarnessError(f'these processes do not end: {names}')
 
-    def _end_clients(self, term_timeout_s: float) -> None:
+    def _stop_clients(self, term_timeout_s: float) -> None:
         procs.stop_clients(
             str(self.layout.conf),
             self.record.fsid,
             term_timeout_s=term_timeout_s,
-            hurry=ending.told,
+            hurry=ending.reported,
         )
 
     def _stop(
@@ -528,9 +528,9 @@ class Cluster:
         term_timeout_s: float,
         hurry: Callable[[], bool] = lambda: False,
     ) -> list[procs.DaemonProcess]:
-        """End the chosen daemons; returns what is left.
+        """Stop the chosen daemons; returns what is left.
 
-        More than once: a manager that was just starting itself anew had a child by then.
+        Repeated: a manager that was respawning may have had a child meanwhile.
         """
         left: list[procs.DaemonProcess] = []
         for _ in range(STOP_ROUNDS):
@@ -571,7 +571,7 @@ def without_dumps(lines: Sequence[str]) -> list[str]:
 
 
 def lines_about_module(lines: Sequence[str], module: str) -> list[str]:
-    """Of a manager's log, how a mgr module was loaded and what it and its traceback say."""
+    """The lines of a manager's log on loading a mgr module, its messages and tracebacks."""
     entries: list[list[str]] = []
     for line in lines:
         if entries and not _LOG_ENTRY.match(line):

@@ -139,7 +139,7 @@ def rgw_section(layout: Layout, name: str, port: int) -> dict[str, str]:
         'rgw_gc_obj_min_wait': '10',
         'rgw_gc_processor_period': '10',
         'rgw_gc_processor_max_time': '10',
-        # Usage and sync traces are load that no client asked for
+        # Usage and sync traces cause load without a client
         'rgw_enable_usage_log': 'false',
         'rgw_run_sync_thread': 'false',
     }

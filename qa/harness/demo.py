@@ -1,8 +1,8 @@
 """Measure, classify, recommend, apply, verify: on a real cluster, with real clients.
 
 Exits with 0 only if every step did what it claims: the workloads were recognized, the change was
-carried out, every OSD runs the new value in a new process, and no client saw an error. Where the
-module says that nothing is to be gained, and why, there is nothing to carry out.
+applied, every OSD runs the new value in a new process, and no client had an error. If the module
+reports that nothing can be gained, with a reason, nothing is applied.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Demo:
         self.seconds = seconds
 
     def run(self) -> str:
-        """What was shown, in a sentence."""
+        """The result, in a sentence."""
         before = {job.name: self._measure(job) for job in JOBS}
         recommendation = self._recommend()
         if recommendation is None:
@@ -69,7 +69,7 @@ class Demo:
         after = {job.name: self._measure(job, show=False) for job in JOBS}
         for job in JOBS:
             self._compare(job, before[job.name], after[job.name])
-        self._say(self._tuner('history'))
+        self._print(self._tuner('history'))
         _raise_for_errors((*before.values(), *after.values()))
         return 'measured, recognized, recommended, applied, verified.'
 
@@ -99,12 +99,12 @@ class Demo:
                 f'{best.recognized if best else None}'
             )
         if show:
-            self._say(self._tuner('osd'))
-            self._say(self._tuner('recommend'))
+            self._print(self._tuner('osd'))
+            self._print(self._tuner('recommend'))
         return Measured(json.loads(output), best.osds, best.recognized, best.confidence)
 
     def _look(self, job: Job, best: Measured | None) -> Measured | None:
-        """Show what the module sees now; keep the last look at the expected workload."""
+        """Show the current answers of the module; keep those under the expected workload."""
         group = self._tuner_json('workload')['groups'][0]
         found = group['workload'] or {'class': None, 'confidence': None}
         osds = tuple(self._tuner_json('osd'))
@@ -116,7 +116,7 @@ class Demo:
         if found['class'] != job.expected:
             return best
         if best is None:
-            self._say(self._tuner('workload'))
+            self._print(self._tuner('workload'))
         if best is not None and (best.confidence or 0) > found['confidence']:
             return best
         return Measured({}, osds, found['class'], found['confidence'])
@@ -128,7 +128,7 @@ class Demo:
             self._explain_no_change()
             return None
         recommendation: dict[str, Any] = recommendations[0]
-        self._say(self._tuner('show', recommendation['id']))
+        self._print(self._tuner('show', recommendation['id']))
         return recommendation
 
     def _explain_no_change(self) -> None:
@@ -136,13 +136,13 @@ class Demo:
         for group in self._tuner_json('status')['groups']:
             if not group['conclusion']:
                 raise DemoError(f'nothing is recommended for {group["who"]}, without a reason')
-            self._say(f'{group["who"]}: {group["conclusion"]}')
+            self._print(f'{group["who"]}: {group["conclusion"]}')
 
     def _apply(self, recommendation: dict[str, Any]) -> None:
         self._heading(f'Apply {recommendation["id"]}, one OSD at a time')
         # A verdict takes clients and a quarter of an hour; here before and after are compared.
         self.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
-        self._say(self._tuner('apply', recommendation['id']))
+        self._print(self._tuner('apply', recommendation['id']))
         deadline_s = time.monotonic() + ROLLOUT_TIMEOUT_S
         last = None
         with self.progress.step('roll out'):
@@ -158,7 +158,7 @@ class Demo:
                 if state['phase'] in ('done', 'failed', 'rolled-back'):
                     break
                 time.sleep(1)
-        self._say(self._tuner('rollout', 'status'))
+        self._print(self._tuner('rollout', 'status'))
         if state['phase'] != 'done':
             raise DemoError(f'the rollout ended as {state["phase"]}')
 
@@ -177,11 +177,11 @@ class Demo:
             opened = [line for line in log.splitlines() if 'opened rocksdb path db options' in line]
             if not opened or wanted not in opened[-1]:
                 raise DemoError(f'the log of {name} does not show that RocksDB was opened with it')
-            self._say(
-                f'{name}: runs it (source: config store), and its log says so:\n  {opened[-1]}'
+            self._print(
+                f'{name}: runs it (source: config store), confirmed by its log:\n  {opened[-1]}'
             )
         own = [e for e in self.cluster.ceph_json('config', 'dump') if e['name'] == OPTION]
-        self._say(f'In the config store: {[(e["section"], e["mask"]) for e in own]}')
+        self._print(f'In the config store: {[(e["section"], e["mask"]) for e in own]}')
         if [(e['section'], e['mask']) for e in own] != [('osd', '')]:
             raise DemoError('the config store does not hold exactly one entry, for all OSDs')
 
@@ -205,7 +205,7 @@ class Demo:
     def _heading(self, text: str) -> None:
         print(f'\n== {text}\n', flush=True)
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         print(text.rstrip(), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What the demonstration measured before and after the change, as a table. Pure."""
+"""The measurements of the demo before and after the change, as a table. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measured:
-    """What a client said of itself, and what the module measured on the OSDs meanwhile."""
+    """The results of a client, and the module's measurements of the OSDs in the same time."""
 
     client: dict[str, Any]
     osds: tuple[dict[str, Any], ...]

@@ -1,4 +1,4 @@
-"""What a person needs to see when something went wrong in a cluster."""
+"""Information for debugging a failed cluster."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .client import CephClient
 from .cluster import Cluster, without_dumps
 from .errors import CommandError, HarnessError
 
-ASK_TIMEOUT_S = 15.0
+QUERY_TIMEOUT_S = 15.0
 LINES = 40
-#: Of what an OSD logs as an error: who ended it, why it does not start, a crash.
+#: Relevant errors in an OSD's log: who ended it, why it does not start, a crash.
 OSD_LINES = 20
 _ERROR = re.compile(r'\S+ \S+ +-1 ')
 _QUESTIONS = (('-s',), ('health', 'detail'), ('osd', 'tree'))
@@ -51,9 +51,9 @@ def _errors(path: Path) -> list[str]:
 
 
 def report(cluster: Cluster) -> str:
-    """The state of the machine and of the cluster, who does not run, and what the module says.
+    """The state of the machine and the cluster, missing daemons, and the module's messages.
 
-    Takes two minutes at most, and raises nothing for what cannot be found out.
+    Takes two minutes at most, and raises nothing for unavailable information.
     """
     return '\n\n'.join(part for part in _parts(cluster) if part)
 
@@ -77,7 +77,7 @@ def _parts(cluster: Cluster) -> Iterator[str]:
 def _asked(client: CephClient, *words: str) -> str:
     command = ' '.join(('ceph', *words))
     try:
-        done = client.run('ceph', *words, timeout_s=ASK_TIMEOUT_S, check=False)
+        done = client.run('ceph', *words, timeout_s=QUERY_TIMEOUT_S, check=False)
     except CommandError as error:
         return str(error)
     except HarnessError as error:

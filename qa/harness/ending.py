@@ -1,8 +1,9 @@
-"""A process that is told to end, by SIGTERM, SIGINT or SIGHUP, while it makes a cluster.
+"""Terminating a process by SIGTERM, SIGINT or SIGHUP while it creates a cluster.
 
-A signal's exception could strike between the start of a process and the note of it. So the work
-runs in a thread that no signal interrupts, and is given up where that is safe: commands end and
-no others begin (host.py), and waits end (`pause`). What then tidies up is not interrupted either.
+An exception raised by a signal could strike between the start of a process and its registration. So
+the work runs in a thread that no signal interrupts and is canceled at safe points: running commands
+end, no others start (host.py), and waits end (`pause`). The cleanup that follows is not interrupted
+either.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ class Outcome:
     number: int | None
 
 
-def told() -> bool:
-    """Whether this process was told to end; for good."""
+def reported() -> bool:
+    """Whether this process received a signal to end."""
     return _told.is_set()
 
 
 def pause(seconds: float) -> None:
-    """Sleep; CancelledError at once when the process is told to end."""
+    """Sleep; raises CancelledError at once on a signal to end."""
     if _told.wait(seconds):
-        raise CancelledError('given up: the process was told to end')
+        raise CancelledError('canceled by a signal')
 
 
-def hold_signals() -> None:
-    """Keep signals back until `run` or `let_signals` is ready for them."""
+def block_signals() -> None:
+    """Keep signals back until `run` or `unblock_signals` is ready for them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
-def let_signals() -> None:
+def unblock_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
@@ -69,7 +70,7 @@ def run(
     def target() -> None:
         try:
             status.append(work())
-        except BaseException as error:  # noqa: BLE001  # told to the caller
+        except BaseException as error:  # noqa: BLE001  # raised in the caller
             errors.append(error)
         finally:
             os.close(done_w)
@@ -78,11 +79,11 @@ def run(
     signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
     heeded = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
     for number in heeded:
-        signal.signal(number, _noted)
+        signal.signal(number, _pending_signal)
     numbers: list[int] = []
     thread = threading.Thread(target=target, name='work')
     # Before the thread starts: what that starts has its mask
-    let_signals()
+    unblock_signals()
     thread.start()
     poller = select.poll()
     poller.register(done_r, select.POLLIN | select.POLLHUP)
@@ -110,7 +111,7 @@ def run(
     )
 
 
-def _noted(_number: int, _frame: FrameType | None) -> None:
+def _pending_signal(_number: int, _frame: FrameType | None) -> None:
     """The wakeup descriptor has it."""
 
 

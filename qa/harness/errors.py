@@ -1,4 +1,4 @@
-"""What the harness raises. Each message is for a person and is printed without a traceback."""
+"""The exceptions of the harness. Their messages are printed without a traceback."""
 
 from __future__ import annotations
 

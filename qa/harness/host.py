@@ -1,7 +1,7 @@
 """Where a release's programs run: on this machine, or in a chroot (chroot.py).
 
-Paths that daemons and clients are told are the host's own ("inside"); `outside` says where the
-harness finds the same file.
+Daemons and clients use the host's own paths ("inside"); `outside` maps them to the path that the
+harness uses.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-#: The commands that run on any host, and all that is said of them.
+#: The running commands of all hosts, and their output.
 _lock = threading.Lock()
 _everywhere: set[subprocess.Popen[str]] = set()
 
 
-def end_commands() -> None:
-    """End all commands of this process, after it was told to end: none begins any more."""
+def terminate_commands() -> None:
+    """End all commands of this process after a signal; no others start."""
     with _lock:
         for process in _everywhere:
             _kill_group(process)
@@ -75,7 +75,7 @@ class Host:
         return Path('/')
 
     def outside(self, inside: Path) -> Path:
-        """Where the harness finds the host's path `inside`."""
+        """The path of the host's `inside` for the harness."""
         return inside
 
     def has_program(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class Host:
         return {**environment, 'PATH': PATH, 'LC_ALL': 'C.UTF-8', **self._mark, **(extra or {})}
 
     def cancel(self) -> None:
-        """End the running commands; those that would begin now raise CancelledError."""
+        """End the running commands; new ones raise CancelledError."""
         with _lock:
             self._canceled = True
             for process in self._running:
@@ -111,7 +111,7 @@ class Host:
         self, argv: Sequence[str], environment: Mapping[str, str] | None
     ) -> subprocess.Popen[str]:
         with _lock:
-            if self._canceled or ending.told():
+            if self._canceled or ending.reported():
                 raise CancelledError(f'{argv[0]}: not started, the work was given up')
             process = subprocess.Popen(
                 self.command(argv),
@@ -122,7 +122,7 @@ class Host:
                 errors='replace',
                 env=self.environment(environment),
                 cwd='/',
-                # A group of its own, so that what it started can be ended with it
+                # In a separate process group, so that its children can be ended with it
                 start_new_session=True,
             )
             self._running.add(process)
@@ -158,7 +158,7 @@ class Host:
             with _lock:
                 self._running.discard(process)
                 _everywhere.discard(process)
-        if self._canceled or ending.told():
+        if self._canceled or ending.reported():
             raise CancelledError(f'{argv[0]}: ended, the work was given up')
         if check and process.returncode != 0:
             raise CommandError(argv, process.returncode, stdout, stderr)
@@ -166,10 +166,10 @@ class Host:
 
 
 class Cancellable(Protocol):
-    """Where the commands of several tasks run."""
+    """The host of the commands of several tasks."""
 
     def cancel(self) -> None:
-        """End the running commands; those that would begin now raise CancelledError."""
+        """End the running commands; new ones raise CancelledError."""
 
 
 def in_parallel(where: Cancellable, tasks: Sequence[Callable[[], object]]) -> None:

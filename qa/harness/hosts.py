@@ -48,7 +48,7 @@ class Hosts:
         return self._host(self.release_of(daemon), with_machine=daemon.startswith('mgr.'))
 
     def of_release(self, release: Release) -> Host:
-        """Where programs of a release run."""
+        """The host of a release's programs."""
         return self._host(release, with_machine=False)
 
     def argv(self, daemon: str, argv: Sequence[str]) -> list[str]:
@@ -64,7 +64,7 @@ class Hosts:
         return ['unshare', '--uts', '/bin/sh', '-c', 'hostname "$0" && exec "$@"', name, *argv]
 
     def cancel(self) -> None:
-        """End the running commands of all hosts; those that would begin now are refused."""
+        """End the running commands of all hosts; new ones are refused."""
         with self._lock:
             self._canceled = True
             for host in self._made.values():
@@ -80,7 +80,7 @@ class Hosts:
     def install(
         self, releases: Iterable[Release], purposes: Iterable[str], progress: Progress
     ) -> None:
-        """Make the chroots of these releases, and install what is needed for these purposes."""
+        """Create the chroots of these releases, and install the packages for these purposes."""
         wanted = tuple(purposes)
         distinct = {release.name: release for release in releases}.values()
         chroot_build.ensure_all(distinct, progress)
@@ -91,7 +91,7 @@ class Hosts:
             packages.check_version(host, release)
 
     def write_start_command(self, paths: Layout, osd: str) -> None:
-        """Tell the orchestrator how to start an OSD from the machine's own root."""
+        """Configure how the orchestrator starts an OSD from the machine's own root."""
         argv = self.argv(osd, ['ceph-osd', '-i', osd.partition('.')[2], '-c', str(paths.conf)])
         host = self.of(osd)
         file = host.outside(paths.data(osd) / START_COMMAND)

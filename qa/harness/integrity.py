@@ -1,7 +1,7 @@
-"""Whether all data of a cluster are whole: what the OSD maps tell, deep scrubs, and fsck.
+"""Checks that all data of a cluster is intact: OSD maps, deep scrubs, and fsck.
 
-Clients see what they read. That replicas agree, and that each OSD's own store is sound, only these
-tell.
+Clients only verify what they read. These checks verify that replicas agree and that the store of
+each OSD is consistent.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .workloads.python_client import PYTHON, text_of
 
 SCRUB_TIMEOUT_S = 600.0
 FSCK_TIMEOUT_S = 300.0
-#: Before a store with which something was wrong is looked at once more.
+#: Wait before a store with an error is checked again.
 AGAIN_S = 10.0
-#: Scrubs that were asked for and then dropped are asked for again.
-ASK_AGAIN_S = 60.0
-#: As many at once as each OSD may do, not minding load, and one begun at every tick, of which else
-#: two of three pass: nothing else is to be done.
-_SCRUB_NOW = {
+#: Requested scrubs that were dropped are requested again.
+RETRY_S = 60.0
+#: As many scrubs at once as each OSD allows, ignoring the load, and one started at every tick, of
+#: which two of three are skipped by default: there is no other work.
+_IMMEDIATE_SCRUB = {
     'osd_max_scrubs': '8',
     'osd_scrub_load_threshold': '1000',
     'osd_scrub_sleep': '0',
@@ -37,16 +37,16 @@ _SCRUB_NOW = {
 
 @dataclass(frozen=True)
 class DeepScrub:
-    """What deep scrubs of all placement groups found."""
+    """The result of deep scrubs of all placement groups."""
 
     placement_groups: int
-    #: With what the scrub says is wrong.
+    #: Error messages of the scrub.
     inconsistent: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Fsck:
-    """What `ceph-bluestore-tool fsck --deep` says of each OSD; '' where all is well."""
+    """The output of `ceph-bluestore-tool fsck --deep` of each OSD; '' without errors."""
 
     complaints: Mapping[int, str]
 
@@ -67,12 +67,12 @@ def osd_maps(cluster: Cluster, since_epoch: int) -> list[tuple[int, list[int], l
 
 def deep_scrub(cluster: Cluster) -> DeepScrub:
     """Scrub all placement groups in depth; HarnessError where that does not end."""
-    for name, value in _SCRUB_NOW.items():
+    for name, value in _IMMEDIATE_SCRUB.items():
         cluster.ceph('config', 'set', 'osd', name, value)
     try:
         before = _stamps(cluster)
         deadline_s = time.monotonic() + SCRUB_TIMEOUT_S
-        asked_s = -ASK_AGAIN_S
+        asked_s = -RETRY_S
         while True:
             now = _stamps(cluster)
             left = [pg for pg in before if now.get(pg) == before[pg]]
@@ -80,18 +80,18 @@ def deep_scrub(cluster: Cluster) -> DeepScrub:
                 break
             if time.monotonic() > deadline_s:
                 raise HarnessError(f'not scrubbed in {SCRUB_TIMEOUT_S:g} s: {left}')
-            if time.monotonic() - asked_s >= ASK_AGAIN_S:
+            if time.monotonic() - asked_s >= RETRY_S:
                 asked_s = time.monotonic()
                 _ask(cluster, left)
             time.sleep(1.0)
     finally:
-        for name in _SCRUB_NOW:
+        for name in _IMMEDIATE_SCRUB:
             cluster.ceph('config', 'rm', 'osd', name)
     return DeepScrub(len(before), tuple(_inconsistent(cluster)))
 
 
 def _ask(cluster: Cluster, placement_groups: list[str]) -> None:
-    """Of these alone: by "osd deep-scrub all" those that are done would begin anew, before them."""
+    """Only these: "osd deep-scrub all" would first repeat the completed ones."""
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda pg: cluster.ceph('pg', 'deep-scrub', pg), placement_groups))
 
@@ -141,6 +141,6 @@ def _complaint(cluster: Cluster, osd: int) -> str:
     done = cluster.client.run(
         *tool, str(cluster.layout.data(f'osd.{osd}')), timeout_s=FSCK_TIMEOUT_S, check=False
     )
-    said = f'{done.stdout}\n{done.stderr}'.strip()
-    fine = done.returncode == 0 and 'fsck success' in said
-    return '' if fine else f'status {done.returncode}: {said[-1000:]}'
+    message = f'{done.stdout}\n{done.stderr}'.strip()
+    fine = done.returncode == 0 and 'fsck success' in message
+    return '' if fine else f'status {done.returncode}: {message[-1000:]}'

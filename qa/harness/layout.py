@@ -1,4 +1,4 @@
-"""What lies where in a cluster's folder, and the record that makes the folder a cluster's."""
+"""The files in a cluster's folder, and the record that marks the folder as a cluster's."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CHECKOUT = QA.parent
 
 
 def cache_dir() -> Path:
-    """What outlives clusters: chroots, and which ports were used last."""
+    """The folder that outlives clusters: chroots, and the last used ports."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).resolve()
 
 
 def default_dir(release: str) -> Path:
-    """Where a cluster of a release lies unless told otherwise: inside the checkout, git-ignored."""
+    """The default folder of a cluster of a release: inside the checkout, git-ignored."""
     return QA / '.clusters' / release
 
 
@@ -102,14 +102,14 @@ class ClusterSpec:
         self._check_places()
 
     def _check_places(self) -> None:
-        """Where OSDs are, what they are, and what pools ask of that."""
+        """The placement and classes of OSDs, and the requirements of pools."""
         if not 0 <= self.crush_racks <= self.crush_hosts:
             raise UsageError(
                 f'crush_racks must be 0 to {self.crush_hosts} (crush_hosts), not {self.crush_racks}'
             )
         wrong = [name for name in self.classes if not _DEVICE_CLASS.fullmatch(name)]
         if wrong:
-            raise UsageError(f'{wrong[0]!r} is no device class: letters, digits, _ . -')
+            raise UsageError(f'{wrong[0]!r} is not a device class: use letters, digits, _ . -')
         if len(self.device_classes) > max(self.osds, 1):
             raise UsageError(
                 f'{len(self.device_classes)} device classes for {self.osds} OSDs: some have none'
@@ -207,10 +207,10 @@ class Dashboard:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a cluster beyond its processes, in a file that only root reads."""
+    """The persistent data of a cluster, in a file that only root reads."""
 
     state: str
-    """'starting', 'running', 'failed' (could not be brought up) or 'kept' (down --keep)."""
+    """'starting', 'running', 'failed' (could not be started) or 'kept' (down --keep)."""
     fsid: str
     port_base: int
     run_dir: str

@@ -1,4 +1,4 @@
-"""OSDs that start anew together, that leave a running cluster for good, and that join it."""
+"""OSDs that restart together, leave a running cluster for good, or join it."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def purge(cluster: Cluster, osd: int) -> None:
 
 
 def make(cluster: Cluster, osd: int, device_class: str | None = None) -> None:
-    """Make and start an OSD on a new disk; it may not be up yet on return.
+    """Create and start an OSD on a new disk; it may not be up yet on return.
 
-    The monitors give the lowest number that is free: another than ``osd`` is an error.
-    ``device_class``: None: as the cluster's specification says.
+    The monitors assign the lowest free number; any other than ``osd`` is an error.
+    ``device_class``: None: as in the cluster specification.
     """
     spec, layout, hosts = cluster.record.spec, cluster.layout, cluster.hosts
     name, osd_uuid = f'osd.{osd}', str(uuid.uuid4())
@@ -64,5 +64,5 @@ def make(cluster: Cluster, osd: int, device_class: str | None = None) -> None:
         hosts.write_start_command(layout, name)
     mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf), '--osd-uuid', osd_uuid]
     hosts.of(name).run(mkfs, timeout_s=boot.MKFS_TIMEOUT_S)
-    cluster.know_daemon(name)
+    cluster.register_daemon(name)
     cluster.start_daemon(name)

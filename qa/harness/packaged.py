@@ -11,10 +11,10 @@ from .cluster import Cluster
 from .host import PATH
 
 MODULE = 'rocksdb_tuner'
-#: What the packages ask systemd for, as those of Ceph do.
+#: The systemd calls of the packages, as in those of Ceph.
 RESTART = 'try-restart ceph-mgr.target'
 INSTALL = ('install', '--no-install-recommends')
-_BACK_S = 300
+_RESTART_S = 300
 
 
 class PackagedManagers:
@@ -27,7 +27,7 @@ class PackagedManagers:
         self.cluster, self.host = cluster, cluster.host
         self.folder = Path(cluster.release.mgr_modules)
         self._asked = scratch / 'asked'
-        # Neither the machine nor a chroot has systemd: this notes what it would be asked.
+        # Neither the machine nor a chroot has systemd: this records the calls to it.
         asks = scratch / 'deb-systemd-invoke'
         asks.write_text(f'#!/bin/sh\necho "$@" >> {self._asked}\n')
         asks.chmod(0o755)
@@ -37,7 +37,7 @@ class PackagedManagers:
         (outside / MODULE).symlink_to(self.folder / MODULE)
 
     def apt(self, *words: str) -> list[str]:
-        """Run apt-get; what systemd was asked for."""
+        """Run apt-get; returns the calls to systemd."""
         self._asked.unlink(missing_ok=True)
         given = {'DEBIAN_FRONTEND': 'noninteractive'}
         options = ('Dpkg::Use-Pty=0', 'DPkg::Lock::Timeout=300', f'DPkg::Path={self._path}')
@@ -46,17 +46,17 @@ class PackagedManagers:
         return self._asked.read_text().splitlines() if self._asked.exists() else []
 
     def install(self, debs: Sequence[Path]) -> list[str]:
-        """Install packages, or other versions of them; what systemd was asked for."""
+        """Install packages, or other versions of them; returns the calls to systemd."""
         allowed = ('--allow-downgrades', '--no-remove')
         return self.apt(*INSTALL, *allowed, *map(str, debs))
 
     def restart_managers(self) -> None:
         """As systemd restarts ceph-mgr.target: every manager of the host."""
         names = [f'mgr.{mgr_id}' for mgr_id in self.cluster.record.spec.mgr_ids]
-        # A manager that was told of an enabled or disabled module starts again by itself.
+        # A manager respawns by itself after a module is enabled or disabled.
         wait_until(
             lambda: {d.name for d in self.cluster.status().daemons if d.up} >= set(names),
-            _BACK_S, 'all managers running',
+            _RESTART_S, 'all managers running',
         )  # fmt: skip
         before = self.gids()
         for name in names:
@@ -66,7 +66,7 @@ class PackagedManagers:
         # The monitors list a manager that ended until its beacons have been missing for a while.
         wait_until(
             lambda: self.dump()['available'] and len(self.gids() - before) == len(names),
-            _BACK_S, 'all managers back',
+            _RESTART_S, 'all managers back',
         )  # fmt: skip
 
     def gids(self) -> set[int]:

@@ -28,11 +28,11 @@ def missing_packages(host: Host, packages: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _no_service_starts(root: Path) -> Iterator[None]:
-    """Keep maintainer scripts from starting daemons: invoke-rc.d asks this file (Debian policy)."""
+    """Keep maintainer scripts from starting daemons: invoke-rc.d calls this file (Debian)."""
     policy = root / POLICY
     try:
         policy.touch(mode=0o755, exist_ok=False)
-    except FileExistsError:  # the machine has a policy of its own
+    except FileExistsError:  # the machine has its own policy
         yield
         return
     try:

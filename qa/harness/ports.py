@@ -23,7 +23,7 @@ from .layout import CACHE_VARIABLE, cache_dir
 FIRST_PORT = 16000
 BLOCK_PORTS = 800
 BLOCKS = 20
-#: Of names that this machine's clusters hold.
+#: Prefix of the lock names of this machine's clusters.
 NAMES = 'ceph-qa-cluster'
 #: The file in the cache folder with the number of the block that was reserved last.
 LAST_BLOCK = 'last-port-block'
@@ -52,9 +52,10 @@ class PortBlock:
         return self.base + 40 + rank
 
     def beside(self, rank: int) -> int:
-        """A port (0 to 9) for what a test serves beside the cluster.
+        """A port (0 to 9) for a service of a test beside the cluster.
 
-        Free whenever the test closes it: an ephemeral port may be a connection's by then.
+        It is free whenever the test closes it, while an ephemeral port may be taken by a
+        connection.
         """
         return self.base + 50 + rank
 
@@ -84,9 +85,9 @@ def listening_ports() -> frozenset[int]:
 
 @contextmanager
 def held_name(name: str) -> Iterator[bool]:
-    """Hold a machine-wide name while the block runs; yields whether it could be had.
+    """Hold a machine-wide lock while the block runs; yields whether it was acquired.
 
-    An abstract socket: the kernel gives it up with the process, whatever ends it.
+    An abstract socket: the kernel releases it with the process.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
         try:
@@ -101,9 +102,9 @@ def held_name(name: str) -> Iterator[bool]:
 def held_path(
     use: str, path: Path, *, wait_s: float, busy: str, pause: Callable[[], object]
 ) -> Iterator[None]:
-    """Hold a path for one ``use`` while the block runs; another one who does is waited for.
+    """Hold a path for one ``use`` while the block runs; waits for another holder.
 
-    ``pause`` is called between two looks. HarnessError (``busy``) once it took ``wait_s``.
+    ``pause`` is called between two attempts. HarnessError (``busy``) after ``wait_s``.
     """
     name = f'{use}-{hashlib.sha1(os.fsencode(path)).hexdigest()}'
     deadline_s = time.monotonic() + wait_s
@@ -119,14 +120,14 @@ def held_path(
 
 @contextmanager
 def _last_block(folder: Path) -> Iterator[TextIO]:
-    """The file with the block that was reserved last, which nobody else reads meanwhile."""
+    """The file with the last reserved block, locked against other readers."""
     path = folder / LAST_BLOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), 'r+')
     except OSError as error:
         raise HarnessError(
-            f'{path}: {error.strerror}; it says which ports the last cluster had. '
+            f'{path}: {error.strerror}; it has the ports of the last cluster. '
             f'{CACHE_VARIABLE} names another folder'
         ) from error
     with file:
@@ -135,7 +136,7 @@ def _last_block(folder: Path) -> Iterator[TextIO]:
 
 
 def _read_index(file: TextIO) -> int | None:
-    """None: no block was reserved, or somebody wrote another thing into the file."""
+    """None: no block was reserved, or the file has other content."""
     text = file.read(16).strip()
     return int(text) % BLOCKS if text.isascii() and text.isdigit() else None
 

@@ -8,9 +8,9 @@ written late or left over. A signal goes through a pidfd that is opened before t
 cannot reach a process that took over the number in between.
 
 Any other process is a client of the cluster when the harness started it or one of its ancestors,
-which its environment tells (MARK), or when it has Ceph's library loaded and finds the cluster's
-ceph.conf where Ceph's clients look for it. A shell or an editor that merely stands in the
-cluster's folder, or has its CEPH_CONF, is nobody's client.
+as recorded in its environment (MARK), or when it has Ceph's library loaded and finds the cluster's
+ceph.conf where Ceph's clients look for it. A shell or an editor that is merely in the
+cluster's folder, or has its CEPH_CONF, is no client.
 
 Shared by the harness and by the local orchestrator inside ceph-mgr: standard library only.
 """
@@ -38,17 +38,17 @@ DAEMON_TYPES = {
 
 #: In the environment of what the harness starts for a cluster: the cluster's fsid.
 MARK = 'CEPH_QA_CLUSTER'
-#: Whoever talks to a cluster other than by HTTP has it loaded.
+#: Every process that talks to a cluster other than by HTTP has it loaded.
 _LIBRARY = b'/libceph-common.so'
-LOOKS_MAX = 20
-#: How often those are looked for that others started while they were ended.
+MAX_SCANS = 20
+#: The number of scans for processes started while others were stopped.
 ROUNDS_MAX = 10
 HURRY_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
 class DaemonProcess:
-    """A running daemon. `start_ticks` (clock ticks since boot) tells apart two users of one pid."""
+    """A running daemon. `start_ticks` (clock ticks since boot) tells pids apart if reused."""
 
     name: str
     pid: int
@@ -152,7 +152,7 @@ def inspect(pid: int, conf: str) -> Optional[DaemonProcess]:
             return None
         return DaemonProcess(name, pid, _start_ticks(process))
     except (OSError, ValueError, IndexError):
-        return None  # it ended meanwhile, or it is not ours to look into
+        return None  # it ended meanwhile, or it belongs to another user
 
 
 def inspect_client(pid: int, conf: str, mark: str) -> Optional[DaemonProcess]:
@@ -230,13 +230,12 @@ def stop_clients(
 def find_daemons(conf: str) -> list[DaemonProcess]:
     """All daemons of the cluster with this `conf`, oldest first.
 
-    While a daemon puts itself into the background its name appears twice: the newer one stays. A
-    manager does that at any time, when it starts itself anew, and one look at all processes may
-    then miss both: the child was not there yet, the parent is not there any more. So two looks in
-    a row must agree.
+    While a daemon goes into the background its name appears twice: the newer one is kept. A manager
+    does that at any time when it respawns, and a single scan may miss both: the child did not exist
+    yet, the parent no longer exists. So two consecutive scans must agree.
     """
     found = _look(conf)
-    for _ in range(LOOKS_MAX):
+    for _ in range(MAX_SCANS):
         before, found = found, _look(conf)
         if found == before:
             break
@@ -253,7 +252,7 @@ def newest_by_name(daemons: Iterable[DaemonProcess]) -> dict[str, DaemonProcess]
     return {daemon.name: daemon for daemon in daemons}
 
 
-#: What a process id stands for now, if that is the cluster's.
+#: The process of a pid, if it belongs to the cluster.
 _Prove = Callable[[int], Optional[DaemonProcess]]
 
 
@@ -314,7 +313,7 @@ def stop(
     """SIGTERM to all, then SIGKILL to those that run after `term_timeout_s`. Returns what is left.
 
     `term_timeout_s` 0 kills at once, as does `hurry` when it becomes true meanwhile. Processes
-    that are not (or no longer) what `daemons` says are left alone.
+    that no longer match `daemons` are left alone.
     """
     return _stop(daemons, lambda pid: inspect(pid, conf), term_timeout_s, kill_timeout_s, hurry)
 

@@ -34,9 +34,9 @@ class Progress:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Say that the step begins, and how long it took once it succeeded.
+        """Print the start of the step, and its duration once it succeeded.
 
-        `current` keeps the name of a step that failed, so that an error can say where it happened.
+        `current` keeps the name of a failed step for the error message.
         """
         outer, self.current = self.current, name
         begin_s = time.monotonic()

@@ -1,5 +1,6 @@
-"""Commands to a cluster without a start of `ceph` for each, which costs a quarter of a second of a
-core: a test that waits for something asks again and again."""
+"""Commands to a cluster without starting `ceph` for each, which costs a quarter of a second of CPU:
+tests that wait for a condition poll frequently.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class QuickCeph:
         self._answers: queue.Queue[str] = queue.Queue()
 
     def ceph(self, *words: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
-        """What `ceph WORDS` prints; CommandError when it fails."""
+        """The output of `ceph WORDS`; CommandError when it fails."""
         # These need what only the program itself does
         if stdin or words[0] == 'tell' or {'-i', '-o'} & set(words):
             return self._client.ceph(*words, stdin=stdin, timeout_s=timeout_s)

@@ -1,6 +1,6 @@
 """Recordings of what the module sees while real clients run, for its tests and its evaluation.
 
-A run is a sequence of steps, each with what is truly going on in it. The format of a recording is
+A run is a sequence of steps, each with its true workload. The format of a recording is
 described beside the recordings (tests/workload/data/README.md of the module).
 """
 
@@ -38,7 +38,7 @@ CLEAN_TIMEOUT_S = 240.0
 RECOVERY_SLEEPS = ('osd_recovery_sleep_hdd', 'osd_recovery_sleep_ssd')
 #: When in a step something happens that is to happen in its middle.
 MIDDLE = 0.5
-BUSY_COMMANDS = (
+LOAD_COMMANDS = (
     ('pg', 'dump'),
     ('osd', 'df', 'tree'),
     ('df', 'detail'),
@@ -69,12 +69,12 @@ class Step:
     labels: tuple[str, ...] = ()
     clients: tuple[Client, ...] = ()
     begin: tuple[str, ...] = ()
-    """What is done at its begin: 'out N', 'in N', 'stop N', 'start N', 'scrub', 'deep-scrub'."""
+    """The action at its start: 'out N', 'in N', 'stop N', 'start N', 'scrub', 'deep-scrub'."""
     middle: tuple[str, ...] = ()
     """The same, in its middle; also 'restart N'."""
     until_clean: bool = False
     """It ends when all PGs are active and clean; after `seconds` recovery stops pausing."""
-    busy_manager: bool = False
+    loaded_manager: bool = False
     """All the while commands are sent to the manager, one after the other."""
 
 
@@ -137,11 +137,11 @@ class Recorder:
 
 
 class _Play:
-    """Carries steps out and notes when each was."""
+    """Executes steps and records their times."""
 
     def __init__(self, cluster: Cluster, began_s: float) -> None:
         self._cluster = cluster
-        self._began_s = began_s
+        self._started_s = began_s
         self.spans: list[Span] = []
         self.results: list[WorkloadResult] = []
 
@@ -152,8 +152,8 @@ class _Play:
         with ThreadPoolExecutor(max_workers=2) as beside:
             futures = []
             try:
-                if step.busy_manager:
-                    futures.append(beside.submit(self._keep_manager_busy, stop))
+                if step.loaded_manager:
+                    futures.append(beside.submit(self._load_manager, stop))
                 for action in step.begin:
                     self._do(action)
                 if step.middle:
@@ -168,8 +168,8 @@ class _Play:
                 Span(
                     step.what,
                     step.labels,
-                    round(begin_s - self._began_s, 1),
-                    round(end_s - self._began_s, 1),
+                    round(begin_s - self._started_s, 1),
+                    round(end_s - self._started_s, 1),
                 )
             )
 
@@ -209,9 +209,9 @@ class _Play:
             for action in step.middle:
                 self._do(action)
 
-    def _keep_manager_busy(self, stop: threading.Event) -> None:
+    def _load_manager(self, stop: threading.Event) -> None:
         while not stop.is_set():
-            for command in BUSY_COMMANDS:
+            for command in LOAD_COMMANDS:
                 self._cluster.ceph(*command)
                 if stop.is_set():
                     return
@@ -245,7 +245,7 @@ class _Play:
 
 
 def record(cluster: Cluster, name: str, steps: Sequence[Step]) -> dict[str, Any]:
-    """What the module sees while the steps are carried out."""
+    """The module's samples while the steps are executed."""
     with Recorder(cluster) as recorder:
         began_s = time.time()
         play = _Play(cluster, began_s)

@@ -58,14 +58,14 @@ def _record_some(
             except HarnessError as error:
                 cluster.host.resume()
                 cluster.progress.say(f'{run.name} failed: {error}')
-                _keep_logs(cluster, CHECKOUT / 'build' / f'{run.name}.failed')
+                _store_logs(cluster, CHECKOUT / 'build' / f'{run.name}.failed')
                 failed.append(f'{run.name}: {error}')
                 return runs[i + 1 :]
             save({**document, 'part': run.part}, _path(run, out))
     return ()
 
 
-def _keep_logs(cluster: Cluster, folder: Path) -> None:
+def _store_logs(cluster: Cluster, folder: Path) -> None:
     """The logs of the OSDs, which end with the cluster."""
     folder.mkdir(parents=True, exist_ok=True)
     for log in cluster.host.outside(cluster.layout.logs).glob('osd.*.log'):
@@ -75,9 +75,9 @@ def _keep_logs(cluster: Cluster, folder: Path) -> None:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='qa/record-set', description=__doc__)
     parser.add_argument('names', nargs='*', metavar='NAME', help='default: all that are missing')
-    parser.add_argument('--list', action='store_true', help='say which there are and which not')
+    parser.add_argument('--list', action='store_true', help='list existing and missing recordings')
     parser.add_argument('--out', type=Path, default=DATA, metavar='DIR')
-    parser.add_argument('--module-path', type=Path, metavar='DIR', help='the module of elsewhere')
+    parser.add_argument('--module-path', type=Path, metavar='DIR', help='path of another module')
     parser.add_argument(
         '--minutes', type=float, default=24 * 60.0, help='begin no run after so long'
     )

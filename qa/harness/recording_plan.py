@@ -129,7 +129,7 @@ RUNS: tuple[Run, ...] = (
     ),
     _run(
         'p-busy-mgr', HELD_OUT, 'pacific-3',
-        Step('nobody, a busy manager', 55, ('idle',), busy_manager=True),
+        Step('nobody, a busy manager', 55, ('idle',), loaded_manager=True),
     ),
     _run('p-omap', HELD_OUT, 'pacific-3', _OMAP),
     _run(

@@ -14,11 +14,11 @@ from .errors import UsageError
 
 @dataclass(frozen=True)
 class Release:
-    """How one release is obtained and what is peculiar about running it."""
+    """How one release is obtained, and its peculiarities."""
 
     name: str
     version_prefix: str
-    """What `ceph --version` must begin with, so that another release is never taken for it."""
+    """The required start of `ceph --version`, so that no other release is mistaken for it."""
     suite: str
     """The Debian suite that carries it."""
     in_chroot: bool = True
@@ -36,13 +36,13 @@ class Release:
     """What `osd pool create` wants for a name that begins with a dot; without, it answers 0 all the
     same and makes nothing (seen on 18.2.7)."""
     gil_shim: str | None = None
-    """Where the library made of reef/gil_per_thread.c lies in the chroot; None: not needed."""
+    """The path of the library built from reef/gil_per_thread.c in the chroot; None: not needed."""
     mgr_wheels: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Python packages for its ceph-mgr alone: (requirement, options of pip download)."""
 
     @property
     def chroot_packages(self) -> tuple[str, ...]:
-        """What its chroot has from the start."""
+        """The initial content of its chroot."""
         return (*self.packages['core'], *self.packages['dashboard'], *self.more_packages)
 
 

@@ -17,7 +17,7 @@ def _folder(directory: Path) -> Path:
 
 
 def library(directory: Path) -> Path:
-    """What the OSDs of the cluster in this folder preload."""
+    """The libraries preloaded by the OSDs of the cluster in this folder."""
     return _folder(directory) / 'slow_sync.so'
 
 

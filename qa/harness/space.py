@@ -1,7 +1,7 @@
-"""Disk space of clusters: refused before when there is too little, ended in time when it runs out.
+"""Disk space of clusters: `up` refuses to start with too little, and work ends before it runs out.
 
-An OSD aborts when the file system under its sparse file is full, even for a moment and whoever
-filled it, and then its clients wait for ever.
+An OSD aborts when the file system under its sparse file is full, even briefly, and then its clients
+wait forever.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def require(path: Path, needed: int, what: str) -> None:
 
 
 def complaint(paths: Iterable[Path]) -> str | None:
-    """What is to be said of the first of the paths whose file system is nearly full."""
+    """The message for the first path whose file system is nearly full; None if none is."""
     for path in paths:
         try:
             free = free_bytes(path)
@@ -74,12 +74,12 @@ def _gib(size: int) -> str:
 
 
 class Watch:
-    """Looks at the disk until it is closed. `said`: the complaint, once there is one."""
+    """Watches the disk until closed. `message`: the complaint, once there is one."""
 
     def __init__(
         self, paths: Callable[[], Iterable[Path]], on_full: Callable[[str], object]
     ) -> None:
-        self.said: str | None = None
+        self.message: str | None = None
         self._paths = paths
         self._on_full = on_full
         self._closed = threading.Event()
@@ -91,10 +91,10 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
-        while self.said is None and not self._closed.wait(POLL_S):
-            self.said = complaint(self._paths())
-            if self.said is not None:
-                self._on_full(self.said)
+        while self.message is None and not self._closed.wait(POLL_S):
+            self.message = complaint(self._paths())
+            if self.message is not None:
+                self._on_full(self.message)
 
 
 @contextlib.contextmanager
@@ -102,17 +102,17 @@ def watched(
     path: Path, cancel: Callable[[], object], resume: Callable[[], object]
 ) -> Iterator[None]:
     """Work that ends with FullError, by `cancel`, when the disk gets nearly full meanwhile."""
-    said = complaint([path])
-    if said is not None:
-        raise FullError(said)
+    message = complaint([path])
+    if message is not None:
+        raise FullError(message)
     watch = Watch(lambda: [path], lambda _said: cancel())
     try:
         yield
     except HarnessError as error:
-        if watch.said is not None:
-            raise FullError(watch.said) from error
+        if watch.message is not None:
+            raise FullError(watch.message) from error
         raise
     finally:
         watch.close()
-        if watch.said is not None:
+        if watch.message is not None:
             resume()

@@ -1,12 +1,12 @@
-"""When which OSDs are slower, so that one hour of one cluster holds many trials of the verdict.
+"""A schedule of slow OSDs, so that one hour of one cluster has many trials of the verdict.
 
-Time is cut into four slots, each as long as a default soak and what belongs to it. Two groups of
-OSDs take turns: one is slower in the second slot and the fourth, the other one from the third slot
-on, and each slot is what the next one is compared with. All others are never slower: they are what
-the slower ones are compared with, and by themselves changes of nothing.
+Time is divided into four slots, each as long as a default soak with its surroundings. Two groups of
+OSDs alternate: one is slower in the second and fourth slot, the other one from the third slot on,
+and each slot is compared with the previous one. All other OSDs are never slower: they are the
+controls, and by themselves null changes.
 
-By how much syncs must take longer for a write to take `WANTED` longer depends on the machine, so
-it is tried out on the second group early in the first slot, in which no trial looks at it.
+How much longer syncs must take for a write to take `TARGET` longer depends on the machine, so it is
+calibrated on the second group early in the first slot, which no trial uses.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from . import admin_socket
 from .cluster import Cluster
 from .verdict_run import Phase
 
-#: 600 s before a change; 60 s and 600 s after it; two looks at either end.
+#: 600 s before a change; 60 s and 600 s after it; two samples at either end.
 SLOT_S = 680.0
 SLOTS = 4
 SECONDS = SLOTS * SLOT_S
 #: Between a true 20 and 25%, as long as it is hit by a tenth of it.
-WANTED = 0.225
+TARGET = 0.225
 #: Tried first, in percent of a sync; what was seen on 16.2.15 under 300 writes per second.
 FIRST_PERCENT = 45.0
 TRIED_S = 170.0
@@ -47,7 +47,7 @@ def groups(size: int) -> Groups:
 
 
 class Commits(NamedTuple):
-    """What the kv_sync thread of one OSD has done so far."""
+    """The counters of the kv_sync thread of one OSD."""
 
     sync_s: float
     commits: int
@@ -91,9 +91,9 @@ def worsened(
 
 
 def percent_for(worsening: float) -> float:
-    """What makes writes slower by `WANTED`, if `FIRST_PERCENT` made them so by ``worsening``."""
-    least = FIRST_PERCENT * WANTED / MOST_PERCENT
-    percent = FIRST_PERCENT * WANTED / max(worsening, least)
+    """The delay that makes writes slower by `TARGET`, if `FIRST_PERCENT` did by ``worsening``."""
+    least = FIRST_PERCENT * TARGET / MOST_PERCENT
+    percent = FIRST_PERCENT * TARGET / max(worsening, least)
     return round(min(max(percent, LEAST_PERCENT), MOST_PERCENT))
 
 

@@ -35,7 +35,7 @@ def build(progress: Progress) -> None:
 
 
 def build_if_possible(progress: Progress) -> None:
-    """As `build`; where that fails, say so: the dashboard is of use without the tab."""
+    """As `build`; a failure is only reported: the dashboard is useful without the tab."""
     try:
         build(progress)
     except CancelledError:

@@ -14,8 +14,8 @@ from .releases import Release, get_release, is_older
 if TYPE_CHECKING:
     from .cluster import Cluster
 
-BACK_TIMEOUT_S = 120.0
-ASK_TIMEOUT_S = 10.0
+RESTART_TIMEOUT_S = 120.0
+QUERY_TIMEOUT_S = 10.0
 
 #: Ceph's own order for an upgrade, and what each kind needs of Release.packages.
 KINDS = {'mon': 'core', 'mgr': 'core', 'osd': 'core', 'mds': 'mds', 'client': 'rgw'}
@@ -49,7 +49,7 @@ def packages_for(names: Iterable[str], *, dashboard: bool) -> list[str]:
     return list(dict.fromkeys(KINDS[_kind(name)] for name in names)) + ['dashboard'] * dashboard
 
 
-def wait_until_back(cluster: Cluster, names: Sequence[str], nonces: dict[str, int]) -> None:
+def wait_until_restarted(cluster: Cluster, names: Sequence[str], nonces: dict[str, int]) -> None:
     """The daemons of one step do their work again. `nonces`: of the OSDs, before."""
     client, spec = cluster.client, cluster.record.spec
     for name in names:
@@ -62,7 +62,7 @@ def wait_until_back(cluster: Cluster, names: Sequence[str], nonces: dict[str, in
         }
         if kind in conditions:
             try:
-                wait_until(_patient(conditions[kind]), BACK_TIMEOUT_S, f'{name} is back')
+                wait_until(_patient(conditions[kind]), RESTART_TIMEOUT_S, f'{name} is back')
             except HarnessError as error:
                 raise boot.DaemonError(name, str(error)) from error
     if any(_kind(name) == 'mgr' for name in names):
@@ -70,16 +70,16 @@ def wait_until_back(cluster: Cluster, names: Sequence[str], nonces: dict[str, in
 
 
 def osd_nonces(cluster: Cluster, *, up: bool = False) -> dict[str, int]:
-    """What tells one process of an OSD from the next, by daemon name; with `up` of those only."""
+    """Identifies the process of each OSD, by daemon name; with `up` only of those that are up."""
     return {
         f'osd.{osd["osd"]}': osd['public_addrs']['addrvec'][0]['nonce']
-        for osd in cluster.ceph_json('osd', 'dump', timeout_s=ASK_TIMEOUT_S)['osds']
+        for osd in cluster.ceph_json('osd', 'dump', timeout_s=QUERY_TIMEOUT_S)['osds']
         if osd['public_addrs']['addrvec'] and (osd['up'] or not up)
     }
 
 
 def _quorum(cluster: Cluster) -> list[str]:
-    names: list[str] = cluster.ceph_json('quorum_status', timeout_s=ASK_TIMEOUT_S)['quorum_names']
+    names: list[str] = cluster.ceph_json('quorum_status', timeout_s=QUERY_TIMEOUT_S)['quorum_names']
     return names
 
 

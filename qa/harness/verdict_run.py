@@ -30,7 +30,7 @@ IMAGE_BYTES = 1 << 30
 PG_NUM = 128
 #: So long the client may take to begin and to end.
 AROUND_S = 120.0
-#: Of a reading, what says which OSDs there are.
+#: The parts of a reading that list the OSDs.
 MAPS = ('osds', 'pools', 'cephfs_metadata')
 
 
@@ -52,7 +52,7 @@ def parse_phase(text: str) -> Phase:
             slowed[int(osd)] = float(percent)
         return Phase(float(seconds), slowed)
     except ValueError as error:
-        raise HarnessError(f'{text!r} is no phase such as "900" or "330:0=25,4=30"') from error
+        raise HarnessError(f'{text!r} is not a phase such as "900" or "330:0=25,4=30"') from error
 
 
 def set_module_options(cluster: Cluster, options: Iterable[str]) -> None:
@@ -105,9 +105,9 @@ def run(
 
 
 def recorded(cluster: Cluster, phases: Iterable[Phase], rate_iops: int) -> dict[str, Any]:
-    """A recording (format 2) in whose spans it stands which OSDs were slowed down, and how.
+    """A recording (format 2) whose spans list which OSDs were slowed down, and how.
 
-    What the last phase slowed down stays slow.
+    OSDs slowed down by the last phase stay slow.
     """
     spans: list[dict[str, Any]] = []
     with Recorder(cluster) as recorder:
@@ -132,7 +132,7 @@ def recorded(cluster: Cluster, phases: Iterable[Phase], rate_iops: int) -> dict[
     names = tuple(names_for(cluster.release.name))
     readings = [relative(reading, began_s) for reading in recorder.readings]
     spec = asdict(cluster.record.spec)
-    # Where the checkout lies is nobody's business
+    # The path of the checkout is not recorded
     del spec['module']
     return {
         'format': FORMAT,

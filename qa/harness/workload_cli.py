@@ -20,7 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
     names = '\n'.join(f'  {name:<16} {workload.help}' for name, workload in WORKLOADS.items())
     parser = argparse.ArgumentParser(
         prog='qa/workload',
-        description='Run a real client on a running cluster and say what it did as JSON.',
+        description='Run a real client on a running cluster and print its result as JSON.',
         epilog=f'workloads:\n{names}',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -72,8 +72,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _carry_mark(directory: Path | None) -> None:
-    """Start anew with the mark of the cluster: as one of its clients, which end with it."""
+def _copy_mark(directory: Path | None) -> None:
+    """Re-execute with the mark of the cluster: as one of its clients, which end with it."""
     with contextlib.suppress(HarnessError):
         fsid = Cluster.open(directory).record.fsid
         if os.environ.get(MARK) != fsid:
@@ -84,7 +84,7 @@ def _run(arguments: argparse.Namespace) -> int:
     values = dict(vars(arguments))
     name, seconds, directory = values.pop('name'), values.pop('seconds'), values.pop('dir')
     given = {key: value for key, value in values.items() if value is not None}
-    complete(name, seconds, given)  # before anything is asked of a cluster
+    complete(name, seconds, given)  # before any query of a cluster
     result = run_workload(Cluster.open(directory), name, seconds, **given)
     print(result.to_json())
     return 0 if result.ok else 1
@@ -94,5 +94,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 only if the client had no error."""
     arguments = build_parser().parse_args(argv)
     if argv is None:
-        _carry_mark(arguments.dir)
+        _copy_mark(arguments.dir)
     return run_endable('qa/workload', lambda: _run(arguments), ends=argv is None)

@@ -1,8 +1,8 @@
-"""Between which recorded values the thresholds of workloads lie.
+"""The ranges of recorded values for the workload thresholds.
 
-Read are recordings of the part `set` only (tests/workload/data of the module, whose README says
-where they come from). A threshold has windows below it and windows above it, by their true class:
-it may be anything between the largest of the ones and the least of the others.
+Only recordings of the part `set` are read (tests/workload/data of the module, whose README
+describes their origin). A threshold separates two sets of windows by their true class: it may be
+anything between the largest value of the one set and the smallest of the other.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SMALL_WRITERS = _RBD | _RGW
 _SMALL_OR_JOURNAL = _SMALL_WRITERS | {'cephfs-metadata'}
 _WRITERS = _SMALL_OR_JOURNAL | _LARGE
 _CLIENTS = _WRITERS | _READS | {'mixed'}
-#: Told from idle by their operations: large writes, a journal's too, are few.
+#: Distinguished from idle by operations: large writes, including journal writes, are few.
 _OPERATIONS = _CLIENTS - _LARGE - {'cephfs-metadata'}
 #: Of the changes; a kind of pools with less is only there.
 _AT_WORK = 0.05
@@ -59,7 +59,7 @@ _AT_WORK = 0.05
 
 @dataclass(frozen=True)
 class Window:
-    """What OSDs did in a time of which it is known what went on: a device class, or one OSD."""
+    """The work of OSDs during a known workload: of a device class, or of one OSD."""
 
     run: str
     what: str
@@ -73,7 +73,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Boundary:
-    """What a threshold lies between: the signal, and on which side which windows are."""
+    """The range of a threshold: the signal, and the windows on either side."""
 
     signal: Callable[[Window], float | None]
     below: Callable[[Window], bool]
@@ -159,12 +159,12 @@ def _is_replica(w: Window) -> bool:
 
 
 def _two_applications(w: Window) -> bool:
-    """Mixed by who is at work, not by reads beside writes."""
+    """Mixed by clients, not by reads and writes."""
     kinds = w.shares.values() if w.shares else ()
     return w.truth == 'mixed' and sum(share.changes > _AT_WORK for share in kinds) > 1
 
 
-#: By threshold. Not here is `full_confidence_ops_per_s`, which no window lies on a side of.
+#: By threshold. `full_confidence_ops_per_s` is missing: it does not separate windows.
 BOUNDARIES: Final[Mapping[str, Boundary]] = {
     'noise_ops_per_s': Boundary(
         lambda w: w.activity.operations_per_s / w.activity.osds,
@@ -205,12 +205,12 @@ def windows(names: Iterable[str]) -> Iterator[Window]:
 
 def _windows(recording: Recording, offset_s: float) -> Iterator[Window]:
     pools = PoolHistory()
-    for look in recording.looks(offset_s):
+    for look in recording.samples(offset_s):
         pools.add(look.pool_counters, look.now_s)
         of_class = list(look.signals.values())
         done = activity(of_class)
         span = evaluation.span_of(recording, evaluation.covered(of_class, look.now_s))
-        # Where two names are right, nothing says on which side a window is.
+        # Where two names are correct, the side of a window is undefined.
         if done is None or span is None or len(span.labels) > 1:
             continue
         context = pool_context(look.cluster_map, DEVICE_CLASS, pools.rates(), done.changes_per_s)
@@ -249,7 +249,7 @@ def recordings() -> list[str]:
 
 
 def ranges(seen: Iterable[Window]) -> list[Range]:
-    """Of every boundary, in the order of BOUNDARIES."""
+    """For every boundary, in the order of BOUNDARIES."""
     all_windows, kept = list(seen), thresholds()._asdict()
     return [
         Range(
@@ -287,7 +287,7 @@ def _work() -> int:
     names = recordings()
     print(f'{len(names)} recordings of the part {SET!r}: {", ".join(names)}\n')
     print(f'{"threshold":<26} {"value":>9} {"below":>10} {"above":>10}  margins; nearest windows')
-    all_hold = True
+    all_valid = True
     for found in ranges(windows(names)):
         low, high = found.margins
         print(
@@ -296,11 +296,11 @@ def _work() -> int:
             f'{found.below.run} ({found.below.what}), {found.above.run} ({found.above.what})'
             + ('' if found.holds else '  OUTSIDE')
         )
-        all_hold = all_hold and found.holds
-    return 0 if all_hold else 1
+        all_valid = all_valid and found.holds
+    return 0 if all_valid else 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 if a threshold lies outside its range."""
+    """Run the command line; returns the exit status: 1 if a threshold is out of its range."""
     _parse(argv)
     return run_main('qa/derive-workload-thresholds', _work)

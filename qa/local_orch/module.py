@@ -1,4 +1,4 @@
-"""A test orchestrator that truly starts, stops and restarts the OSDs of this machine.
+"""A test orchestrator that really starts, stops and restarts the OSDs of this machine.
 
 It stands in for cephadm in clusters that qa/cluster makes: `ceph orch daemon restart osd.0` ends
 the OSD's process and starts a new one. `mgr/orchestrator/orchestrator` permits only the names
@@ -51,7 +51,7 @@ ACTIONS = ('start', 'stop', 'restart')
 STOP_TIMEOUT_S = 90.0
 START_TIMEOUT_S = 300.0
 
-# Taken once: a process that began at another time at every look would be another one each time
+# Computed once: a start time that differs at every sample would look like another process
 BOOT_S = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -60,7 +60,7 @@ def _now() -> dt.datetime:
 
 
 def _started(process: procs.DaemonProcess) -> dt.datetime:
-    """When a process began, from clock ticks since boot."""
+    """The start time of a process, from clock ticks since boot."""
     since_boot_s = process.start_ticks / os.sysconf('SC_CLK_TCK')
     return dt.datetime.fromtimestamp(BOOT_S + since_boot_s, dt.timezone.utc)
 
@@ -88,7 +88,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             name='ignore',
             type='bool',
             default=False,
-            desc='fault injection: accept every action and carry out none',
+            desc='fault injection: accept every action and execute none',
             runtime=True,
         ),
         Option(
@@ -104,7 +104,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             type='float',
             default=0.0,
             min=0.0,
-            desc='fault injection: seconds before an accepted action is begun',
+            desc='fault injection: seconds before an accepted action is started',
             runtime=True,
         ),
         Option(
@@ -152,7 +152,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         self._conf = procs.conf_of(argv, environ) or '/etc/ceph/ceph.conf'
         self._host = os.uname().nodename
 
-    # What the orchestrator interface asks for
+    # Required by the orchestrator interface
 
     def available(self) -> Tuple[bool, str, Dict[str, Any]]:
         return True, '', {}
@@ -228,7 +228,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
     # The work
 
     def serve(self) -> None:
-        """Carry out what was scheduled, one action after the other."""
+        """Execute the scheduled actions one by one."""
         # What the manager before this one had still to do, as far as that was stored
         stored = json.loads(self.get_store(self._key) or '{}')
         with self._lock:
@@ -245,20 +245,20 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
                 continue
             self._be_late()
             try:
-                self._carry_out(action, osd)
+                self._execute(action, osd)
             except Exception:
-                # As with cephadm, whoever asked has had its answer: it must look at the daemon
+                # As with cephadm, the caller already has its answer: it must check the daemon
                 self.log.exception('%s osd.%d failed', action, osd)
-            self._carried_out(action, osd)
+            self._executed(action, osd)
 
     def _number(self, option: str) -> float:
         value = self.get_module_option(option)
-        # The options that are asked for here are declared as numbers.
+        # These options are declared as numbers.
         assert isinstance(value, (int, float))
         return value
 
     def _be_late(self) -> None:
-        """Wait for as long as the option says now: who sets it to 0 ends that."""
+        """Wait while the option is set; setting it to 0 ends the wait."""
         begin_s = time.monotonic()
         while time.monotonic() - begin_s < self._number('late'):
             time.sleep(0.1)
@@ -288,8 +288,8 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         if self.get_module_option('ignore'):
             self.log.warning('%s %s is not done (option ignore)', action, daemon_name)
         elif self.get_module_option('synchronous'):
-            self._carry_out(action, osd)
-            self._carried_out(action, osd)
+            self._execute(action, osd)
+            self._executed(action, osd)
             return f"{action} of {daemon_name} on host '{self._host}' is done"
         else:
             with self._lock:
@@ -300,8 +300,8 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             self._jobs.put(osd)
         return f"Scheduled to {action} {daemon_name} on host '{self._host}'"
 
-    def _carried_out(self, action: str, osd: int) -> None:
-        """What cephadm shows of an action once it was carried out, with success or without."""
+    def _executed(self, action: str, osd: int) -> None:
+        """The event that cephadm shows after an action, successful or not."""
         name = f'osd.{osd}'
         message = f"{action} {name} from host '{self._host}'"
         with self._lock:
@@ -367,7 +367,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         with self._lock:
             return list(self._events.get(f'osd.{osd}', ()))
 
-    def _carry_out(self, action: str, osd: int) -> None:
+    def _execute(self, action: str, osd: int) -> None:
         begin_s = time.monotonic()
         if action in ('stop', 'restart'):
             self._stop(osd)
@@ -409,7 +409,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             for key, value in os.environ.items()
             if key != 'LD_PRELOAD' and not key.startswith('PYTHON')
         }
-        # The OSD puts itself into the background; its log has what this exit status stands for
+        # The OSD goes into the background; its log explains this exit status
         completed = subprocess.run(
             self._start_command(osd),
             check=False,

@@ -1,7 +1,7 @@
-"""Builds the manual and the documents for developers: python3 qa/manual/build.py     (make doc)
+"""Builds the manual and the developer documents: python3 qa/manual/build.py     (make doc)
 
-The pages are laid out below build/doc/source as in Ceph's tree, with the references beside them,
-and built as Ceph builds its own: any warning is an error, and every page is a directory.
+The pages are laid out below build/doc/source as in Ceph's tree, with the generated references, and
+built as Ceph builds its own: any warning is an error, and every page is a directory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.progress import Progress  # noqa: E402
 from manual.pages import DOC, MANUAL, write_references  # noqa: E402
 
 OUT = CHECKOUT / 'build/doc'
-#: What Ceph's own index pages list.
+#: The content of Ceph's own index pages.
 _INDEX = """\
 =============
 RocksDB Tuner

@@ -22,7 +22,7 @@ class _Described:
     """A command under all its names; the shortest is the first."""
 
     command: Command
-    #: What a client's capabilities for managers must include.
+    #: The capabilities for managers that a client needs.
     permission: str
     names: list[str] = field(default_factory=list)
 

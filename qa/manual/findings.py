@@ -18,7 +18,7 @@ _SECTIONS = {
     'Load': ('kv_sync', 'metadata_work', 'compaction', 'caches', 'starts', 'alerts'),
     'Builds': ('build',),
 }
-#: Where a name in angle brackets would not say what follows.
+#: Where a placeholder in angle brackets would need an explanation.
 _FILL = {
     'osd': '<id>',
     'kv_who': '<who>',
@@ -71,7 +71,7 @@ def _fields(known: Condition) -> Iterator[tuple[str, str]]:
 
 
 class _Open(dict[str, str]):
-    """Fills in what is known, and a name in angle brackets for everything else."""
+    """Fills in known values, and placeholders in angle brackets for all others."""
 
     def __init__(self, **fill: str) -> None:
         super().__init__({**_FILL, **fill})

@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 DOC = CHECKOUT / 'doc'
 #: Below `DOC`, as in Ceph's tree.
 MANUAL = Path('mgr/rocksdb_tuner')
-#: What the manual may have without its references.
+#: The maximum length of the manual without its references.
 WORDS_MAX = 9000
 
 _PICTURE = re.compile(r'^\.\. graphviz::\n(?:\n| +.*\n)*', re.MULTILINE)

@@ -42,13 +42,13 @@ PACKAGES = tuple(
     for name in ('ceph-mgr-rocksdb-tuner', 'ceph-mgr-dashboard-rocksdb-tuner')
 )
 PAGE = 'quickstart'
-#: What the page shows: OSDs that run a string copied from a blog post.
+#: The situation of the page: OSDs that run a string copied from a blog post.
 PROFILE = 'alternate-2019'
-#: What the page promises.
+#: The time given on the page.
 LIMIT_S = 300.0
 #: How long an output is waited for; later ones are compared at once.
 PATIENCE_S = 900.0
-#: What packages write to.
+#: The folders that packages write to.
 _LAYERED = ('etc', 'usr', 'var/lib/dpkg', 'var/lib/apt', 'var/cache/apt', 'var/cache/debconf')
 _INSIDE = 'ROCKSDB_TUNER_QUICK_START'
 
@@ -70,7 +70,7 @@ class Run:
     debian: str
     date: str
     load_average: float
-    """Of the machine when it began: on a loaded one everything takes longer."""
+    """Of the machine at the start: everything takes longer on a loaded one."""
     steps: tuple[Step, ...]
 
     @property
@@ -104,7 +104,7 @@ class QuickStart:
     def _install(self) -> None:
         asked = self._managers.install(PACKAGES)
         if asked != [RESTART] * len(PACKAGES):
-            raise HarnessError(f'the packages asked systemd for {asked}')
+            raise HarnessError(f'the packages called systemd with {asked}')
 
     def _follow(self, session: Session) -> None:
         """Run the command until it prints what the page shows."""
@@ -129,7 +129,7 @@ class QuickStart:
 
 
 def run(release: Release, progress: Progress) -> Run:
-    """Bring a cluster up in layers over the release's system, and follow the page."""
+    """Start a cluster in layers over the release's system, and follow the page."""
     profiles = loader.load('profiles')['profiles']
     (options,) = [profile['options'] for profile in profiles if profile['name'] == PROFILE]
     root = chroot_build.ensure(release, progress) if release.in_chroot else Path('/')

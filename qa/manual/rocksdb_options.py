@@ -119,7 +119,7 @@ def _default(info: OptionInfo) -> str:
 
 
 def _related_option(info: RelatedOption, sources: _Sources) -> str:
-    told = [
+    reported = [
         ('Type', info.value_type + (f', {info.unit}' if info.unit else '')),
         ('Default', _by_release(info.defaults)),
         ('Takes effect', _TAKES_EFFECT[info.takes_effect]),
@@ -128,7 +128,7 @@ def _related_option(info: RelatedOption, sources: _Sources) -> str:
         ('Leave it', info.leave_when),
     ]
     lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
-    lines.extend(wrapped(f'   :{name}: {escaped(text)}', '      ') for name, text in told)
+    lines.extend(wrapped(f'   :{name}: {escaped(text)}', '      ') for name, text in reported)
     lines.append(f'   :Source: {sources.mark(info.source)}')
     return '\n'.join(lines) + '\n'
 

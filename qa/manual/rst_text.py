@@ -14,7 +14,7 @@ def heading(text: str, mark: str, *, over: bool = False) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is markup."""
+    """Text without markup."""
     return ''.join('\\' + mark if mark in '*`|\\_' else mark for mark in text)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 TOOL = ('ceph', 'rocksdb-tuner')
-#: Stands for lines that the manual leaves out.
+#: Marks lines omitted by the manual.
 OMITTED = '...'
 _PROMPT = re.compile(r'( *)\.\. prompt:: bash [#$]$')
 _PLACEHOLDER = re.compile(r'<\w+>|\[')
@@ -92,9 +92,9 @@ def _marks(lines: Sequence[str]) -> Iterator[str]:
 
 
 def unlike(shown: Sequence[str], printed: str) -> list[str]:
-    """Lines of the manual that the command does not print in that order, figures aside.
+    """Lines of the manual that the command does not print in that order, ignoring figures.
 
-    Lines behind `OMITTED` may come later.
+    Lines after `OMITTED` may come later.
     """
     rest = [_masked(line) for line in printed.splitlines() if line.strip()]
     wrong: list[str] = []

@@ -11,7 +11,7 @@ from bench_choice_judge import (
     Effect,
     Option,
     ProofRun,
-    Told,
+    Reported,
     Weighed,
     Window,
     contradictions,
@@ -19,7 +19,7 @@ from bench_choice_judge import (
     report,
 )
 from bench_choice_proof import _add, document, due, lean, read_results
-from bench_choice_runs import Look, NotMadeError, effects_at, spec_of, told_of, window
+from bench_choice_runs import Look, NotMadeError, effects_at, reported_by, spec_of, window
 from bench_choice_trials import DESIGN, SCENARIOS, SEEDS, ProofTrial, committed, plan
 
 from rocksdb_tuner.advise.strings import check
@@ -31,7 +31,7 @@ from rocksdb_tuner.tests.advise.test_choice import LZ4, RGW, case, osd
 TRIALS = [trial for name in SEEDS for place in plan(name) for trial in place]
 
 
-def test_what_is_written_down_is_what_the_seed_gives() -> None:
+def test_committed_draw_matches_the_seed() -> None:
     for name in SEEDS:
         assert committed(name) == plan(name)
         assert len(plan(name)) == 15
@@ -43,8 +43,8 @@ def test_no_two_runs_have_the_same_sizes() -> None:
 
 
 @pytest.mark.parametrize('trial', TRIALS, ids=lambda t: t.name)
-def test_nothing_speaks_against_what_runs_first(trial: ProofTrial) -> None:
-    """What is warned of would be mended first, whatever bounds the OSDs."""
+def test_running_string_has_no_objections_at_the_start(trial: ProofTrial) -> None:
+    """Warnings would be fixed first, whatever limits the OSDs."""
     version = find_release(trial.release).rocksdb_version
     hardware = Hardware(
         memory_target_bytes=1 << 30,
@@ -55,7 +55,7 @@ def test_nothing_speaks_against_what_runs_first(trial: ProofTrial) -> None:
     assert [p for p in problems if p.severity != 'info'] == []
 
 
-def test_only_hard_disks_are_taken_for_hard_disks() -> None:
+def test_only_rotational_devices_count_as_hard_disks() -> None:
     """The idle OSD is of another class than those under load."""
     for trial in TRIALS:
         spec = spec_of(trial)
@@ -70,7 +70,7 @@ def look(at_s: float, writes: int, used_bytes: int = 0) -> Look:
                 writes / 50, used_bytes, None)  # fmt: skip
 
 
-def test_a_window_is_what_happened_since_it_began() -> None:
+def test_window_has_the_difference_since_its_start() -> None:
     looks = [look(0, 0), look(10, 1000, 7), look(12, 2000, 8), look(14, 3500, 12)]
     found = window(looks, 10)
     assert (found.seconds, found.writes, found.wal_bytes) == (4, 2500, 25_000)
@@ -86,9 +86,9 @@ def test_a_window_is_what_happened_since_it_began() -> None:
 @pytest.mark.parametrize(
     'looks',
     [[look(0, 0), look(12, 5000)], [look(n, n) for n in range(20)]],
-    ids=['one look', 'few writes'],
+    ids=['one sample', 'few writes'],
 )
-def test_a_window_without_work_is_no_run(looks: list[Look]) -> None:
+def test_window_without_work_is_no_run(looks: list[Look]) -> None:
     with pytest.raises(NotMadeError):
         window(looks, 10)
 
@@ -101,24 +101,26 @@ def weighed(name: str, *effects: Effect, origin: str = 'derived', chosen: bool =
     return Weighed(name, origin, f'ttl={name}', chosen, False, effects)
 
 
-def told(*candidates: Weighed, limit: str = 'kv-sync', recommended: tuple[str, ...] = ()) -> Told:
+def told(
+    *candidates: Weighed, limit: str = 'kv-sync', recommended: tuple[str, ...] = ()
+) -> Reported:
     resource = 'kv-sync' if candidates else None
-    return Told((limit,), 'rbd-small-write', resource, '', 0.1, 0.05, candidates, recommended)
+    return Reported((limit,), 'rbd-small-write', resource, '', 0.1, 0.05, candidates, recommended)
 
 
 RUNNING = weighed('0', origin='running')
-#: What makes each of the decisions right, and what contradicts it.
+#: Correct cases of each decision, and contradictions.
 GAINS = effect('kv-sync', -20)
-LITTLE = effect('kv-sync', -10)
+LOW_LOAD = effect('kv-sync', -10)
 
 
 @pytest.mark.parametrize(
-    ('said', 'complaints'),
+    ('message', 'complaints'),
     [
         (told(RUNNING, weighed('1', GAINS, chosen=True), recommended=('ttl=1',)), 0),
         (told(RUNNING, weighed('1', GAINS, chosen=True), recommended=('ttl=2',)), 1),
         (told(RUNNING, weighed('1', GAINS, chosen=True)), 1),
-        (told(RUNNING, weighed('1', LITTLE, chosen=True), recommended=('ttl=1',)), 1),
+        (told(RUNNING, weighed('1', LOW_LOAD, chosen=True), recommended=('ttl=1',)), 1),
         (
             told(
                 RUNNING,
@@ -127,33 +129,33 @@ LITTLE = effect('kv-sync', -10)
             ),
             1,
         ),
-        (told(RUNNING, weighed('1', LITTLE)), 0),
+        (told(RUNNING, weighed('1', LOW_LOAD)), 0),
         (told(RUNNING, weighed('1', GAINS)), 1),
         (told(RUNNING, weighed('1', GAINS, effect('memory', 9))), 0),
         (told(RUNNING, replace(weighed('1', GAINS), infeasible=True)), 0),
-        # Nobody ran it: for an experiment.
+        # It was never run: for an experiment.
         (told(RUNNING, weighed('1', GAINS, origin='neighbor')), 0),
-        (told(RUNNING, weighed('1', LITTLE), recommended=('ttl=1',)), 1),
+        (told(RUNNING, weighed('1', LOW_LOAD), recommended=('ttl=1',)), 1),
         (told(limit='data-device'), 0),
-        (told(RUNNING, weighed('1', LITTLE), limit='data-device'), 1),
+        (told(RUNNING, weighed('1', LOW_LOAD), limit='data-device'), 1),
         (told(limit='none', recommended=('ttl=1',)), 2),
     ],
 )
-def test_what_is_recommended_is_to_follow_from_what_is_told(said: Told, complaints: int) -> None:
-    assert len(contradictions(said)) == complaints
+def test_recommendation_follows_from_the_reported_facts(message: Reported, complaints: int) -> None:
+    assert len(contradictions(message)) == complaints
 
 
-def test_the_limit_of_most_looks_counts() -> None:
-    said = told(RUNNING)
-    assert replace(said, limits=('unknown', 'kv-sync', 'kv-sync')).limit == 'kv-sync'
-    assert replace(said, limits=()).limit is None
+def test_limit_of_most_samples_counts() -> None:
+    message = told(RUNNING)
+    assert replace(message, limits=('unknown', 'kv-sync', 'kv-sync')).limit == 'kv-sync'
+    assert replace(message, limits=()).limit is None
 
 
 def option(name: str, percent: float, cycle_s: float | None, origin: str = 'derived') -> Option:
     return Option(weighed(name, effect('db-device', percent), origin=origin), cycle_s)
 
 
-def test_what_changes_most_within_the_window_is_forced() -> None:
+def test_largest_change_within_the_window_is_forced() -> None:
     """Or else what shows first; what is out of the question, or changes nothing, never is."""
     out = Option(replace(weighed('5', effect('db-device', -80)), infeasible=True), 1.0)
     options = [
@@ -191,8 +193,8 @@ def run_of(scenario: str, predicted: Effect, **more: Window) -> ProofRun:
         version='16.2.15',
         date='2026-11-23',
         machine_load=2.0,
-        told=told(RUNNING, weighed('1', LITTLE), limit=scenario),
-        idle=Told(('none',), 'idle', None, '', 0.1, 0.05, (), ()),
+        told=told(RUNNING, weighed('1', LOW_LOAD), limit=scenario),
+        idle=Reported(('none',), 'idle', None, '', 0.1, 0.05, (), ()),
         to_name='1',
         to_options='ttl=1',
         predicted=(predicted,),
@@ -201,7 +203,7 @@ def run_of(scenario: str, predicted: Effect, **more: Window) -> ProofRun:
     )
 
 
-def test_a_change_is_measured_against_the_osd_beside_it_and_both_ways() -> None:
+def test_change_is_compared_with_the_neighbor_osd_in_both_directions() -> None:
     """The second takes half as much again for a write, and all get slower meanwhile."""
     run = run_of(
         'kv-sync',
@@ -214,34 +216,34 @@ def test_a_change_is_measured_against_the_osd_beside_it_and_both_ways() -> None:
     assert run.halves('kv-sync') == pytest.approx((0.6, 1.35))
     assert run.measured('kv-sync') == pytest.approx(-10)
     assert run.measured('db-device') == pytest.approx(0)
-    assert run.effect_holds
-    assert not replace(run, predicted=(effect('kv-sync', -3),)).effect_holds
-    assert not replace(run, predicted=(effect('cores', -8),)).effect_holds
+    assert run.effect_is_confirmed
+    assert not replace(run, predicted=(effect('kv-sync', -3),)).effect_is_confirmed
+    assert not replace(run, predicted=(effect('cores', -8),)).effect_is_confirmed
 
 
-def test_a_run_holds_only_as_a_whole() -> None:
+def test_runs_are_held_out_as_a_whole() -> None:
     run = run_of(
         'db-space', effect('db-space', -40), changed=seen(used=60.0), swapped=seen(used=60.0)
     )
     other = replace(run, second=(seen(), seen(), seen()))
     assert run.holds
-    assert run.idle_holds
+    assert run.idle_is_confirmed
     assert not replace(run, told=replace(run.told, limits=('kv-sync',))).holds
     assert not replace(run, told=replace(run.told, recommended=('ttl=9',))).holds
     assert not other.holds
-    assert not replace(run, idle=replace(run.idle, limits=('unknown',))).idle_holds
+    assert not replace(run, idle=replace(run.idle, limits=('unknown',))).idle_is_confirmed
     assert 'all three: 1 of 2' in report([run, other])
 
 
 @pytest.mark.parametrize(('ms', 'right'), [(9.8, True), (10.2, False), (8.2, True), (8.0, False)])
-def test_hard_disks_bear_out_that_no_option_set_helps(ms: float, right: bool) -> None:
+def test_hard_disks_confirm_that_no_option_set_helps(ms: float, right: bool) -> None:
     """Unless it makes writes a tenth slower or faster for clients."""
     run = run_of('data-device', effect('db-device', -40), changed=seen(ms=ms), swapped=seen(ms=ms))
     run = replace(run, told=told(limit='data-device'))
     assert run.holds is right
 
 
-def test_of_idle_osds_only_what_is_said_counts() -> None:
+def test_only_the_reported_state_counts_for_idle_osds() -> None:
     run = replace(run_of('idle', effect('cores', 0)), first=(), second=(), predicted=())
     run = replace(run, told=told(limit='none'))
     assert run.holds
@@ -251,14 +253,14 @@ def test_of_idle_osds_only_what_is_said_counts() -> None:
 
 
 @pytest.mark.parametrize(('round_ms', 'right'), [(4.9, False), (5.1, True)])
-def test_a_disk_that_was_too_slow_excuses_one_limit_only(round_ms: float, right: bool) -> None:
+def test_slow_disk_excuses_only_one_limit(round_ms: float, right: bool) -> None:
     run = run_of('kv-sync', effect('kv-sync', 0), before=seen(round_ms=round_ms))
     run = replace(run, second=(seen(round_ms=round_ms), seen(), seen()))
-    assert replace(run, told=replace(run.told, limits=('db-device',))).limit_holds is right
-    assert not replace(run, told=replace(run.told, limits=('cores',))).limit_holds
+    assert replace(run, told=replace(run.told, limits=('db-device',))).limit_is_confirmed is right
+    assert not replace(run, told=replace(run.told, limits=('cores',))).limit_is_confirmed
 
 
-def test_answers_of_the_module_are_read() -> None:
+def test_answers_of_the_module_are_parsed() -> None:
     group = {'workload': {'class': 'idle', 'confidence': 0.9}}
     decision = {
         'resource': 'kv-sync',
@@ -278,14 +280,14 @@ def test_answers_of_the_module_are_read() -> None:
         {'options_to': 'ttl=2', 'restart_required': True},
         {'options_to': 'ttl=3', 'restart_required': False},
     ]
-    found = told_of(['none'], group, decision, advice)
+    found = reported_by(['none'], group, decision, advice)
     assert (found.workload, found.recommended, found.min_gain) == ('idle', ('ttl=2',), 0.1)
     assert found.candidates[0].infeasible
     assert found.candidates[0].effect('memory') == Effect('memory', 1.0, 0.0, 2.0)
     assert math.isclose(found.candidates[0].effects[0].ratio.high, 1.02)
 
 
-def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+def test_results_round_trip(tmp_path: Path) -> None:
     """One after the other, with what could not be made; sets out of the question are left out."""
     out = tmp_path / 'results.json'
     first = run_of('kv-sync', effect('kv-sync', -8))
@@ -298,11 +300,11 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert not_made == [{'trial': 'x', 'why': 'no cluster'}]
     assert document(runs, not_made)['runs'][0]['trial']['name'] == first.trial.name
     one_out = replace(first.told.candidates[1], infeasible=True)
-    told_out = replace(first.told, candidates=(RUNNING, one_out))
-    assert lean(replace(first, told=told_out)).told.candidates == (RUNNING,)
+    reported_out = replace(first.told, candidates=(RUNNING, one_out))
+    assert lean(replace(first, told=reported_out)).told.candidates == (RUNNING,)
 
 
-def test_the_wal_is_a_smaller_part_of_a_database_that_has_grown() -> None:
+def test_wal_is_a_smaller_part_of_a_larger_database() -> None:
     """Compression then takes more of the whole."""
     plain = LZ4.options.replace('kLZ4Compression', 'kNoCompression')
     asked = case(osd(text=plain, signals={'db_used_bytes': 300 << 20}), does=workload(RGW))

@@ -1,4 +1,4 @@
-"""What the bench of CPU makes of threads and of runs that differ by their compression alone."""
+"""The CPU bench: how it counts threads, and runs that only differ by their compression."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def thread(process: Path, number: int, name: str, nanoseconds: int) -> None:
     (task / 'schedstat').write_text(f'{nanoseconds} 77 3\n')
 
 
-def test_threads_are_added_up_by_name(tmp_path: Path) -> None:
+def test_threads_are_summed_by_name(tmp_path: Path) -> None:
     """Numbered ones of a pool are one, and those of no interest count in all."""
     thread(tmp_path, 1, 'ceph-osd', 500_000_000)
     thread(tmp_path, 2, 'rocksdb:low0', 1_000_000_000)
@@ -47,14 +47,14 @@ def test_threads_are_added_up_by_name(tmp_path: Path) -> None:
     assert found['all'] == pytest.approx(3.75)
 
 
-def test_a_thread_that_ends_meanwhile_is_left_out(tmp_path: Path) -> None:
+def test_thread_that_ends_meanwhile_is_ignored(tmp_path: Path) -> None:
     """Its folder is listed and then empty."""
     thread(tmp_path, 1, 'ceph-osd', 500_000_000)
     (tmp_path / 'task' / '2').mkdir()
     assert thread_cpu_s(tmp_path)['all'] == pytest.approx(0.5)
 
 
-def test_a_factor_of_compression_is_found_beside_one_of_all_work() -> None:
+def test_compression_factor_is_separated_from_the_factor_of_all_work() -> None:
     """An OSD that takes 1.3 times as much for everything, and half of what LZ4 takes alone."""
     beside = ('16.2.15', 'omap-heavy', 0, 'large')
     flushed, read, written = 100e6, 300e6, 200e6
@@ -79,7 +79,7 @@ def test_a_factor_of_compression_is_found_beside_one_of_all_work() -> None:
 
 @pytest.mark.parametrize('scale', SCALES)
 @pytest.mark.parametrize('option_set', SETS)
-def test_osds_start_with_the_sets_of_the_bench(option_set: str, scale: int) -> None:
+def test_osds_start_with_the_option_sets_of_the_bench(option_set: str, scale: int) -> None:
     """On every version of RocksDB that is measured."""
     for version in ('6.8', '7.9'):
         assert check(options_of(option_set, scale), version).accepted

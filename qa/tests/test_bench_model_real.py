@@ -21,15 +21,15 @@ from rocksdb_tuner.lsm.onodes import Onodes
 from rocksdb_tuner.options.syntax import parse
 
 
-def test_the_draw_is_the_one_that_was_written_down() -> None:
-    """What is held out cannot be changed after a look at the runs without a trace."""
+def test_committed_draw_matches_the_seed() -> None:
+    """Held-out runs cannot be changed without a trace after they were evaluated."""
     assert committed() == [*drawn(), *drawn_later()]
     assert all(trial.held_out for trial in drawn_later())
     written = document(drawn(), drawn_later())
     assert json.loads(DESIGN.read_text()) == json.loads(json.dumps(written))
 
 
-def test_four_in_ten_are_held_out_of_each_kind() -> None:
+def test_forty_percent_of_each_kind_are_held_out() -> None:
     """Neither the fit nor its test is left without a kind of client."""
     trials = drawn()
     share = sum(trial.held_out for trial in trials) / len(trials)
@@ -38,7 +38,7 @@ def test_four_in_ten_are_held_out_of_each_kind() -> None:
         assert {t.held_out for t in trials if t.name.startswith(kind)} == {True, False}
 
 
-def test_option_sets_are_of_real_size_and_readable() -> None:
+def test_option_sets_are_of_realistic_size_and_readable() -> None:
     """The limit of the WAL is the published one, and memtables enough for what is merged."""
     for trial in drawn():
         options = parse(trial.options).as_dict()
@@ -77,7 +77,7 @@ LOG = (
 )  # fmt: skip
 
 
-def test_a_log_tells_when_each_flush_and_compaction_ended_and_what_is_left() -> None:
+def test_log_has_the_end_and_the_size_of_each_flush_and_compaction() -> None:
     """Rounds are cut by these times, and bytes for each key come from what is left."""
     events = read_events(LOG, 0)
     assert events.flushes == [Flush('P', True, 2, 4000, 3500, 4000, 960, 120)]
@@ -93,7 +93,7 @@ def look(second: int, writes: int) -> Look:
     )  # fmt: skip
 
 
-def test_a_counter_between_two_looks_grows_evenly() -> None:
+def test_counter_is_interpolated_between_two_samples() -> None:
     looks = [look(0, 0), look(10, 100), look(20, 400)]
     assert [at(looks, second * 1e6, 'writes') for second in (5, 10, 15, 25)] == [50, 100, 250, 400]
 
@@ -116,9 +116,8 @@ def run(events: Events) -> RealRun:
     return real_run(made(), looks, events)
 
 
-def test_whole_rounds_are_counted_from_when_the_logs_are_full() -> None:
-    """A round that began before, or that did not end, would count flushes without their
-    compaction."""
+def test_whole_rounds_start_when_the_logs_are_full() -> None:
+    """A round cut off at either end would count flushes without their compaction."""
     found = run(
         Events(
             flushes=[flush(second) for second in (5, 25, 35, 45, 55, 65, 75, 85, 95)],
@@ -138,14 +137,14 @@ def test_whole_rounds_are_counted_from_when_the_logs_are_full() -> None:
     assert found.write_amplification == pytest.approx(1 + (0.3 + 0.35) / 2000)
 
 
-def test_a_run_of_less_than_two_rounds_has_no_write_amplification() -> None:
-    """What is not known is not 1.0; its flushes are still seen."""
+def test_run_shorter_than_two_rounds_has_no_write_amplification() -> None:
+    """An unknown ratio is not 1.0; its flushes are still counted."""
     found = run(Events(flushes=[flush(35), flush(70)], compactions=[compaction(40)]))
     assert (found.compactions, found.write_amplification) == (None, None)
     assert found.columns[0].full_flush_memory_bytes == 900
 
 
-def test_shards_that_did_not_flush_are_taken_to_be_as_the_others() -> None:
+def test_shards_without_a_flush_are_assumed_to_match_the_others() -> None:
     """Three shards get three times what the two that were seen mean, not two times."""
     found = run(
         Events(
@@ -158,14 +157,14 @@ def test_shards_that_did_not_flush_are_taken_to_be_as_the_others() -> None:
     assert column.data_bytes_per_write == pytest.approx(3 * 1600 / 4000)
 
 
-def test_the_only_flush_of_a_family_tells_of_all_writes_before_it() -> None:
+def test_only_flush_of_a_family_covers_all_earlier_writes() -> None:
     """A memtable of 256 MiB fills once in a run, and what it held is still known."""
     (column,) = run(Events(flushes=[flush(80)])).columns
     assert (column.data_bytes_per_write, column.writes_per_flush) == (0.1, 8000)
     assert column.rates_at_writes == 4000
 
 
-def test_each_shard_has_rounds_of_its_own() -> None:
+def test_each_shard_has_its_own_rounds() -> None:
     """Three shards that are compacted one after another are no three rounds."""
     found = run(
         Events(
@@ -180,8 +179,8 @@ def test_each_shard_has_rounds_of_its_own() -> None:
     assert column.compaction_bytes_per_write == pytest.approx(3 * 700 / 3000)
 
 
-def test_a_column_of_which_nothing_is_known_is_left_out_only_where_it_is_small() -> None:
-    """What it writes may else be most of all."""
+def test_unknown_column_is_ignored_only_if_small() -> None:
+    """Its own writes may be the largest part."""
     busy = [flush(second) for second in range(31, 90)]
     rounds = [compaction(second) for second in (40, 60, 80)]
     small = run(Events(flushes=[*busy, flush(50, 'L')], compactions=rounds))
@@ -190,10 +189,10 @@ def test_a_column_of_which_nothing_is_known_is_left_out_only_where_it_is_small()
     assert large.write_amplification is None
 
 
-def test_held_out_runs_are_shown_only_where_they_are_asked_for(
+def test_held_out_runs_are_shown_only_on_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And that they were looked at, and when, stays in the results."""
+    """The results keep that they were evaluated, and when."""
     runs = [
         real_run(made(name=name, held_out=held_out), [look(0, 0), look(9, 9)], Events())
         for name, held_out in (('fitted', False), ('tested', True))
@@ -235,7 +234,7 @@ def seen_objects(trial: Trial, onodes: Onodes, writes: int) -> RealRun:
     )
 
 
-def test_the_fit_finds_the_sizes_of_onodes_again() -> None:
+def test_fit_recovers_the_sizes_of_onodes() -> None:
     """From small and full objects, blocks of two sizes, and with compression."""
     sizes = Onodes(600.0, 24.0, 6.0, 650.0, 0.4)
     trial = replace(drawn()[0], clients='rbd', held_out=False)
@@ -256,15 +255,15 @@ def test_the_fit_finds_the_sizes_of_onodes_again() -> None:
             )
 
 
-def test_nothing_is_fitted_to_what_is_held_out() -> None:
+def test_held_out_runs_do_not_affect_the_fit() -> None:
     held_out = replace(run(Events()), trial=replace(drawn()[0], held_out=True))
     with pytest.raises(ValueError, match='held out'):
         fit([held_out], ['O'])
 
 
 @pytest.mark.parametrize('number', [5, 8, 20])
-def test_an_interval_holds_what_comes_and_not_what_was_seen(number: int) -> None:
-    """Of few comparisons the narrowest interval around 80% of them holds much less of the next."""
+def test_prediction_interval_covers_new_runs(number: int) -> None:
+    """The narrowest interval around 80% of few comparisons covers much less of the next."""
     rng = random.Random(number)
     held = 0
     for _ in range(4000):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,8 +11,9 @@ import bench_regret
 import pytest
 import results_page
 from bench_choice_judge import Window
-from regret_judge import LIMITING, Run, ratio, regret
+from regret_judge import LIMITING, T_95, Run, ratio, regret
 from regret_trials import DEFAULT, OSDS, TUNER, Cell, trial
+from scipy.stats import t
 
 CELL = Cell('rbd-4k', 'pacific', 'one device')
 PROFILES = ('lz4-2025', 'variant-2022-d')
@@ -33,7 +35,7 @@ def run(number: int, cpu_s: Mapping[str, float]) -> Run:
     )  # fmt: skip
 
 
-def test_regret_is_how_much_more_the_end_takes_than_the_best() -> None:
+def test_regret_is_the_excess_of_the_result_over_the_best() -> None:
     """The profile takes 20% less than the default, the tuner 10% less: 12.5% behind."""
     runs = [run(0, {DEFAULT: 1.0, TUNER: 0.9, 'lz4-2025': 0.8})]
     found = regret(runs)
@@ -42,7 +44,7 @@ def test_regret_is_how_much_more_the_end_takes_than_the_best() -> None:
     assert found.percent == pytest.approx(12.5)
 
 
-def test_a_default_that_nothing_beats_is_the_best() -> None:
+def test_unbeaten_default_is_the_best() -> None:
     """An end that is worse than the default is behind it, and an equal one is not."""
     worse = regret([run(0, {DEFAULT: 1.0, TUNER: 1.02, 'lz4-2025': 1.3})])
     assert worse is not None
@@ -53,7 +55,7 @@ def test_a_default_that_nothing_beats_is_the_best() -> None:
     assert equal.percent == pytest.approx(0.0)
 
 
-def test_an_end_that_is_the_default_is_neither_better_nor_worse_than_it() -> None:
+def test_default_as_result_is_neither_better_nor_worse_than_itself() -> None:
     """Two OSDs with the same set differ by noise, which must not count as a gain."""
     made = run(0, {DEFAULT: 1.0, TUNER: 0.9, 'lz4-2025': 0.95})
     found = regret([replace(made, options=dict.fromkeys(made.options, 'default'))])
@@ -62,12 +64,12 @@ def test_an_end_that_is_the_default_is_neither_better_nor_worse_than_it() -> Non
     assert found.percent == pytest.approx(100 / 0.95 - 100)
 
 
-def test_without_the_end_of_the_tuner_there_is_no_regret() -> None:
+def test_no_regret_without_a_result_of_the_tuner() -> None:
     """Unknown is None, not 0."""
     assert regret([run(0, {DEFAULT: 1.0, 'lz4-2025': 0.8})]) is None
 
 
-def test_an_interval_needs_two_runs_and_is_that_of_student() -> None:
+def test_interval_needs_two_runs_and_is_students() -> None:
     """With two runs of -10% and +10% in logarithms, t is 12.71."""
     runs = [run(n, {DEFAULT: 1.0, TUNER: math.exp(log)}) for n, log in enumerate((-0.1, 0.1))]
     one, both = ratio(runs[:1], TUNER, LIMITING), ratio(runs, TUNER, LIMITING)
@@ -78,8 +80,23 @@ def test_an_interval_needs_two_runs_and_is_that_of_student() -> None:
     assert both.high_percent == pytest.approx(100 * (math.exp(12.71 * 0.1) - 1))
 
 
-def test_a_set_is_on_each_osd_once_in_as_many_runs() -> None:
-    """What is peculiar to an OSD falls out, and all profiles take their turn."""
+def test_table_of_students_t_matches_scipy() -> None:
+    exact = [t.ppf(0.975, degrees) for degrees in range(1, len(T_95) + 1)]
+    assert list(T_95) == pytest.approx(exact, abs=0.005)
+
+
+def test_interval_of_many_runs_uses_the_end_of_the_table() -> None:
+    logs = [0.1 * (-1) ** n for n in range(40)]
+    runs = [run(n, {DEFAULT: 1.0, TUNER: math.exp(log)}) for n, log in enumerate(logs)]
+    many = ratio(runs, TUNER, LIMITING)
+    assert many is not None
+    assert many.high_percent is not None
+    half = math.log(1 + many.high_percent / 100)
+    assert half == pytest.approx(T_95[-1] * statistics.stdev(logs) / math.sqrt(40))
+
+
+def test_each_set_visits_every_osd_once_in_a_full_cycle() -> None:
+    """Differences between OSDs cancel out, and all profiles take turns."""
     for first in (0, OSDS):
         orders = [trial(CELL, number, PROFILES).order for number in range(first, first + OSDS)]
         for osd in range(OSDS):
@@ -87,7 +104,7 @@ def test_a_set_is_on_each_osd_once_in_as_many_runs() -> None:
     assert {trial(CELL, n, PROFILES).profile for n in range(2 * OSDS)} == set(PROFILES)
 
 
-def test_a_run_that_was_made_is_not_made_again() -> None:
+def test_completed_run_is_not_repeated() -> None:
     """A measurement that was stopped goes on where it was; other cells do not count."""
     made = [run(1, {DEFAULT: 1.0, TUNER: 1.0})]
     assert [t.number for t in bench_regret.due(made, CELL, 3)] == [0, 2]
@@ -95,7 +112,7 @@ def test_a_run_that_was_made_is_not_made_again() -> None:
     assert [t.number for t in bench_regret.due(made, other, 2)] == [0, 1]
 
 
-def test_the_committed_page_and_its_pictures_are_current() -> None:
+def test_committed_page_and_pictures_are_current() -> None:
     """Run "make measurements" after a new measurement or an edit of its text."""
     for path, content in results_page.files().items():
         assert path.read_text(encoding='utf-8') == content

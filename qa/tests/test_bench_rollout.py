@@ -7,7 +7,7 @@ from bench_rollout import FAILOVERS_PERCENT, measured
 
 
 @pytest.mark.parametrize('to_change', [24, 8])
-def test_failovers_amid_restarts_restart_nothing_twice(to_change: int) -> None:
+def test_failovers_during_restarts_restart_nothing_twice(to_change: int) -> None:
     """Whether a rollout comes to its end or not, each OSD that it changed was restarted once."""
     found = measured(24, to_change)
     assert found.failovers == len(FAILOVERS_PERCENT) == len(found.load_cpu_ms)

@@ -87,7 +87,7 @@ def collect(ceph: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_gathers_what_offline_reads(ceph: Path) -> None:
+def test_script_collects_the_input_of_offline(ceph: Path) -> None:
     done = collect(ceph)
     assert done.returncode == 0, done.stderr
     folder = ceph.parents[1] / 'out'
@@ -108,17 +108,17 @@ def test_it_gathers_what_offline_reads(ceph: Path) -> None:
     assert judgement.snapshot.osds[0].options.next_start == ENTRIES[0]['value']
     with tarfile.open(f'{folder}.tar.gz') as archive:
         assert {Path(name).name for name in archive.getnames()} >= {'osd_dump.json'}
-    # Nobody else on the host reads it.
+    # Other users of the host cannot read it.
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_it_asks_nothing_that_changes_something(ceph: Path) -> None:
+def test_only_read_commands_are_run(ceph: Path) -> None:
     collect(ceph)
     asked = (ceph.parent / 'asked').read_text().splitlines()
     assert {words.replace(' ', '_') for words in asked} == {path.name for path in ceph.iterdir()}
 
 
-def test_of_the_configuration_only_options_of_osds_are_kept(ceph: Path) -> None:
+def test_only_osd_options_of_the_configuration_are_collected(ceph: Path) -> None:
     collect(ceph)
     folder = ceph.parents[1] / 'out'
     assert json.loads((folder / 'config_dump.json').read_text()) == [ENTRIES[0], ENTRIES[3]]
@@ -126,7 +126,7 @@ def test_of_the_configuration_only_options_of_osds_are_kept(ceph: Path) -> None:
     assert b'hunter2' not in b''.join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_every_option_that_is_looked_at_is_kept() -> None:
+def test_every_option_used_is_collected() -> None:
     (prefixes,) = re.findall(r'"\(([a-z|]+)\)_\[a-z0-9_\]\*"/', COLLECT.read_text())
     kept = re.compile(rf'({prefixes})_[a-z0-9_]*')
     assert [name for name in (OPTION, ANNEX, *WATCHED_IF_SET) if not kept.fullmatch(name)] == []
@@ -140,7 +140,7 @@ def test_every_option_that_is_looked_at_is_kept() -> None:
         '{"admin_password": "hunter2"}',
     ],
 )
-def test_what_looks_like_a_secret_is_not_packed(ceph: Path, secret: str) -> None:
+def test_possible_secrets_are_not_packed(ceph: Path, secret: str) -> None:
     (ceph / 'health_--format_json').write_text(json.dumps({'checks': {}, 'muted': secret})[:-1])
     with (ceph / 'health_--format_json').open('a') as file:
         file.write(f', "more": {secret}}}' if secret.startswith('{') else '}')
@@ -150,7 +150,7 @@ def test_what_looks_like_a_secret_is_not_packed(ceph: Path, secret: str) -> None
     assert not (ceph.parents[1] / 'out.tar.gz').exists()
 
 
-def test_an_osd_that_does_not_answer_is_told_and_the_rest_gathered(ceph: Path) -> None:
+def test_unresponsive_osd_is_reported_and_the_rest_collected(ceph: Path) -> None:
     (ceph / 'tell_osd.0_perf_dump').unlink()
     done = collect(ceph)
     assert done.returncode == 3
@@ -159,7 +159,7 @@ def test_an_osd_that_does_not_answer_is_told_and_the_rest_gathered(ceph: Path) -
     assert (ceph.parents[1] / 'out.tar.gz').exists()
 
 
-def test_statistics_that_are_off_are_no_missing_answer(ceph: Path) -> None:
+def test_disabled_statistics_are_no_missing_answer(ceph: Path) -> None:
     """The command succeeds and prints nothing; no answer in JSON does (16.2.15 sometimes did)."""
     (ceph / 'tell_osd.0_dump_objectstore_kv_stats').write_text('')
     assert collect(ceph).returncode == 0
@@ -179,16 +179,14 @@ def test_statistics_that_are_off_are_no_missing_answer(ceph: Path) -> None:
         (['--ceph', 'false'], 1, '"false fsid" fails'),
     ],
 )
-def test_a_wrong_command_line_is_named(
-    ceph: Path, words: list[str], status: int, text: str
-) -> None:
+def test_wrong_command_line_is_named(ceph: Path, words: list[str], status: int, text: str) -> None:
     done = collect(ceph, *words)
     assert (done.returncode, (ceph.parents[1] / 'out').exists()) == (status, False)
     assert text in done.stderr
 
 
 @pytest.mark.parametrize('program', ['cephadm', 'kubectl'])
-def test_where_ceph_is_in_containers_they_are_asked(ceph: Path, program: str) -> None:
+def test_containerized_ceph_is_queried_inside_the_containers(ceph: Path, program: str) -> None:
     """The words after the "--" are those of the command."""
     wrapper = ceph.parent / program
     wrapper.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift 2\n'
@@ -200,7 +198,7 @@ def test_where_ceph_is_in_containers_they_are_asked(ceph: Path, program: str) ->
     assert f'using: {program} ' in done.stderr
 
 
-def test_it_is_a_posix_script() -> None:
+def test_script_is_posix_sh() -> None:
     """By the shell's own reader; shellcheck reads it where it is installed."""
     subprocess.run(['sh', '-n', str(COLLECT)], check=True)
     assert os.access(COLLECT, os.X_OK)

@@ -47,7 +47,7 @@ FILES: dict[str, Any] = {
 }
 
 
-def test_lines_and_branches_of_a_package_are_added_up_and_what_is_missing_is_named() -> None:
+def test_lines_and_branches_of_a_package_are_summed_and_gaps_named() -> None:
     """Of its files and no others."""
     assert reached(FILES, ('options/*',)) == Reached(
         11, 4, 8, 3, ('options/a.py: lines 3-4; branches 7->9', 'options/b.py: lines 1')
@@ -57,7 +57,7 @@ def test_lines_and_branches_of_a_package_are_added_up_and_what_is_missing_is_nam
     assert reached({}, ('*',)).percent == 0.0
 
 
-def test_a_branch_into_a_line_that_is_missing_is_not_named_beside_it() -> None:
+def test_branch_into_a_missing_line_is_not_listed_again() -> None:
     """The end of a function has a number below 0."""
     file = {**FILES['options/a.py'], 'missing_branches': [[2, 3], [3, 5], [7, -6]]}
     assert reached({'a.py': file}, ('a.py',)).missed == ('a.py: lines 3-4; branches 7->end',)
@@ -74,7 +74,7 @@ def test_a_branch_into_a_line_that_is_missing_is_not_named_beside_it() -> None:
         (Bar('none', 1, ('none/*',)), True),
     ],
 )
-def test_what_is_below_its_bar_fails_and_is_told(
+def test_coverage_below_its_bar_fails_with_a_message(
     bar: Bar,
     fails: bool,
     tmp_path: Path,
@@ -93,7 +93,7 @@ def test_what_is_below_its_bar_fails_and_is_told(
     assert ('options/a.py: lines 3-4' in printed) == (fails and bar.what == 'options')
 
 
-def test_all_of_it_is_not_told_where_one_branch_of_many_is_missing() -> None:
+def test_one_missing_branch_of_many_is_not_rounded_to_100_percent() -> None:
     """A percentage is never rounded up."""
     one = Reached(90_000, 10_000, 90_000, 9_999, ())
     row = list(table([(Bar('x', 100, ('x/*',)), one)]))[1]
@@ -101,14 +101,14 @@ def test_all_of_it_is_not_told_where_one_branch_of_many_is_missing() -> None:
     assert 'below' in row
 
 
-def test_each_path_of_a_bar_is_there() -> None:
+def test_each_path_of_a_bar_exists() -> None:
     """A file that is renamed does not leave its bar unseen."""
     paths = [path for bar in BARS for path in bar.paths]
     assert [path for path in paths if not list(PACKAGE.glob(path))] == []
 
 
 @pytest.mark.parametrize('kind', ['rollout', 'compaction'])
-def test_all_that_a_state_machine_is_made_of_has_the_bar_of_the_machine(kind: str) -> None:
+def test_all_parts_of_a_state_machine_have_its_bar(kind: str) -> None:
     """A module that is split off one of its parts has it, too."""
     (bar,) = (bar for bar in BARS if bar.what == f'operations/{kind}: machine')
     within = f'operations.{kind}.'

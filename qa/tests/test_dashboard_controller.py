@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import Any, Optional
 
 import cherrypy
-import made_experiments as made
 import pytest
+import sample_experiments as made
 from dashboard import mgr
 from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
 from dashboard.controllers._rocksdb_tuner_api import MAX_TEXT_CHARACTERS, read_body
@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tuner_api import CONTROLLERS, Api, endpoints
 
-from made_candidates import all_decisions, crowd
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.custom_profiles import decode_custom_profile
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
+from sample_candidates import all_decisions, crowd
 
 FILES = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
 MAY_CHANGE = {('config-opt', 'update')}
@@ -72,7 +72,7 @@ OWN = {
 READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.path]
 
 
-#: Those that need to be told something, and what the module does not have yet.
+#: Endpoints with required arguments, and those that the module does not have yet.
 NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
 
 
@@ -82,9 +82,7 @@ def test_every_read_answers_with_the_json_of_its_command(api: Any, name: str) ->
     assert isinstance(answer, (dict, list, type(None)))
 
 
-def test_decisions_are_answered_as_the_module_has_them(
-    api: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_decisions_are_returned_unchanged(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer that the tab is tested with is one that the module may give."""
     schema = json.loads((SCHEMAS / 'candidates.schema.json').read_text())
     decisions = [*all_decisions(), crowd()]
@@ -111,22 +109,20 @@ def test_decisions_are_answered_as_the_module_has_them(
         ('experiment-ls', [made.experiment_answers(made.won())['/experiment']]),
     ],
 )
-def test_the_tab_is_tested_with_experiments_that_the_module_may_answer(
-    name: str, answers: list[Any]
-) -> None:
+def test_tab_tests_use_valid_experiment_answers(name: str, answers: list[Any]) -> None:
     schema = json.loads((SCHEMAS / f'{name}.schema.json').read_text())
     for answer in answers:
         Draft202012Validator(schema).validate(answer)
 
 
-def test_a_check_is_answered_with_the_judgement(api: Any) -> None:
+def test_check_is_answered_with_the_judgment(api: Any) -> None:
     answer = api.check(options='no_such_option=1', release='reef')
     assert (answer['accepted'], answer['release']) == (False, 'reef')
     assert api.check(options='', cores='4')['accepted'] is True
 
 
 @pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
-def test_who_may_read_cannot_change_and_get_changes_nothing(endpoint: Any) -> None:
+def test_read_permission_does_not_allow_changes(endpoint: Any) -> None:
     assert endpoint.permission == ('read' if endpoint.method == 'GET' else 'update')
     assert {controller.scope for controller in CONTROLLERS} == {'osd'}
 
@@ -136,15 +132,13 @@ def test_every_endpoint_and_parameter_is_documented(endpoint: Any) -> None:
     assert endpoint.description
     signature = inspect.signature(endpoint)
     assert set(endpoint.parameters) == set(signature.parameters) - {'self'}
-    for name, said in endpoint.parameters.items():
+    for name, message in endpoint.parameters.items():
         optional = signature.parameters[name].default is not inspect.Parameter.empty
-        assert said[2:] == ((True,) if optional else ())
+        assert message[2:] == ((True,) if optional else ())
     assert set(re.findall(r'\{(\w+)\}', endpoint.path)) <= set(signature.parameters)
 
 
-def test_a_change_needs_permission_for_the_configuration_too(
-    api: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_needs_config_permission_too(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseController, 'permissions', {('osd', 'update')})
     before = api.mode()
     for call in (
@@ -167,7 +161,7 @@ def test_a_change_needs_permission_for_the_configuration_too(
     assert api.mode() == before
 
 
-def test_the_mode_is_set(api: Any) -> None:
+def test_mode_is_set(api: Any) -> None:
     assert api.set_mode(mode='observe')['mode'] == 'observe'
     assert api.mode()['mode'] == 'observe'
 
@@ -225,7 +219,7 @@ def test_bad_input_is_named_with_the_right_status(
     assert api.mode() == before
 
 
-def test_an_error_has_nothing_that_the_log_of_a_manager_fails_on(api: Any) -> None:
+def test_error_text_is_safe_for_the_manager_log(api: Any) -> None:
     error = refusal(lambda: api.check(options='a=b', release='x\0\ud800y'))
     assert 'x\\x00\\ud800y' in str(error)
     str(error).encode()
@@ -237,16 +231,16 @@ def test_an_error_has_nothing_that_the_log_of_a_manager_fails_on(api: Any) -> No
         st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=2),
     )
 )
-def test_nothing_that_is_asked_of_check_is_an_internal_error(said: dict[str, Any]) -> None:
+def test_nothing_that_is_asked_of_check_is_an_internal_error(message: dict[str, Any]) -> None:
     try:
-        statuses = {200} if Api().check(**said) else set()
+        statuses = {200} if Api().check(**message) else set()
     except DashboardException as error:
         statuses = {error.status}
     assert statuses <= {200, 400, 404}
     assert statuses
 
 
-def test_a_module_that_is_not_enabled_is_503_and_says_how_to_enable_it(
+def test_disabled_module_is_503_and_tells_how_to_enable_it(
     api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mgr, 'answer', None)
@@ -262,7 +256,7 @@ def test_a_module_that_is_not_enabled_is_503_and_says_how_to_enable_it(
         (RuntimeError('Traceback: secret detail'), 'internal_error'),
     ],
 )
-def test_a_failure_inside_the_module_shows_no_detail(
+def test_internal_failure_shows_no_detail(
     api: Any, monkeypatch: pytest.MonkeyPatch, raised: Exception, code: str
 ) -> None:
     def failing(*_: Any) -> Any:
@@ -289,7 +283,7 @@ LOST = {
 
 
 @pytest.mark.parametrize('broken', sorted(LOST))
-def test_the_dashboard_starts_without_a_broken_controller(
+def test_dashboard_starts_without_a_broken_controller(
     monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """Even where the file fails on its last line, after its class was registered."""
@@ -321,7 +315,7 @@ def test_the_dashboard_starts_without_a_broken_controller(
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the module is asked, which answers null."""
+    """The calls to the module, which answers null."""
     found: list[tuple[Any, ...]] = []
 
     def remote(name: str, method: str, *args: Any) -> Any:
@@ -356,7 +350,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         (lambda a: a.abort_experiment(), 'experiment_abort', {}),
     ],
 )
-def test_a_change_is_asked_for_in_the_name_of_the_user(
+def test_change_is_requested_in_the_name_of_the_user(
     api: Any, asked: list[tuple[Any, ...]], call: Any, command: str, arguments: dict[str, Any]
 ) -> None:
     call(api)
@@ -382,7 +376,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
-def test_a_change_is_answered_with_the_status_under_which_it_is_described(
+def test_change_is_answered_with_its_documented_status(
     api: Any, asked: list[tuple[Any, ...]], endpoint: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cherrypy.response, 'status', None)
@@ -394,7 +388,7 @@ def test_a_change_is_answered_with_the_status_under_which_it_is_described(
     assert cherrypy.response.status in (endpoint.responses or {204: None})
 
 
-def test_a_refused_change_has_the_status_of_its_error_only(
+def test_refused_change_has_only_the_status_of_its_error(
     api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cherrypy.response, 'status', None)
@@ -402,7 +396,7 @@ def test_a_refused_change_has_the_status_of_its_error_only(
     assert cherrypy.response.status is None
 
 
-def test_a_plan_is_a_read_with_the_arguments_of_the_start(
+def test_plan_is_a_read_with_the_arguments_of_the_start(
     api: Any, asked: list[tuple[Any, ...]]
 ) -> None:
     arguments = {
@@ -420,9 +414,7 @@ def test_a_plan_is_a_read_with_the_arguments_of_the_start(
     ]
 
 
-def test_the_list_the_last_and_one_experiment_are_reads(
-    api: Any, asked: list[tuple[Any, ...]]
-) -> None:
+def test_list_last_and_single_experiment_are_reads(api: Any, asked: list[tuple[Any, ...]]) -> None:
     api.experiments()
     api.experiment_status()
     api.experiment(experiment_id='E1')
@@ -433,12 +425,12 @@ def test_the_list_the_last_and_one_experiment_are_reads(
     ]
 
 
-def test_a_read_is_asked_for_in_nobodys_name(api: Any, asked: list[tuple[Any, ...]]) -> None:
+def test_read_is_requested_without_a_user_name(api: Any, asked: list[tuple[Any, ...]]) -> None:
     api.osd(osd_id='3')
     assert asked == [('osd', {'osd_id': '3'})]
 
 
-def test_a_profile_of_ones_own_is_given_as_the_document_of_the_command_line(
+def test_custom_profile_is_passed_as_the_document_of_the_command_line(
     api: Any, asked: list[tuple[Any, ...]]
 ) -> None:
     api.add_profile(**OWN)
@@ -462,7 +454,7 @@ def request_of_body(monkeypatch: pytest.MonkeyPatch) -> Any:
     return request
 
 
-def test_a_body_that_is_an_object_is_read(request_of_body: Any) -> None:
+def test_object_body_is_parsed(request_of_body: Any) -> None:
     read_body(entity(b'{"mode": "off"}'))
     assert request_of_body.json == {'mode': 'off'}
 
@@ -486,7 +478,7 @@ def test_a_body_that_is_an_object_is_read(request_of_body: Any) -> None:
         (entity(b'{}', **{'Content-Length': str(1 << 30)}), 413),
     ],
 )
-def test_any_other_body_is_refused_before_the_dashboard_gets_it_wrong(
+def test_any_other_body_is_refused_before_the_dashboard_misreads_it(
     request_of_body: Any, sent: Any, status: int
 ) -> None:
     with pytest.raises(cherrypy.HTTPError) as caught:
@@ -496,7 +488,7 @@ def test_any_other_body_is_refused_before_the_dashboard_gets_it_wrong(
     assert not hasattr(request_of_body, 'json')
 
 
-def test_our_endpoints_read_bodies_so_and_show_no_traceback() -> None:
+def test_endpoints_parse_bodies_and_show_no_traceback() -> None:
     for controller in CONTROLLERS:
         config = controller._cp_config
         assert config['tools.json_in.processor'] is read_body
@@ -522,7 +514,7 @@ def test_every_answer_is_described_by_its_names(endpoint: Any) -> None:
 
 
 @pytest.mark.parametrize('path', sorted(SCHEMAS.glob('*.schema.json')), ids=lambda p: p.name)
-def test_every_published_schema_can_be_told_in_the_dashboards_form(path: Path) -> None:
+def test_every_published_schema_converts_to_the_dashboard_form(path: Path) -> None:
     def check(found: Any) -> None:
         if isinstance(found, dict):
             assert found
@@ -551,7 +543,7 @@ JSON_TYPES = {
 
 
 def as_documented(found: Any) -> dict[str, Any]:
-    """A JSON Schema of what the dashboard is told, in which every value may be null too."""
+    """The JSON Schema of a documented answer, in which every value may be null too."""
     if isinstance(found, dict):
         names = {name: as_documented(kind) for name, (kind, *_) in found.items()}
         required = [name for name, (_, _, *optional) in found.items() if not optional]
@@ -562,7 +554,7 @@ def as_documented(found: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize('state', sorted(all_snapshots()))
-def test_answers_are_what_the_dashboard_says_of_them(state: str) -> None:
+def test_answers_match_their_documentation(state: str) -> None:
     for name, answer in documents(all_snapshots()[state]):
         path = SCHEMAS / f'{name}.schema.json'
         checked = Draft202012Validator(as_documented(described(json.loads(path.read_text()))))
@@ -571,7 +563,7 @@ def test_answers_are_what_the_dashboard_says_of_them(state: str) -> None:
             assert error.absolute_path[-1] == 'value', (name, error)
 
 
-def test_without_the_modules_files_the_api_is_there_undescribed(
+def test_api_without_the_module_files_is_undescribed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_rocksdb_tuner_schemas, 'SCHEMAS', tmp_path)

@@ -1,4 +1,4 @@
-"""Whatever is asked of the dashboard: a documented status, a short answer, no traceback.
+"""Any request to the dashboard gets a documented status, a short answer and no traceback.
 
 Without Ceph: a double of the dashboard takes requests as the real one does, path, query and body,
 and the module has seen a cluster in memory. A few examples in the unit tests;
@@ -40,9 +40,9 @@ from rocksdb_tuner.tests.test_fuzz import (
     texts,
 )
 
-#: Of a refusal, in characters: what was sent may stand in it, each byte of it escaped.
+#: Maximum characters of a refusal: the input may be quoted, each byte of it escaped.
 MOST_REFUSAL_CHARACTERS = 4 * MAX_BODY_BYTES
-#: What the documents say of refusals: the module's by errno, those of a body, and not enabled.
+#: The documented refusals: the module's by errno, those of a body, and not enabled.
 REFUSALS = {400, 403, 404, 409, 411, 413, 415, 503}
 EXAMPLES = 40
 JSON_TYPE = 'application/json'
@@ -53,8 +53,8 @@ class Asked(NamedTuple):
 
     name: str
     #: From the path and from the query: texts, or a list of them where a name comes twice.
-    said: dict[str, Any]
-    #: Of what is no GET.
+    arguments: dict[str, Any]
+    #: For requests other than GET.
     body: Optional[bytes]
     content_type: Optional[str]
     content_length: Optional[str]
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
 
 
 ENDPOINTS: dict[str, Any] = {function.__name__: function for function in endpoints()}
-#: What stands in paths and arguments where things go well.
+#: Valid values of paths and arguments.
 GOOD = (
     '0', '1', '3', 'ssd', 'lz4-2025', 'reef', 'pacific', 'true', 'false', 'r1', 'off', 'observe',
     'recommend', 'auto-apply', 'rbd-small-write', '60G', 'compression', 'write_buffer_size',
@@ -97,18 +97,18 @@ def requests(draw: st.DrawFn) -> Asked:
     name = draw(st.sampled_from(sorted(ENDPOINTS)))
     endpoint = ENDPOINTS[name]
     in_path = re.findall(r'\{(\w+)\}', endpoint.path)
-    said: dict[str, Any] = {one: draw(values) for one in in_path}
+    arguments: dict[str, Any] = {one: draw(values) for one in in_path}
     others = [one for one in names_of(endpoint) if one not in in_path]
     if endpoint.method in {'GET', 'DELETE'}:
-        said.update({one: draw(in_query) for one in others if draw(st.booleans())})
-        said.update(draw(unknown))
-        return Asked(name, said, None, None, None)
-    # Query parameters beside a body, as anybody may add them.
-    said.update(draw(unknown))
+        arguments.update({one: draw(in_query) for one in others if draw(st.booleans())})
+        arguments.update(draw(unknown))
+        return Asked(name, arguments, None, None, None)
+    # Query parameters beside a body, as any client may add them.
+    arguments.update(draw(unknown))
     body = draw(bodies(others))
     return Asked(
         name,
-        said,
+        arguments,
         body,
         draw(st.sampled_from([JSON_TYPE] * 9 + [None, 'text/plain', f'{JSON_TYPE}; charset=x'])),
         draw(st.sampled_from([str(len(body))] * 9 + [None, '', '-1', '²', '9' * 40, 'x'])),
@@ -148,8 +148,8 @@ def _json(value: Any) -> str:
 
 
 def answered(asked: Asked) -> Answer:
-    """What the dashboard makes of a request; whatever else is raised would be a 500."""
-    endpoint, said = ENDPOINTS[asked.name], dict(asked.said)
+    """The dashboard's response to a request; any other exception would be a 500."""
+    endpoint, arguments = ENDPOINTS[asked.name], dict(asked.arguments)
     cherrypy.response.status = None
     try:
         if asked.body is not None:
@@ -163,9 +163,9 @@ def answered(asked: Asked) -> Answer:
             }
             cherrypy.serving.request = SimpleNamespace(json=None)
             read_body(SimpleNamespace(headers=headers, fp=io.BytesIO(asked.body)))
-            # What is said twice is what the body says.
-            said.update(cherrypy.serving.request.json)
-        document = getattr(Api(), asked.name)(**said)
+            # The body wins over a duplicate parameter.
+            arguments.update(cherrypy.serving.request.json)
+        document = getattr(Api(), asked.name)(**arguments)
     except DashboardException as error:
         return Answer(error.status, None, str(error))
     except cherrypy.HTTPError as error:
@@ -196,10 +196,10 @@ def with_a_cluster() -> None:
 
 
 def printable(value: Any, repeated: Sequence[str] = ()) -> bool:
-    """Whether a terminal or a page obeys none of the texts in it.
+    """Whether no text in it is interpreted by a terminal or a page.
 
-    But for parts of what is ``repeated``: of an option string that is looked at, and kept nowhere,
-    data say exactly what it was.
+    Except for parts of ``repeated``: checked option strings are stored nowhere, and the data
+    repeats them exactly.
     """
     if isinstance(value, dict):
         return all(printable(name) and printable(one, repeated) for name, one in value.items())
@@ -212,7 +212,7 @@ def printable(value: Any, repeated: Sequence[str] = ()) -> bool:
 
 def check(asked: Asked) -> Answer:
     if mgr.answer is None or ENDPOINTS[asked.name].method != 'GET':
-        # What one request sets off must not decide what another finds.
+        # The effects of one request must not affect another.
         with_a_cluster()
     return fails_not(asked)
 
@@ -227,7 +227,7 @@ def fails_not(asked: Asked) -> Answer:
     assert len(answer.refusal) < MOST_REFUSAL_CHARACTERS, len(answer.refusal)
     assert len(json.dumps(answer.document)) < ANSWER_CHARS
     assert printable(answer.refusal), answer.refusal
-    looked_at = [value for value in asked.said.values() if isinstance(value, str)]
+    looked_at = [value for value in asked.arguments.values() if isinstance(value, str)]
     assert printable(answer.document, looked_at if asked.body is None else ())
     return answer
 
@@ -257,7 +257,7 @@ def run(number: int, examples: int = EXAMPLES) -> Counter[str]:
     return seen
 
 
-def test_nothing_hostile_makes_an_endpoint_fail() -> None:
+def test_no_hostile_input_makes_an_endpoint_fail() -> None:
     """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
     seen = run(20261)
     until_s, number = time.monotonic() + SECONDS / 5, SEED
@@ -273,18 +273,18 @@ def test_nothing_hostile_makes_an_endpoint_fail() -> None:
 
 
 @pytest.mark.parametrize('name', sorted(ENDPOINTS))
-def test_no_hostile_text_in_all_arguments_lets_an_endpoint_fail(name: str) -> None:
+def test_no_hostile_text_in_all_arguments_makes_an_endpoint_fail(name: str) -> None:
     """In the path, in the query and in the body at once."""
     endpoint = ENDPOINTS[name]
     in_path = set(re.findall(r'\{(\w+)\}', endpoint.path))
     with_a_cluster()
     for nasty in NASTY if names_of(endpoint) else NASTY[:1]:
-        said = dict.fromkeys(names_of(endpoint), nasty)
+        arguments = dict.fromkeys(names_of(endpoint), nasty)
         if endpoint.method in {'GET', 'DELETE'}:
-            fails_not(Asked(name, said, None, None, None))
+            fails_not(Asked(name, arguments, None, None, None))
             continue
-        body = json.dumps({n: v for n, v in said.items() if n not in in_path}).encode()
-        path = {n: v for n, v in said.items() if n in in_path}
+        body = json.dumps({n: v for n, v in arguments.items() if n not in in_path}).encode()
+        path = {n: v for n, v in arguments.items() if n in in_path}
         fails_not(Asked(name, path, body, JSON_TYPE, str(len(body))))
 
 
@@ -305,19 +305,19 @@ def test_no_hostile_text_in_all_arguments_lets_an_endpoint_fail(name: str) -> No
         (b'{"mode": "off"}', JSON_TYPE, '15', 200),
     ],
 )
-def test_a_body_that_is_none_is_refused_with_the_status_that_says_why(
+def test_invalid_body_is_refused_with_a_specific_status(
     body: bytes, content_type: Optional[str], length: Optional[str], status: int
 ) -> None:
     assert check(Asked('set_mode', {}, body, content_type, length)).status == status
 
 
 @pytest.mark.parametrize('name', ['status', 'set_mode'])
-def test_a_parameter_named_as_the_handler_names_its_first_one_is_refused(name: str) -> None:
+def test_parameter_named_like_the_first_of_the_handler_is_refused(name: str) -> None:
     body = None if name == 'status' else b'{"self": 1}'
     assert check(Asked(name, {'self': '1'}, body, JSON_TYPE, '11')).status == 400
 
 
-def test_a_refusal_does_not_repeat_all_that_was_sent() -> None:
-    """It would stand in the log of the manager, too."""
+def test_refusal_does_not_echo_the_whole_input() -> None:
+    """It would be in the log of the manager, too."""
     body = json.dumps({'x' * 200_000: 1}).encode()
     assert len(check(Asked('set_mode', {}, body, JSON_TYPE, '200006')).refusal) < 1000

@@ -20,7 +20,7 @@ PAGE = b'<html><body><cd-root></cd-root></body></html>'
 
 @pytest.fixture(autouse=True)
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The built script, where the controller looks for it."""
+    """The built script, at the path that the controller reads."""
     path = tmp_path / 'tab.js'
     path.write_text('let a;')
     monkeypatch.setattr(tab, 'SCRIPT', path)
@@ -39,13 +39,13 @@ def request(path: str = '/', method: str = 'GET') -> Any:
 
 
 def ask(asked: Any) -> list[Any]:
-    """What is to be called when the answer to ``asked`` is finished."""
+    """The callback for the end of the answer to a request."""
     tab.RocksDBTunerPage().filter_request_before_handler(asked)
     return [point for point, _ in asked.attached]
 
 
 @pytest.mark.parametrize('path', ['', '/', '/index.html'])
-def test_the_page_is_sent_whole_with_the_script(path: str) -> None:
+def test_page_is_sent_in_full_with_the_script(path: str) -> None:
     asked = request(path)
     assert ask(asked) == ['before_finalize']
     # A cached page, or a part of one, has no script.
@@ -56,19 +56,19 @@ def test_the_page_is_sent_whole_with_the_script(path: str) -> None:
     ('path', 'method'),
     [('/favicon.ico', 'GET'), ('/api/osd', 'GET'), ('/', 'POST'), ('/index.html/x', 'GET')],
 )
-def test_every_other_request_is_left_alone(path: str, method: str) -> None:
+def test_other_requests_are_unchanged(path: str, method: str) -> None:
     asked = request(path, method)
     assert ask(asked) == []
     assert 'If-None-Match' in asked.headers
 
 
-def test_below_a_prefix_the_page_and_the_script_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_prefix_applies_to_page_and_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mgr, 'url_prefix', '/ceph')
     assert ask(request('/ceph/')) == ['before_finalize']
     assert b'src="/ceph/ui-api/rocksdb_tuner_tab/script"' in finished(200)['body']
 
 
-def test_without_the_script_or_with_half_a_file_nothing_is_added(
+def test_missing_or_truncated_script_adds_nothing(
     script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
@@ -93,7 +93,7 @@ def finished(status: object, body: bytes = PAGE) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize('status', [None, 200, '200 OK'])
-def test_the_script_is_the_last_of_the_body_and_the_length_is_right(status: object) -> None:
+def test_script_is_last_in_the_body_and_the_length_is_correct(status: object) -> None:
     answer = finished(status)
     assert answer['body'] == PAGE.replace(
         b'</body>', b'<script src="/ui-api/rocksdb_tuner_tab/script" defer></script></body>'
@@ -102,20 +102,20 @@ def test_the_script_is_the_last_of_the_body_and_the_length_is_right(status: obje
 
 
 @pytest.mark.parametrize('status', [304, '404 Not Found', '500 Internal Server Error'])
-def test_an_answer_that_is_not_the_page_stays_as_it_is(status: object) -> None:
+def test_answer_that_is_not_the_page_is_unchanged(status: object) -> None:
     assert finished(status)['body'] == PAGE
 
 
-def test_what_is_no_page_stays_as_it_is() -> None:
+def test_non_html_is_unchanged() -> None:
     assert finished(200, b'{}')['body'] == b'{}'
 
 
-def test_the_script_is_served_as_bytes_of_its_type() -> None:
+def test_script_is_served_as_bytes_with_its_type() -> None:
     assert tab.RocksDBTunerTab().script() == [b'let a;']
     assert cherrypy.response.headers['Content-Type'].startswith('application/javascript')
 
 
-def test_the_tab_is_shown_only_where_the_module_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tab_is_shown_only_if_the_module_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
     assert tab.RocksDBTunerStatus().status()['available'] is True
     monkeypatch.setattr(mgr, 'answer', None)
@@ -131,7 +131,7 @@ def test_the_tab_is_shown_only_where_the_module_answers(monkeypatch: pytest.Monk
         ({('osd', 'update'), ('config-opt', 'update')}, True),
     ],
 )
-def test_the_tab_knows_whether_its_user_may_change_something(
+def test_tab_gets_the_permissions_of_its_user(
     monkeypatch: pytest.MonkeyPatch, permissions: set[tuple[str, str]], may_change: bool
 ) -> None:
     monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
@@ -139,18 +139,18 @@ def test_the_tab_knows_whether_its_user_may_change_something(
     assert tab.RocksDBTunerStatus().status()['may_change'] is may_change
 
 
-def test_a_tab_without_a_place_is_told_to_the_module_where_there_is_one(
+def test_missing_place_for_the_tab_is_reported_to_the_module(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr(mgr, 'answer', lambda *asked: told.append(asked))
+    reported: list[Any] = []
+    monkeypatch.setattr(mgr, 'answer', lambda *asked: reported.append(asked))
     tab.RocksDBTunerStatus().unplaced()
-    assert told == [('rocksdb_tuner', 'tab_has_no_place')]
+    assert reported == [('rocksdb_tuner', 'tab_has_no_place')]
     monkeypatch.setattr(mgr, 'answer', None)
     tab.RocksDBTunerStatus().unplaced()
 
 
-def test_whoever_may_only_read_cannot_change_what_the_status_says() -> None:
+def test_read_only_user_cannot_change_the_status() -> None:
     """As with each POST of the API: it needs the permission to update."""
     unplaced: Any = tab.RocksDBTunerStatus.unplaced
     assert (unplaced.method, unplaced.permission) == ('POST', 'update')
@@ -158,6 +158,6 @@ def test_whoever_may_only_read_cannot_change_what_the_status_says() -> None:
     assert (status.method, status.permission) == ('GET', 'read')
 
 
-def test_the_types_of_the_tab_are_those_of_the_answers() -> None:
-    """`make answers` writes the file anew."""
+def test_types_of_the_tab_match_the_answers() -> None:
+    """`make answers` regenerates the file."""
     assert answers.TYPES.read_text() == answers.results()[answers.TYPES]

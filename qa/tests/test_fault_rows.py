@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fault_clusters import parse_part, part_of
-from fault_scene import NO_FAULTS, PLAIN, WIDE, Integrity, Result, Shape, save
+from fault_scenario import NO_FAULTS, PLAIN, WIDE, Integrity, Result, Shape, save
 from module_client import CHECKOUT
 
 ROW = Result(
@@ -26,7 +26,7 @@ def document(path: Path) -> Any:
 
 
 @pytest.mark.parametrize('count', [1, 2, 3, 7, 40])
-def test_parts_hold_every_row_once_and_in_order(count: int) -> None:
+def test_parts_cover_every_row_once_in_order(count: int) -> None:
     rows: list[Any] = list(range(34))
     parts = [part_of(rows, number, count) for number in range(1, count + 1)]
     assert [row for part in parts for row in part] == rows
@@ -34,12 +34,12 @@ def test_parts_hold_every_row_once_and_in_order(count: int) -> None:
 
 
 @pytest.mark.parametrize('text', ['', '0/2', '3/2', '1', 'a/b', '1/0', '-1/2'])
-def test_part_that_is_none_is_named(text: str) -> None:
+def test_invalid_part_is_named(text: str) -> None:
     with pytest.raises(pytest.UsageError, match='is no part'):
         parse_part(text)
 
 
-def test_parts_of_a_run_add_to_one_table_and_a_row_measured_again_replaces_the_one_before(
+def test_parts_of_a_run_share_one_table_and_a_repeated_row_replaces_the_old_one(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / 'faults-reef.json'
@@ -51,20 +51,20 @@ def test_parts_of_a_run_add_to_one_table_and_a_row_measured_again_replaces_the_o
     assert document(path)['integrity'][0]['placement_groups'] == 105
 
 
-def test_what_was_found_of_each_cluster_is_kept(tmp_path: Path) -> None:
+def test_check_results_of_each_cluster_are_kept(tmp_path: Path) -> None:
     path = tmp_path / 'faults-reef.json'
     for found in (CHECK, replace(CHECK, fsck=('osd.1: bad',))):
         save([ROW], [found], path, 'reef 18.2.7')
     assert [check['fsck'] for check in document(path)['integrity']] == [[], ['osd.1: bad']]
 
 
-def test_the_same_fault_on_another_cluster_or_change_is_a_row_of_its_own(tmp_path: Path) -> None:
+def test_same_fault_on_another_cluster_or_change_is_a_separate_row(tmp_path: Path) -> None:
     path = tmp_path / 'faults-reef.json'
     save([ROW, replace(ROW, shape='wide'), replace(ROW, kind='set-profile')], [], path, 'reef')
     assert len(document(path)['results']) == 3
 
 
-def test_a_table_holds_rows_of_one_commit(tmp_path: Path) -> None:
+def test_table_has_rows_of_one_commit(tmp_path: Path) -> None:
     path = tmp_path / 'faults-reef.json'
     save([ROW], [CHECK], path, 'reef 18.2.7')
     save([replace(ROW, phase='promoting', commit='def5678')], [], path, 'reef 18.2.7')
@@ -73,7 +73,7 @@ def test_a_table_holds_rows_of_one_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('shape', [PLAIN, WIDE])
-def test_a_rollout_changes_the_osds_of_the_class_that_the_clients_data_lie_on(shape: Shape) -> None:
+def test_rollout_changes_the_osds_of_the_class_with_the_client_data(shape: Shape) -> None:
     spec = shape.spec('pacific', '/module')
     assert {spec.class_of_osd(n) for n in shape.members} == {spec.pool_class}
     others = set(range(shape.osds)) - set(shape.members)
@@ -82,7 +82,7 @@ def test_a_rollout_changes_the_osds_of_the_class_that_the_clients_data_lie_on(sh
     assert spec.replicas == 3
 
 
-def test_every_fault_of_the_orchestrator_is_taken_back_between_two_tests() -> None:
+def test_every_orchestrator_fault_is_reset_between_tests() -> None:
     source = ast.parse((CHECKOUT / 'qa/local_orch/module.py').read_text())
     options = [
         {str(word.arg): word.value for word in call.keywords}

@@ -38,27 +38,27 @@ IN_CHROOTS = [release for release in RELEASES.values() if release.in_chroot]
         ('/', '/nowhere/reef'),
     ],
 )
-def test_shared_folders_have_one_path_and_all_else_is_the_chroots(
+def test_shared_folders_keep_their_path_and_all_others_are_private(
     inside: str, outside: str
 ) -> None:
     host = ChrootHost(ROOT, [Path('/srv/clusters')])
     assert host.outside(Path(inside)) == Path(outside)
 
 
-def test_a_folder_within_a_shared_one_is_not_mounted_again() -> None:
+def test_folder_within_a_shared_one_is_not_mounted_again() -> None:
     command = ' '.join(ChrootHost(ROOT, [Path('/srv/a/b'), Path('/srv/a')]).command(['true']))
     assert command.count('mount --rbind /srv/a') == 1
     assert '/srv/a/b' not in command
     assert command.count('mount --rbind /tmp ') == 1
 
 
-def test_odd_names_of_folders_are_quoted() -> None:
+def test_special_characters_in_folder_names_are_quoted() -> None:
     command = ChrootHost(ROOT, [Path("/srv/it's; rm -rf")]).command(['ceph', '-s'])
     assert "'/nowhere/reef/srv/it'\"'\"'s; rm -rf'" in command[6]
     assert command[-2:] == ['ceph', '-s']
 
 
-def test_a_command_is_looked_for_where_it_would_run(
+def test_command_is_searched_in_the_path_of_the_chroot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """./PROGRAM is the caller's where the chroot has the caller's folder, else the chroot's own."""
@@ -79,7 +79,7 @@ def test_a_command_is_looked_for_where_it_would_run(
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the chroots of the test lie."""
+    """The folder of the test's chroots."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     return tmp_path / 'chroots'
 
@@ -95,7 +95,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         time.sleep(0.2)
 
     monkeypatch.setattr(chroot_build, '_debootstrap', debootstrap)
-    for name in ('_configure', '_add_ours'):
+    for name in ('_configure', '_add_local_packages'):
         monkeypatch.setattr(chroot_build, name, lambda *_: None)
     for name in ('install', 'apt_get', 'check_version'):
         monkeypatch.setattr(packages, name, lambda *_: None)
@@ -104,7 +104,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 @pytest.mark.parametrize('release', IN_CHROOTS, ids=lambda release: release.name)
-def test_a_chroot_is_kept_until_its_recipe_changes(
+def test_chroot_is_kept_until_its_recipe_changes(
     release: Release, cache: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`ensure` returns at once for what is there, and a new recipe is another chroot."""
@@ -123,7 +123,7 @@ def test_a_chroot_is_kept_until_its_recipe_changes(
 
 
 @pytest.mark.parametrize('failure', [HarnessError('x'), KeyboardInterrupt()])
-def test_a_build_that_fails_leaves_what_was_there(
+def test_failed_build_keeps_the_existing_chroot(
     failure: BaseException, cache: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The older chroot keeps its name, and nothing else remains."""
@@ -133,7 +133,7 @@ def test_a_build_that_fails_leaves_what_was_there(
     def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(chroot_build, '_add_ours', fail)
+    monkeypatch.setattr(chroot_build, '_add_local_packages', fail)
     with pytest.raises(type(failure)):
         chroot_build.ensure(REEF, QUIET)
     assert len(made) == 2
@@ -141,10 +141,10 @@ def test_a_build_that_fails_leaves_what_was_there(
     assert chroot_build.state(REEF).startswith('of another recipe')
 
 
-def test_two_who_need_a_chroot_make_it_once(
+def test_concurrent_users_build_a_chroot_once(
     cache: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second waits, says so, and takes what the first has made."""
+    """The second waits with a message and uses the result of the first."""
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda _: chroot_build.ensure(REEF, Progress()), range(2)))
     assert found == [cache / 'reef'] * 2
@@ -152,7 +152,7 @@ def test_two_who_need_a_chroot_make_it_once(
     assert 'another process is making the chroot of reef: waiting' in capsys.readouterr().err
 
 
-def test_removing_takes_the_leftovers_of_killed_builds_too(cache: Path) -> None:
+def test_removal_includes_leftovers_of_killed_builds(cache: Path) -> None:
     (cache / '.reef.abc/usr').mkdir(parents=True)
     (cache / '.tentacle.abc').mkdir()
     assert chroot_build.remove(REEF, QUIET) is False
@@ -175,7 +175,7 @@ def process_in(root: Path) -> Iterator[int]:
 
 
 @pytest.mark.integration
-def test_a_chroot_in_use_is_not_removed(cache: Path) -> None:
+def test_chroot_in_use_is_not_removed(cache: Path) -> None:
     """Not even when it has lost its name to a newer one; the processes are named."""
     (cache / 'reef/opt').mkdir(parents=True)
     with process_in(cache / 'reef') as pid:
@@ -183,14 +183,14 @@ def test_a_chroot_in_use_is_not_removed(cache: Path) -> None:
             with pytest.raises(HarnessError, match=f'in use by the processes {pid}: take'):
                 chroot_build.remove(REEF, QUIET)
             if (cache / 'reef').exists():
-                chroot_build._set_aside(cache / 'reef')
+                chroot_build._move_away(cache / 'reef')
     assert chroot_build.remove(REEF, QUIET) is False
     assert list(cache.iterdir()) == []
 
 
 @pytest.mark.integration
-def test_a_new_recipe_leaves_running_clusters_their_chroot(cache: Path, made: list[Path]) -> None:
-    """What runs in the old one goes on there; the next build after its end removes it."""
+def test_new_recipe_keeps_the_chroot_of_running_clusters(cache: Path, made: list[Path]) -> None:
+    """Processes in the old one keep running; the next build after their end removes it."""
     (cache / 'reef/opt').mkdir(parents=True)
     (cache / 'reef/opt/old').touch()
     with process_in(cache / 'reef') as pid:
@@ -204,7 +204,7 @@ def test_a_new_recipe_leaves_running_clusters_their_chroot(cache: Path, made: li
 
 @pytest.mark.integration
 @pytest.mark.parametrize('in_chroot', [False, True])
-def test_what_a_build_has_started_ends_with_it(in_chroot: bool, tmp_path: Path) -> None:
+def test_processes_started_by_a_build_end_with_it(in_chroot: bool, tmp_path: Path) -> None:
     """By SIGKILL too: programs in sessions of their own would write into what the next one makes.
 
     In the case of the chroot, the one that is being made is the machine's own root.
@@ -268,27 +268,27 @@ OWN = (
         {'sources.list.d/more.list': 'deb http://a.test/debian bookworm main\n'},
     ],
 )
-def test_packages_come_from_where_the_machine_takes_its_own(
+def test_packages_come_from_the_archive_of_the_machine(
     files: dict[str, str], tmp_path: Path
 ) -> None:
-    """From the archive of its base system, whatever vendors' archives are there besides."""
+    """From the archive of its base system, not from additional vendor archives."""
     (tmp_path / 'sources.list.d').mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert chroot_build.mirror(tmp_path, 'bookworm') == 'http://a.test/debian'
 
 
-def test_a_machine_without_an_archive_is_a_clear_error(tmp_path: Path) -> None:
+def test_machine_without_an_archive_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / 'sources.list.d').mkdir()
     (tmp_path / 'sources.list.d/a-vendor.sources').write_text(VENDOR)
     with pytest.raises(HarnessError, match=r'names no archive .* of Debian bookworm'):
         chroot_build.mirror(tmp_path, 'bookworm')
 
 
-def test_chroots_are_made_side_by_side_and_given_up_together(
+def test_chroots_are_built_in_parallel_and_cancelled_together(
     cache: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each waits for the other to have begun; when one fails, the commands of the other end."""
+    """Each waits for the other to start; when one fails, the commands of the other end."""
     both = threading.Barrier(2)
     ended: list[str] = []
 
@@ -297,7 +297,7 @@ def test_chroots_are_made_side_by_side_and_given_up_together(
         if '.reef.' in root.name:
             raise HarnessError('no archive')
 
-    def add_ours(host: Host, _release: Release, _root: Path) -> None:
+    def add_local_packages(host: Host, _release: Release, _root: Path) -> None:
         try:
             host.run(['sleep', '600'], timeout_s=600)
         except CancelledError as error:
@@ -305,7 +305,7 @@ def test_chroots_are_made_side_by_side_and_given_up_together(
             raise
 
     monkeypatch.setattr(chroot_build, '_configure', configure)
-    monkeypatch.setattr(chroot_build, '_add_ours', add_ours)
+    monkeypatch.setattr(chroot_build, '_add_local_packages', add_local_packages)
     monkeypatch.setattr(chroot_build._Builder, 'command', lambda _self, argv: list(argv))
     with pytest.raises(HarnessError, match='no archive'):
         chroot_build.ensure_all(IN_CHROOTS, QUIET)

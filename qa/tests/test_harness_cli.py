@@ -32,7 +32,7 @@ RECORD = Record('running', 'fsid', 16000, '/nowhere/run', ClusterSpec(), ('mon.a
         ('0', 0),
     ],
 )
-def test_sizes(text: str, size: int) -> None:
+def test_sizes_are_parsed(text: str, size: int) -> None:
     """Sizes are bytes, or powers of 1024 with a suffix."""
     assert parse_size(text) == size
 
@@ -51,7 +51,7 @@ def test_erasure_codes() -> None:
             parse_erasure_code(wrong)
 
 
-def test_settings() -> None:
+def test_settings_are_parsed() -> None:
     """A setting's value may hold anything but a new line, equals signs included."""
     assert parse_setting('bluestore_rocksdb_options=a=1,b=2') == (
         'bluestore_rocksdb_options',
@@ -62,13 +62,13 @@ def test_settings() -> None:
             parse_setting(wrong)
 
 
-def test_chroot_of_the_machines_own_release_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_native_release_of_the_machine_needs_no_chroot(capsys: pytest.CaptureFixture[str]) -> None:
     """Pacific runs on the machine itself: there is no chroot to list or remove."""
     assert main(['chroot', 'rm', 'pacific']) == 2
     assert 'runs on the machine itself' in capsys.readouterr().err
 
 
-def test_several_clusters_are_named_when_none_is_chosen(
+def test_several_clusters_without_a_choice_are_listed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without --dir the only cluster is meant; of several, none is."""
@@ -85,7 +85,7 @@ def test_several_clusters_are_named_when_none_is_chosen(
     assert f'{tmp_path / "reef"}, {tmp_path / "tentacle"}' in captured.err
 
 
-def test_an_osd_older_than_its_cluster_is_refused(
+def test_osd_older_than_its_cluster_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Before anything is made: such an OSD would wait for ever at the monitors' door."""
@@ -95,7 +95,7 @@ def test_an_osd_older_than_its_cluster_is_refused(
     assert not (tmp_path / 'c').exists()
 
 
-def test_unknown_release_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_release_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     """A misspelled release is an error that names what there is."""
     assert main(['up', '--release', 'pasific']) == 2
     assert 'pacific, reef, tentacle' in capsys.readouterr().err
@@ -105,7 +105,7 @@ def test_unknown_release_lists_the_known(capsys: pytest.CaptureFixture[str]) -> 
 def test_no_cluster_is_a_clear_error(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Where there is no cluster, the message names the folder and how to make one."""
+    """Without a cluster the message names the folder and how to create one."""
     first, *rest = command.split()
     assert main([first, '--dir', str(tmp_path), *rest]) == 1
     captured = capsys.readouterr()
@@ -114,7 +114,7 @@ def test_no_cluster_is_a_clear_error(
     assert captured.out == ''
 
 
-def test_down_without_a_cluster_is_done(tmp_path: Path) -> None:
+def test_down_without_a_cluster_succeeds(tmp_path: Path) -> None:
     """Taking down what is not there succeeds, and leaves the folder alone."""
     (tmp_path / 'mine').touch()
     assert main(['down', '--dir', str(tmp_path)]) == 0
@@ -136,7 +136,7 @@ def test_exec_in_a_dead_cluster_is_refused(
     assert 'is not running' in capsys.readouterr().err
 
 
-def test_up_refuses_a_folder_of_someone_else(
+def test_up_refuses_a_folder_of_another_user(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A folder with anything in it that this harness did not make stays as it is."""
@@ -146,15 +146,15 @@ def test_up_refuses_a_folder_of_someone_else(
     assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
 
 
-def test_up_refuses_kept_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """What `down --keep` kept is not replaced by the next `up`."""
+def test_up_refuses_to_overwrite_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Data kept by `down --keep` is not replaced by the next `up`."""
     save_record(tmp_path, replace(RECORD, state='kept'))
     assert main(['up', '--dir', str(tmp_path)]) == 1
     assert 'kept data' in capsys.readouterr().err
     assert load_record(tmp_path) is not None
 
 
-def test_down_removes_what_a_dead_cluster_left(tmp_path: Path) -> None:
+def test_down_removes_leftovers_of_a_dead_cluster(tmp_path: Path) -> None:
     """After a crash of the machine `down` still clears the folder away."""
     folder = tmp_path / 'c'
     (folder / 'osd/0').mkdir(parents=True)
@@ -212,7 +212,7 @@ def test_dir_comes_from_the_environment(
 def test_wrong_workloads_are_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A workload that cannot be is refused before any cluster is asked, with exit status 2."""
+    """An invalid workload is refused before any cluster is queried, with exit status 2."""
     assert workload_main([*arguments, '--dir', str(tmp_path)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ''
@@ -220,6 +220,6 @@ def test_wrong_workloads_are_refused(
 
 
 def test_workload_without_a_cluster(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A right workload on no cluster says where it looked."""
+    """A valid workload without a cluster reports where it searched."""
     assert workload_main(['s3-put', '--seconds', '1', '--dir', str(tmp_path)]) == 1
     assert f'no cluster in {tmp_path}' in capsys.readouterr().err

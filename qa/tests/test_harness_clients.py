@@ -1,4 +1,4 @@
-"""The client programs end and say why, whatever happens. Doubles play the libraries."""
+"""The client programs end with a reason on any failure. Doubles replace the libraries."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def run_s3(
     )  # fmt: skip
 
 
-def test_s3_client_of_all_processes_together(tmp_path: Path) -> None:
+def test_s3_client_sums_all_processes(tmp_path: Path) -> None:
     """Without a fault every object is deleted once, and the counts of the processes add up."""
     done = run_s3(tmp_path, 'none')
     answer = json.loads(done.stdout)
@@ -121,7 +121,7 @@ def test_s3_client_of_all_processes_together(tmp_path: Path) -> None:
     # 10 deletions of 20 ms by each of 4 threads
     assert answer['seconds'] >= 0.2
     assert answer['latency_ms']['p50'] >= 20
-    # The double of the first process still has all objects: what is left is told as it is
+    # The double of the first process still has all objects: they are reported as left
     assert answer['verified']['failed'] == 1
     assert answer['error_messages'] == ['40 objects are left, not 0']
 
@@ -136,7 +136,7 @@ def test_s3_client_of_all_processes_together(tmp_path: Path) -> None:
         ('fill', 'MemoryError: no place for a two'),
     ],
 )
-def test_s3_client_that_fails_is_told_at_once(tmp_path: Path, fault: str, why: str) -> None:
+def test_failed_s3_client_is_reported_immediately(tmp_path: Path, fault: str, why: str) -> None:
     """Not after the hour that was ordered, though the other threads and processes could go on."""
     done = run_s3(tmp_path, fault)
     assert done.returncode == 1
@@ -144,8 +144,8 @@ def test_s3_client_that_fails_is_told_at_once(tmp_path: Path, fault: str, why: s
     assert why in done.stderr
 
 
-def test_s3_client_that_hangs_ends_with_its_stacks(tmp_path: Path) -> None:
-    """The call in which a request waits for ever is in what it says, and so is the phase."""
+def test_hanging_s3_client_ends_with_its_stacks(tmp_path: Path) -> None:
+    """The message has the call that is stuck, and the phase."""
     done = run_s3(tmp_path, 'hang', seconds=0.2, stuck_s=0.5)
     assert done.returncode == 1
     assert 'working for 0.2 s' in done.stderr
@@ -153,7 +153,7 @@ def test_s3_client_that_hangs_ends_with_its_stacks(tmp_path: Path) -> None:
     assert 'a process of clients ended with status 1' in done.stderr
 
 
-def test_cephfs_client_that_hangs_ends_with_its_stacks(tmp_path: Path) -> None:
+def test_hanging_cephfs_client_ends_with_its_stacks(tmp_path: Path) -> None:
     """Calls of libcephfs know no time limit; the program does."""
     order = {'workload': 'cephfs-metadata', 'seconds': 3600, 'stuck_s': 0.5, 'threads': 2}
     done = run_program(tmp_path, 'cephfs_client.py', 'hang', **order)
@@ -162,7 +162,7 @@ def test_cephfs_client_that_hangs_ends_with_its_stacks(tmp_path: Path) -> None:
     assert 'in mount' in done.stderr
 
 
-def test_cephfs_client_that_fails_is_told_at_once(tmp_path: Path) -> None:
+def test_failed_cephfs_client_is_reported_immediately(tmp_path: Path) -> None:
     """Though the others wait for it before they begin."""
     order = {'workload': 'cephfs-metadata', 'seconds': 3600, 'stuck_s': 600, 'threads': 2}
     done = run_program(tmp_path, 'cephfs_client.py', 'raise', **order)

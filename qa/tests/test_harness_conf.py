@@ -19,8 +19,8 @@ def conf(spec: ClusterSpec) -> Sections:
     return sections(spec, get_release(spec.release), LAYOUT, PORTS, 'the-fsid')
 
 
-def test_text_is_read_back_as_written() -> None:
-    """What is rendered is the INI dialect that Ceph reads."""
+def test_text_round_trips() -> None:
+    """The rendered text is the INI dialect that Ceph reads."""
     wanted = conf(ClusterSpec(mons=3, mgrs=2, db_size_bytes=1 << 30))
     parser = configparser.RawConfigParser(delimiters=('=',))
     parser.read_string(render(wanted))
@@ -28,7 +28,7 @@ def test_text_is_read_back_as_written() -> None:
 
 
 def test_every_address_is_loopback() -> None:
-    """Nothing that a daemon binds to or is told to reach lies outside this machine."""
+    """All addresses that a daemon binds or connects to are local."""
     content = conf(ClusterSpec(mons=3))['global']
     assert content['public_addr'] == content['cluster_addr'] == '127.0.0.1'
     assert content['mon_host'] == (
@@ -47,14 +47,14 @@ def test_file_leaves_the_tuned_options_to_the_config_store() -> None:
         assert not [key for key in section if key.startswith('bluestore_rocksdb')]
 
 
-def test_osd_conf_wins() -> None:
-    """What the caller sets for OSDs is added, and replaces the harness's own value."""
+def test_osd_settings_win() -> None:
+    """The caller's settings for OSDs are added, and override those of the harness."""
     osd = conf(ClusterSpec(osd_conf=(('osd_memory_target', '2G'), ('rocksdb_perf', 'true'))))['osd']
     assert osd['osd_memory_target'] == '2G'
     assert osd['rocksdb_perf'] == 'true'
 
 
-def test_pools_of_ceph_itself_keep_their_copies_apart_as_all_others_do() -> None:
+def test_internal_pools_spread_replicas_like_all_others() -> None:
     """By CRUSH's numbers of types: OSDs, or the hosts where there are several."""
     kinds = [
         conf(spec)['global']['osd_crush_chooseleaf_type']
@@ -67,8 +67,8 @@ def test_pools_of_ceph_itself_keep_their_copies_apart_as_all_others_do() -> None
     assert kinds == ['0', '1', '3']
 
 
-def test_osds_say_in_which_rack_they_are() -> None:
-    """Where there are racks, an OSD that starts finds its place or makes it."""
+def test_osds_have_their_rack_in_the_crush_location() -> None:
+    """With racks, an OSD that starts finds its location or creates it."""
     content = conf(ClusterSpec(osds=3, crush_hosts=3, crush_racks=2))
     assert [content[f'osd.{n}']['crush_location'] for n in range(3)] == [
         'root=default rack=rack0 host=host0',
@@ -78,7 +78,7 @@ def test_osds_say_in_which_rack_they_are() -> None:
     assert 'osd.0' not in conf(ClusterSpec(crush_hosts=3))
 
 
-def test_db_device_only_when_asked_for() -> None:
+def test_db_device_only_on_request() -> None:
     """Without --db-size the DB shares the OSD's device."""
     assert not [key for key in conf(ClusterSpec())['osd'] if 'block_db' in key]
     osd = conf(ClusterSpec(db_size_bytes=128 << 20))['osd']
@@ -87,7 +87,7 @@ def test_db_device_only_when_asked_for() -> None:
     assert osd['bluestore_block_db_path'] == '/qa/c/osd/$id/db.img'
 
 
-def test_quick_failover_never_without_quick_ticks() -> None:
+def test_quick_failover_requires_quick_ticks() -> None:
     """A beacon grace within tick + period disables the failover for ever (seen on Pacific)."""
     mgr_tick_period_s = 2
     mon = conf(ClusterSpec(mgrs=2))['mon']

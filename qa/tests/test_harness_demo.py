@@ -1,4 +1,4 @@
-"""The demonstration accepts that nothing is to be gained, if the module says why."""
+"""The demo accepts that nothing can be gained, if the module gives a reason."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from harness.demo_table import Measured, table
 from harness.progress import Progress
 
 
-class Told:
-    """What stands in for a cluster: the module recommends nothing, with this conclusion."""
+class Reported:
+    """Replaces a cluster: the module recommends nothing, with this conclusion."""
 
     def __init__(self, conclusion: str | None) -> None:
         self._conclusion = conclusion
@@ -25,8 +25,8 @@ class Told:
 
 
 def demo(conclusion: str | None, errors: int = 0) -> Demo:
-    told: Any = Told(conclusion)
-    cluster: Cluster = told
+    reported: Any = Reported(conclusion)
+    cluster: Cluster = reported
     made = Demo(cluster, Progress(), seconds=1)
     client = {'workload': 'rbd-randwrite', 'errors': errors}
 
@@ -37,27 +37,27 @@ def demo(conclusion: str | None, errors: int = 0) -> Demo:
     return made
 
 
-def test_nothing_to_gain_ends_the_demonstration_with_the_reason(
+def test_nothing_to_gain_ends_the_demo_with_the_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Its end says so, and the conclusion of the group is shown."""
+    """The conclusion of the group is shown at the end."""
     assert 'nothing to gain' in demo('No option set is certain to gain 10%.').run()
     assert 'osd/class:ssd: No option set is certain to gain 10%.' in capsys.readouterr().out
 
 
-def test_no_recommendation_without_a_reason_is_a_failure() -> None:
+def test_missing_recommendation_without_a_reason_is_a_failure() -> None:
     """An operator must learn why nothing changes."""
     with pytest.raises(DemoError, match='without a reason'):
         demo(None).run()
 
 
-def test_errors_of_clients_fail_it_also_without_a_change() -> None:
+def test_client_errors_fail_the_demo_without_a_change_too() -> None:
     """A client that saw errors was not served well."""
     with pytest.raises(DemoError, match='saw 3 errors'):
         demo('Nothing to change.', errors=3).run()
 
 
-def test_the_table_shows_the_change_in_percent_and_what_is_unknown_as_a_dash() -> None:
+def test_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
     """Before and after by name; a client without a 99th percentile has none in the table."""
     client = {'ops_per_s': 200.0, 'latency_ms': {'mean': 2.0}}
     before = Measured(client, ({'kv_sync_ms': 1.0}, {'kv_sync_ms': 3.0}), None, None)

@@ -1,4 +1,4 @@
-"""What is told of a cluster that went wrong."""
+"""The report on a failed cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness import Cluster, ClusterSpec, diagnosis
 from harness.layout import Record, save_record
 
 
-def test_who_does_not_run_is_told_with_the_reason_in_its_log(tmp_path: Path) -> None:
+def test_dead_daemon_is_reported_with_the_reason_in_its_log(tmp_path: Path) -> None:
     """A client that waits for ever for a dead OSD cannot know it."""
     names = ('mon.a', 'osd.0')
     spec = ClusterSpec(osds=1)
@@ -25,7 +25,7 @@ def test_who_does_not_run_is_told_with_the_reason_in_its_log(tmp_path: Path) -> 
     assert 'begin dump' not in text
 
 
-def test_why_an_osd_was_down_for_a_while_is_told_though_it_runs_again(tmp_path: Path) -> None:
+def test_reason_of_a_past_crash_is_reported_though_the_osd_runs_again(tmp_path: Path) -> None:
     spec = ClusterSpec(osds=2)
     names = ('mon.a', 'osd.0', 'osd.1')
     save_record(tmp_path, Record('running', 'fsid', 16000, str(tmp_path / 'run'), spec, names))

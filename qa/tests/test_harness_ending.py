@@ -1,4 +1,4 @@
-"""A process that is told to end, in the middle of its work."""
+"""A process that gets a signal to end while it works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from harness import Progress
 from harness.layout import QA
 
-#: Does so much work that a signal meets it, and says what became of it.
+#: Works long enough for a signal to arrive, and prints the result.
 PROGRAM = """
 import contextlib, sys, time
 from pathlib import Path
@@ -103,61 +103,59 @@ class Running:
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize('work', ['command', 'commands'])
-def test_a_signal_ends_the_commands_that_run(
-    tmp_path: Path, work: str, number: signal.Signals
-) -> None:
+def test_signal_ends_running_commands(tmp_path: Path, work: str, number: signal.Signals) -> None:
     """At once, with the signal's status, a line for a person, and no traceback."""
     running = Running(work, tmp_path)
     pid = running.wait_for_command()
     running.process.send_signal(number)
-    status, _, said = running.ended()
+    status, _, message = running.ended()
     assert status == 128 + number
-    assert f'prog: ended by {number.name}' in said
-    assert 'Traceback' not in said
+    assert f'prog: ended by {number.name}' in message
+    assert 'Traceback' not in message
     # Its parent has waited for it
     assert not Path(f'/proc/{pid}').exists()
 
 
-def test_a_signal_ends_a_wait(tmp_path: Path) -> None:
+def test_signal_ends_a_wait(tmp_path: Path) -> None:
     running = Running('wait', tmp_path)
     running.process.terminate()
     assert running.ended()[0] == 128 + signal.SIGTERM
 
 
-def test_what_tidies_up_is_interrupted_by_no_further_signal(tmp_path: Path) -> None:
+def test_cleanup_is_not_interrupted_by_further_signals(tmp_path: Path) -> None:
     """Impatience leaves nothing behind: the second and the third signal change nothing."""
     running = Running('tidy', tmp_path)
     running.wait_for_command()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
         running.process.send_signal(number)
         time.sleep(0.2)
-    status, said, errors = running.ended()
-    assert (status, said) == (128 + signal.SIGTERM, 'tidied\n')
+    status, message, errors = running.ended()
+    assert (status, message) == (128 + signal.SIGTERM, 'tidied\n')
     assert 'Traceback' not in errors
 
 
-def test_what_was_done_when_the_signal_came_is_undone(tmp_path: Path) -> None:
-    """Whoever is told that it ended by a signal finds nothing."""
+def test_completed_steps_are_undone_on_a_signal(tmp_path: Path) -> None:
+    """A killed process leaves no leftovers."""
     running = Running('stubborn', tmp_path)
     running.process.terminate()
-    status, said, _ = running.ended()
-    assert (status, said.splitlines()[-1]) == (128 + signal.SIGTERM, 'undone')
+    status, message, _ = running.ended()
+    assert (status, message.splitlines()[-1]) == (128 + signal.SIGTERM, 'undone')
 
 
-def test_without_a_signal_status_and_error_are_the_works(tmp_path: Path) -> None:
+def test_without_a_signal_status_and_error_are_those_of_the_work(tmp_path: Path) -> None:
     assert Running('quick', tmp_path).ended() == (7, '', '')
     assert Running('fails', tmp_path).ended() == (1, '', 'prog: a reason\n')
 
 
-def test_a_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+def test_signal_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
     """As nohup has it."""
     running = Running('stubborn', tmp_path, 'nohup')
     running.process.send_signal(signal.SIGHUP)
     assert running.ended()[0] == 0
 
 
-def test_commands_are_started_with_no_signal_blocked(tmp_path: Path) -> None:
-    """Else nobody but SIGKILL could end the daemons."""
+def test_commands_start_with_no_signal_blocked(tmp_path: Path) -> None:
+    """Otherwise only SIGKILL could end the daemons."""
     running = Running('command', tmp_path)
     pid = running.wait_for_command()
     status = Path(f'/proc/{pid}/status').read_text()
@@ -168,15 +166,15 @@ def test_commands_are_started_with_no_signal_blocked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('program', ['cluster', 'workload'])
-def test_programs_hold_signals_back_until_they_can_heed_them(program: str) -> None:
+def test_programs_block_signals_until_they_can_handle_them(program: str) -> None:
     """The first thing that they do; a signal before the work begins ends them in order."""
     lines = (QA / program).read_text().splitlines()
     code = [line for line in lines if line and not line.startswith(('#', '"', 'import', 'from'))]
     assert code[0].startswith('signal.pthread_sigmask(signal.SIG_BLOCK')
 
 
-def test_a_terminal_that_is_gone_does_not_keep_work_from_being_tidied_up() -> None:
-    """As after SIGHUP, or in `qa/cluster up 2>&1 | head`: what is said then fails."""
+def test_lost_terminal_does_not_prevent_cleanup() -> None:
+    """As after SIGHUP, or in `qa/cluster up 2>&1 | head`: printing then fails."""
 
     class Gone(io.StringIO):
         def write(self, _text: str) -> int:

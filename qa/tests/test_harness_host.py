@@ -24,7 +24,7 @@ def test_outcome_of_a_command() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, 'hello', 'oops\n')
 
 
-def test_failure_names_command_status_and_reason() -> None:
+def test_failure_has_command_status_and_reason() -> None:
     """An error of a checked command holds all that a person needs."""
     with pytest.raises(CommandError, match=r"sh -c 'echo why >&2; exit 7': exit status 7\nwhy"):
         Host().run(['sh', '-c', 'echo why >&2; exit 7'])
@@ -54,7 +54,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_timeout_ends_what_the_command_started(tmp_path: Path) -> None:
+def test_timeout_ends_the_children_of_the_command(tmp_path: Path) -> None:
     """A command that hangs is ended together with its children."""
     pidfile = tmp_path / 'pid'
     script = f'sleep 300 & echo $! > {pidfile}; wait'
@@ -67,7 +67,7 @@ def test_timeout_ends_what_the_command_started(tmp_path: Path) -> None:
     assert not _alive(pid)
 
 
-def test_cancel_ends_running_commands_and_forbids_new_ones() -> None:
+def test_cancel_ends_running_commands_and_rejects_new_ones() -> None:
     """After a failure elsewhere, nothing of the work goes on."""
     host = Host()
     outcome: list[BaseException] = []
@@ -91,8 +91,8 @@ def test_cancel_ends_running_commands_and_forbids_new_ones() -> None:
     assert host.run(['true']).returncode == 0
 
 
-def test_first_failure_of_parallel_work_is_the_error() -> None:
-    """Tasks beside a failing one are given up, and the reason that comes back is the failure."""
+def test_first_failure_of_parallel_work_is_raised() -> None:
+    """Tasks beside a failing one are canceled, and the raised error is the failure."""
     host = Host()
     with pytest.raises(CommandError, match='exit status 5'):
         in_parallel(
@@ -145,7 +145,7 @@ def test_missing_packages(root: Path) -> None:
     assert missing_packages(host, ['fio', 'removed-one', 'ceph-mon']) == ['removed-one', 'ceph-mon']
 
 
-def test_nothing_missing_asks_no_package_manager(root: Path) -> None:
+def test_package_manager_is_not_run_when_nothing_is_missing(root: Path) -> None:
     """With all packages there, apt is not even called."""
     host = FakeHost(root, {'fio'}, [])
     install(host, ['fio'], Progress(quiet=True))
@@ -159,7 +159,7 @@ def test_nothing_missing_asks_no_package_manager(root: Path) -> None:
         ([100, 0], ['install', 'configure', 'update', 'install']),
     ],
 )
-def test_lists_are_fetched_only_when_needed(
+def test_package_lists_are_updated_only_when_needed(
     root: Path, statuses: list[int], calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A first failure leads to one repair and one retry.
@@ -176,7 +176,7 @@ def test_lists_are_fetched_only_when_needed(
 
 
 def test_second_failure_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be installed is an error, and the policy file is gone all the same."""
+    """A failed installation is an error, and the policy file is removed nevertheless."""
     monkeypatch.setattr('os.geteuid', lambda: 0)
     host = FakeHost(root, set(), [100, 100])
     with pytest.raises(CommandError, match='Unable to locate'):
@@ -184,7 +184,7 @@ def test_second_failure_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch)
     assert not (root / 'usr/sbin/policy-rc.d').exists()
 
 
-def test_policy_of_the_machine_stays(root: Path) -> None:
+def test_service_policy_of_the_machine_is_restored(root: Path) -> None:
     """A policy-rc.d that was there is neither changed nor removed."""
     policy = root / 'usr/sbin/policy-rc.d'
     policy.write_text('mine')
@@ -194,7 +194,7 @@ def test_policy_of_the_machine_stays(root: Path) -> None:
 
 
 def test_log_of_a_broken_module() -> None:
-    """Of a real manager's log, the traceback of the module remains and nothing of the others."""
+    """Of a real manager's log, only the traceback of the module remains."""
     lines = (DATA / 'mgr-module-broken.log').read_text().splitlines()
     chosen = lines_about_module(lines, 'rocksdb_tuner')
     assert 'RuntimeError: broken on purpose' in chosen
@@ -202,7 +202,7 @@ def test_log_of_a_broken_module() -> None:
     assert len(chosen) < len(lines) / 2
 
 
-def test_progress_tells_begin_and_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_reports_start_and_end(capsys: pytest.CaptureFixture[str]) -> None:
     """Each step has a line when it begins and one when it is done, on standard error only."""
     progress = Progress()
     with progress.step('outer'), progress.step('inner'):
@@ -214,7 +214,7 @@ def test_progress_tells_begin_and_end(capsys: pytest.CaptureFixture[str]) -> Non
     assert [text.rpartition(' in ')[0] for text in texts[2:]] == ['inner: done', 'outer: done']
 
 
-def test_progress_remembers_where_it_failed() -> None:
+def test_progress_has_the_failed_step() -> None:
     """The innermost step that failed is known afterwards."""
     progress = Progress(quiet=True)
     with pytest.raises(ValueError, match='x'), progress.step('outer'), progress.step('inner'):
@@ -222,8 +222,8 @@ def test_progress_remembers_where_it_failed() -> None:
     assert progress.current == 'inner'
 
 
-def test_the_end_of_a_crashed_daemons_log_is_why_it_crashed() -> None:
+def test_log_end_of_a_crashed_daemon_is_its_reason() -> None:
     """Not the recent events that it repeats afterwards, whole or cut off by the end of the file."""
     why = ['pwritev error: (28) No space left on device', '*** Caught signal (Aborted) **']
     dump = ['--- begin dump of recent events ---', '  -1> x', '--- end dump of recent events ---']
-    assert without_dumps([*why, *dump, 'started anew', *dump[:2]]) == [*why, 'started anew']
+    assert without_dumps([*why, *dump, 'started again', *dump[:2]]) == [*why, 'started again']

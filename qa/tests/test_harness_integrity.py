@@ -1,4 +1,4 @@
-"""What is said of a cluster's data, by doubles of its answers."""
+"""The report on the data of a cluster, by doubles of its answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 
 
 class Doubles:
-    """A cluster whose placement groups are scrubbed when they are asked for, some of them late."""
+    """A cluster whose placement groups are scrubbed on request, some of them late."""
 
     def __init__(self, late: dict[str, int], broken: str = '') -> None:
         self.stamps = dict.fromkeys(['1.0', '1.1', '2.0'], 0)
@@ -52,7 +52,7 @@ class Doubles:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity, 'ASK_AGAIN_S', 0.0)
+    monkeypatch.setattr(integrity, 'RETRY_S', 0.0)
     monkeypatch.setattr(integrity, 'SCRUB_TIMEOUT_S', 2.0)
     monkeypatch.setattr('harness.integrity.time.sleep', lambda _: None)
 
@@ -61,19 +61,19 @@ def scrubbed(cluster: Doubles) -> integrity.DeepScrub:
     return integrity.deep_scrub(cast('Cluster', cluster))
 
 
-def test_only_placement_groups_that_are_left_are_asked_for_again() -> None:
+def test_only_remaining_placement_groups_are_queried_again() -> None:
     cluster = Doubles({'1.1': 2})
     assert scrubbed(cluster) == integrity.DeepScrub(3, ())
     assert sorted(cluster.asked) == ['1.0', '1.1', '1.1', '1.1', '2.0']
-    assert cluster.options == {}, 'the settings for scrubs are taken back'
+    assert cluster.options == {}, 'the scrub settings are restored'
 
 
-def test_a_placement_group_that_is_damaged_is_named() -> None:
+def test_damaged_placement_group_is_named() -> None:
     found = scrubbed(Doubles({}, broken='2.0')).inconsistent
     assert found == ('2.0 active+clean+inconsistent, 1 scrub errors', 'PG_DAMAGED')
 
 
-def test_a_scrub_that_never_comes_is_an_error_that_names_it_and_leaves_no_settings() -> None:
+def test_scrub_that_never_starts_is_an_error_and_settings_are_restored() -> None:
     cluster = Doubles({'1.1': 10**9})
     with pytest.raises(HarnessError, match=r"\['1\.1'\]"):
         scrubbed(cluster)
@@ -81,10 +81,10 @@ def test_a_scrub_that_never_comes_is_an_error_that_names_it_and_leaves_no_settin
 
 
 class Tool:
-    """An OSD whose store is checked: what the tool says each time."""
+    """An OSD whose store is checked: the output of the tool each time."""
 
-    def __init__(self, *says: tuple[int, str]) -> None:
-        self.says = list(says)
+    def __init__(self, *outputs: tuple[int, str]) -> None:
+        self.outputs = list(outputs)
         self.record = SimpleNamespace(daemons={'osd.0': None})
         self.layout = SimpleNamespace(data=lambda name: f'/data/{name}')
         self.client = SimpleNamespace(run=self.run)
@@ -98,25 +98,23 @@ class Tool:
     def run(self, *argv: str, **_: Any) -> Any:
         assert argv[:2] == ('ceph-bluestore-tool', 'fsck')
         assert argv[-1] == '/data/osd.0'
-        status, text = self.says.pop(0)
+        status, text = self.outputs.pop(0)
         return SimpleNamespace(returncode=status, stdout=text, stderr='')
 
 
 @pytest.mark.parametrize(
-    ('says', 'complaint'),
+    ('outputs', 'complaint'),
     [
         ([(0, 'fsck success')], ''),
         ([(1, 'fsck found 2 error(s)'), (1, 'fsck found 2 error(s)')], 'found 2 error(s)'),
-        # Whoever held the lock is gone; a store that is broken would still be.
+        # The holder of the lock is gone; a broken store would still be broken.
         ([(1, 'failed to lock'), (0, 'fsck success')], ''),
-        # Success of one that says nothing is none.
+        # Success without output is no error.
         ([(0, ''), (0, '')], 'status 0: '),
     ],
 )
-def test_what_is_wrong_with_a_store_is_so_twice(
-    says: list[tuple[int, str]], complaint: str
-) -> None:
-    tool = Tool(*says)
+def test_store_error_must_occur_twice(outputs: list[tuple[int, str]], complaint: str) -> None:
+    tool = Tool(*outputs)
     (found,) = integrity.fsck(cast('Cluster', tool)).complaints.values()
     assert (complaint in found, bool(found)) == (True, bool(complaint))
-    assert tool.says == []
+    assert tool.outputs == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import ClusterSpec, HarnessError, UsageError
-from harness.boot import FEW_MODULES, shipped_modules
+from harness.boot import MINIMAL_MODULES, shipped_modules
 from harness.layout import (
     CHECKOUT,
     MAX_RUN_DIR_BYTES,
@@ -46,13 +46,13 @@ FULL = replace(
 
 
 @pytest.mark.parametrize('record', [PLAIN, FULL])
-def test_record_comes_back(tmp_path: Path, record: Record) -> None:
-    """What is saved is what is loaded, tuples and records included."""
+def test_record_round_trips(tmp_path: Path, record: Record) -> None:
+    """A saved record is loaded unchanged, including tuples and records."""
     save_record(tmp_path, record)
     assert load_record(tmp_path) == record
 
 
-def test_record_is_for_root_only(tmp_path: Path) -> None:
+def test_record_is_readable_by_root_only(tmp_path: Path) -> None:
     """It holds passwords."""
     save_record(tmp_path, FULL)
     assert (tmp_path / RECORD).stat().st_mode & 0o077 == 0
@@ -97,8 +97,8 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
         ({'osds': 3, 'pool_size': 4}, 'pool size must be 1 to 3'),
         ({'osds': 3, 'crush_hosts': 4}, 'crush_hosts must be 0 to 3'),
         ({'osds': 4, 'crush_hosts': 2, 'crush_racks': 3}, 'crush_racks must be 0 to 2'),
-        ({'device_class': 's sd'}, "'s sd' is no device class"),
-        ({'device_classes': ('ssd', '')}, "'' is no device class"),
+        ({'device_class': 's sd'}, "'s sd' is not a device class"),
+        ({'device_classes': ('ssd', '')}, "'' is not a device class"),
         ({'osds': 2, 'device_classes': ('a', 'b', 'c')}, '3 device classes for 2 OSDs'),
         ({'osds': 6, 'crush_hosts': 2, 'pool_size': 3}, r'1 to 2 \(hosts with OSDs of class ssd'),
         ({'osds': 4, 'device_classes': ('a', 'b'), 'pool_size': 3}, 'osds with OSDs of class a'),
@@ -107,7 +107,7 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_impossible_clusters_are_refused(wrong: dict[str, Any], message: str) -> None:
-    """The message says what is wrong and what would be right."""
+    """The message has the error and the valid form."""
     with pytest.raises(UsageError, match=message):
         ClusterSpec(**wrong)
 
@@ -126,7 +126,7 @@ def test_hosts_are_spread_over_racks_and_pools_over_racks() -> None:
 
 
 def test_record_of_an_older_harness_is_read(tmp_path: Path) -> None:
-    """A cluster that an older checkout has brought up can still be taken down."""
+    """A cluster started by an older checkout can still be stopped."""
     document = json.loads(PLAIN.to_json())
     for name in ('device_classes', 'crush_racks', 'erasure_code'):
         del document['spec'][name]
@@ -147,7 +147,7 @@ def test_osds_are_spread_over_hosts_in_turn() -> None:
     assert alone.host_of_osd(0) is None
 
 
-def test_sockets_of_a_deep_folder_lie_elsewhere(tmp_path: Path) -> None:
+def test_sockets_of_a_deep_folder_are_elsewhere(tmp_path: Path) -> None:
     """The longest socket name of a client fits into 107 bytes, however deep the folder is."""
     deep = tmp_path / ('d' * 100)
     deep.mkdir()
@@ -162,8 +162,8 @@ def test_sockets_of_a_deep_folder_lie_elsewhere(tmp_path: Path) -> None:
     assert not deep.exists()
 
 
-def test_sockets_of_a_shallow_folder_lie_in_it(tmp_path: Path) -> None:
-    """Where the path is short enough, everything lies in one folder."""
+def test_sockets_of_a_shallow_folder_are_inside(tmp_path: Path) -> None:
+    """If the path is short enough, everything is in one folder."""
     shallow = Path('/tmp') / f'qa-test-{tmp_path.name[:20]}'
     shallow.mkdir()
     try:
@@ -173,7 +173,7 @@ def test_sockets_of_a_shallow_folder_lie_in_it(tmp_path: Path) -> None:
         shallow.rmdir()
 
 
-def test_removal_spares_what_is_linked_to(tmp_path: Path) -> None:
+def test_removal_does_not_follow_links(tmp_path: Path) -> None:
     """The folder of mgr modules holds links into the checkout: only the links go."""
     precious = tmp_path / 'module'
     precious.mkdir()
@@ -199,7 +199,7 @@ def test_default_folder_is_ignored_by_git() -> None:
         assert done.returncode == 0
 
 
-def test_removal_of_what_somebody_removed_before(tmp_path: Path) -> None:
+def test_removal_tolerates_missing_folders(tmp_path: Path) -> None:
     """A folder that is gone, or goes meanwhile, is as removed as it can be."""
     folder = tmp_path / 'cluster'
     remove_cluster_files(folder, PLAIN)
@@ -208,8 +208,8 @@ def test_removal_of_what_somebody_removed_before(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_few_modules_are_named_ones_and_what_modules_share(tmp_path: Path) -> None:
-    for name in (*FEW_MODULES, 'dashboard', 'prometheus'):
+def test_minimal_mgr_modules_are_the_requested_and_required_ones(tmp_path: Path) -> None:
+    for name in (*MINIMAL_MODULES, 'dashboard', 'prometheus'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'module.py').touch()
     for shared in ('mgr_module.py', 'mgr_util.py'):
@@ -218,4 +218,4 @@ def test_few_modules_are_named_ones_and_what_modules_share(tmp_path: Path) -> No
     every = sorted(tmp_path.iterdir())
     assert shipped_modules(tmp_path, few=False) == every
     few = {path.name for path in shipped_modules(tmp_path, few=True)}
-    assert few == {*FEW_MODULES, 'mgr_module.py', 'mgr_util.py', 'a_package'}
+    assert few == {*MINIMAL_MODULES, 'mgr_module.py', 'mgr_util.py', 'a_package'}

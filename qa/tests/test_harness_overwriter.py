@@ -1,4 +1,4 @@
-"""What a client that overwrites noticed and finds, and the laboratory's copy of the module."""
+"""The results of an overwriting client, and the copy of the module with fault injection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.laboratory import FAVORITE, Laboratory
+from harness.fault_injection import FAVORITE, FaultInjection
 from harness.layout import CHECKOUT
 from harness.workloads.overwriter import Noticed, Write, Written, noticed, written_from
 from harness.workloads.python_client import text_of
@@ -95,7 +95,7 @@ def outcome(tmp_path: Path, fault: str) -> Written:
     return written_from(json.loads(done.stdout))
 
 
-def test_client_that_overwrites_finds_nothing_where_nothing_is_wrong(tmp_path: Path) -> None:
+def test_overwriting_client_finds_no_errors_in_a_healthy_image(tmp_path: Path) -> None:
     found = outcome(tmp_path, 'none')
     assert (found.errors, found.verified.failed, found.messages) == (0, 0, '')
     assert found.overwrites >= 2
@@ -104,20 +104,18 @@ def test_client_that_overwrites_finds_nothing_where_nothing_is_wrong(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ('fault', 'said'),
+    ('fault', 'message'),
     [
         ('lost', 'block 3 holds version 2 of block 3; version 3 of it was acknowledged'),
         ('damaged', 'block 3 holds a damaged version 3 of block 3'),
         ('elsewhere', 'version 3 of block 3; version'),
     ],
 )
-def test_overwrite_that_was_acknowledged_and_is_not_there_is_found(
-    tmp_path: Path, fault: str, said: str
-) -> None:
+def test_lost_acknowledged_overwrite_is_found(tmp_path: Path, fault: str, message: str) -> None:
     """An older version of the same block has a right checksum: only its number gives it away."""
     found = outcome(tmp_path, fault)
     assert found.verified.failed > 0
-    assert said in found.messages
+    assert message in found.messages
 
 
 def test_refused_write_is_an_error_and_no_lost_block(tmp_path: Path) -> None:
@@ -126,36 +124,36 @@ def test_refused_write_is_an_error_and_no_lost_block(tmp_path: Path) -> None:
     assert 'write of block 3: -5' in found.messages
 
 
-def test_client_whose_write_is_stuck_ends_and_says_where(tmp_path: Path) -> None:
+def test_stuck_write_ends_the_client_with_its_position(tmp_path: Path) -> None:
     done = overwritten(tmp_path, 'stuck')
     assert done.returncode != 0
     assert 'waiting for what is under way' in done.stderr
     assert 'acquire' in done.stderr or '_drain' in done.stderr
 
 
-def test_write_that_began_before_the_fault_and_ended_after_it_was_noticed() -> None:
+def test_write_started_before_and_completed_after_the_fault_is_noticed() -> None:
     writes = [Write(0.0, 0.1), Write(1.0, 9.0), Write(9.0, 9.1)]
     assert noticed(writes, 2.0, 3.0) == Noticed(8.0, 7.0)
 
 
-def test_pause_is_counted_up_to_the_first_write_that_ends_after_the_fault() -> None:
+def test_pause_lasts_until_the_first_write_completed_after_the_fault() -> None:
     writes = [Write(1.0, 1.1), Write(1.2, 1.3), Write(4.9, 6.3)]
     found = noticed(writes, 1.0, 5.0)
     assert found.longest_pause_s == pytest.approx(5.0)
     assert found.longest_write_s == pytest.approx(1.4)
 
 
-def test_without_a_write_nothing_is_known() -> None:
+def test_nothing_is_known_without_a_write() -> None:
     assert noticed([Write(1.0, 2.0)], 3.0, 4.0) == Noticed(None, None)
 
 
-def in_copy(laboratory: Laboratory, code: str) -> subprocess.CompletedProcess[str]:
+def in_copy(fault_injection: FaultInjection, code: str) -> subprocess.CompletedProcess[str]:
     """Run this where the copy of the module is the module."""
-    paths = os.pathsep.join([str(laboratory.module.parent), str(CHECKOUT / 'qa/doubles')])
+    paths = os.pathsep.join([str(fault_injection.module.parent), str(CHECKOUT / 'qa/doubles')])
     return subprocess.run(
         [sys.executable, '-c', code],
         env={**os.environ, 'PYTHONPATH': paths, 'PYTHONDONTWRITEBYTECODE': '1'},
-        cwd=laboratory.module.parent,
+        cwd=fault_injection.module.parent,
         capture_output=True,
         text=True,
         check=False,
@@ -163,7 +161,7 @@ def in_copy(laboratory: Laboratory, code: str) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.parametrize('recommended', [True, False])
-def test_the_copy_recommends_its_favorite_or_nothing_but_the_default_on_every_release(
+def test_copy_recommends_its_favorite_or_only_the_default_on_every_release(
     tmp_path: Path, recommended: bool
 ) -> None:
     """Else no profile would be set anywhere but on Pacific, and no old string removed there."""
@@ -195,9 +193,9 @@ for release in known_releases():
     kinds, names = zip(*told[1])
     print(told[0], list(kinds), list(names) == [name for _, name in told[0]])
 """
-    laboratory = Laboratory(tmp_path / 'lab')
-    laboratory.set_favorite(recommended=recommended)
-    done = in_copy(laboratory, code)
+    fault_injection = FaultInjection(tmp_path / 'lab')
+    fault_injection.set_favorite(recommended=recommended)
+    done = in_copy(fault_injection, code)
     lines = done.stdout.splitlines()
     assert len(lines) >= 3, done.stderr
     favored = f"[('set-profile', '{FAVORITE}')] ['set-profile'] True"
@@ -205,12 +203,12 @@ for release in known_releases():
 
 
 @pytest.mark.parametrize('folder', ['short', 'a longer/path'])
-def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
+def test_copy_of_the_module_has_the_hooks_and_the_original_has_none(
     tmp_path: Path, folder: str
 ) -> None:
-    """The copy imports, its clock jumps, and nothing of it lies in the module's own folder."""
-    laboratory = Laboratory(tmp_path / folder)
-    laboratory.set_clock_offset(3600)
+    """The copy imports, its clock jumps, and the module's own folder is unchanged."""
+    fault_injection = FaultInjection(tmp_path / folder)
+    fault_injection.set_clock_offset(3600)
     code = (
         'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.judge.signals as v;'
         'from rocksdb_tuner.mgr.adapter import MgrCluster;'
@@ -218,9 +216,9 @@ def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
         ' v.limits().block_s, MgrCluster.remove.__name__);'
         'from rocksdb_tuner.tick import operation_control as o; print(o.change_request.__name__)'
     )
-    done = in_copy(laboratory, code)
+    done = in_copy(fault_injection, code)
     assert done.stdout.split() == ['3600', '2', '_remove_late', '_unchecked_request'], done.stderr
     installed = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
-    assert not list(installed.glob('laboratory*'))
+    assert not list(installed.glob('fault_injection*'))
     own = json.loads((installed / 'knowledge/judged_signals.json').read_text())
     assert own['limits']['block_s']['value'] == 30

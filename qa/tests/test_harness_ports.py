@@ -25,7 +25,7 @@ from harness.ports import (
 
 @pytest.fixture(autouse=True)
 def _names_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever other clusters begin on this machine meanwhile."""
+    """Other clusters may start on this machine meanwhile."""
     monkeypatch.setattr(ports, 'NAMES', f'test-{tmp_path.name}')
 
 
@@ -46,13 +46,13 @@ def test_blocks_stay_below_ephemeral_ports() -> None:
     assert FIRST_PORT + BLOCKS * BLOCK_PORTS <= 32768
 
 
-def test_two_at_once_get_different_blocks(tmp_path: Path) -> None:
-    """Between choosing a block and listening in it, nobody else can choose it."""
+def test_concurrent_requests_get_different_blocks(tmp_path: Path) -> None:
+    """Between choosing a block and listening on it, no other process can choose it."""
     with reserve(frozenset, tmp_path) as one, reserve(frozenset, tmp_path) as other:
         assert set(one.ports).isdisjoint(other.ports)
 
 
-def test_a_block_comes_back_only_after_all_others(tmp_path: Path) -> None:
+def test_port_block_is_reused_only_after_all_others(tmp_path: Path) -> None:
     """A client that outlived its cluster does not meet the next one there."""
     had = []
     for _ in range(BLOCKS + 1):
@@ -62,7 +62,7 @@ def test_a_block_comes_back_only_after_all_others(tmp_path: Path) -> None:
     assert had[BLOCKS] == had[0]
 
 
-def test_the_last_block_is_not_had_again_though_no_other_is_free(tmp_path: Path) -> None:
+def test_last_block_is_not_reused_even_if_no_other_is_free(tmp_path: Path) -> None:
     with reserve(frozenset, tmp_path) as last:
         pass
     others = frozenset(
@@ -74,7 +74,7 @@ def test_the_last_block_is_not_had_again_though_no_other_is_free(tmp_path: Path)
         pass
 
 
-def test_clusters_that_begin_together_never_share_a_block(tmp_path: Path) -> None:
+def test_concurrent_clusters_never_share_a_block(tmp_path: Path) -> None:
     """Processes that reserve at the same time, again and again, get one block each."""
     script = (
         'import sys; from pathlib import Path; from harness import ports\n'
@@ -92,15 +92,15 @@ def test_clusters_that_begin_together_never_share_a_block(tmp_path: Path) -> Non
         )
         for _ in range(4)
     ]
-    said = [process.communicate(timeout=60)[0].split() for process in running]
-    assert [len(bases) for bases in said] == [20] * 4
-    every = [base for bases in said for base in bases]
+    message = [process.communicate(timeout=60)[0].split() for process in running]
+    assert [len(bases) for bases in message] == [20] * 4
+    every = [base for bases in message for base in bases]
     # In turn: each block was had as often as any other
     assert {every.count(base) for base in every} == {len(every) // BLOCKS}
 
 
 @pytest.mark.parametrize('text', ['', 'x', '-3', '99999', '²', '\0'])
-def test_a_broken_memory_of_the_last_block_is_no_obstacle(tmp_path: Path, text: str) -> None:
+def test_broken_record_of_the_last_block_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / LAST_BLOCK).write_text(text)
     with reserve(frozenset, tmp_path) as block:
         assert block.base >= FIRST_PORT
@@ -108,7 +108,7 @@ def test_a_broken_memory_of_the_last_block_is_no_obstacle(tmp_path: Path, text: 
         assert another != block
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / 'file').touch()
     with (
         pytest.raises(HarnessError, match=r'file/cache.*ROCKSDB_TUNER_CACHE'),
@@ -124,7 +124,7 @@ def test_block_with_a_listener_is_skipped(tmp_path: Path) -> None:
         assert block.base == FIRST_PORT + BLOCK_PORTS
 
 
-def test_no_free_block_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_no_free_block_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     """With a listener in each block, the message names the range and the remedy."""
     everywhere = frozenset(range(FIRST_PORT, FIRST_PORT + BLOCKS * BLOCK_PORTS))
     with (

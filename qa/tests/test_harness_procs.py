@@ -1,4 +1,4 @@
-"""Whose daemon a process is, and how it ends."""
+"""To which cluster a process belongs, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def conf(tmp_path: object) -> str:
 
 
 def test_finds_only_daemons_of_this_cluster(conf: str) -> None:
-    """Of two daemons with the same name, the one with the other configuration is not ours."""
+    """With two daemons of the same name, the one with the other configuration is not ours."""
     with daemon(conf) as ours, daemon(conf + ' another') as theirs:
         assert [(d.name, d.pid) for d in find_daemons(conf)] == [('osd.0', ours.pid)]
         assert inspect(theirs.pid, conf) is None
@@ -113,10 +113,10 @@ def test_restarted_daemon_counts_once(conf: str) -> None:
             assert newest_by_name(found)['osd.0'].pid == second.pid
 
 
-def test_a_daemon_that_forks_while_one_looks_is_found(
+def test_daemon_that_forks_during_the_scan_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One look may come too early for the child and too late for the parent."""
+    """One scan may be too early for the child and too late for the parent."""
     other, child = DaemonProcess('mon.a', 1, 1), DaemonProcess('mgr.x', 3, 3)
     looks = iter([[other], [other, child], [other, child], []])
     monkeypatch.setattr(procs, '_look', lambda _conf: next(looks))
@@ -125,7 +125,7 @@ def test_a_daemon_that_forks_while_one_looks_is_found(
 
 @pytest.mark.integration
 @pytest.mark.parametrize(('shared', 'ours'), [(True, True), (False, False)])
-def test_the_same_path_to_another_file_is_another_cluster(
+def test_same_path_of_another_file_is_another_cluster(
     tmp_path: Path, shared: bool, ours: bool
 ) -> None:
     """A daemon in a chroot that shares the cluster's folder is the cluster's, else it is not."""
@@ -186,7 +186,7 @@ def test_stop_leaves_a_reused_pid_alone(conf: str) -> None:
         assert process.poll() is None
 
 
-def test_stop_takes_what_is_gone_for_done(conf: str) -> None:
+def test_stop_treats_a_missing_process_as_stopped(conf: str) -> None:
     """A daemon that ended meanwhile is no error."""
     with daemon(conf) as process:
         found = find_daemons(conf)
@@ -220,8 +220,8 @@ def client(
         process.wait()
 
 
-def test_what_the_harness_started_and_what_that_started_are_clients(tmp_path: Path) -> None:
-    """By the mark in their environment, whatever they are; not those of another cluster."""
+def test_processes_started_by_the_harness_and_their_children_are_clients(tmp_path: Path) -> None:
+    """By the mark in their environment; not those of another cluster."""
     conf = str(tmp_path / 'ceph.conf')
     with client() as ours, client('of another cluster'), client(''):
         found = find_clients(conf, FSID)
@@ -229,7 +229,7 @@ def test_what_the_harness_started_and_what_that_started_are_clients(tmp_path: Pa
         assert found[0].pid == ours.pid
 
 
-def test_a_client_that_ignores_sigterm_is_killed_with_its_children(tmp_path: Path) -> None:
+def test_client_ignoring_sigterm_is_killed_with_its_children(tmp_path: Path) -> None:
     script = 'trap "" TERM; echo ready; while :; do sleep 120; done'
     with client(script=script) as stubborn:
         assert stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=0.3) == []
@@ -237,15 +237,15 @@ def test_a_client_that_ignores_sigterm_is_killed_with_its_children(tmp_path: Pat
         assert find_clients(str(tmp_path / 'c'), FSID) == []
 
 
-def test_clients_that_start_others_meanwhile_are_all_ended(tmp_path: Path) -> None:
-    """One that starts another one when it is told to end does not get away."""
+def test_clients_started_during_shutdown_are_ended_too(tmp_path: Path) -> None:
+    """A process that starts another one on a signal does not escape."""
     script = 'trap "setsid sleep 120 & exit" TERM; echo ready; while :; do sleep 0.1; done'
     with client(script=script):
         assert stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=5) == []
         assert find_clients(str(tmp_path / 'c'), FSID) == []
 
 
-def test_who_is_in_a_hurry_does_not_wait_for_a_client(tmp_path: Path) -> None:
+def test_urgent_shutdown_does_not_wait_for_a_client(tmp_path: Path) -> None:
     with client(script='trap "" TERM; echo ready; sleep 120; :') as stubborn:
         began_s = time.monotonic()
         stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=60, hurry=lambda: True)
@@ -253,7 +253,7 @@ def test_who_is_in_a_hurry_does_not_wait_for_a_client(tmp_path: Path) -> None:
         assert time.monotonic() - began_s < 10
 
 
-def test_neither_oneself_nor_an_ancestor_is_ended(tmp_path: Path) -> None:
+def test_own_process_and_ancestors_are_not_ended(tmp_path: Path) -> None:
     """`qa/cluster exec -- sh`, and in that `qa/cluster down`."""
     script = (
         'from harness.procs import find_clients, stop_clients\n'
@@ -270,8 +270,8 @@ def test_neither_oneself_nor_an_ancestor_is_ended(tmp_path: Path) -> None:
     assert done.stdout == '0\nalive\n', done.stderr
 
 
-def test_a_shell_that_stands_in_the_folder_with_its_conf_is_no_client(tmp_path: Path) -> None:
-    """Without Ceph's library nobody is connected: it may be a person's editor."""
+def test_shell_in_the_folder_of_the_conf_is_no_client(tmp_path: Path) -> None:
+    """A process without Ceph's library is not connected: it may be an editor."""
     conf = tmp_path / 'ceph.conf'
     conf.touch()
     script = f'cd {tmp_path}; echo ready; sleep 120; :'
@@ -279,10 +279,10 @@ def test_a_shell_that_stands_in_the_folder_with_its_conf_is_no_client(tmp_path: 
         assert find_clients(str(conf), FSID) == []
 
 
-def test_a_client_by_hand_is_found_by_its_library_and_its_conf(
+def test_manually_started_client_is_found_by_library_and_conf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By environment, or by where it stands; not with another cluster's."""
+    """By environment, or by working directory; not with another cluster's."""
     (tmp_path / 'other').mkdir()
     conf, other = tmp_path / 'ceph.conf', tmp_path / 'other/ceph.conf'
     for path in (conf, other):
@@ -315,7 +315,7 @@ def test_a_client_by_hand_is_found_by_its_library_and_its_conf(
         ('fio job', ['HOME=/h'], 'h/.ceph/ceph.conf'),
     ],
 )
-def test_conf_of_a_client_is_what_ceph_would_take(
+def test_conf_of_a_client_follows_the_lookup_of_ceph(
     tmp_path: Path, line: str, environ: list[str], found: str
 ) -> None:
     for name in ('c/ceph.conf', 'o/ceph.conf', 'h/.ceph/ceph.conf'):

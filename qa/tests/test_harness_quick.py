@@ -79,7 +79,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doubles:
     return Doubles(tmp_path)
 
 
-def test_commands_are_answered_by_one_process_that_asks_once_what_there_is(client: Doubles) -> None:
+def test_one_process_answers_commands_and_reads_the_command_list_once(client: Doubles) -> None:
     ceph = QuickCeph(client)
     try:
         first, second = (json.loads(ceph.ceph('osd', 'stat', '--format', 'json')) for _ in 'ab')
@@ -89,7 +89,7 @@ def test_commands_are_answered_by_one_process_that_asks_once_what_there_is(clien
     assert client.started == []
 
 
-def test_a_command_that_came_later_is_asked_for_and_one_that_is_none_is_refused(
+def test_new_command_is_looked_up_and_unknown_one_is_refused(
     client: Doubles,
 ) -> None:
     ceph = QuickCeph(client)
@@ -105,24 +105,24 @@ def test_a_command_that_came_later_is_asked_for_and_one_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize(
-    ('word', 'code', 'said'),
+    ('word', 'code', 'message'),
     [('refuse', 16, 'busy'), ('raise', 5, 'no monitor'), ('die', None, 'its process ended')],
 )
-def test_what_goes_wrong_is_said_and_the_next_command_is_answered(
-    client: Doubles, word: str, code: int | None, said: str
+def test_error_is_reported_and_the_next_command_is_answered(
+    client: Doubles, word: str, code: int | None, message: str
 ) -> None:
     ceph = QuickCeph(client)
     try:
         with pytest.raises(CommandError) as error:
             ceph.ceph(word)
         assert error.value.returncode == code
-        assert said in str(error.value)
+        assert message in str(error.value)
         assert 'osd stat' in ceph.ceph('osd', 'stat')
     finally:
         ceph.close()
 
 
-def test_a_command_that_hangs_ends_at_its_limit_and_leaves_no_process(client: Doubles) -> None:
+def test_hanging_command_ends_at_its_limit_and_leaves_no_process(client: Doubles) -> None:
     ceph = QuickCeph(client)
     ceph.ceph('osd', 'stat')
     process = cast('subprocess.Popen[str]', ceph._process)  # to see that it ends
@@ -133,7 +133,7 @@ def test_a_command_that_hangs_ends_at_its_limit_and_leaves_no_process(client: Do
         os.kill(process.pid, 0)
 
 
-def test_what_only_the_program_can_do_is_left_to_it(client: Doubles) -> None:
+def test_commands_only_the_cli_can_run_are_left_to_it(client: Doubles) -> None:
     ceph = QuickCeph(client)
     ceph.ceph('tell', 'osd.*', 'version')
     ceph.ceph('config-key', 'set', 'k', '-i', '-', stdin='text', timeout_s=5.0)

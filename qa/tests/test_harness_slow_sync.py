@@ -1,4 +1,4 @@
-"""How OSDs are told to be slower, and how they are started so that they can be."""
+"""How OSDs are slowed down, and how they are started for that."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from harness.layout import Record
 
 
 def prepared(directory: Path) -> Path:
-    """A cluster's folder in which the library was made, and what its OSDs are told by."""
+    """A cluster's folder with the built library, and the settings files of its OSDs."""
     library = slow_sync.library(directory)
     library.parent.mkdir()
     library.touch()
     return library.parent
 
 
-def told(folder: Path) -> dict[str, str]:
+def reported(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.glob('osd.*')}
 
 
-def test_only_the_osds_that_are_named_last_are_slow(tmp_path: Path) -> None:
+def test_only_the_last_named_osds_are_slow(tmp_path: Path) -> None:
     folder = prepared(tmp_path)
     slow_sync.slow_down(tmp_path, {0: 25, 12: 7.5})
-    assert told(folder) == {'osd.0': '25\n', 'osd.12': '7.5\n'}
+    assert reported(folder) == {'osd.0': '25\n', 'osd.12': '7.5\n'}
     slow_sync.slow_down(tmp_path, {0: 50})
-    assert told(folder) == {'osd.0': '50\n'}
+    assert reported(folder) == {'osd.0': '50\n'}
     slow_sync.slow_down(tmp_path, {})
-    assert told(folder) == {}
+    assert reported(folder) == {}
 
 
-def test_a_sync_can_be_told_to_take_some_time_at_least(tmp_path: Path) -> None:
-    """Beside the percentage, where the library looks for it."""
+def test_sync_can_be_configured_to_take_a_minimum_time(tmp_path: Path) -> None:
+    """Beside the percentage, in the path that the library reads."""
     folder = prepared(tmp_path)
     slow_sync.slow_down(tmp_path, {1: 0}, least_ms=2.5)
-    assert told(folder) == {'osd.1': '0 2.5\n'}
+    assert reported(folder) == {'osd.1': '0 2.5\n'}
 
 
-def test_a_cluster_without_the_library_is_refused(tmp_path: Path) -> None:
+def test_cluster_without_the_library_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match='made without slow_sync'):
         slow_sync.slow_down(tmp_path, {0: 25})
 
 
 @pytest.mark.parametrize('crush_hosts', [0, 3])
-def test_only_osds_preload_the_library_and_read_the_file_that_is_written(
+def test_only_osds_preload_the_library_and_read_the_written_file(
     tmp_path: Path, crush_hosts: int
 ) -> None:
     spec = ClusterSpec(osds=3, crush_hosts=crush_hosts, slow_sync=True, module=None)

@@ -42,7 +42,7 @@ def test_more_osds_need_more_space() -> None:
     assert 8 * GIB < many < 24 * GIB
 
 
-def test_free_space_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+def test_free_space_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     """It is where it would be made."""
     there, not_yet = free_bytes(tmp_path), free_bytes(tmp_path / 'a/b/c')
     assert abs(there - not_yet) < GIB
@@ -50,7 +50,7 @@ def test_free_space_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('was_there', [False, True])
-def test_up_refuses_a_disk_that_is_too_full(
+def test_up_refuses_a_disk_without_enough_space(
     tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch, was_there: bool
 ) -> None:
     """With the needed and the free space, before anything is made."""
@@ -66,10 +66,8 @@ def test_up_refuses_a_disk_that_is_too_full(
     assert not was_there or list(folder.iterdir()) == []
 
 
-def test_a_disk_that_fills_ends_the_work_with_a_clear_error(
-    tmp_path: Path, free: list[int]
-) -> None:
-    """The client that would wait for ever is ended, and the error says why."""
+def test_disk_filling_up_ends_the_work_with_a_clear_error(tmp_path: Path, free: list[int]) -> None:
+    """The client that would wait forever is stopped, and the error has the reason."""
     canceled, resumed = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -86,13 +84,15 @@ def test_a_disk_that_fills_ends_the_work_with_a_clear_error(
     assert resumed.is_set()
 
 
-def test_no_work_is_begun_on_a_disk_that_is_full(tmp_path: Path, free: list[int]) -> None:
+def test_no_work_starts_on_a_full_disk(tmp_path: Path, free: list[int]) -> None:
     free[0] = 0
     with pytest.raises(FullError), watched(tmp_path, pytest.fail, pytest.fail):
         pytest.fail('begun')
 
 
-def test_an_error_on_a_disk_with_space_is_the_works_own(tmp_path: Path, free: list[int]) -> None:
+def test_error_with_free_disk_space_is_the_error_of_the_work(
+    tmp_path: Path, free: list[int]
+) -> None:
     assert free
     with pytest.raises(HarnessError, match='its own') as caught:  # noqa: SIM117
         with watched(tmp_path, pytest.fail, pytest.fail):
@@ -100,21 +100,21 @@ def test_an_error_on_a_disk_with_space_is_the_works_own(tmp_path: Path, free: li
     assert not isinstance(caught.value, FullError)
 
 
-def test_watch_looks_at_every_folder_and_says_it_once(
+def test_watch_checks_every_folder_and_reports_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = tmp_path / 'full'
     full.mkdir()
     monkeypatch.setattr(shutil, 'disk_usage', lambda path: Usage(0 if path == full else 100 * GIB))
-    said: list[str] = []
-    watch = Watch(lambda: [tmp_path, full], said.append)
+    message: list[str] = []
+    watch = Watch(lambda: [tmp_path, full], message.append)
     deadline_s = time.monotonic() + 10
-    while not said and time.monotonic() < deadline_s:
+    while not message and time.monotonic() < deadline_s:
         time.sleep(0.02)
     time.sleep(3 * space.POLL_S)
     watch.close()
-    assert len(said) == 1
-    assert str(full) in said[0]
+    assert len(message) == 1
+    assert str(full) in message[0]
 
 
 TESTS = """
@@ -154,7 +154,7 @@ def pytest_in(folder: Path, tests: str, conftest: str) -> subprocess.CompletedPr
     )
 
 
-def test_a_test_that_runs_while_the_disk_fills_fails_and_says_so(tmp_path: Path) -> None:
+def test_test_running_while_the_disk_fills_up_fails_with_that_reason(tmp_path: Path) -> None:
     """It does not wait for its clients, and so does the next one, in order."""
     done = pytest_in(tmp_path, TESTS, CONFTEST)
     assert '2 failed' in done.stdout or '2 errors' in done.stdout, done.stdout + done.stderr
@@ -210,9 +210,7 @@ def test_failed_for_it(aborting):
 
 
 @pytest.mark.parametrize('times', [1, 2])
-def test_what_failed_since_the_disk_was_full_runs_again_and_nothing_else_does(
-    tmp_path: Path, times: int
-) -> None:
+def test_only_failures_since_the_disk_was_full_are_rerun(tmp_path: Path, times: int) -> None:
     done = pytest_in(tmp_path, PASSES.replace('TIMES', str(times)), RUNS_AGAIN)
     assert done.returncode == 0, done.stdout + done.stderr
     _, *again = done.stdout.split('The disk was full: run again: ')
@@ -221,17 +219,17 @@ def test_what_failed_since_the_disk_was_full_runs_again_and_nothing_else_does(
     assert done.stdout.count('1 failed') == times
 
 
-def test_clients_that_fail_after_osds_met_a_full_disk_are_an_error_of_the_disk(
+def test_client_failures_after_a_full_disk_are_blamed_on_the_disk(
     tmp_path: Path,
 ) -> None:
-    """Though the cluster has gone by then, with the logs that told it."""
+    """Although the cluster and its logs no longer exist by then."""
     done = pytest_in(tmp_path, ABORTS, RUNS_AGAIN)
     assert done.returncode == 0, done.stdout + done.stderr
     _, again = done.stdout.split('The disk was full: run again: ')
     assert again.split()[:2] == ['test_it.py::test_met_it_unseen', 'test_it.py::test_failed_for_it']
 
 
-def test_what_runs_again_waits_for_space(free: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rerun_waits_for_space(free: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """That others free meanwhile, but not for ever."""
     naps: list[float] = []
 
@@ -260,7 +258,7 @@ def test_what_runs_again_waits_for_space(free: list[int], monkeypatch: pytest.Mo
     ],
     ids=['for-another-reason', 'for-another-reason-too', 'for-the-disk-again'],
 )
-def test_a_run_is_red_where_a_test_failed(tmp_path: Path, tests: str, runs: int) -> None:
+def test_run_with_a_failed_test_is_red(tmp_path: Path, tests: str, runs: int) -> None:
     """For another reason, or for the disk each time."""
     done = pytest_in(tmp_path, tests, RUNS_AGAIN)
     assert done.returncode == 1, done.stdout + done.stderr

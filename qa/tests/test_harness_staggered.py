@@ -10,7 +10,7 @@ from harness.staggered import (
     MOST_PERCENT,
     SECONDS,
     SLOT_S,
-    WANTED,
+    TARGET,
     Commits,
     groups,
     percent_for,
@@ -18,7 +18,7 @@ from harness.staggered import (
 )
 
 
-def test_a_worsening_is_that_beyond_what_the_others_feel() -> None:
+def test_degradation_is_measured_relative_to_the_other_group() -> None:
     began = {n: Commits(10.0 * n, 1000) for n in range(5)}
     middle = {n: Commits(c.sync_s + 2.0, c.commits + 1000) for n, c in began.items()}
     # All writes take half as long again, those of osd.0 and osd.1 a fifth more than that
@@ -29,9 +29,9 @@ def test_a_worsening_is_that_beyond_what_the_others_feel() -> None:
     assert worsened(began, middle, ended, (0, 1)) == pytest.approx(0.2)
 
 
-def test_syncs_take_longer_in_proportion_within_bounds() -> None:
-    assert percent_for(WANTED) == FIRST_PERCENT
-    assert percent_for(WANTED / 2) == 2 * FIRST_PERCENT
+def test_syncs_take_proportionally_longer_within_bounds() -> None:
+    assert percent_for(TARGET) == FIRST_PERCENT
+    assert percent_for(TARGET / 2) == 2 * FIRST_PERCENT
     assert percent_for(10.0) == LEAST_PERCENT
     for nothing in (0.0, -0.1):
         assert percent_for(nothing) == MOST_PERCENT

@@ -15,7 +15,7 @@ from harness.host import Completed, Host
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Where a release has the tab, and where a checkout builds it; neither is there."""
+    """The path of the tab in a release, and its build path in a checkout; neither exists."""
     found = (tmp_path / 'released' / tab.NAME, tmp_path / 'build' / tab.NAME)
     monkeypatch.setattr(tab, '_PLACES', found)
     for path in found:
@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_released_tab_comes_before_a_built_one(places: tuple[Path, Path]) -> None:
+def test_released_tab_takes_precedence_over_a_built_one(places: tuple[Path, Path]) -> None:
     released, built = places
     assert tab.bundle() is None
     built.write_text('')
@@ -46,7 +46,7 @@ def test_a_released_tab_comes_before_a_built_one(places: tuple[Path, Path]) -> N
     assert tab.bundle() == released
 
 
-def test_a_checkout_builds_it_and_a_release_does_not(
+def test_tab_is_built_from_a_checkout_and_not_from_a_release(
     places: tuple[Path, Path], asked: list[list[str]]
 ) -> None:
     tab.build(Progress(quiet=True))
@@ -57,21 +57,21 @@ def test_a_checkout_builds_it_and_a_release_does_not(
 
 
 @pytest.mark.usefixtures('places', 'asked')
-def test_without_a_registry_the_dashboard_comes_up_without_it(
+def test_dashboard_starts_without_the_tab_if_there_is_no_registry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(_host: Host, argv: list[str], **_: object) -> Completed:
         raise CommandError(argv, 2, '', 'no registry')
 
     monkeypatch.setattr(Host, 'run', fails)
-    said = io.StringIO()
-    tab.build_if_possible(Progress(said))
-    assert 'without the tab' in said.getvalue()
-    assert 'no registry' in said.getvalue()
+    message = io.StringIO()
+    tab.build_if_possible(Progress(message))
+    assert 'without the tab' in message.getvalue()
+    assert 'no registry' in message.getvalue()
 
 
 @pytest.mark.usefixtures('places', 'asked')
-def test_a_signal_meanwhile_ends_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_during_the_build_ends_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     def canceled(_host: Host, argv: list[str], **_: object) -> Completed:
         raise CancelledError('given up')
 

@@ -32,8 +32,8 @@ def test_each_daemon_has_its_release() -> None:
     }  # fmt: skip
 
 
-def test_daemons_are_moved_in_the_order_of_an_upgrade() -> None:
-    """Monitors, managers (together), OSDs, gateways, in whatever order they were asked for."""
+def test_daemons_are_upgraded_in_the_documented_order() -> None:
+    """Monitors, managers (together), OSDs, gateways, in any requested order."""
     asked = ['client.rgw.a', 'osd.1', 'mgr', 'mon']
     assert steps(RECORD, REEF, asked) == (
         ('mon.a',), ('mon.b',), ('mgr.x', 'mgr.y'), ('osd.1',), ('client.rgw.a',),
@@ -52,13 +52,13 @@ def test_daemons_are_moved_in_the_order_of_an_upgrade() -> None:
         (['osd'], r'osd\.2 runs tentacle: its data cannot go back to reef'),
     ],
 )
-def test_what_cannot_be_moved_is_refused_before_anything_is(words: list[str], message: str) -> None:
+def test_impossible_upgrades_are_refused_before_any_change(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         steps(RECORD, REEF, words)
 
 
-def test_programs_are_there_before_a_daemon_is_stopped() -> None:
-    """What is to be installed follows from the kinds of the daemons."""
+def test_programs_are_installed_before_a_daemon_is_stopped() -> None:
+    """The packages to install follow from the types of the daemons."""
     assert packages_for(['mon.a', 'osd.1'], dashboard=False) == ['core']
     assert packages_for(['mgr.x', 'client.rgw.a'], dashboard=True) == ['core', 'rgw', 'dashboard']
 
@@ -82,7 +82,7 @@ def test_orchestrators_start_each_osd_with_its_own_programs(tmp_path: Path) -> N
     assert str(MACHINE) not in ' '.join(hosts.of('osd.0').command(['ceph-osd']))
 
 
-def test_giving_up_reaches_the_hosts_of_every_release(tmp_path: Path) -> None:
+def test_cancel_reaches_the_hosts_of_every_release(tmp_path: Path) -> None:
     """Also those that nothing has run on yet."""
     hosts = Hosts(tmp_path, RECORD)
     pacific = hosts.of('osd.0')

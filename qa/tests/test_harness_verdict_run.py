@@ -1,4 +1,4 @@
-"""What a run for the verdict's error rates is told to do."""
+"""The command line of a run for the verdict's error rates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from harness.verdict_run import Phase, lean, parse_phase
         ('330:0=25,14=2.5', Phase(330.0, {0: 25.0, 14: 2.5})),
     ],
 )
-def test_a_phase_is_read_as_it_is_written(text: str, phase: Phase) -> None:
+def test_phase_round_trips(text: str, phase: Phase) -> None:
     assert parse_phase(text) == phase
 
 
 @pytest.mark.parametrize('text', ['', 'soon', '10:0', '10:osd.0=5', '10:0=10/60'])
-def test_what_is_no_phase_is_named(text: str) -> None:
-    with pytest.raises(HarnessError, match='is no phase such as'):
+def test_invalid_phase_is_named(text: str) -> None:
+    with pytest.raises(HarnessError, match='is not a phase such as'):
         parse_phase(text)
 
 
-def test_of_a_reading_that_is_kept_is_what_verdicts_are_made_of() -> None:
+def test_recorded_reading_has_the_input_of_verdicts() -> None:
     reading = {
         'time_s': 5.0,
         'osds': {'3': [True, True, 77]},

@@ -62,7 +62,7 @@ def test_json_behind_text() -> None:
     'noise',
     ['fio: {not json} at all\n', 'warning: {"a": 1}\n', '{\n', ''],
 )
-def test_braces_in_the_text_are_no_json(noise: str) -> None:
+def test_braces_in_text_are_no_json(noise: str) -> None:
     """Only a document with jobs is fio's."""
     text = (DATA / 'fio-verify.json').read_text()
     assert extract_json(noise + text + noise) == extract_json(text)
@@ -70,7 +70,7 @@ def test_braces_in_the_text_are_no_json(noise: str) -> None:
 
 @pytest.mark.parametrize('text', ['', 'fio: failed to open', '{"jobs": ', '{}'])
 def test_output_without_a_result_is_an_error(text: str) -> None:
-    """What fio said instead is in the message."""
+    """The message has the other output of fio."""
     with pytest.raises(WorkloadError, match='no result'):
         read_run(text, 'write')
 
@@ -100,13 +100,13 @@ def test_verification_passes_only_when_complete() -> None:
         {'verified': Verified('x', 10, 1)},
     ],
 )
-def test_what_makes_a_run_bad(change: dict[str, object]) -> None:
+def test_bad_runs_are_detected(change: dict[str, object]) -> None:
     """No operation at all, a client's error, or a wrong block: the run failed."""
     assert RESULT.ok
     assert not replace(RESULT, **change).ok  # type: ignore[arg-type]
 
 
-def test_all_workloads_of_the_contract_are_there() -> None:
+def test_all_workloads_of_the_contract_exist() -> None:
     """The names that DESIGN.md section 5 promises."""
     assert set(WORKLOADS) >= {
         'rbd-randwrite', 'rbd-seqwrite', 'rbd-randread', 's3-put', 's3-list', 's3-delete',
@@ -114,8 +114,8 @@ def test_all_workloads_of_the_contract_are_there() -> None:
     }  # fmt: skip
 
 
-def test_given_parameters_go_before_defaults() -> None:
-    """What is not given keeps the workload's own default."""
+def test_given_parameters_override_defaults() -> None:
+    """Missing parameters keep the workload's own default."""
     chosen = complete('rbd-randwrite', 10, {'iodepth': 1})
     assert chosen.iodepth == 1
     assert chosen.block_size_bytes == 4096
@@ -129,7 +129,7 @@ def test_random_writes_have_room_for_the_whole_run() -> None:
         assert chosen.get('size_bytes') // chosen.get('block_size_bytes') >= seconds * 10_000
 
 
-def test_unknown_parameter_lists_the_known() -> None:
+def test_unknown_parameter_lists_the_known_ones() -> None:
     """A misspelled parameter of the Python API is named."""
     with pytest.raises(UsageError, match='unknown parameter iodeph: there is iodepth'):
         Parameters.from_mapping({'iodeph': 1})

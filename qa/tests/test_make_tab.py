@@ -1,4 +1,4 @@
-"""`make tab`, with a stand-in for npm."""
+"""`make tab`, with a double of npm."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def make(checkout: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_two_at_once_in_one_checkout_do_not_break_each_other(checkout: Path) -> None:
+def test_two_builds_in_one_checkout_do_not_interfere(checkout: Path) -> None:
     """As when the tests of the dashboard begin for two releases; nothing else is left."""
     running = [make(checkout), make(checkout)]
-    said = [process.communicate(timeout=60)[0] for process in running]
-    assert [process.returncode for process in running] == [0, 0], said
+    message = [process.communicate(timeout=60)[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0], message
     assert (checkout / BUNDLE).read_text() == 'a bundle\n'
     assert (checkout / AXE).read_text() == 'axe\n'
     assert {path.name for path in (checkout / 'build').iterdir()} == {'dashboard', 'axe.min.js'}
@@ -68,7 +68,7 @@ def test_two_at_once_in_one_checkout_do_not_break_each_other(checkout: Path) -> 
     }
 
 
-def test_a_build_that_fails_leaves_the_bundle_that_was_there(checkout: Path) -> None:
+def test_failed_build_keeps_the_existing_bundle(checkout: Path) -> None:
     (checkout / BUNDLE).parent.mkdir(parents=True)
     (checkout / BUNDLE).write_text('older')
     os.utime(checkout / BUNDLE, (0, 0))

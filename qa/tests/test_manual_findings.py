@@ -11,7 +11,7 @@ from manual.findings import reference
 from rocksdb_tuner.advise.conditions.registry import conditions
 
 
-def test_every_finding_every_health_check_and_every_option_is_there() -> None:
+def test_every_finding_health_check_and_option_is_listed() -> None:
     page = reference()
     text = ' '.join(page.split())
     for known in conditions().values():
@@ -22,7 +22,7 @@ def test_every_finding_every_health_check_and_every_option_is_there() -> None:
             assert f':confval:`{option.name} <mgr/rocksdb_tuner/{option.name}>`' in text
 
 
-def test_nothing_is_left_open_in_a_remedy() -> None:
+def test_remedies_have_no_placeholders() -> None:
     """A name in braces is filled in, or given in angle brackets; option strings may have some."""
     text = re.sub(r'^:Evidence: .*\n(?:   .*\n)*', '', reference(), flags=re.MULTILINE)
     assert ':Remedy: ' in text

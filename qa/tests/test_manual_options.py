@@ -10,7 +10,7 @@ from rocksdb_tuner.options.problems import rules
 from rocksdb_tuner.options.related_options import related_options
 
 
-def test_every_option_and_every_rule_is_there() -> None:
+def test_every_option_and_rule_is_listed() -> None:
     page = reference()
     for info in catalogue().options.values():
         shown = f'.. describe:: {info.name}\n' if info.assessed else f'   * - ``{info.name}``\n'
@@ -21,13 +21,13 @@ def test_every_option_and_every_rule_is_there() -> None:
         assert f'``{name}`` (' in page
 
 
-def test_assessed_options_are_first() -> None:
+def test_assessed_options_come_first() -> None:
     page = reference()
     others = page.index('\nOther options\n')
     assert page.rindex('.. describe::') < others < page.index('   * - ``')
 
 
-def test_each_source_is_listed_once_and_referred_to_by_its_number() -> None:
+def test_each_source_is_listed_once_and_cited_by_number() -> None:
     page = reference()
     listed = re.findall(r'^\.\. \[(\d+)\] (.*(?:\n   .*)*)', page, re.MULTILINE)
     assert [int(number) for number, _ in listed] == list(range(1, len(listed) + 1))
@@ -35,7 +35,7 @@ def test_each_source_is_listed_once_and_referred_to_by_its_number() -> None:
     assert set(re.findall(r'\[(\d+)\]_', page)) == {number for number, _ in listed}
 
 
-def test_what_is_no_markup_is_escaped() -> None:
+def test_plain_text_is_escaped() -> None:
     for line in reference().splitlines():
         if line.startswith('   ') and not line.startswith(('   :', '   * -', '.. ')):
             text = re.sub(r'\[\d+\]_|``\w+``', '', line)

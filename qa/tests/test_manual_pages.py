@@ -18,7 +18,7 @@ from rocksdb_tuner.mgr.releases import CLICommand
 from rocksdb_tuner.present import health
 from rocksdb_tuner.settings import SETTINGS
 
-#: With which a page says what an operator wants to do there.
+#: The heading of the task of an operator on a page.
 PURPOSE = ('Use ', 'Follow ')
 #: Where the names of metrics are.
 METRICS = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/metrics'
@@ -39,7 +39,7 @@ def is_it(session: Session, prefix: str) -> bool:
     return session.words[: len(prefix.split()) + 1] == ('ceph', *prefix.split())
 
 
-def test_it_is_short() -> None:
+def test_quick_start_is_short() -> None:
     written = [text for page, text in pages().items() if page != MEASURED]
     assert sum(map(words, written)) <= WORDS_MAX
 
@@ -50,7 +50,7 @@ def test_every_page_is_listed() -> None:
 
 
 @pytest.mark.parametrize('page', pages())
-def test_each_page_begins_with_what_an_operator_wants_to_do_there(page: str) -> None:
+def test_each_page_starts_with_the_task_of_the_operator(page: str) -> None:
     first = re.split(r'^=+\n.+\n=+\n', pages()[page], maxsplit=1, flags=re.MULTILINE)[1].lstrip()
     assert first.startswith(PURPOSE)
 
@@ -69,7 +69,7 @@ def test_pictures_that_were_taken_are_shown_and_others_left_out(
     assert pictures.dashboards().startswith('.. figure:: images/dashboard-reef.png\n   :alt: ')
 
 
-def test_every_command_in_it_is_one_of_the_module_with_its_arguments() -> None:
+def test_every_command_shown_exists_with_its_arguments() -> None:
     found = [session for session in all_sessions() if session.is_of_the_module]
     assert found
     for session in found:
@@ -92,7 +92,7 @@ def test_every_command_is_in_the_reference_once_with_its_permission() -> None:
     assert ':Permission: ``w``' in text.split('\nrollback\n--------')[1].split('\n---')[0]
 
 
-def test_an_option_is_described_by_its_declaration() -> None:
+def test_option_is_described_by_its_declaration() -> None:
     page = expanded('.. mgr_module:: rocksdb_tuner\n.. confval:: soak_max\n\n   More.\n')
     assert page.startswith('.. confval:: soak_max\n\n   maximum time to wait')
     assert ':type: ``secs``\n   :default: ``3600``\n   :allowed range: ``[0, 2678400]``' in page
@@ -101,12 +101,12 @@ def test_an_option_is_described_by_its_declaration() -> None:
     assert ':default: ``false``' in expanded('.. confval:: metrics\n')
 
 
-def test_an_option_that_is_not_there_fails_the_build() -> None:
+def test_unknown_option_fails_the_build() -> None:
     with pytest.raises(UnknownOptionError, match='"nonsense"'):
         expanded('.. confval:: nonsense\n')
 
 
-def test_a_session_is_a_command_with_the_literal_block_behind_it() -> None:
+def test_session_is_a_command_followed_by_its_literal_block() -> None:
     text = """\
 .. prompt:: bash #
 
@@ -137,7 +137,7 @@ Prose.
     assert TOOL == ('ceph', 'rocksdb-tuner')
 
 
-def test_labels_and_columns_that_are_gone_are_named() -> None:
+def test_missing_labels_and_columns_are_named() -> None:
     shown = ('Mode:      recommend', 'Old label: 3', '', 'ID  WR/S', ' 0   271')
     printed = 'Mode:  off\n \nID  WR/S  BUSY\n 1  99  7%\n'
     assert missing(shown, printed) == ['Old label', 'ID WR/S']

@@ -5,13 +5,13 @@ from __future__ import annotations
 import measurements
 
 
-def test_the_committed_page_is_current() -> None:
+def test_committed_page_is_current() -> None:
     """Run "make measurements" after a new measurement or an edit of its text."""
     assert measurements.PAGE.read_text(encoding='utf-8') == measurements.page()
 
 
 def test_every_result_is_shown() -> None:
-    """A result without a table is one that nobody reads."""
+    """A result without a table would never be read."""
     assert measurements.results_without_table() == []
 
 
@@ -22,7 +22,7 @@ def test_every_table_is_placed_once() -> None:
     assert placed == sorted(measurements.TABLES)
 
 
-def test_columns_are_as_wide_as_their_cells_and_gaps_are_shown() -> None:
+def test_columns_fit_their_cells_and_gaps_are_shown() -> None:
     """reStructuredText takes an empty first cell for a continued row."""
     assert measurements.table(('a', 'b'), [('', 'long'), (None, 2)]).splitlines() == [
         '=  ====',

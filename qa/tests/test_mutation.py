@@ -1,4 +1,4 @@
-"""The bench that scores the tests: which faults it makes, and that it tells who notices them."""
+"""The mutation bench: which faults it makes, and which tests detect them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from mutants import mutants_of
 
 #: Outcome and killer by what a line was and what the mutant made of it.
-Told = dict[tuple[str, str], tuple[str, Optional[str]]]
+Reported = dict[tuple[str, str], tuple[str, Optional[str]]]
 BENCH = Path(__file__).parents[1] / 'bench'
 
 TOY = '''\
@@ -96,7 +96,7 @@ import os
 
 kept = root / 'kept.json'
 if os.fork() == 0:
-    mutation_run.look_at_tests(
+    mutation_run.inspect_tests(
         root, [path], {'toy/tests/test_module.py': kept}, Patience(5.0, 60.0)
     )
     os._exit(0)
@@ -112,7 +112,7 @@ Path(sys.argv[3]).write_text(json.dumps(told))
 
 
 @pytest.fixture(scope='module')
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
     folder = tmp_path_factory.mktemp('mutation')
     for name, text in (
         ('toy/__init__.py', ''),
@@ -137,42 +137,42 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return {(was, now): (outcome, killer) for _, was, now, outcome, killer in rows}
 
 
-def test_what_a_test_notices_is_killed_by_that_test(
-    told: Told,
+def test_detected_mutant_is_killed_by_the_detecting_test(
+    reported: Reported,
 ) -> None:
-    assert told['return a > b', 'return (a <= b)'] == (
+    assert reported['return a > b', 'return (a <= b)'] == (
         'killed',
         'toy/tests/test_module.py::test_larger',
     )
-    assert told['continue', 'pass'][0] == 'killed'
+    assert reported['continue', 'pass'][0] == 'killed'
     multiplied = 'found.append(value * factor())'
-    assert told[multiplied, 'found.append((value / factor()))'][0] == 'killed'
-    assert told[multiplied, 'pass'][0] == 'killed'
+    assert reported[multiplied, 'found.append((value / factor()))'][0] == 'killed'
+    assert reported[multiplied, 'pass'][0] == 'killed'
 
 
-def test_what_no_test_notices_survives_and_what_none_reaches_is_told_apart(
-    told: Told,
+def test_surviving_and_unreached_mutants_are_distinguished(
+    reported: Reported,
 ) -> None:
-    assert told['return a > b', 'return (a >= b)'] == ('survived', None)
-    assert told['return 7', 'return 8'] == ('unreached', None)
+    assert reported['return a > b', 'return (a >= b)'] == ('survived', None)
+    assert reported['return 7', 'return 8'] == ('unreached', None)
 
 
-def test_what_runs_while_modules_are_loaded_is_mutated_before_that(
-    told: Told,
+def test_import_time_code_is_mutated_before_the_import(
+    reported: Reported,
 ) -> None:
-    assert told['LIMIT = 3', 'LIMIT = 4'][0] == 'killed'
+    assert reported['LIMIT = 3', 'LIMIT = 4'][0] == 'killed'
     default = 'def doubled(values: list[int], only: bool = False) -> list[int]:'
-    assert told[default, default.replace('False', 'True')][0] == 'killed'
+    assert reported[default, default.replace('False', 'True')][0] == 'killed'
 
 
-def test_a_cached_answer_of_before_hides_no_mutant(
-    told: Told,
+def test_stale_cached_result_hides_no_mutant(
+    reported: Reported,
 ) -> None:
-    assert told['return 2', 'return 3'][0] == 'killed'
+    assert reported['return 2', 'return 3'][0] == 'killed'
 
 
-def test_a_cache_depends_on_what_its_file_imports_itself_or_through_others(tmp_path: Path) -> None:
-    """What only lies in a package beside it is called by nobody; imports in functions count."""
+def test_cache_depends_on_direct_and_transitive_imports(tmp_path: Path) -> None:
+    """Modules that are only in the same package are not used; imports in functions count."""
     root = tmp_path / 'toy'
     for name, text in (
         ('__init__.py', 'from .module import it'),
@@ -196,10 +196,10 @@ def test_a_cache_depends_on_what_its_file_imports_itself_or_through_others(tmp_p
     assert mutation_run.reached_from(root, '__init__.py') == {'__init__.py', 'b/six.py'}
 
 
-def test_a_loop_without_an_end_is_noticed_by_its_time(
-    told: Told,
+def test_infinite_loop_is_detected_by_its_time(
+    reported: Reported,
 ) -> None:
-    assert told['n -= 1', 'pass'] == ('timeout', None)
+    assert reported['n -= 1', 'pass'] == ('timeout', None)
 
 
 def changes(text: str) -> set[tuple[str, str, str]]:
@@ -207,7 +207,7 @@ def changes(text: str) -> set[tuple[str, str, str]]:
     return {(m.operator, *m.change(source)) for m in mutants_of('a/b.py', source)}
 
 
-def test_the_tests_of_a_file_are_asked_first_and_the_quick_ones_of_all_others() -> None:
+def test_own_tests_of_a_file_run_first_and_then_the_quick_ones_of_others() -> None:
     (mutant,) = mutants_of('part/module.py', b'LIMIT = 3\n')
     assert mutant.block is None
     block = (1, 0)
@@ -227,7 +227,7 @@ def test_the_tests_of_a_file_are_asked_first_and_the_quick_ones_of_all_others() 
         'test_other.py::quick',
         'test_other.py::slow',
     ]
-    # One is asked in any case, and of its own file rather.
+    # At least one is run, preferably from its own file.
     assert tests.of(mutant, 0.2) == ('tests/part/test_module.py::quick',)
     others = mutation_run.Tests(
         seconds, {'part/module.py': {block: ('tests/part/test_other.py::slow',)}}, {}
@@ -282,7 +282,7 @@ def test_texts_annotations_and_imports_are_left_alone() -> None:
     )
 
 
-def test_a_mutant_keeps_its_name_where_other_lines_change_and_not_where_its_function_does() -> None:
+def test_mutant_keeps_its_name_unless_its_function_changes() -> None:
     def names(text: str) -> set[str]:
         source = text.encode()
         return {m.identity(source) for m in mutants_of('a/b.py', source)}

@@ -1,4 +1,4 @@
-"""contrib/overlay: lays over all or nothing, and says why not."""
+"""contrib/overlay: applies everything or nothing, with a reason."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from upstream.overlay import (
     MIXIN,
     MODULE,
     OverlayError,
-    lay_over,
+    apply_overlay,
     main,
 )
-from upstream.tree_tests import left_outside
+from upstream.tree_tests import excluded
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def contents(tree: Path) -> Mapping[Path, bytes]:
     return {path: path.read_bytes() for path in tree.rglob('*') if path.is_file()}
 
 
-def test_files_and_edits_are_laid_over(tree: Path) -> None:
-    done = lay_over(tree)
+def test_files_and_edits_are_added(tree: Path) -> None:
+    done = apply_overlay(tree)
     assert done.without == ()
     assert all((tree / name).exists() for name in (*COPIED, *GRAFANA))
     assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
@@ -47,28 +47,28 @@ def test_files_and_edits_are_laid_over(tree: Path) -> None:
     assert not (tree / MODULE / 'tests/test_fuzz.py').exists()
 
 
-def test_a_tree_without_packaging_is_laid_over_without_it(tree: Path) -> None:
+def test_tree_without_packaging_gets_the_overlay_without_it(tree: Path) -> None:
     """Distributors remove debian/ from the source that they publish."""
     (tree / 'debian/ceph-mgr-modules-core.install').unlink()
     (tree / 'debian').rmdir()
-    assert lay_over(tree).without == ('debian.patch',)
+    assert apply_overlay(tree).without == ('debian.patch',)
 
 
-def test_a_patch_that_does_not_apply_leaves_the_tree_as_it_was(tree: Path) -> None:
+def test_patch_that_does_not_apply_leaves_the_tree_unchanged(tree: Path) -> None:
     (tree / 'ceph.spec.in').write_text('something else\n', encoding='utf-8')
     before = contents(tree)
     with pytest.raises(OverlayError, match=r'build\.patch: .*ceph\.spec\.in'):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
-def test_a_failure_in_the_middle_leaves_the_tree_as_it_was(
+def test_failure_halfway_leaves_the_tree_unchanged(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(tree)
     monkeypatch.setattr(sys, 'executable', '/bin/false')
     with pytest.raises(OverlayError, match='reference pages'):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
@@ -83,38 +83,38 @@ def test_another_version_is_refused(tree: Path, text: str, named: str) -> None:
     (tree / 'CMakeLists.txt').write_text(text, encoding='utf-8')
     before = contents(tree)
     with pytest.raises(OverlayError, match=named):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
-def test_another_version_is_tried_if_asked_for(tree: Path) -> None:
+def test_another_version_is_accepted_on_request(tree: Path) -> None:
     (tree / 'CMakeLists.txt').write_text('project(ceph\n  VERSION 21.0.0\n', encoding='utf-8')
-    lay_over(tree, any_version=True)
+    apply_overlay(tree, any_version=True)
 
 
-def test_a_tree_that_has_the_module_is_refused(tree: Path) -> None:
-    lay_over(tree)
+def test_tree_with_the_module_is_refused(tree: Path) -> None:
+    apply_overlay(tree)
     before = contents(tree)
     with pytest.raises(OverlayError, match=f'already has {MODULE}'):
-        lay_over(tree)
+        apply_overlay(tree)
     assert contents(tree) == before
 
 
-def test_what_is_no_tree_of_ceph_is_an_error_and_no_traceback(
+def test_directory_that_is_no_ceph_tree_is_an_error_without_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == 1
     assert 'is not a source tree of Ceph' in capsys.readouterr().err
 
 
-def test_it_applies_within_another_repository(tree: Path) -> None:
+def test_overlay_applies_within_another_repository(tree: Path) -> None:
     """There git would silently skip all files, as they are outside of its folder."""
     subprocess.run(['git', 'init', '-q', str(tree.parent)], check=True)
-    lay_over(tree)
+    apply_overlay(tree)
     assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
 
 
-def test_tests_that_need_more_stay_outside(tmp_path: Path) -> None:
+def test_tests_with_further_needs_are_not_copied(tmp_path: Path) -> None:
     """Directly, or by way of another file of the tests."""
     tests = tmp_path / 'rocksdb_tuner/tests/part'
     tests.mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_tests_that_need_more_stay_outside(tmp_path: Path) -> None:
         'recording.xz': '',
     }.items():
         (tests / name).write_text(text, encoding='utf-8')
-    outside = {path.name for path in left_outside(tmp_path / 'rocksdb_tuner')}
+    outside = {path.name for path in excluded(tmp_path / 'rocksdb_tuner')}
     assert outside == {
         'test_drawn.py', 'helper.py', 'test_helped.py', 'test_above.py', 'test_double.py',
         'test_module.py', 'test_recorded.py', 'only_drawn.py', 'test_drawn_too.py', 'recording.xz',

@@ -1,4 +1,4 @@
-"""What `make` installs, removes and packs, in a copy of the checkout with a stand-in for npm."""
+"""What `make` installs, removes and packages, in a copy of the checkout with a double of npm."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NEEDED = (
     *('Makefile', 'README.md', 'LICENSE', 'CHANGELOG.md', 'packaging', 'monitoring'),
     *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard'),
 )
-#: What an older version may have left.
-LEFT = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
+#: Possible leftovers of an older version.
+LEFTOVERS = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def make(folder: Path, *words: str) -> str:
-    """Run make without npm; what it says."""
+    """Run make without npm; returns its output."""
     environment = {**os.environ, 'PATH': f'{folder.parent}/bin:{os.environ["PATH"]}'}
     done = subprocess.run(
         ['make', '-s', *words],
@@ -81,7 +81,7 @@ def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob('*') if not path.is_dir()}
 
 
-def test_a_relative_destination_begins_where_make_was_called(checkout: Path) -> None:
+def test_relative_destination_starts_in_the_directory_of_the_caller(checkout: Path) -> None:
     before = files(checkout)
     make(checkout, 'install', 'install-dashboard', 'install-monitoring', 'DESTDIR=out/there')
     installed = files(checkout / 'out/there')
@@ -94,13 +94,13 @@ def test_a_relative_destination_begins_where_make_was_called(checkout: Path) -> 
     assert files(checkout / 'abs') == installed
 
 
-def test_doctor_looks_for_every_file_of_the_dashboard_that_is_installed(checkout: Path) -> None:
+def test_doctor_checks_every_installed_dashboard_file(checkout: Path) -> None:
     """Not for fewer: a controller that is missing keeps the others from loading."""
     make(checkout, 'install-dashboard', 'DESTDIR=out')
     assert files(checkout / 'out' / MGR) == set(TAB_FILES)
 
 
-def test_cephadm_mounts_every_file_of_the_dashboard_that_is_installed() -> None:
+def test_cephadm_mounts_every_installed_dashboard_file() -> None:
     """One that is missing keeps the dashboard of a cephadm cluster from having any."""
     text = (CHECKOUT / 'packaging/cephadm/mgr-mount.yaml').read_text()
     mounts = re.findall(rf'--volume=(\S+)/{MGR}/(\S+):/{MGR}/(\S+):ro,z', text)
@@ -109,11 +109,11 @@ def test_cephadm_mounts_every_file_of_the_dashboard_that_is_installed() -> None:
     assert len({folder for folder, _, _ in mounts}) == 1
 
 
-def test_what_an_older_version_left_goes_and_nothing_else(checkout: Path) -> None:
+def test_only_files_of_an_older_version_are_removed(checkout: Path) -> None:
     target = checkout / 'out' / MGR
     make(checkout, 'install', 'install-dashboard', 'DESTDIR=out')
     installed = files(target)
-    for name in LEFT:
+    for name in LEFTOVERS:
         (target / 'rocksdb_tuner' / name).parent.mkdir(exist_ok=True)
         (target / 'rocksdb_tuner' / name).write_text('')
     controllers = target / 'dashboard/controllers'
@@ -127,7 +127,7 @@ def test_what_an_older_version_left_goes_and_nothing_else(checkout: Path) -> Non
     assert files(target) == {*installed, 'dashboard/controllers/osd.py', 'balancer/module.py'}
 
 
-def test_a_link_to_a_checkout_is_replaced_and_the_checkout_kept(checkout: Path) -> None:
+def test_link_to_a_checkout_is_replaced_and_the_checkout_kept(checkout: Path) -> None:
     elsewhere = checkout / 'elsewhere'
     elsewhere.mkdir()
     (elsewhere / 'module.py').write_text('mine')
@@ -150,7 +150,7 @@ def test_alerts_that_repeat_health_checks_are_installed_only_on_request(checkout
     assert files(checkout / 'out') == set()
 
 
-def test_uninstall_leaves_what_is_not_ours(checkout: Path) -> None:
+def test_uninstall_keeps_foreign_files(checkout: Path) -> None:
     make(checkout, 'install', 'install-dashboard', 'install-monitoring', 'DESTDIR=out')
     out = checkout / 'out'
     cached = out / MGR / 'dashboard/controllers/__pycache__'
@@ -164,8 +164,8 @@ def test_uninstall_leaves_what_is_not_ours(checkout: Path) -> None:
     make(checkout, 'uninstall', 'DESTDIR=out')
 
 
-def test_a_release_has_the_bundle_and_comes_out_the_same_twice(checkout: Path) -> None:
-    """Whatever lies about in the checkout, and whoever packs it."""
+def test_release_has_the_bundle_and_is_reproducible(checkout: Path) -> None:
+    """Independent of untracked files in the checkout and of the user."""
     make(checkout, 'dist')
     tarball = checkout / f'build/packages/ceph-rocksdb-tuner-{VERSION}.tar.gz'
     first = tarball.read_bytes()
@@ -185,7 +185,7 @@ def test_a_release_has_the_bundle_and_comes_out_the_same_twice(checkout: Path) -
     assert len({member.mtime for member in members}) == 1
 
 
-def test_a_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) -> None:
+def test_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) -> None:
     """Its dates are all the same, and no bundle was built there."""
     make(checkout, 'dist')
     tarball = next((checkout / 'build/packages').glob('*.tar.gz'))
@@ -199,7 +199,7 @@ def test_a_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) 
     assert not (unpacked / 'build').exists()
 
 
-def test_every_library_of_the_bundle_is_in_the_copyright() -> None:
+def test_every_library_of_the_bundle_is_in_the_copyright_file() -> None:
     lock = json.loads((CHECKOUT / TAB / 'package-lock.json').read_text())
     text = (CHECKOUT / 'packaging/debian/copyright').read_text()
     bundled = {
@@ -213,7 +213,7 @@ def test_every_library_of_the_bundle_is_in_the_copyright() -> None:
     assert 'License: Expat\n Permission' in text
 
 
-def test_no_package_names_a_version_of_its_own() -> None:
+def test_no_package_has_a_hard_coded_version() -> None:
     """It is in version.py; what else has one is made of it."""
     named = [
         str(path)

@@ -11,11 +11,11 @@ import pytest
 
 QA = Path(__file__).resolve().parents[1]
 MODULE = QA.parent / 'src/pybind/mgr/rocksdb_tuner'
-#: From the lowest, as in the module's own test: a part imports from those before it, and what
-#: stands in one line is independent of each other. What lies in qa/ itself is "commands".
+#: From the lowest, as in the module's own test: a part imports from those before it, and the parts
+#: of one line are independent of each other. Files in qa/ itself are "commands".
 LAYERS = (
     'doubles',
-    'doubles_dashboard local_orch laboratory clients harness',
+    'doubles_dashboard local_orch fault_injection clients harness',
     'bench manual tasks upstream',
     'commands',
     'tests',
@@ -24,10 +24,10 @@ LAYERS = (
 #: From where files import each other: those that the tests, the benches and the clients are given.
 ROOTS = (
     *('.', 'bench', 'tests/integration', 'doubles', 'doubles_dashboard'),
-    *('harness/clients', 'laboratory'),
+    *('harness/clients', 'fault_injection'),
 )
-#: Files of the harness that measure by the module's own names of counters, or judge recordings with
-#: what its tests have for that. The others run clusters of any release, whatever the module is.
+#: Files of the harness that use the module's names of counters, or evaluate recordings with code of
+#: its tests. The others run clusters of any release, independent of the module.
 WITH_THE_MODULE = frozenset({'record', 'verdict_run', 'evaluate_workload', 'workload_thresholds'})
 WITH_ITS_TESTS = frozenset({'evaluate_workload', 'workload_thresholds'})
 
@@ -100,20 +100,20 @@ def _points_down(importing: str, imported: str) -> bool:
     return own == other or other[0] < own[0]
 
 
-def test_every_part_of_qa_stands_in_one_layer() -> None:
-    """A new folder says what it may import before it imports anything."""
+def test_every_part_of_qa_is_in_one_layer() -> None:
+    """A new folder must declare its imports."""
     listed = [name for names in LAYERS for name in names.split()]
     assert sorted({_part(path) for path in FILES} ^ set(listed)) == []
     assert len(listed) == len(set(listed))
 
 
-def test_imports_are_found_by_whatever_name() -> None:
-    """Else nothing that follows would say anything."""
+def test_imports_are_found_under_any_name() -> None:
+    """Otherwise the next tests would prove nothing."""
     imports = {
         'tests/test_harness_conf.py': 'harness/conf.py',
         'harness/cluster.py': 'harness/boot.py',
         'bench/bench_choice_proof.py': 'bench/bench_choice_runs.py',
-        'browser/test_tab.py': 'tests/integration/made_answers.py',
+        'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',
         'measurements.py': 'bench/bench_choice_proof.py',
@@ -133,7 +133,7 @@ def test_imports_point_down() -> None:
     assert sorted(found) == []
 
 
-def test_no_file_imports_itself_by_way_of_others() -> None:
+def test_no_import_cycles() -> None:
     """Nor within a part: each file can be read after those that it imports."""
     done: set[Path] = set()
 
@@ -157,8 +157,8 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     ('prefix', 'allowed'),
     [('rocksdb_tuner', WITH_THE_MODULE), ('rocksdb_tuner.tests', WITH_ITS_TESTS)],
 )
-def test_the_harness_runs_clusters_without_the_module(prefix: str, allowed: frozenset[str]) -> None:
-    """A cluster must come up, and say why, whatever is wrong with the module that it tries."""
+def test_harness_runs_clusters_without_the_module(prefix: str, allowed: frozenset[str]) -> None:
+    """A cluster must start, or report why not, even with a broken module."""
     found = {
         path.stem
         for path in FILES
@@ -168,7 +168,7 @@ def test_the_harness_runs_clusters_without_the_module(prefix: str, allowed: froz
     assert found == allowed
 
 
-def test_the_module_needs_nothing_of_qa() -> None:
+def test_module_does_not_import_qa() -> None:
     """But what ceph-mgr gives it, of which there are doubles."""
     found = {
         f'{path.relative_to(MODULE)} imports {imported}'

@@ -1,4 +1,4 @@
-"""The plan of recordings, and how their times are told."""
+"""The plan of recordings, and how their times are printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocksdb_tuner.workload.records import WorkloadClass
 CLASSES = {workload_class.value for workload_class in WorkloadClass}
 
 
-def test_every_run_has_a_name_of_its_own_a_part_and_a_cluster() -> None:
+def test_every_run_has_a_unique_name_a_part_and_a_cluster() -> None:
     assert max(Counter(run.name for run in RUNS).values()) == 1
     assert {run.part for run in RUNS} == {SET, HELD_OUT}
     assert {run.cluster for run in RUNS} == set(CLUSTERS)
@@ -27,7 +27,7 @@ def test_every_label_is_a_class_and_every_client_takes_its_parameters() -> None:
                 complete(client.name, step.seconds, client.parameters)
 
 
-def test_every_recording_is_of_the_part_that_the_plan_said() -> None:
+def test_every_recording_belongs_to_its_planned_part() -> None:
     """A recording that judges must never have been one that sets thresholds."""
     planned = {run.name: run.part for run in RUNS}
     for name in replay.campaign():

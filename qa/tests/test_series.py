@@ -13,7 +13,7 @@ from upstream.overlay import CHECKOUT, MODULE
 from upstream.series import TEXTS, SeriesError, main, make, part_of, text_of
 from upstream.series_cut import SERIES, TOP, CutError, Patch, cut, imports_of
 from upstream.series_walk import to_run
-from upstream.tree_tests import left_outside
+from upstream.tree_tests import excluded
 
 PLACES = {patch.name: n for n, patch in enumerate(SERIES)}
 
@@ -22,7 +22,7 @@ PLACES = {patch.name: n for n, patch in enumerate(SERIES)}
 def parts() -> list[list[str]]:
     """The module of this checkout, cut."""
     module = CHECKOUT / MODULE
-    outside = {module / name for name in left_outside(module)}
+    outside = {module / name for name in excluded(module)}
     files = [
         path
         for path in module.rglob('*')

@@ -53,7 +53,7 @@ def test_mypy_sees_the_module_as_source_and_not_as_an_installed_package(tmp_path
         assert (str(tmp_path / MGR) in paths) == (check.folder == DASHBOARD)
 
 
-def test_what_is_no_tree_of_ceph_runs_nothing(
+def test_directory_that_is_no_ceph_tree_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(['module', str(tmp_path)]) == 1

@@ -23,7 +23,7 @@ SLOW = groups(6)
 
 
 def staggered() -> Recorded:
-    """What was done in a staggered run; its OSDs counted nothing."""
+    """The disturbances of a staggered run; its OSDs counted nothing."""
     slots: list[tuple[float, Mapping[int, float]]] = [
         (TRIED_S, {}),
         (TRIED_S, dict.fromkeys(SLOW.second, 45.0)),
@@ -48,7 +48,7 @@ def cut() -> dict[str, list[Case]]:
     return found
 
 
-def test_a_staggered_hour_holds_so_many_trials_of_each_kind() -> None:
+def test_staggered_hour_has_so_many_trials_of_each_kind() -> None:
     found = cut()
     assert {kind: len(of_kind) for kind, of_kind in found.items()} == {
         'slower': 18,
@@ -59,7 +59,7 @@ def test_a_staggered_hour_holds_so_many_trials_of_each_kind() -> None:
     assert {case.changed[0] for case in found['nothing']} == set(range(12, 20))
 
 
-def test_nothing_is_done_to_those_compared_but_the_change_itself() -> None:
+def test_compared_osds_differ_only_in_the_change() -> None:
     recorded = staggered()
     for of_kind in cut().values():
         for case in of_kind:
@@ -72,7 +72,7 @@ def test_nothing_is_done_to_those_compared_but_the_change_itself() -> None:
             assert case.end_s - case.change_s >= limits().warm_up_s + DEFAULT.least_s
 
 
-def test_changes_of_nothing_to_one_osd_share_no_time() -> None:
+def test_null_changes_of_one_osd_do_not_overlap() -> None:
     by_osd: dict[int, list[Case]] = {}
     for case in cut()['nothing']:
         by_osd.setdefault(case.changed[0], []).append(case)
@@ -80,7 +80,7 @@ def test_changes_of_nothing_to_one_osd_share_no_time() -> None:
         assert first.end_s <= second.before_s
 
 
-def test_trials_that_share_nothing_have_an_osd_at_one_time_only_once() -> None:
+def test_independent_trials_use_an_osd_at_one_time_once() -> None:
     found = cut()
     kept = disjoint([('slower', case) for case in found['slower']])
     assert len(kept) == 8
@@ -104,13 +104,13 @@ def judged(name: str) -> Mapping[str, tuple[Found, ...]]:
     return found
 
 
-def test_osds_that_truly_became_slower_were_failed_each_time() -> None:
+def test_truly_slower_osds_fail_every_time() -> None:
     found = Counter(one.kind for one in judged('verdict-pacific.json.xz')['slower'])
     assert found == {'fail': 18}
 
 
 @pytest.mark.parametrize('name', ['verdict-pacific.json.xz', 'verdict-loaded-pacific.json.xz'])
-def test_no_recorded_change_of_nothing_was_failed_or_called_better(name: str) -> None:
+def test_no_recorded_null_change_failed_or_was_called_better(name: str) -> None:
     found = Counter(one.kind for one in judged(name)['nothing'])
     assert sum(found.values()) >= 4
     assert set(found) <= {'pass', 'inconclusive'}

@@ -1,4 +1,4 @@
-"""Thresholds of workloads: the ones that are kept lie where recordings say that they may."""
+"""Workload thresholds: the committed ones are within the recorded ranges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocksdb_tuner.tests.workload import replay
 from rocksdb_tuner.workload.activity import Activity
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
 
-#: What no window lies on a side of: from how many operations on shares are certain.
+#: Thresholds that do not separate windows: the number of operations for certain shares.
 CHOSEN = {'full_confidence_ops_per_s'}
 
 
@@ -21,19 +21,17 @@ def found() -> dict[str, Range]:
 
 
 @pytest.mark.parametrize('name', sorted(set(Thresholds._fields) - CHOSEN))
-def test_a_threshold_that_is_kept_lies_between_what_was_recorded(
-    name: str, found: dict[str, Range]
-) -> None:
+def test_kept_threshold_is_between_the_recordings(name: str, found: dict[str, Range]) -> None:
     one = found[name]
     assert one.below.nearest < one.value <= one.above.nearest
 
 
-def test_what_no_recording_bounds_is_five_times_the_noise() -> None:
+def test_threshold_without_a_recording_is_five_times_the_noise() -> None:
     kept = thresholds()
     assert kept.full_confidence_ops_per_s == 5 * kept.noise_ops_per_s
 
 
-def test_no_threshold_is_derived_from_a_run_that_only_judges() -> None:
+def test_no_threshold_is_derived_from_an_evaluation_run() -> None:
     parts = {replay.load(name).part for name in workload_thresholds.recordings()}
     assert parts == {'', 'set'}
     held_out = {name for name in replay.campaign() if replay.load(name).part == 'held-out'}
@@ -46,7 +44,7 @@ def window(truth: str, operations_per_s: float) -> Window:
     return Window('made', truth, truth, done, 0.0)
 
 
-def test_the_nearest_window_of_each_side_bounds_a_threshold() -> None:
+def test_nearest_window_of_each_side_bounds_a_threshold() -> None:
     boundary = workload_thresholds.BOUNDARIES['noise_ops_per_s']
     seen = [window('idle', n) for n in (2, 7, 5)] + [window('mixed', n) for n in (90, 40, 60)]
     below = workload_thresholds.side(boundary.signal, boundary.below, seen, largest=True)
@@ -56,8 +54,6 @@ def test_the_nearest_window_of_each_side_bounds_a_threshold() -> None:
 
 
 @pytest.mark.parametrize(('value', 'holds'), [(7, False), (7.1, True), (40, True), (41, False)])
-def test_a_threshold_holds_above_the_one_side_and_up_to_the_other(
-    value: float, holds: bool
-) -> None:
+def test_threshold_is_above_one_side_and_up_to_the_other(value: float, holds: bool) -> None:
     one = Range('made', value, Side(3, 7, 'a', 'idle'), Side(3, 40, 'b', 'mixed'))
     assert one.holds is holds

@@ -19,7 +19,7 @@ from typing import NamedTuple
 if __name__ == '__main__':
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from upstream.overlay import CHECKOUT, COPIED, MODULE, OverlayError, lay_over
+from upstream.overlay import CHECKOUT, COPIED, MODULE, OverlayError, apply_overlay
 
 MGR = Path('src/pybind/mgr')
 DASHBOARD = MGR / 'dashboard'
@@ -84,7 +84,7 @@ TREE_CHECKS = (
     Check('build-doc', (str(_UPSTREAM / 'tree_doc.py'), '..'), Path('doc')),
 )
 GROUPS: Mapping[str, tuple[Check, ...]] = {'module': MODULE_CHECKS, 'tree': TREE_CHECKS}
-#: What the tree has besides, and why it is not run here.
+#: Other checks of the tree, and why they are not run here.
 NOT_RUN: Mapping[str, str] = {
     'pylint of the dashboard': 'pylint 2.6.0, which it pins, does not start on Python 3.11',
     'grafana panels of the dashboard': "needs the dashboard's frontend, which shows none of these",
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     try:
         if group == 'module':
-            lay_over(tree)
+            apply_overlay(tree)
     except (OverlayError, OSError) as error:
         print(f'upstream: {error}', file=sys.stderr)
         return 1

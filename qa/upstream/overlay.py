@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .tree_tests import left_outside
+from .tree_tests import excluded
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PATCHES = CHECKOUT / 'contrib/overlay.d'
@@ -75,7 +75,7 @@ def version_of(tree: Path) -> str:
     return found[1]
 
 
-def lay_over(tree: Path, *, any_version: bool = False) -> LaidOver:
+def apply_overlay(tree: Path, *, any_version: bool = False) -> LaidOver:
     """Copy the files and apply the patches, all or nothing; raises OverlayError."""
     version = version_of(tree)
     if version != VERSION and not any_version:
@@ -93,7 +93,7 @@ def lay_over(tree: Path, *, any_version: bool = False) -> LaidOver:
     try:
         for name in COPIED:
             _copy(CHECKOUT / name, tree / name)
-        for outside in left_outside(CHECKOUT / MODULE):
+        for outside in excluded(CHECKOUT / MODULE):
             (tree / MODULE / outside).unlink()
         for name in GRAFANA:
             made = CHECKOUT / MIXIN / 'rocksdb_tuner/dashboards_out' / Path(name).name
@@ -121,7 +121,7 @@ def _has_files_of(tree: Path, patch: Path) -> bool:
 
 def _git_apply(tree: Path, names: Sequence[str], *, check: bool) -> None:
     command = ['git', 'apply', *(['--check'] if check else []), *(str(PATCHES / n) for n in names)]
-    # Where a tree lies within another repository, git would skip what is outside its folder.
+    # In a tree within another repository, git would skip files outside its folder.
     environment = {**os.environ, 'GIT_CEILING_DIRECTORIES': str(tree.resolve().parent)}
     done = subprocess.run(
         command, cwd=tree, env=environment, capture_output=True, text=True, check=False
@@ -191,7 +191,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     given = parser.parse_args(arguments)
     try:
-        done = lay_over(given.tree, any_version=given.any_version)
+        done = apply_overlay(given.tree, any_version=given.any_version)
     except (OverlayError, OSError) as error:
         print(f'overlay: {error}', file=sys.stderr)
         return 1

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import openapi
-from .overlay import CHECKOUT, PATCHES, OverlayError, lay_over
+from .overlay import CHECKOUT, PATCHES, OverlayError, apply_overlay
 from .series_cut import SERIES, TOP, CutError, cut
 
 TEXTS = CHECKOUT / 'contrib/series'
@@ -101,7 +101,7 @@ def make(tree: Path, out: Path, *, with_openapi: bool = True) -> list[Path]:
         git(copy, 'init', '-q', '-b', 'base')
         git(copy, 'add', '-Af')
         git(copy, 'commit', '-qm', 'Ceph', **who)
-        lay_over(copy)
+        apply_overlay(copy)
         if with_openapi:
             added, other = openapi.generate(copy)
             if other or not added:

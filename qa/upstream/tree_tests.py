@@ -10,7 +10,7 @@ from pathlib import Path
 
 #: Of src/pybind/mgr/requirements-required.txt, and the module itself.
 ALLOWED = frozenset({'pytest', 'prettytable', 'yaml', 'scipy', 'rocksdb_tuner', '__future__'})
-#: Instances of these classes are asked for what only the doubles of the mgr record.
+#: Tests query instances of these classes for data that only the doubles of the mgr record.
 _WITH_DOUBLES = ('rocksdb_tuner.Module', 'rocksdb_tuner.StandbyModule', 'rocksdb_tuner.module')
 #: Reads files of this repository that are not laid over.
 _OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration', 'rocksdb_tuner_tab')
@@ -19,7 +19,7 @@ _OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration', 'rocksdb_tuner_tab')
 _BINARY = '*.xz'
 
 
-def left_outside(module: Path) -> tuple[Path, ...]:
+def excluded(module: Path) -> tuple[Path, ...]:
     """Files below ``module``/tests that need more, directly or through another of the tests.
 
     They need hypothesis, jsonschema or prometheus_client, which Ceph's requirements lack, or this

@@ -1,7 +1,6 @@
-"""A stand-in for what Ceph's dashboard offers to a controller, so that unit tests need no Ceph.
+"""A double of the dashboard API of a controller, so that unit tests need no Ceph.
 
-It holds what was declared and asks nobody. What the real one makes of it is proven by the
-integration tests.
+It stores declarations and has no behavior. The real one is covered by the integration tests.
 """
 
 from pkgutil import extend_path

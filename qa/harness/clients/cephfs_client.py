@@ -25,7 +25,7 @@ FILES_PER_DIR = 500
 
 
 class CephFsClient(Client):
-    """One mount in a folder of its own. Of four files, one is renamed and one is removed again."""
+    """One mount in its own folder. Of four files, one is renamed and one is removed again."""
 
     def __init__(self, folder: str) -> None:
         super().__init__()

@@ -10,12 +10,12 @@ import json
 import sys
 from collections.abc import Sequence
 
-#: Of the errors, so many are told in full.
+#: So many errors are printed in full.
 MAX_MESSAGES = 10
 
 
 def phase(what: str, limit_s: float) -> None:
-    """Say what begins, for the reader of a failure; end the program if it takes so long."""
+    """Print the phase for the reader of a failure; exit if it takes too long."""
     print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
     faulthandler.dump_traceback_later(limit_s, exit=True)
 
@@ -55,7 +55,7 @@ def print_outcome(
 
 
 class Client:
-    """What one thread of clients did; latencies in seconds."""
+    """The results of one client thread; latencies in seconds."""
 
     def __init__(self) -> None:
         self.latencies_s: list[float] = []

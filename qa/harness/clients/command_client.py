@@ -1,7 +1,7 @@
 """The `ceph` command without the start of an interpreter for each: many commands of one process.
 
 Order (first argument, JSON): nothing. Each line of standard input is a list of the words of a
-command, as JSON; each is answered by a line: [0 or a negative errno, output, complaint]. The
+command, as JSON; the response is a line: [0 or a negative errno, stdout, stderr]. The
 cluster is that of $CEPH_CONF. Not `ceph tell`. Runs under Debian's Python with python3-rados and
 python3-ceph-argparse, which ceph-common has.
 """
@@ -24,12 +24,12 @@ from ceph_argparse import (  # type: ignore[import-not-found, import-untyped, un
 
 
 class Commands:
-    """What the cluster understands, asked for anew where a command is not among it."""
+    """The command signatures of the cluster, loaded again for an unknown command."""
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
         self._signatures: Any = None
-        #: To match words with all that there is to say takes a tenth of a second.
+        #: Matching words against all signatures takes a tenth of a second.
         self._known: dict[tuple[str, ...], Any] = {}
 
     def run(self, words: list[str]) -> tuple[int, str, str]:
@@ -71,12 +71,12 @@ def main() -> int:
     cluster = rados.Rados(conffile=os.environ['CEPH_CONF'])
     cluster.connect()
     commands = Commands(cluster)
-    # What the libraries say of a command that is not understood is no answer
+    # Messages of the libraries about an unknown command are no answer
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
         try:
             answer = commands.run(json.loads(line))
-        except Exception as error:  # noqa: BLE001  # whatever it is, it is this command's answer
+        except Exception as error:  # noqa: BLE001  # any error is the answer to this command
             answer = -errno.EIO, '', f'{type(error).__name__}: {error}'
         print(json.dumps(answer), file=answers, flush=True)
     return 0

@@ -27,7 +27,7 @@ SAMPLE = 16
 
 
 class OmapClient(Client):
-    """One thread with objects of its own, whose keys it sets again and again."""
+    """One thread with its own objects, whose keys it sets repeatedly."""
 
     def __init__(self, order: dict[str, Any], rank: int) -> None:
         super().__init__()

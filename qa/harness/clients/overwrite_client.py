@@ -46,7 +46,7 @@ def block(number: int, version: int) -> bytes:
 
 
 def complaint(number: int, version: int, found: bytes) -> str | None:
-    """What is wrong with a block that must hold this version; None: nothing."""
+    """The error in a block that must hold this version; None: nothing."""
     if found == block(number, version):
         return None
     if found == bytes(BLOCK_BYTES):
@@ -61,7 +61,7 @@ def complaint(number: int, version: int, found: bytes) -> str | None:
 
 
 class Overwriter:
-    """What the client knows of its blocks, and what it did."""
+    """The client's state of its blocks, and its results."""
 
     def __init__(self, image: Any, order: dict[str, Any]) -> None:
         self._image = image
@@ -71,14 +71,14 @@ class Overwriter:
         self._busy: set[int] = set()
         self._versions = [0] * order['blocks']
         self._numbers = random.Random(order['blocks'])
-        #: (began, ended) of each write, Unix times.
+        #: (start, end) of each write, Unix times.
         self.writes: list[tuple[float, float]] = []
         self.checked = self.failed = self.errors = 0
         self.messages: list[str] = []
         self.stopping = threading.Event()
 
     def run(self) -> None:
-        """Write and read until it is told to stop. What could not be begun in time is left out."""
+        """Write and read until stopped. Operations that could not start in time are skipped."""
         writes, reads = self._order['writes_per_s'], self._order['reads_per_s']
         pause_s = 1.0 / (writes + reads)
         due_s = time.monotonic()

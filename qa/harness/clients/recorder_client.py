@@ -27,15 +27,15 @@ from typing import Any
 # A Debian package of the machine that runs the client
 import rados  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-ASK_TIMEOUT_S = 10
-#: What the module says is read at every so many readings.
+QUERY_TIMEOUT_S = 10
+#: The module's answers are read once per this many readings.
 MODULE_EVERY = 2
 
 
-def ask_socket(path: str, prefix: str) -> Any:
+def query_socket(path: str, prefix: str) -> Any:
     """The answer of a daemon's admin socket: its length, big-endian, then the document."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(ASK_TIMEOUT_S)
+        connection.settimeout(QUERY_TIMEOUT_S)
         connection.connect(path)
         connection.sendall(json.dumps({'prefix': prefix, 'format': 'json'}).encode() + b'\0')
         parts = []
@@ -62,7 +62,7 @@ class Reader:
 
     def _ask(self, send: Callable[..., Any], **command: Any) -> Any:
         code, out, message = send(
-            json.dumps({**command, 'format': 'json'}), b'', timeout=ASK_TIMEOUT_S
+            json.dumps({**command, 'format': 'json'}), b'', timeout=QUERY_TIMEOUT_S
         )
         if code != 0:
             raise OSError(abs(code), message)
@@ -97,7 +97,7 @@ class Reader:
         found = {}
         for osd_id in osds:
             try:
-                dump = ask_socket(f'{self._order["run_dir"]}/osd.{osd_id}.asok', 'perf dump')
+                dump = query_socket(f'{self._order["run_dir"]}/osd.{osd_id}.asok', 'perf dump')
             except (OSError, ValueError, struct.error):
                 continue  # it is down, or just starts
             found[osd_id] = [counter_value(dump, path) for path in self._order['counters']]
@@ -134,7 +134,7 @@ def main() -> None:
     order = json.loads(sys.argv[1])
     reader = Reader(order)
     number, due_s = 0, time.time()
-    while not os.path.exists(order['stop_file']):  # noqa: PTH110 - a client program stands alone
+    while not os.path.exists(order['stop_file']):  # noqa: PTH110 - a client program has no imports of the harness
         reading: dict[str, Any] = {'time_s': round(time.time(), 2)}
         reading |= attempt(reader.maps)
         reading |= attempt(reader.counters, reading.get('osds', {}))

@@ -48,7 +48,8 @@ class ClientFailedError(Exception):
 
 @dataclass
 class Tally:
-    """What one thread did, or all. Latencies in seconds, begin and end of the monotonic clock."""
+    """The results of one thread, or of all. Latencies in seconds, start and end of the monotonic
+    clock."""
 
     latencies_s: list[float] = field(default_factory=list)
     bytes: int = 0
@@ -107,7 +108,7 @@ Step = Callable[[Any, Tally], bool]
 
 
 def connect(order: Order) -> Any:
-    """A client, which threads may share. Making it is not safe beside another thread's."""
+    """A client, which threads may share. Creating clients is not thread-safe."""
     return boto3.session.Session().client(
         's3',
         endpoint_url=os.environ['RGW_URL'],
@@ -258,15 +259,15 @@ def answer_to(sender: Connection, task: Callable[[], Tally]) -> None:
     """In a process of its own: send the outcome of a task, or why there is none."""
     try:
         sender.send(task())
-    except Exception:  # noqa: BLE001 - whatever it was is for the parent to tell
+    except Exception:  # noqa: BLE001 - any error is reported by the parent
         sender.send(traceback.format_exc())
         raise SystemExit(1) from None
 
 
 def in_processes(tasks: Sequence[Callable[[], Tally]], limit_s: float) -> Tally:
-    """Run each task in a process of its own; the first that fails or dies ends them all.
+    """Run each task in its own process; the first that fails or dies ends them all.
 
-    ClientFailedError says why.
+    ClientFailedError has the reason.
     """
     # Not while another thread runs: the process made by fork would wait for its locks for ever
     faulthandler.cancel_dump_traceback_later()
@@ -348,7 +349,7 @@ def check_sample(s3: Any, order: Order, tally: Tally) -> str:
         return 'ETag of every object, MD5 of a sample that was read back'
     if order.workload == 's3-delete':
         left, wanted = count(s3, order.bucket), order.objects - len(tally.keys)
-        # A request that failed may have been carried out all the same
+        # A failed request may have been executed
         good = wanted - tally.errors <= left <= wanted
         tally.check(good, f'{left} objects are left, not {wanted}')
         return 'number of objects that are left'
@@ -394,7 +395,7 @@ def run_main() -> str:
         return str(error)
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         return f'before or after the measured time: {type(error).__name__}: {error}'
-    except Exception:  # noqa: BLE001 - whatever it was is for the reader of a failure
+    except Exception:  # noqa: BLE001 - any error is shown to the reader of the failure
         return traceback.format_exc()
     return ''
 

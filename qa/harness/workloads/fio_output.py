@@ -19,7 +19,7 @@ class FioRun:
     latency_ms: Latency
     error: int
     began_s: float = 0.0
-    """Unix time; fio's output does not tell it, so that whoever ran fio completes it."""
+    """Unix time; set by the caller, since fio's output does not have it."""
 
 
 def extract_json(text: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""A client that overwrites blocks at a steady rate while a test does something to the cluster.
+"""A client that overwrites blocks at a steady rate while a test injects a fault.
 
-Beside its writes it reads, and compares each block with the version that was acknowledged last; at
-the end it reads them all (`clients/overwrite_client.py`). librbd never gives up a request: what a
-fault costs is time, or it is a loss. It is told how long the client noticed what happened.
+It also reads, and compares each block with the version that was acknowledged last; at the end it
+reads them all (`clients/overwrite_client.py`). librbd never gives up a request: a fault costs time,
+or causes a loss. The result has how long the client was affected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEPTH = 16
 MAX_SECONDS = 3600
 #: Until the first write is under way.
 START_S = 60.0
-WHAT = 'every block read: the version of it that was acknowledged last'
+DESCRIPTION = 'every block read: the version of it that was acknowledged last'
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Noticed:
-    """What a client noticed in a span of time, in seconds; None: it wrote nothing."""
+    """The effects on a client in a span of time, in seconds; None: it wrote nothing."""
 
     longest_write_s: float | None
     #: Between two writes that completed.
@@ -61,7 +61,7 @@ class Noticed:
 
 @dataclass(frozen=True)
 class Written:
-    """All that a client did: every write of it, and what was found when blocks were read."""
+    """All results of a client: its writes, and the errors found in blocks it read."""
 
     writes: tuple[Write, ...]
     #: Writes to blocks that it had written before.
@@ -71,7 +71,7 @@ class Written:
     verified: Verified
 
     def noticed(self, since_s: float, until_s: float) -> Noticed:
-        """What the client noticed in this span (Unix times)."""
+        """The effects on the client in this span (Unix times)."""
         return noticed(self.writes, since_s, until_s)
 
 
@@ -87,19 +87,19 @@ def noticed(writes: Iterable[Write], since_s: float, until_s: float) -> Noticed:
 
 
 def written_from(answer: dict[str, Any]) -> Written:
-    """What the client program answered."""
+    """The answer of the client program."""
     writes = sorted((Write(*write) for write in answer['writes']), key=lambda w: w.ended_s)
     return Written(
         tuple(writes),
         int(answer['overwrites']),
         int(answer['errors']),
         '\n'.join(answer['messages']),
-        Verified(WHAT, int(answer['checked']), int(answer['failed'])),
+        Verified(DESCRIPTION, int(answer['checked']), int(answer['failed'])),
     )
 
 
 class Overwriter:
-    """A client of so many writes and reads of 4 KiB a second, on an image of its own."""
+    """A client of so many writes and reads of 4 KiB per second, on its own image."""
 
     def __init__(self, cluster: Cluster, writes_per_s: int, reads_per_s: int) -> None:
         self._cluster = cluster
@@ -107,7 +107,7 @@ class Overwriter:
         # Never one that a client that was killed still holds
         self._image = f'qa-overwrite-{time.time():.0f}'
         self._process: subprocess.Popen[str] | None = None
-        self._said: list[list[str]] = [[], []]
+        self._output: list[list[str]] = [[], []]
         self._readers: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -144,8 +144,8 @@ class Overwriter:
         process.stdin.write(text_of(PROGRAM))
         process.stdin.close()
         self._readers = [
-            self._reader(stream, said)
-            for stream, said in zip((process.stdout, process.stderr), self._said)
+            self._reader(stream, message)
+            for stream, message in zip((process.stdout, process.stderr), self._output)
             if stream is not None
         ]
         deadline_s = time.monotonic() + START_S
@@ -156,7 +156,7 @@ class Overwriter:
             time.sleep(0.3)
 
     def stop(self) -> Written:
-        """Let the client finish what it began, and read back all that it has written."""
+        """Let the client finish its operations, and read back everything it has written."""
         process = self._process
         assert process is not None
         # Its own process alone: in a chroot, the shells before it have become it
@@ -186,11 +186,11 @@ class Overwriter:
             for reader in self._readers:
                 reader.join()
 
-    def _reader(self, stream: IO[str], said: list[str]) -> threading.Thread:
-        """A pipe that nobody reads would hold the client."""
-        thread = threading.Thread(target=lambda: said.append(stream.read()), daemon=True)
+    def _reader(self, stream: IO[str], message: list[str]) -> threading.Thread:
+        """A pipe without a reader would block the client."""
+        thread = threading.Thread(target=lambda: message.append(stream.read()), daemon=True)
         thread.start()
         return thread
 
     def _text(self, stream: int) -> str:
-        return ''.join(self._said[stream])
+        return ''.join(self._output[stream])

@@ -18,7 +18,7 @@ CLIENTS = Path(__file__).resolve().parents[1] / 'clients'
 #: The module that they import.
 SHARED = 'client_outcome'
 PYTHON = '/usr/bin/python3'
-#: A client ends by itself, and says what is stuck, before it has taken as long as so many steps
+#: A client ends by itself, and reports what is stuck, before it has taken as long as so many steps
 STEPS = 7
 
 
@@ -62,8 +62,8 @@ def run_client(
     try:
         answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError as error:
-        said = (done.stderr or done.stdout).strip()[-2000:]
+        message = (done.stderr or done.stdout).strip()[-2000:]
         raise WorkloadError(
-            f'the client of {workload} ended with status {done.returncode}: {said}'
+            f'the client of {workload} ended with status {done.returncode}: {message}'
         ) from error
     return result_from_client(workload, answer, parameters.as_dict())

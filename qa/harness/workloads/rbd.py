@@ -1,8 +1,8 @@
 """Block device workloads: fio on librbd, with fio's own verification of the data.
 
 Random writes run on a new image and write no block twice, so that a write which was acknowledged
-and lost shows as a block without a header: fio itself cannot tell the last of several writes to a
-block from an earlier one in a run that ends by time.
+and lost shows as a block without a header: fio itself cannot distinguish the last of several writes
+to a block from an earlier one in a time-based run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILLED = 'qa_filled'
 FILL_BLOCK_BYTES = 1 << 20
 REMOVE_TIMEOUT_S = 600.0
 OBJECT_BYTES = 4 << 20
-TRIM_QUIET_LOOKS = 12
+TRIM_IDLE_POLLS = 12
 
 Job = Mapping[str, str]
 
@@ -113,7 +113,7 @@ def remove_image(cluster: Cluster, image: str) -> None:
 
 
 def new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
-    """An empty image. Without an object map, whose updates would be writes of their own."""
+    """An empty image. Without an object map, whose updates would be additional writes."""
     remove_image(cluster, image)
     size_mib = -(-size_bytes >> 20)
     pool = data_pool(cluster)
@@ -194,7 +194,7 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
 
 
 def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
-    """Sequential writes over the image, again and again, then what was written is checked."""
+    """Repeated sequential writes over the image, then the data is verified."""
     prepare(cluster)
     fio = Fio(cluster, 'qa-seqwrite')
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
@@ -307,7 +307,7 @@ def snaptrim(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
         cluster.client.run('rbd', 'snap', 'rm', '--no-progress', f'{image}@before')
         quiet = 0
         # Trimming begins some seconds after the removal
-        while quiet < TRIM_QUIET_LOOKS and time.time() < began_s + seconds:
+        while quiet < TRIM_IDLE_POLLS and time.time() < began_s + seconds:
             time.sleep(1)
             states = cluster.ceph_json('status')['pgmap']['pgs_by_state']
             trims = any('snaptrim' in entry['state_name'] for entry in states)

@@ -1,4 +1,4 @@
-"""What a workload did, as its client saw it."""
+"""The result of a workload, as seen by its client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WorkloadError(HarnessError):
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one operation, in ms; None when there was none."""
+    """For one operation, in ms; None if there was none."""
 
     mean: float | None
     p50: float | None
@@ -24,7 +24,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Verified:
-    """What was read back and compared. `what` says how; `failed` counts among `checked`."""
+    """The verification of written data. `what` is the method; `failed` counts among `checked`."""
 
     what: str
     checked: int
@@ -46,7 +46,7 @@ class WorkloadResult:
     verified: Verified | None
     parameters: dict[str, int]
     began_s: float
-    """Unix time at which the measured work began."""
+    """Unix time at which the measured work started."""
 
     @property
     def ok(self) -> bool:

@@ -1,4 +1,4 @@
-"""What people see of a change who look: `ceph -s`, `ceph progress`, the cluster log."""
+"""What operators see of a change: `ceph -s`, `ceph progress`, the cluster log."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ORIGIN = 'rocksdb_tuner'
 class Announced:
     """Collects it while a test waits.
 
-    Monitors of Pacific keep 50 lines; later ones 10,000, of which `log last` takes so many of all
-    channels and levels before it leaves out those that were not asked for.
+    Monitors of Pacific keep 50 lines; later ones 10,000, of which `log last` first takes so many of
+    all channels and levels and then filters them.
     """
 
     cluster: Cluster
@@ -54,20 +54,20 @@ def watched_rollout(tuner: ModuleClient, timeout_s: float = 240) -> tuple[Any, A
 
 
 def _event_id(change_id: str) -> str:
-    """As the module calls the event of a rollout or a campaign."""
+    """The module's name of the event of a rollout or a campaign."""
     return f'{ORIGIN}-{change_id}'
 
 
-def lines_of_ended(
+def lines_of_finished(
     tuner: ModuleClient,
     announced: Announced,
     change: str,
     doing: str,
     is_over: Callable[[list[str]], bool],
 ) -> list[str]:
-    """What the cluster log has of a change ("rollout r1") that was in `ceph -s` until it ended.
+    """The cluster log of a change ("rollout r1") that was in `ceph -s` until it ended.
 
-    ``doing`` is what its event began with each time; ``is_over`` whether lines are all of it.
+    ``doing`` is the start of its event's text each time; ``is_over`` whether lines are complete.
     """
     name, event_id = f'{change}: ', _event_id(change.rpartition(' ')[2])
     shown = announced.shown[event_id]
@@ -75,18 +75,18 @@ def lines_of_ended(
     over = tuner.wait_for(lambda: announced.ended(event_id), 30, 'its event to be over')
     assert 'failed' not in over
 
-    def told() -> list[str]:
+    def reported() -> list[str]:
         announced.look()
         own = [line[len(name) :] for line in announced.lines if line.startswith(name)]
         return own if is_over(own) else []
 
-    lines: list[str] = tuner.wait_for(told, 30, 'its end in the cluster log')
+    lines: list[str] = tuner.wait_for(reported, 30, 'its end in the cluster log')
     return lines
 
 
 def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
     """A rollout that was done was in `ceph -s` until it ended, and the log has all of it."""
-    lines = lines_of_ended(
+    lines = lines_of_finished(
         tuner,
         announced,
         f'rollout {state["id"]}',

@@ -13,7 +13,7 @@ from harness.layout import CHECKOUT
 from harness.packages import install
 from rocksdb_tuner.version import VERSION
 
-#: What builds and examines packages, and the tab in them.
+#: The tools that build and examine packages, and the tab in them.
 TOOLS = ('dpkg-dev', 'debhelper', 'lintian', 'rpm', 'rpm2cpio', 'cpio')
 NAMES = ('ceph-mgr-rocksdb-tuner', 'ceph-mgr-dashboard-rocksdb-tuner')
 OLDER = '0.9.0'

@@ -1,4 +1,4 @@
-"""Hooks of pytest for tests on real clusters: they end in order, and failures say what was up."""
+"""Pytest hooks for tests on clusters: clusters are stopped, and failures report their state."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from harness.errors import HarnessError
 from harness.layout import load_record
 
 #: Besides the terminal's, which pytest heeds itself.
-TOLD = (signal.SIGTERM, signal.SIGHUP)
-#: Where one thing is broken every test after it fails too, and says nothing new.
+TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+#: Once something is broken every later test fails too, without new information.
 MAX_REPORTS = 5
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     # The next one must not strike what takes the clusters down
-    for other in TOLD:
+    for other in TERMINATION_SIGNALS:
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt(signal.Signals(number).name)
 
@@ -39,7 +39,7 @@ def _disk_full(_number: int, _frame: FrameType | None) -> None:
 
 def pytest_configure() -> None:
     """Let fixtures take their clusters down when the run is ended from outside."""
-    for number in TOLD:
+    for number in TERMINATION_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     signal.signal(DISK_FULL, _disk_full)
@@ -47,7 +47,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """No cluster outlives the run, whatever became of its fixture."""
+    """No cluster outlives the run, whatever happened to its fixture."""
     for folder in live():
         Cluster.open(folder).down()
     if exitstatus == pytest.ExitCode.TESTS_FAILED:
@@ -70,14 +70,14 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Function) -> Generator[None, object, object]:
-    """Look whether the disk was full while there are logs that tell it."""
+    """Check whether the disk was full while the logs still exist."""
     disk_full.look(item.nodeid, _clusters_of(item))
     return (yield)
 
 
-#: What is to be said of the disk to the test that runs; its handler takes it.
+#: The disk message for the running test; its signal handler uses it.
 _armed: list[str] = []
-#: From the thread that looks to the one that tests.
+#: From the watching thread to the testing one.
 DISK_FULL = signal.SIGUSR1
 
 
@@ -85,8 +85,8 @@ DISK_FULL = signal.SIGUSR1
 def _disk_watched() -> Iterator[None]:
     main = threading.get_ident()
 
-    def full(said: str) -> None:
-        _armed.append(said)
+    def full(message: str) -> None:
+        _armed.append(message)
         signal.pthread_kill(main, DISK_FULL)
 
     watch = space.Watch(lambda: (Path(tempfile.gettempdir()), *live()), full)
@@ -104,7 +104,7 @@ _reported: list[Path] = []
 def pytest_runtest_makereport(
     item: pytest.Function, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to a failure what the clusters say that the test has: they are gone when one reads it."""
+    """Add the state of the test's clusters to a failure: they no longer exist when it is read."""
     report = yield
     if not report.failed:
         return report
@@ -113,15 +113,15 @@ def pytest_runtest_makereport(
     if len(_reported) < MAX_REPORTS:
         for folder in folders:
             _reported.append(folder)
-            report.sections.append((f'cluster in {folder}', _said_by(folder)))
+            report.sections.append((f'cluster in {folder}', _output_of(folder)))
     return report
 
 
-def _said_by(folder: Path) -> str:
+def _output_of(folder: Path) -> str:
     try:
         return diagnosis.report(Cluster.open(folder))
-    except Exception as error:  # noqa: BLE001 - the failure that is told is another one
-        return f'nothing can be told of it: {type(error).__name__}: {error}'
+    except Exception as error:  # noqa: BLE001 - the failure of the test is reported instead
+        return f'no report available: {type(error).__name__}: {error}'
 
 
 def _clusters_of(item: pytest.Function) -> list[Path]:
@@ -136,13 +136,13 @@ def _folders(values: Iterable[object]) -> Iterator[Path]:
         elif isinstance(value, tuple):
             yield from _folders(value)
         elif isinstance(value, Path):
-            if _holds_a_cluster(value):
+            if _has_a_cluster(value):
                 yield value
         elif isinstance(getattr(value, 'cluster', None), Cluster):
             yield from _folders([value.cluster])  # type: ignore[attr-defined]
 
 
-def _holds_a_cluster(folder: Path) -> bool:
+def _has_a_cluster(folder: Path) -> bool:
     try:
         return load_record(folder) is not None
     except HarnessError:

@@ -1,4 +1,4 @@
-"""What all tests on real clusters need."""
+"""Fixtures and hooks for all tests on real clusters."""
 
 from cluster_reports import (
     pytest_configure,
@@ -12,8 +12,8 @@ from fault_clusters import (
     fault_clusters,
     pytest_collection_modifyitems,
     pytest_keyboard_interrupt,
-    scene,
-    shared_scene,
+    scenario,
+    shared_scenario,
 )
 
 __all__ = [
@@ -26,6 +26,6 @@ __all__ = [
     'pytest_runtest_setup',
     'pytest_runtest_teardown',
     'pytest_sessionfinish',
-    'scene',
-    'shared_scene',
+    'scenario',
+    'shared_scenario',
 ]

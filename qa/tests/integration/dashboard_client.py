@@ -1,4 +1,4 @@
-"""What tests share of the dashboard's REST API: users of each role, and what they are answered."""
+"""Helpers for the dashboard's REST API: users of each role, and their requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class User:
-    """Somebody who may have logged in to the dashboard."""
+    """A user of the dashboard, possibly logged in."""
 
     url: str
     token: str | None = None

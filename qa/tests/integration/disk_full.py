@@ -1,7 +1,7 @@
-"""Tests that failed since the machine's disk was full run again, on clusters of their own.
+"""Tests that failed while the machine's disk was full are run again, on their own clusters.
 
-OSDs abort when the file system under them is full, even for a moment and whoever filled it: that
-says nothing of what is tested. Only where nothing else failed, and twice at most.
+OSDs abort when the file system under them is full, even briefly: that does not count against the
+tested code. Only if nothing else failed, and twice at most.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ def look(nodeid: str, folders: Iterable[Path]) -> None:
 
 
 def note(nodeid: str, error: BaseException | None, folders: Iterable[Path]) -> None:
-    """Keep that a test failed, and whether for the disk.
+    """Record that a test failed, and whether because of the disk.
 
-    The first failure of a test tells: what fails when its clusters are put right or end comes of
-    that, or is no excuse for it.
+    The first failure of a test counts: failures of the cleanup follow from it, or do not excuse it.
     """
     look(nodeid, folders)
     _failed.setdefault(nodeid, isinstance(error, FullError) or nodeid in _met)

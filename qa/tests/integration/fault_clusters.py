@@ -1,7 +1,7 @@
-"""The clusters of the fault tests: one at a time, of the shape that a test asks for.
+"""The clusters of the fault tests: one at a time, of the shape that a test requests.
 
-`@wide` and `@sets_profile` say what a test wants beside the usual. Tests of one shape run one after
-the other, whatever file they stand in. `--part K/N` runs one of N parts of about the same length.
+`@wide` and `@sets_profile` request anything other than the default. Tests of one shape run
+consecutively, across files. `--part K/N` runs one of N parts of about the same length.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from fault_scene import (
+from fault_scenario import (
     PLAIN,
     REMOVE,
     SET,
     SHAPES,
     WIDE,
+    FaultScenario,
     Integrity,
     Result,
-    Scene,
     Shape,
     cluster_of,
     save,
@@ -75,45 +75,47 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_keyboard_interrupt() -> None:
-    """Who interrupts a run does not wait until all was checked."""
+    """An interrupted run skips the final checks."""
     Clusters.interrupted = True
 
 
 class Clusters:
-    """The cluster that is up, and what was found on it and on those before."""
+    """The running cluster, and the check results of it and of earlier ones."""
 
     interrupted = False
 
     def __init__(self, release: str) -> None:
         self._release = release
-        self._scene: Scene | None = None
+        self._scenario: FaultScenario | None = None
         self._version = ''
         self._stack = contextlib.ExitStack()
         self._integrity: list[Integrity] = []
         self._results: list[Result] = []
 
-    def of(self, shape: Shape) -> Scene:
-        """A scene of this shape; the cluster of another one is checked and taken down before."""
-        if self._scene is not None and self._scene.shape is not shape:
+    def of(self, shape: Shape) -> FaultScenario:
+        """The scenario of this shape; a running cluster of another one is checked and stopped
+        first.
+        """
+        if self._scenario is not None and self._scenario.shape is not shape:
             self.close()
-        if self._scene is None:
-            self._scene = scene = self._stack.enter_context(cluster_of(shape, self._release))
-            self._version = scene.cluster.ceph_json('version')['version'].split()[2]
-        return self._scene
+        if self._scenario is None:
+            self._scenario = scenario = self._stack.enter_context(cluster_of(shape, self._release))
+            self._version = scenario.cluster.ceph_json('version')['version'].split()[2]
+        return self._scenario
 
     def close(self) -> None:
         """Check all that was written to the cluster that is up, and take it down."""
-        scene, self._scene = self._scene, None
-        if scene is None:
+        scenario, self._scenario = self._scenario, None
+        if scenario is None:
             return
         with self._stack.pop_all():
             if self.interrupted:
                 return
-            found = scene.check_integrity()
+            found = scenario.check_integrity()
             if found.damage:
-                self._keep(scene)
-            self._results += scene.results
-            scene.results.clear()
+                self._keep(scenario)
+            self._results += scenario.results
+            scenario.results.clear()
             self._integrity.append(found)
             self.save()
         assert found.placement_groups > 0
@@ -124,21 +126,21 @@ class Clusters:
         else:
             assert damage == '', damage
 
-    def _keep(self, scene: Scene) -> None:
+    def _keep(self, scenario: FaultScenario) -> None:
         """The stores and logs of a cluster whose stores are damaged, if results are kept."""
         folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
         if folder:
-            kept = Path(folder) / f'damaged-{self._release}-{scene.shape.name}'
+            kept = Path(folder) / f'damaged-{self._release}-{scenario.shape.name}'
             # Stores are sparse files
             subprocess.run(
-                ['cp', '--archive', '--sparse=always', str(scene.cluster.dir), str(kept)],
+                ['cp', '--archive', '--sparse=always', str(scenario.cluster.dir), str(kept)],
                 check=False,
             )
 
     def save(self) -> None:
-        """Keep what was measured, if that is asked for."""
+        """Save the measurements if requested."""
         folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
-        rows = [*self._results, *(self._scene.results if self._scene else ())]
+        rows = [*self._results, *(self._scenario.results if self._scenario else ())]
         if folder and rows:
             path = Path(folder) / f'faults-{self._release}.json'
             save(rows, self._integrity, path, f'{self._release} {self._version}')
@@ -155,18 +157,18 @@ def fault_clusters(release: str) -> Iterator[Clusters]:
 
 
 @pytest.fixture
-def shared_scene(request: pytest.FixtureRequest, fault_clusters: Clusters) -> Scene:
-    """The cluster that the test asks for, as the test before left it."""
+def shared_scenario(request: pytest.FixtureRequest, fault_clusters: Clusters) -> FaultScenario:
+    """The requested cluster, as the previous test left it."""
     return fault_clusters.of(_shape(request.node))
 
 
 @pytest.fixture
-def scene(
-    request: pytest.FixtureRequest, shared_scene: Scene, fault_clusters: Clusters
-) -> Iterator[Scene]:
+def scenario(
+    request: pytest.FixtureRequest, shared_scenario: FaultScenario, fault_clusters: Clusters
+) -> Iterator[FaultScenario]:
     """The same as every test finds it, under clients."""
     marker = request.node.get_closest_marker('fault_kind')
-    shared_scene.restore(marker.args[0] if marker else REMOVE)
-    with under_clients(shared_scene):
-        yield shared_scene
+    shared_scenario.restore(marker.args[0] if marker else REMOVE)
+    with under_clients(shared_scenario):
+        yield shared_scenario
     fault_clusters.save()

@@ -1,4 +1,4 @@
-"""What the tests of the module in a real mgr share: its commands, and waiting for it."""
+"""Helpers for tests of the module in a real mgr: its commands, and waiting for it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from module_client import ModuleClient
 
 POOL = 'filled'
 OBJECTS, KEYS, VALUE_BYTES = 300, 2400, 1000
-#: So many keys of each object as the first argument says.
+#: The first argument is the number of keys per object.
 FILL = f"""
 import rados
 import sys
@@ -35,7 +35,7 @@ def leave_old_data(tuner: ModuleClient, keys: int) -> None:
     """In files that are written with what OSDs run now, and that a later compaction rewrites."""
     fill(tuner, keys)
     for osd_id in tuner.nonces():
-        # Into files: what is only in the log would be written anew at the next start.
+        # Into files: data only in the log would be rewritten at the next start.
         tuner.cluster.ceph('tell', f'osd.{osd_id}', 'compact', timeout_s=120)
     time.sleep(15)
     # Clients go on: files of the lowest level that no newer ones overlap are not rewritten.

@@ -29,14 +29,14 @@ def run_workload(cluster: Cluster, name: str, seconds: int, *options: str) -> su
 
 
 def ended(client: subprocess.Popen[str], within_s: float = 120) -> Any:
-    """What a client says of itself; the client must have succeeded."""
+    """The result reported by a client; the client must have succeeded."""
     output, _ = client.communicate(timeout=within_s)
     assert client.returncode == 0
     return json.loads(output)
 
 
 def recognized_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
-    """Run a client; the module must say ``expected`` within 60 s of its start."""
+    """Run a client; the module must classify it as ``expected`` within 60 s of its start."""
     client = run_workload(tuner.cluster, name, seconds)
     try:
         started_s = time.monotonic()

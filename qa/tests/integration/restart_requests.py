@@ -1,11 +1,11 @@
-"""The restarts that the module asked for, and what the orchestrator made of each."""
+"""The restarts requested by the module, and what the orchestrator did for each."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from fault_scene import Scene
+from fault_scenario import FaultScenario
 
 _LINES = re.compile(
     r'rollout: RestartOsd\(osd_id=(?P<asked>\d+)\)'
@@ -17,11 +17,11 @@ Request = tuple[str, int]
 
 
 class Requests:
-    """What the log of the active manager tells from now on, as long as it stays active."""
+    """The log lines of the active manager from now on, as long as it stays active."""
 
-    def __init__(self, scene: Scene) -> None:
-        log = scene.cluster.layout.log(f'mgr.{scene.active_manager()}')
-        self._log: Path = scene.cluster.host.outside(log)
+    def __init__(self, scenario: FaultScenario) -> None:
+        log = scenario.cluster.layout.log(f'mgr.{scenario.active_manager()}')
+        self._log: Path = scenario.cluster.host.outside(log)
         self._begin = self._log.stat().st_size
 
     def seen(self) -> list[Request]:
@@ -38,5 +38,5 @@ class Requests:
 
 
 def restarted(*osds: int) -> list[Request]:
-    """Each of these was asked for once, and carried out before the next was asked for."""
+    """Each of these was requested once, and executed before the next request."""
     return [(kind, osd_id) for osd_id in osds for kind in ('asked', 'done')]

@@ -22,7 +22,7 @@ THEMES = {
 
 
 def host_page(ground: str, ink: str) -> str:
-    """What of Cluster » OSDs the script looks for, in the colors of a theme."""
+    """The parts of Cluster » OSDs that the script uses, in the colors of a theme."""
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>OSDs</title>
     <style>body {{ font: 12px/1.5 sans-serif; margin: 0 15px; background: {ground}; color: {ink};
       --cds-layer: {ground}; --cds-text-primary: {ink} }}
@@ -36,7 +36,7 @@ def host_page(ground: str, ink: str) -> str:
 
 @dataclass
 class Sent:
-    """A change that the tab asked for."""
+    """A change requested by the tab."""
 
     path: str
     body: Any
@@ -106,7 +106,7 @@ def tab_pages(browser: Browser) -> Iterator[TabPages]:
 
 
 def violations(page: Page, where: str) -> list[Any]:
-    """What axe finds: rules, and the elements that break them."""
+    """The violations reported by axe: rules, and their elements."""
     page.add_script_tag(path=AXE)
     found = page.evaluate('async (where) => (await axe.run(where)).violations', where)
     return [(v['id'], [n['html'] for n in v['nodes']][:3]) for v in found]

@@ -53,10 +53,11 @@ def usual(release: str) -> Iterator[ModuleClient]:
 
 @contextmanager
 def spinning_disk() -> Iterator[None]:
-    """The disk of the clusters' files calls itself rotational meanwhile, as a hard disk does.
+    """The disk of the clusters' files temporarily reports itself as rotational, as a hard disk
+    does.
 
-    OSDs ask the kernel when they start. What other clusters make of it meanwhile does not matter to
-    what is tested of them: no test goes by it but the one that asks for this.
+    OSDs read that from the kernel at startup. Other clusters may see it meanwhile, but no other
+    test depends on it.
     """
     disk = Path(tempfile.gettempdir()).stat().st_dev
     device = Path(f'/sys/dev/block/{os.major(disk)}:{os.minor(disk)}').resolve()
@@ -80,7 +81,7 @@ def spinning_disk() -> Iterator[None]:
 
 @pytest.fixture
 def disks(release: str) -> Iterator[ModuleClient]:
-    """OSDs of hard disks, by their device class and by what the kernel says."""
+    """OSDs on hard disks, by their device class and by the kernel."""
     spec = ClusterSpec(release=release, device_class='hdd', osd_conf=DEFAULT_MEMORY)
     with spinning_disk():
         yield from _tuner(spec)
@@ -88,13 +89,13 @@ def disks(release: str) -> Iterator[ModuleClient]:
 
 @pytest.fixture
 def tight(release: str) -> Iterator[ModuleClient]:
-    """Little memory, and a DB device that holds little beside the WAL."""
+    """Little memory, and a DB device with little space beside the WAL."""
     memory = (('osd_memory_target', str(SMALL_MEMORY_BYTES)),)
     yield from _tuner(ClusterSpec(release=release, db_size_bytes=SMALL_DB_BYTES, osd_conf=memory))
 
 
 def advice_under(tuner: ModuleClient, load: str, recognized_as: str) -> Advice:
-    """What is advised once a load has lasted."""
+    """The advice once a load has lasted."""
     client = run_workload(tuner.cluster, load, LOAD_S)
     try:
         # Some loads fill what they then read.
@@ -135,7 +136,7 @@ def default(usual: ModuleClient) -> Iterator[str]:
     usual.remove_entries()
 
 
-def test_an_option_beside_the_default_is_respected(
+def test_option_beside_the_default_is_respected(
     usual: ModuleClient, default: str, release: str
 ) -> None:
     """A string that no profile has is no reason to remove it, idle or busy."""
@@ -152,7 +153,7 @@ def test_an_option_beside_the_default_is_respected(
         assert advice.recommendations == []
 
 
-def test_reads_beside_the_writes_do_not_make_the_writes_cheap(
+def test_concurrent_reads_do_not_hide_the_cost_of_writes(
     usual: ModuleClient, default: str, release: str
 ) -> None:
     """Half of the operations read: what limits the OSDs decides, not the class."""
@@ -164,10 +165,10 @@ def test_reads_beside_the_writes_do_not_make_the_writes_cheap(
         assert advice.recommendations == []
 
 
-def test_what_is_superseded_is_left_in_one_step(
+def test_superseded_options_are_removed_in_one_step(
     usual: ModuleClient, default: str, release: str
 ) -> None:
-    """Straight to the best known set, not to the default first; what may be lost is said."""
+    """Directly to the best known set, not to the default first; possible losses are reported."""
     run_with(usual, ALTERNATE_2019)
     advice = advice_under(usual, 'rbd-randwrite', 'rbd-small-write')
     (recommendation,) = advice.recommendations
@@ -179,7 +180,7 @@ def test_what_is_superseded_is_left_in_one_step(
     assert any('2018/2019' in reason['statement'] for reason in recommendation['reasons'])
 
 
-def test_a_gain_over_no_compression_is_not_promised_to_one_that_compresses(
+def test_compressed_osds_are_promised_no_gain_over_no_compression(
     usual: ModuleClient, default: str
 ) -> None:
     compresses = default.replace('kNoCompression', 'kSnappyCompression')
@@ -189,7 +190,7 @@ def test_a_gain_over_no_compression_is_not_promised_to_one_that_compresses(
     assert advice.recommendations == []
 
 
-def test_what_cannot_be_judged_is_no_error(usual: ModuleClient, default: str) -> None:
+def test_invalid_string_is_not_an_internal_error(usual: ModuleClient, default: str) -> None:
     """An OSD runs with it: so it does start."""
     run_with(usual, f'{default},block_based_table_factory={{block_size=16384}}')
     time.sleep(SETTLED_S)
@@ -198,10 +199,10 @@ def test_what_cannot_be_judged_is_no_error(usual: ModuleClient, default: str) ->
     assert usual.recommendations() == []
 
 
-def test_finding_and_advice_agree_on_metadata_of_rgw(
+def test_finding_and_advice_agree_on_rgw_metadata(
     usual: ModuleClient, default: str, release: str
 ) -> None:
-    """Where one says that LZ4 saves writes, the other has the commands; neither does without."""
+    """If one reports that LZ4 saves writes, the other has the commands; or neither does."""
     advice = advice_under(usual, 's3-put', 'rgw-metadata')
     if release == 'pacific':
         (recommendation,) = advice.recommendations
@@ -210,10 +211,10 @@ def test_finding_and_advice_agree_on_metadata_of_rgw(
         assert advice.recommendations == []
 
 
-def test_little_memory_and_a_small_device_forbid_what_does_not_fit(
+def test_small_memory_and_device_rule_out_what_does_not_fit(
     tight: ModuleClient, release: str
 ) -> None:
-    """What is advised there, if anything, is derived from what there is."""
+    """Any advice there is derived from the actual hardware."""
     published = tight.json('profile', 'show', 'variant-2022-d', schema='profile-show')['options']
     advice = advice_under(tight, 'rbd-randwrite', 'rbd-small-write')
     assert 'wal-device-small' in advice.findings
@@ -224,10 +225,10 @@ def test_little_memory_and_a_small_device_forbid_what_does_not_fit(
     assert advice.conclusion
 
 
-def test_osds_on_hard_disks_are_promised_no_gain_that_flash_had(
+def test_hard_disks_are_promised_no_gain_measured_on_flash(
     disks: ModuleClient, release: str
 ) -> None:
-    """Neither is a published set advised there, nor what it brought on NVMe repeated anywhere."""
+    """Neither a published set nor its gain on NVMe is mentioned there."""
     for osd in disks.cluster.ceph_json('osd', 'metadata'):
         assert (osd['rotational'], osd['bluestore_bdev_rotational']) == ('1', '1')
     assert {osd['device_class'] for osd in disks.osds()} == {'hdd'}
@@ -237,7 +238,7 @@ def test_osds_on_hard_disks_are_promised_no_gain_that_flash_had(
     if release == 'pacific' and 'the kv_sync threads are' not in advice.conclusion:
         # With as busy OSDs on flash, other memtables than its default has would be advised.
         assert 'Their RocksDB is on hard disks' in advice.conclusion
-    assert_nothing_of_flash(disks)
+    assert_no_flash_figures(disks)
 
     # What its authors no longer advise goes all the same: to the default, and to no tuned set.
     # The clients of before are still what advice goes by.
@@ -250,14 +251,14 @@ def test_osds_on_hard_disks_are_promised_no_gain_that_flash_had(
     if recommendation['confidence'] is not None:
         # That clients write small was seen for long enough to be advised on.
         assert any('on hard disks' in text for text in reasons)
-    assert_nothing_of_flash(disks)
+    assert_no_flash_figures(disks)
 
 
-def assert_nothing_of_flash(tuner: ModuleClient) -> None:
-    """No operation a second stands in what is advised: published ones were all of flash."""
-    told = [group['conclusion'] for group in tuner.status()['groups']]
+def assert_no_flash_figures(tuner: ModuleClient) -> None:
+    """The advice has no operations per second: the published ones were all on flash."""
+    reported = [group['conclusion'] for group in tuner.status()['groups']]
     for recommendation in tuner.recommendations():
-        told += [reason['statement'] for reason in recommendation['reasons']]
+        reported += [reason['statement'] for reason in recommendation['reasons']]
         if recommendation['prediction'] is not None:
-            told.append(recommendation['prediction']['metric'])
-    assert [text for text in told if text and 'IOPS' in text] == []
+            reported.append(recommendation['prediction']['metric'])
+    assert [text for text in reported if text and 'IOPS' in text] == []

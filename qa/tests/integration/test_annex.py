@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from harness import Cluster, ClusterSpec, Progress
+from harness.fault_injection import copy_module
 from harness.layout import DEFAULT_MEMORY
 from harness.releases import get_release
-from module_client import CHECKOUT, OPTION, ModuleClient
+from module_client import OPTION, ModuleClient
 from real_workload import run_workload
 
 pytestmark = [pytest.mark.integration, pytest.mark.advice, pytest.mark.from_pacific]
@@ -33,12 +34,7 @@ OPENED = re.compile(r'_open_db opened rocksdb path \S+ options (.*)')
 def files() -> Iterator[Path]:
     """The module, which knows nothing better for metadata than the default with LZ4."""
     folder = Path(tempfile.mkdtemp(prefix='tuner-module-'))
-    copy = folder / 'rocksdb_tuner'
-    shutil.copytree(
-        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
-        copy,
-        ignore=shutil.ignore_patterns('__pycache__', 'tests'),
-    )
+    copy = copy_module(folder)
     path = copy / 'knowledge/profiles.json'
     document = json.loads(path.read_text())
     known = {profile['name']: profile for profile in document['profiles']}
@@ -71,7 +67,7 @@ def entries(tuner: ModuleClient) -> list[tuple[str, str, str]]:
 
 
 def opened_with(tuner: ModuleClient, osd_id: int) -> str:
-    """What the running process of an OSD gave to RocksDB, by its log."""
+    """The options that the running process of an OSD passed to RocksDB, by its log."""
     log = tuner.cluster.host.outside(tuner.cluster.layout.log(f'osd.{osd_id}'))
     opened: str = OPENED.findall(log.read_text(errors='replace'))[-1]
     return opened
@@ -113,7 +109,7 @@ def test_lz4_alone_is_set_by_the_annex_and_runs_in_every_osd(tuner: ModuleClient
     assert record['to'].endswith(LZ4)
 
 
-def test_with_the_annex_nothing_is_found_wrong_and_no_other_string_is_advised(
+def test_running_annex_raises_no_finding_and_no_other_advice(
     tuner: ModuleClient,
 ) -> None:
     found = tuner.json('findings', schema='findings')
@@ -121,7 +117,7 @@ def test_with_the_annex_nothing_is_found_wrong_and_no_other_string_is_advised(
     assert not [r for r in tuner.recommendations() if r['kind'] != 'compact']
 
 
-def test_an_upgrade_keeps_it_beside_the_default_of_the_next_release(tuner: ModuleClient) -> None:
+def test_upgrade_keeps_the_annex_with_the_next_default(tuner: ModuleClient) -> None:
     before = tuner.running(0)[0]
     tuner.cluster.upgrade(get_release('reef'), ['mon', 'mgr', 'osd'])
     tuner.wait_for(
@@ -140,7 +136,7 @@ def test_an_upgrade_keeps_it_beside_the_default_of_the_next_release(tuner: Modul
     assert not [f for f in found if f['severity'] != 'info'], found
 
 
-def test_after_the_upgrade_it_changes_nothing_and_its_removal_is_advised_and_undone(
+def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
     tuner: ModuleClient,
 ) -> None:
     """The next release compresses by default: the entry goes, and no OSD is restarted for that."""
@@ -173,7 +169,7 @@ def test_after_the_upgrade_it_changes_nothing_and_its_removal_is_advised_and_und
     assert state['phase'] == 'rolled-back', tuner.plain('rollout', 'status')
     assert entries(tuner) == [('osd', '', LZ4)]
     assert tuner.nonces() == nonces
-    # What set it can still be taken back, see below.
+    # The rollout that set it can still be rolled back, see below.
     assert set_by in [record['id'] for record in tuner.json('history', schema='history')]
 
 

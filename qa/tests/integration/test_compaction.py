@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from announced import Announced, lines_of_ended
+from announced import Announced, lines_of_finished
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
@@ -54,7 +54,7 @@ def uncompressed(tuner: ModuleClient, release: str) -> None:
 
 
 def compressed(tuner: ModuleClient, release: str) -> Any:
-    """The module's own recommendation, carried out."""
+    """Apply the module's own recommendation."""
     if release == 'pacific':
         recognized_during(tuner, 's3-put', 'rgw-metadata', 60)
     kind = 'set-profile' if release == 'pacific' else 'remove-override'
@@ -69,7 +69,7 @@ def campaign(tuner: ModuleClient) -> Any:
     return tuner.rollout()['campaign']
 
 
-def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
+def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     tuner: ModuleClient, release: str
 ) -> None:
     uncompressed(tuner, release)
@@ -96,8 +96,8 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
         asked = f': osd.{first["osd"]} is asked to compact'
         logged = any(line.endswith(asked) for line in announced.lines)
         if not failed_over and first['step'] == 'compacting' and logged:
-            # The manager that asked for it ends; the next one only watches. What a manager logged
-            # less than a second before its end, monitors do not get.
+            # The requesting manager ends; the next one only watches. Monitors do not receive what a
+            # manager logged less than a second before its end.
             tuner.cluster.ceph('mgr', 'fail')
             failed_over = True
         begin_s = time.monotonic()
@@ -110,9 +110,10 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
     assert most == 1
     assert failed_over
     assert [osd['step'] for osd in state['osds']] == ['done'] * 3
-    told = before.values(), (state['used_before_bytes'], state['used_after_bytes'])
+    reported = before.values(), (state['used_before_bytes'], state['used_after_bytes'])
     print(
-        f'{release}: used before {sum(told[0])}, told {told[1]}, answers within {slowest_s:.1f} s'
+        f'{release}: used {sum(reported[0])}, reported {reported[1]}, '
+        f'answers within {slowest_s:.1f} s'
     )
     # 720 MB of values that LZ4 makes a twentieth of: four files of each of three column families
     # become one, of which BlueFS keeps the 70 MB that RocksDB reserved.
@@ -127,7 +128,7 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
 
 def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
     """It was in `ceph -s` until it ended, and the cluster log has every OSD and the end."""
-    lines = lines_of_ended(
+    lines = lines_of_finished(
         tuner,
         announced,
         f'compaction campaign {state["id"]}',
@@ -139,8 +140,8 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
         assert any(line.startswith(f'osd.{osd["osd"]} is done: DB ') for line in lines), lines
 
 
-def test_every_osd_compacted_once_however_many_managers_there_were(tuner: ModuleClient) -> None:
-    """By the OSDs' own count, which began anew when they restarted with the change."""
+def test_every_osd_is_compacted_once_across_failovers(tuner: ModuleClient) -> None:
+    """By the counters of the OSDs, which were reset when they restarted with the change."""
     for osd_id in tuner.nonces():
         counters = json.loads(
             tuner.cluster.ceph('tell', f'osd.{osd_id}', 'perf', 'dump', 'rocksdb')

@@ -1,6 +1,6 @@
-"""Conditions made to happen on a real cluster: found, said in health, and gone with their cause.
+"""Conditions provoked on a real cluster: reported, raised as health checks, and cleared.
 
-The tests share one cluster of OSDs that were built badly, and run in order.
+The tests share one cluster of OSDs with bad layouts, and run in order.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ def wait_for_findings(tuner: ModuleClient, wanted: dict[str, set[int]], timeout_
         raise AssertionError(f'{error}; there are {names}') from None
 
 
-def wait_until_gone(tuner: ModuleClient, names: set[str], timeout_s: float) -> None:
+def wait_until_cleared(tuner: ModuleClient, names: set[str], timeout_s: float) -> None:
     tuner.wait_for(lambda: not names & set(found(tuner)), timeout_s, f'{sorted(names)} gone')
 
 
-def test_osds_that_were_built_badly_are_found_as_such(tuner: ModuleClient) -> None:
+def test_osds_with_bad_layouts_are_found(tuner: ModuleClient) -> None:
     every = {0, 1, 2}
     # Small writes fill the WAL, which lies on the DB device, beyond its size.
     report = ended(run_workload(tuner.cluster, 'rbd-randwrite', 25))
@@ -97,7 +97,7 @@ def test_osds_that_were_built_badly_are_found_as_such(tuner: ModuleClient) -> No
     assert all(name in plain for name in findings)
 
 
-def test_what_ceph_raises_itself_is_explained_and_not_raised_twice(tuner: ModuleClient) -> None:
+def test_alerts_raised_by_ceph_are_explained_and_not_duplicated(tuner: ModuleClient) -> None:
     checks = tuner.cluster.ceph_json('health')['checks']
     assert {'BLUEFS_SPILLOVER', 'BLUESTORE_NO_PER_POOL_OMAP'} <= set(checks)
     assert 'bluefs-bdev-expand' in tuner.plain('finding', 'show', 'spillover')
@@ -105,7 +105,7 @@ def test_what_ceph_raises_itself_is_explained_and_not_raised_twice(tuner: Module
     assert not {'ROCKSDB_TUNER_SPILLOVER', 'ROCKSDB_TUNER_LEGACY_OMAP'} & ours
 
 
-def test_entries_are_judged_before_any_osd_starts_with_them(tuner: ModuleClient) -> None:
+def test_entries_are_checked_before_any_osd_starts_with_them(tuner: ModuleClient) -> None:
     ceph = tuner.cluster.ceph
     default = tuner.running(0)[0]
     ceph('config', 'set', 'osd', OPTION, default)
@@ -127,12 +127,12 @@ def test_entries_are_judged_before_any_osd_starts_with_them(tuner: ModuleClient)
         30,
         'the health check of a string with which an OSD would not start',
     )
-    # Each is gone once its own remedy was carried out.
+    # Each is cleared once its own remedy was applied.
     for name in set(wanted) - {'restart-pending', 'own-entry-shadows', 'buffered-io-off'}:
         for command in findings[name]['commands']:
             ceph(*command.split()[1:])
     ceph('config', 'rm', 'osd', 'bluefs_buffered_io')
-    wait_until_gone(tuner, set(wanted), 60)
+    wait_until_cleared(tuner, set(wanted), 60)
     tuner.wait_for(
         lambda: (
             'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS' not in tuner.cluster.ceph_json('health')['checks']
@@ -142,8 +142,8 @@ def test_entries_are_judged_before_any_osd_starts_with_them(tuner: ModuleClient)
     )
 
 
-#: Options beside the string: what is wrong with a value, and who is given it.
-BESIDE_THE_STRING = {
+#: Related options: a bad value, and the section it is set for.
+RELATED_OPTIONS = {
     'iterator-bounds-off': ('osd', 'osd_rocksdb_iterator_bounds_enabled', 'false'),
     'compact-on-start': ('osd.0', 'osd_compact_on_start', 'true'),
     'short-pg-log': ('osd.1', 'osd_min_pg_log_entries', '10'),
@@ -152,16 +152,16 @@ BESIDE_THE_STRING = {
 }
 
 
-def test_options_beside_the_string_are_found_as_they_are_set_and_gone_with_their_entries(
+def test_options_beside_the_string_are_found_when_set_and_cleared_when_removed(
     tuner: ModuleClient,
 ) -> None:
     """No OSD is restarted with any of them."""
     ceph = tuner.cluster.ceph
-    for who, name, value in BESIDE_THE_STRING.values():
+    for who, name, value in RELATED_OPTIONS.values():
         ceph('config', 'set', who, name, value)
     wanted = {
         condition: {0, 1, 2} if who == 'osd' else {int(who.removeprefix('osd.'))}
-        for condition, (who, _, _) in BESIDE_THE_STRING.items()
+        for condition, (who, _, _) in RELATED_OPTIONS.items()
     }
     # Entries are polled every 10 s, and a tick takes 5 s.
     findings = wait_for_findings(tuner, wanted, 30)
@@ -169,16 +169,16 @@ def test_options_beside_the_string_are_found_as_they_are_set_and_gone_with_their
     for condition in wanted:
         for command in findings[condition]['commands']:
             ceph(*command.split()[1:])
-    wait_until_gone(tuner, set(wanted), 30)
-    names = {name for _, name, _ in BESIDE_THE_STRING.values()}
+    wait_until_cleared(tuner, set(wanted), 30)
+    names = {name for _, name, _ in RELATED_OPTIONS.values()}
     left = [e for e in tuner.cluster.ceph_json('config', 'dump') if e['name'] in names]
     assert left == []
 
 
-def test_an_osd_that_was_away_for_long_is_found_within_two_ticks_until_it_starts_faster(
+def test_long_osd_start_is_found_within_two_ticks_until_a_faster_start(
     tuner: ModuleClient,
 ) -> None:
-    """Of three OSDs on one host; what is told of its absence holds by the clock of the test."""
+    """Of three OSDs on one host; its downtime is compared with the clock of the test."""
     cluster = tuner.cluster
     cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/slow_start_after', '25')
     began_s = time.monotonic()
@@ -206,14 +206,14 @@ def test_an_osd_that_was_away_for_long_is_found_within_two_ticks_until_it_starts
     assert 'ROCKSDB_TUNER_SLOW_START' not in cluster.ceph_json('health')['checks']
     cluster.restart_osd(1)
     tuner.wait_for(lambda: tuner.osd_up(1), 60, 'osd.1 up')
-    wait_until_gone(tuner, {'slow-start'}, 30)
+    wait_until_cleared(tuner, {'slow-start'}, 30)
     faster = tuner.json('osd', '1', schema='osd-detail')['last_start']
     assert faster['away_s'] < 25
     cluster.ceph('config', 'rm', 'mgr', 'mgr/rocksdb_tuner/slow_start_after')
     tuner.wait_for_clean()
 
 
-def test_strings_that_osds_run_are_judged_and_known_ones_named(
+def test_running_strings_are_checked_and_known_ones_named(
     tuner: ModuleClient, release: str
 ) -> None:
     published = tuner.json('profile', 'show', 'variant-2022-d-lz4', schema='profile-show')[
@@ -240,12 +240,12 @@ def test_strings_that_osds_run_are_judged_and_known_ones_named(
     assert findings['dangerous-options']['severity'] == 'error'
     assert findings['superseded-options']['summary'].startswith('osd.0 run')
     tuner.remove_entries()
-    wait_until_gone(tuner, set(wanted), 90)
+    wait_until_cleared(tuner, set(wanted), 90)
     left = OF_THE_BUILD | {'level-does-not-fit'}
     tuner.wait_for(lambda: set(found(tuner)) <= left, 30, f'no finding but {", ".join(left)}')
 
 
-def test_what_ceph_conf_decides_is_said_and_not_fought(tuner: ModuleClient) -> None:
+def test_ceph_conf_overrides_are_reported_and_not_fought(tuner: ModuleClient) -> None:
     conf = tuner.cluster.dir / 'ceph.conf'
     before = conf.read_text()
     # In place: the harness knows daemons by this very file.
@@ -265,4 +265,4 @@ def test_what_ceph_conf_decides_is_said_and_not_fought(tuner: ModuleClient) -> N
     conf.write_text(before)
     tuner.cluster.ceph('config', 'rm', 'osd.2', OPTION)
     tuner.restart(2)
-    wait_until_gone(tuner, {'options-outside-config-store'}, 60)
+    wait_until_cleared(tuner, {'options-outside-config-store'}, 60)

@@ -1,6 +1,6 @@
 """The recipes for cephadm, Rook and container images, where no container engine runs.
 
-cephadm's own code reads the service specification. The steps of the Containerfile are carried out
+cephadm's own code reads the service specification. The steps of the Containerfile are executed
 over the root folder of a release, and Ceph's own mgr_module imports the module in it. Not tested: a
 container engine, a cephadm cluster, a Rook cluster.
 """
@@ -63,7 +63,7 @@ def read_yaml(host: Host, path: Path) -> Any:
     return python(host, TO_JSON, path.read_text())
 
 
-def test_cephadm_reads_the_specification_with_the_mounts(host: Host) -> None:
+def test_cephadm_accepts_the_specification_with_the_mounts(host: Host) -> None:
     spec = read_yaml(host, RECIPES / 'cephadm/mgr-mount.yaml')
     read = python(host, READ_SPEC, json.dumps(spec))
     assert read['service_type'] == 'mgr'
@@ -72,26 +72,26 @@ def test_cephadm_reads_the_specification_with_the_mounts(host: Host) -> None:
         python(host, READ_SPEC, json.dumps({**spec, 'extra_container_arg': []}))
 
 
-def test_the_mounts_are_what_make_install_lays_out(host: Host, tmp_path: Path) -> None:
+def test_mounts_match_the_layout_of_make_install(host: Host, tmp_path: Path) -> None:
     """Each file of the dashboard by itself: its folder is Ceph's."""
     text = (RECIPES / 'cephadm/mgr-mount.yaml').read_text()
     (target,) = re.findall('make install install-dashboard DESTDIR=(\\S+)', text)
-    laid_out = tmp_path / 'root'
-    words = ['make', '-s', 'install', 'install-dashboard', f'DESTDIR={laid_out}']
+    installed_files = tmp_path / 'root'
+    words = ['make', '-s', 'install', 'install-dashboard', f'DESTDIR={installed_files}']
     subprocess.run(words, cwd=CHECKOUT, check=True)
     mounted = []
     for argument in read_yaml(host, RECIPES / 'cephadm/mgr-mount.yaml')['extra_container_args']:
         source, inside, options = argument.removeprefix('--volume=').split(':')
         assert source == f'{target}{inside}'
         assert options == 'ro,z'
-        mounted.append(laid_out / inside.lstrip('/'))
+        mounted.append(installed_files / inside.lstrip('/'))
     assert [path for path in mounted if not path.exists()] == []
-    covered = {path for path in laid_out.rglob('*') if path.is_file()}
+    covered = {path for path in installed_files.rglob('*') if path.is_file()}
     left = {p for p in covered if not any(p == m or m in p.parents for m in mounted)}
     assert left == set()
 
 
-def test_rook_would_take_the_patch(host: Host) -> None:
+def test_rook_would_accept_the_patch(host: Host) -> None:
     """By the schema of its CephCluster, in which a misspelt field is refused."""
     patch = read_yaml(host, RECIPES / 'rook/cephcluster-patch.yaml')
     schema = json.loads((DATA / 'rook-cephcluster.schema.json').read_text())
@@ -122,7 +122,7 @@ def steps(context: Path) -> Iterator[tuple[str, str]]:
 
 
 def assembled(host: Host, context: Path, then: str, image: str = IMAGE) -> str:
-    """Carry out the Containerfile over the host's root, which stays as it is, and a command."""
+    """Execute the Containerfile over the host's root, which stays unchanged, and then a command."""
     script = [
         'set -e',
         'scratch=$(mktemp -d); mount -t tmpfs tmpfs "$scratch"',
@@ -156,7 +156,7 @@ def assembled(host: Host, context: Path, then: str, image: str = IMAGE) -> str:
     return Host().run(words, timeout_s=300).stdout
 
 
-def test_the_image_has_the_module_and_a_manager_could_run_it(host: Host, context: Path) -> None:
+def test_image_has_the_module_and_a_manager_could_run_it(host: Host, context: Path) -> None:
     listed = assembled(host, context, f'find {MGR}/rocksdb_tuner {MGR}/dashboard/controllers /tmp')
     names = set(listed.split())
     assert f'{MGR}/rocksdb_tuner/module.py' in names
@@ -169,12 +169,12 @@ def test_the_image_has_the_module_and_a_manager_could_run_it(host: Host, context
 
 
 @pytest.mark.parametrize('image', ['registry.example.com/ceph:v18', 'ceph@sha256:0123', ''])
-def test_an_image_without_a_digest_is_not_built_on(host: Host, context: Path, image: str) -> None:
+def test_image_without_a_digest_is_rejected(host: Host, context: Path, image: str) -> None:
     with pytest.raises(CommandError, match='must name an image by digest'):
         assembled(host, context, 'true', image)
 
 
-def test_a_module_that_cannot_run_there_ends_the_build(
+def test_module_that_cannot_run_in_the_image_fails_the_build(
     host: Host, context: Path, tmp_path: Path
 ) -> None:
     """As on an image whose Python is too old."""

@@ -83,21 +83,21 @@ READS = [
 
 
 @pytest.mark.parametrize(('path', 'words'), READS)
-def test_a_read_gives_what_the_command_line_gives(
+def test_read_returns_the_same_as_the_command_line(
     admin: User, tuner: ModuleClient, path: str, words: tuple[str, ...]
 ) -> None:
     answer = admin.get(path)
     assert answer.status == 200
-    told = tuner.cluster.ceph_json('rocksdb-tuner', *words)
+    reported = tuner.cluster.ceph_json('rocksdb-tuner', *words)
     # Values move between two ticks, names do not.
-    assert type(answer.body) is type(told)
-    if isinstance(told, dict):
-        assert answer.body.keys() == told.keys()
-    if isinstance(told, list):
-        assert len(answer.body) == len(told)
+    assert type(answer.body) is type(reported)
+    if isinstance(reported, dict):
+        assert answer.body.keys() == reported.keys()
+    if isinstance(reported, list):
+        assert len(answer.body) == len(reported)
 
 
-def test_an_osd_a_check_a_model_and_a_report_are_there(admin: User) -> None:
+def test_osd_check_model_and_report_endpoints_answer(admin: User) -> None:
     assert admin.get('/osd/1').body['osd'] == 1
     options = quote('compression=kLZ4Compression,max_total_wal_size=1G')
     assert admin.get(f'/check?options={options}&osd=1').body['accepted'] is True
@@ -107,7 +107,7 @@ def test_an_osd_a_check_a_model_and_a_report_are_there(admin: User) -> None:
 
 
 @pytest.mark.parametrize(('role', 'reads', 'changes'), ROLES)
-def test_roles_read_and_change_what_they_may(
+def test_roles_read_and_change_only_what_they_may(
     users: dict[str, User], tuner: ModuleClient, role: str, reads: bool, changes: bool
 ) -> None:
     user = users[role]
@@ -120,7 +120,7 @@ def test_roles_read_and_change_what_they_may(
     tuner.cluster.ceph('rocksdb-tuner', 'mode', 'recommend')
 
 
-def test_charts_have_what_every_osd_and_its_class_did(admin: User, tuner: ModuleClient) -> None:
+def test_charts_have_every_osd_and_its_class(admin: User, tuner: ModuleClient) -> None:
     drawn = admin.get('/map').body
     assert sorted(drawn['osds']) == [0, 1, 2]
     assert drawn['device_classes']['names'] == ['ssd']
@@ -135,7 +135,7 @@ def test_charts_have_what_every_osd_and_its_class_did(admin: User, tuner: Module
     assert admin.get('/osd/1/growth').body['osd'] == 1
 
 
-def test_a_deep_look_leaves_nothing_switched_on(admin: User, tuner: ModuleClient) -> None:
+def test_deep_query_restores_the_statistics_settings(admin: User, tuner: ModuleClient) -> None:
     answer = admin.ask('POST', f'{API}/osd/1/deep', {})
     assert answer.status == 201
     seen = answer.body
@@ -144,7 +144,7 @@ def test_a_deep_look_leaves_nothing_switched_on(admin: User, tuner: ModuleClient
     assert tuner.cluster.ceph('tell', 'osd.1', 'config', 'get', 'rocksdb_perf').find('false') > 0
 
 
-def test_a_profile_of_ones_own_comes_and_goes(admin: User, users: dict[str, User]) -> None:
+def test_custom_profile_is_added_and_removed(admin: User, users: dict[str, User]) -> None:
     own = {
         'name': 'mine',
         'title': 'Ours',
@@ -175,7 +175,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(('method', 'path', 'body'), CHANGES)
-def test_who_may_not_change_is_refused_whatever_is_asked(
+def test_change_without_permission_is_refused_on_every_endpoint(
     users: dict[str, User], nobody: User, admin: User, method: str, path: str, body: object
 ) -> None:
     assert nobody.ask(method, API + path, body).status == 401
@@ -221,7 +221,7 @@ def test_who_may_not_change_is_refused_whatever_is_asked(
         ('POST', '/rollout/pause', {}, 404, ''),
     ],
 )
-def test_bad_input_is_named_and_shows_no_traceback(
+def test_bad_input_is_named_without_a_traceback(
     admin: User, method: str, path: str, body: object, status: int, named: str
 ) -> None:
     answer = admin.ask(method, API + path, body)
@@ -231,7 +231,7 @@ def test_bad_input_is_named_and_shows_no_traceback(
     assert admin.get('/mode').body['mode'] == 'recommend'
 
 
-def test_without_the_version_header_nothing_is_answered(admin: User) -> None:
+def test_request_without_the_version_header_is_rejected(admin: User) -> None:
     assert admin.ask('GET', API, accept='*/*').status == 415
 
 
@@ -240,7 +240,7 @@ def test_without_the_version_header_nothing_is_answered(admin: User) -> None:
     ['application/x-www-form-urlencoded', 'text/plain', 'application/json; charset=utf-8'],
 )
 @pytest.mark.parametrize(('method', 'path', 'body'), CHANGES)
-def test_a_change_takes_nothing_but_json_which_no_foreign_page_can_send_unasked(
+def test_changes_accept_only_json_that_no_other_site_can_send(
     admin: User, content_type: str, method: str, path: str, body: object
 ) -> None:
     answer = admin.ask(method, API + path, b'mode=off', content_type=content_type)
@@ -265,7 +265,7 @@ def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
 
 @pytest.fixture
 def script(cluster: Cluster) -> Iterator[Path]:
-    """Where the script of the tab is looked for; nothing is there."""
+    """The path of the tab's script; the file does not exist."""
     inside = cluster.layout.mgr_modules / 'dashboard/controllers/_rocksdb_tuner_tab.js'
     path: Path = cluster.client.host.outside(inside)
     built = path.read_text() if path.exists() else None
@@ -283,7 +283,7 @@ def page(user: User, **headers: str) -> tuple[str, Message]:
         return answer.read().decode(), answer.headers
 
 
-def test_the_page_is_the_shipped_one_with_one_script_more(nobody: User, script: Path) -> None:
+def test_page_is_the_shipped_one_plus_one_script(nobody: User, script: Path) -> None:
     shipped, headers = page(nobody)
     assert 'rocksdb_tuner' not in shipped
     script.write_text('let a;')
@@ -298,7 +298,7 @@ def test_the_page_is_the_shipped_one_with_one_script_more(nobody: User, script: 
 
 
 @pytest.mark.parametrize(('role', 'reads', 'changes'), ROLES)
-def test_the_tab_is_for_those_who_may_read(
+def test_tab_requires_read_permission(
     users: dict[str, User], role: str, reads: bool, changes: bool
 ) -> None:
     assert reads or not changes
@@ -307,13 +307,13 @@ def test_the_tab_is_for_those_who_may_read(
     assert answer.body.get('available') is (True if reads else None)
 
 
-def test_the_dashboards_own_pages_answer_as_before(admin: User) -> None:
+def test_dashboard_pages_answer_as_before(admin: User) -> None:
     assert admin.ask('GET', '/api/summary').status == 200
     assert admin.ask('GET', '/api/osd').status in {200, 415}
     assert 'ROCKSDB' not in json.dumps(admin.ask('GET', '/api/health/minimal').body).upper()
 
 
-def test_a_module_that_is_disabled_is_503_and_says_how_to_enable_it(
+def test_disabled_module_is_503_and_tells_how_to_enable_it(
     cluster: Cluster, tuner: ModuleClient, nobody: User
 ) -> None:
     def answer() -> Answer | None:
@@ -325,16 +325,16 @@ def test_a_module_that_is_disabled_is_503_and_says_how_to_enable_it(
             return None
 
     cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
-    told = tuner.wait_for(
+    reported = tuner.wait_for(
         lambda: (a := answer()) and a.status == 503 and a, 60, '503 of a disabled module'
     )
-    assert told.body['code'] == 'module_disabled'
-    assert 'ceph mgr module enable rocksdb_tuner' in told.body['detail']
+    assert reported.body['code'] == 'module_disabled'
+    assert 'ceph mgr module enable rocksdb_tuner' in reported.body['detail']
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
     tuner.wait_for(lambda: (a := answer()) and a.status == 200, 60, '200 of an enabled module')
 
 
-def test_whoever_may_only_read_cannot_plant_a_notice(admin: User, users: dict[str, User]) -> None:
+def test_read_only_user_cannot_plant_a_notice(admin: User, users: dict[str, User]) -> None:
     unplaced = '/ui-api/rocksdb_tuner/unplaced'
     assert users['read-only'].ask('POST', unplaced, {}).status == 403
     assert not any('cannot be added' in notice for notice in admin.get('').body['notices'])

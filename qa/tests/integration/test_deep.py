@@ -1,4 +1,4 @@
-"""RocksDB's own statistics of a real OSD on request; what was switched on for it is off again."""
+"""RocksDB's own statistics of a real OSD on request; the settings for it are restored."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read(asok: socket.socket, length: int) -> bytes:
 
 
 def overrides(cluster: Cluster) -> dict[str, bool]:
-    """What is set in the process of the OSD itself."""
+    """The settings in the process of the OSD itself."""
     changed = ask(cluster, prefix='config diff')['diff']
     return {n: changed[n]['override'] for n in OPTIONS if 'override' in changed.get(n, {})}
 
@@ -73,7 +73,7 @@ def notes(cluster: Cluster) -> list[str]:
 
 
 def look(tuner: ModuleClient) -> Any:
-    """A look at osd.0, as soon as there may be another one."""
+    """A deep query of osd.0, as soon as the rate limit allows another one."""
 
     def answered() -> bool:
         code, text = tuner.answer(('osd', 'deep', '0', '--format', 'json'))
@@ -83,11 +83,11 @@ def look(tuner: ModuleClient) -> Any:
         return code == 0
 
     found: list[str] = []
-    tuner.wait_for(answered, 60, 'another look')
+    tuner.wait_for(answered, 60, 'another deep query')
     return json.loads(found[0])['deep']
 
 
-def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
+def test_deep_query_shows_levels_and_leaves_the_osd_unchanged(
     tuner: ModuleClient, release: str
 ) -> None:
     cluster = tuner.cluster
@@ -111,7 +111,7 @@ def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
     assert ('reports only the column family "default"' in text) == (release != 'tentacle')
 
 
-def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> None:
+def test_setting_of_an_operator_in_the_osd_is_preserved(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_perf', 'false')
     cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_collect_memory_stats', 'true')
@@ -124,20 +124,20 @@ def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> No
     assert overrides(cluster) == {}
 
 
-def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: ModuleClient) -> None:
+def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> None:
     """The active manager is killed the moment that the first option is seen to be on."""
     cluster = tuner.cluster
     active = cluster.ceph_json('mgr', 'stat')['active_name']
     pid = cluster.status().pid(f'mgr.{active}')
     assert pid is not None
-    # It is answered by nobody any more, or by the next manager: neither matters here.
+    # It may be answered by the next manager, or not at all: both are fine here.
     time.sleep(31)
-    asking = Thread(
+    query_command = Thread(
         target=lambda: cluster.client.run(
             'ceph', 'rocksdb-tuner', 'osd', 'deep', '0', check=False, timeout_s=90
         )
     )
-    asking.start()
+    query_command.start()
     try:
         deadline_s = time.monotonic() + 20
         while ask(cluster, prefix='config get', var='rocksdb_perf') != {'rocksdb_perf': 'true'}:
@@ -154,7 +154,7 @@ def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: Modu
         )
         tuner.wait_for(lambda: not notes(cluster), 60, 'the note gone')
     finally:
-        asking.join()
+        query_command.join()
     tuner.wait_for(lambda: overrides(cluster) == {}, 30, 'the options as they were')
     assert look(tuner)['not_put_back'] == []
     assert overrides(cluster) == {}
@@ -169,14 +169,14 @@ def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: Modu
         (('osd', '0', '--deep'), 13, 'osd deep 0'),
     ],
 )
-def test_a_look_at_no_osd_is_refused(
+def test_deep_query_of_a_missing_osd_is_refused(
     tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
 ) -> None:
     returned, text = tuner.refused(*words)
     assert (returned, named in text) == (code, True), text
 
 
-def test_a_user_who_may_only_read_changes_no_osd(tuner: ModuleClient) -> None:
+def test_read_only_user_changes_no_osd(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     keyring = cluster.layout.run_dir / 'reader.keyring'
     caps = ('mon', 'allow r', 'mgr', 'allow r')
@@ -188,10 +188,10 @@ def test_a_user_who_may_only_read_changes_no_osd(tuner: ModuleClient) -> None:
     assert overrides(cluster) == {}
 
 
-def test_an_osd_that_hangs_delays_nobody_else(tuner: ModuleClient) -> None:
-    """The command returns, others are answered meanwhile, and what was left on is put back."""
+def test_hanging_osd_delays_no_other(tuner: ModuleClient) -> None:
+    """The command returns, others are answered meanwhile, and the settings are restored."""
     cluster = tuner.cluster
-    tuner.wait_for(lambda: look(tuner) is not None, 60, 'a look')
+    tuner.wait_for(lambda: look(tuner) is not None, 60, 'a deep query')
     time.sleep(31)
     pid = cluster.status().pid('osd.0')
     assert pid is not None
@@ -207,4 +207,6 @@ def test_an_osd_that_hangs_delays_nobody_else(tuner: ModuleClient) -> None:
             assert time.monotonic() - started_s < 10
     finally:
         os.kill(pid, signal.SIGCONT)
-    tuner.wait_for(lambda: not notes(cluster) and not overrides(cluster), 90, 'all put back')
+    tuner.wait_for(
+        lambda: not notes(cluster) and not overrides(cluster), 90, 'all settings restored'
+    )

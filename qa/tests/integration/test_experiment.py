@@ -1,8 +1,7 @@
 """An experiment on a real cluster: three arms, one of them faster and one slower, under a client.
 
-How fast an OSD's disk syncs follows what the OSD was told to run: the option strings themselves
-differ in nothing that matters within minutes. The experiment is stored as a manager would leave it
-that was killed just after it had started it.
+The sync speed of an OSD's disk follows its option string: the strings themselves make no difference
+within minutes. The experiment is stored as by a manager that was killed just after starting it.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from typing import Any, cast
 
 import pytest
 
-from fault_scene import MonitorKeys, Scene, Shape
+from fault_scenario import FaultScenario, MonitorKeys, Shape
 from harness import Cluster, Progress, integrity
-from harness.laboratory import Laboratory
+from harness.fault_injection import FaultInjection
 from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
@@ -124,7 +123,7 @@ class WritableKeys(MonitorKeys):
 
 
 @pytest.fixture
-def scene(release: str) -> Iterator[Scene]:
+def scenario(release: str) -> Iterator[FaultScenario]:
     spec = replace(
         SHAPE.spec(release, ''), module=str(_module()), crush_hosts=3, slow_sync=True, osds=9
     )
@@ -138,7 +137,7 @@ def scene(release: str) -> Iterator[Scene]:
         cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
         tuner = ModuleClient(cluster)
         # The module is the one of the checkout: nothing is changed in it.
-        found = Scene(cluster, tuner, cast('Laboratory', None), SHAPE)
+        found = FaultScenario(cluster, tuner, cast('FaultInjection', None), SHAPE)
         (found.default,) = set(found.running().values())
         yield found
 
@@ -148,25 +147,25 @@ def _module() -> Path:
 
 
 @contextlib.contextmanager
-def disks_follow(scene: Scene) -> Iterator[None]:
-    """Each OSD's disk is as fast as the arm says whose entry the OSD has."""
-    arms = {string: name for name, string in strings(scene.default).items()}
+def disks_follow(scenario: FaultScenario) -> Iterator[None]:
+    """Each OSD's disk is as fast as the arm whose entry the OSD has."""
+    arms = {string: name for name, string in strings(scenario.default).items()}
     over = threading.Event()
 
     def follow() -> None:
         last: dict[int, float] = {}
         while not over.wait(2.0):
             with contextlib.suppress(Exception):
-                entries = {who: value for who, _, value in scene.tuner.entries()}
+                entries = {who: value for who, _, value in scenario.tuner.entries()}
                 now = {
                     n: PERCENT.get(arms.get(entries.get(f'osd.{n}', ''), ''), OLD_PERCENT)
                     for n in range(9)
                 }
                 if now != last:
-                    slow_down(scene.cluster.dir, now)
+                    slow_down(scenario.cluster.dir, now)
                     last = now
 
-    slow_down(scene.cluster.dir, dict.fromkeys(range(9), OLD_PERCENT))
+    slow_down(scenario.cluster.dir, dict.fromkeys(range(9), OLD_PERCENT))
     thread = threading.Thread(target=follow, daemon=True)
     thread.start()
     try:
@@ -176,38 +175,42 @@ def disks_follow(scene: Scene) -> Iterator[None]:
         thread.join()
 
 
-def stored(scene: Scene) -> ExperimentState:
-    state = ExperimentStorage(MonitorKeys(scene.cluster)).load()
+def stored(scenario: FaultScenario) -> ExperimentState:
+    state = ExperimentStorage(MonitorKeys(scenario.cluster)).load()
     assert state is not None
     return state
 
 
-def kill_manager(scene: Scene) -> None:
+def kill_manager(scenario: FaultScenario) -> None:
     """Kill the active one, and wait for the next."""
-    name = scene.active_manager()
-    scene.cluster.stop_daemon(f'mgr.{name}', kill=True)
-    scene.tuner.wait_for(lambda: scene.active_manager() not in {'', name}, 90, 'the standby active')
-    scene.cluster.start_daemon(f'mgr.{name}')
-    scene.wait_until_answered()
+    name = scenario.active_manager()
+    scenario.cluster.stop_daemon(f'mgr.{name}', kill=True)
+    scenario.tuner.wait_for(
+        lambda: scenario.active_manager() not in {'', name}, 90, 'the standby active'
+    )
+    scenario.cluster.start_daemon(f'mgr.{name}')
+    scenario.wait_until_answered()
 
 
-def begin(scene: Scene) -> None:
+def begin(scenario: FaultScenario) -> None:
     """Store the experiment while no manager runs."""
-    with scene.without_managers():
-        state = planned(scene.default, scene.cluster.release.name)
-        ExperimentStorage(WritableKeys(scene.cluster)).save(state)
-    scene.wait_until_answered()
+    with scenario.without_managers():
+        state = planned(scenario.default, scenario.cluster.release.name)
+        ExperimentStorage(WritableKeys(scenario.cluster)).save(state)
+    scenario.wait_until_answered()
 
 
-def come_to(scene: Scene, what: str, reached: Any, timeout_s: float = 1500.0) -> ExperimentState:
+def come_to(
+    scenario: FaultScenario, what: str, reached: Any, timeout_s: float = 1500.0
+) -> ExperimentState:
     def there() -> ExperimentState | None:
-        state = stored(scene)
+        state = stored(scenario)
         assert not state.ended or what == 'the end', state
         return state if reached(state) else None
 
-    found = scene.tuner.wait_for(there, timeout_s, what, every_s=2.0)
+    found = scenario.tuner.wait_for(there, timeout_s, what, every_s=2.0)
     assert isinstance(found, ExperimentState)
-    scene.cluster.progress.say(f'{what}: {found.stage.value}, period {found.period}')
+    scenario.cluster.progress.say(f'{what}: {found.stage.value}, period {found.period}')
     return found
 
 
@@ -222,43 +225,43 @@ def changes_an_osd(state: ExperimentState) -> bool:
     )
 
 
-def test_the_better_string_wins_the_slower_arm_ends_and_everything_is_as_before(
-    scene: Scene,
+def test_better_string_wins_slower_arm_is_dropped_and_everything_is_restored(
+    scenario: FaultScenario,
 ) -> None:
     """Two managers are killed meanwhile: one while an OSD restarts, one while arms are compared."""
-    writer, epoch = Overwriter(scene.cluster, WRITES_PER_S, READS_PER_S), scene.epoch()
+    writer, epoch = Overwriter(scenario.cluster, WRITES_PER_S, READS_PER_S), scenario.epoch()
     writer.start()
     try:
-        with disks_follow(scene):
-            begin(scene)
-            come_to(scene, 'an OSD restarts', changes_an_osd)
-            kill_manager(scene)
+        with disks_follow(scenario):
+            begin(scenario)
+            come_to(scenario, 'an OSD restarts', changes_an_osd)
+            kill_manager(scenario)
             come_to(
-                scene,
+                scenario,
                 'a block is compared',
                 lambda state: state.stage is Stage.MEASURING and state.blocks > 0,
             )
-            before = stored(scene)
-            kill_manager(scene)
-            after = stored(scene)
+            before = stored(scenario)
+            kill_manager(scenario)
+            after = stored(scenario)
             assert (after.period, after.blocks) >= (before.period, before.blocks)
-            state = come_to(scene, 'the end', lambda state: state.ended, LIMIT_S)
+            state = come_to(scenario, 'the end', lambda state: state.ended, LIMIT_S)
         written = writer.stop()
     finally:
         writer.kill()
-    scene.cluster.progress.say(f'{state.outcome}, {state.conclusion}, {state.failure}')
+    scenario.cluster.progress.say(f'{state.outcome}, {state.conclusion}, {state.failure}')
     assert state.outcome is Outcome.DONE, state.failure
     assert state.conclusion is not None
     assert (state.conclusion.answer, state.conclusion.winner) == (Answer.WINNER, 'faster')
     assert [arm.name for arm in state.dropped] == ['slower']
-    assert scene.tuner.entries() == []
-    assert set(scene.running().values()) == {scene.default}
-    scene.tuner.wait_for_clean()
-    down = [set(down) for _, down, _ in integrity.osd_maps(scene.cluster, epoch)]
+    assert scenario.tuner.entries() == []
+    assert set(scenario.running().values()) == {scenario.default}
+    scenario.tuner.wait_for_clean()
+    down = [set(down) for _, down, _ in integrity.osd_maps(scenario.cluster, epoch)]
     assert max(map(len, down)) <= 1
     assert written.errors == 0, written.messages
     assert written.verified.failed == 0
     assert written.overwrites > 0
-    record = scene.cluster.ceph_json('rocksdb-tuner', 'history')
+    record = scenario.cluster.ceph_json('rocksdb-tuner', 'history')
     assert [(one['id'], one['outcome']) for one in record] == [('E1', 'done')]
-    assert OPTION not in str(scene.cluster.ceph('config', 'dump'))
+    assert OPTION not in str(scenario.cluster.ceph('config', 'dump'))

@@ -41,7 +41,7 @@ ARMS = {
 MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.25', 'experiment_block_min': '30'}
 #: Bytes are less noisy than times.
 SIGNAL, SIGNAL_TITLE = 'db_bytes_per_txn', 'DB bytes written per write'
-ASKED = ('--arms', 'packed', '--signal', SIGNAL, '--min-effect', '50')
+PLAN_ARGS = ('--arms', 'packed', '--signal', SIGNAL, '--min-effect', '50')
 
 
 def impatient_module(folder: Path) -> Path:
@@ -69,7 +69,7 @@ def spread_evenly(cluster: Cluster) -> None:
 
 @pytest.fixture(scope='module')
 def tuner(release: str) -> Iterator[ModuleClient]:
-    """Eight OSDs that run small memtables, and two custom profiles beside them."""
+    """Eight OSDs that run small memtables, and two custom profiles."""
     with tempfile.TemporaryDirectory(prefix='tuner-experiment-') as directory:
         module = impatient_module(Path(directory))
         spec = ClusterSpec(release=release, osds=8, mgrs=1, module=str(module))
@@ -116,9 +116,9 @@ def plan(tuner: ModuleClient, *arguments: str) -> Any:
 
 def possible_plan(tuner: ModuleClient) -> Any:
     """None while the history is too short or no plan is possible."""
-    if tuner.answer(('experiment', 'plan', *ASKED))[0]:
+    if tuner.answer(('experiment', 'plan', *PLAN_ARGS))[0]:
         return None
-    found = plan(tuner, *ASKED)
+    found = plan(tuner, *PLAN_ARGS)
     return found if found['refusal'] is None else None
 
 
@@ -126,8 +126,8 @@ def status(tuner: ModuleClient) -> Any:
     return tuner.json('experiment', 'status', schema='experiment')
 
 
-def test_what_cannot_be_planned_is_refused_by_name(tuner: ModuleClient) -> None:
-    """Each error names what was wrong, and what would be right."""
+def test_impossible_plans_are_refused_by_name(tuner: ModuleClient) -> None:
+    """Each error has the invalid value, and the valid form."""
     assert status(tuner) is None
     assert tuner.json('experiment', 'ls', schema='experiment-ls') == []
     for arguments, code, text in (
@@ -147,9 +147,9 @@ def test_what_cannot_be_planned_is_refused_by_name(tuner: ModuleClient) -> None:
 
 
 @pytest.mark.usefixtures('client')
-def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient) -> None:
+def test_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient) -> None:
     """Nothing is changed by a dry run, and nothing is left by an abort."""
-    code, error = tuner.answer(('experiment', 'plan', *ASKED))
+    code, error = tuner.answer(('experiment', 'plan', *PLAN_ARGS))
     if code:
         assert code == errno.EAGAIN, error
         assert 'try again in' in error
@@ -173,12 +173,12 @@ def test_an_experiment_is_planned_started_paused_and_aborted(tuner: ModuleClient
     start = ('experiment', 'start', '--arms', 'packed,wider')
     assert 'no experiment is possible' in tuner.refused(*start)[1]
     before = tuner.entries(), tuner.nonces()
-    dry = tuner.json('experiment', 'start', *ASKED, '--dry-run', schema='experiment-plan')
+    dry = tuner.json('experiment', 'start', *PLAN_ARGS, '--dry-run', schema='experiment-plan')
     assert dry['phase'] == 'planned'
     assert status(tuner) is None
-    started = tuner.json('experiment', 'start', *ASKED, schema='experiment')
+    started = tuner.json('experiment', 'start', *PLAN_ARGS, schema='experiment')
     assert started['id'].startswith('E')
-    assert 'under way' in tuner.refused('experiment', 'start', *ASKED)[1]
+    assert 'under way' in tuner.refused('experiment', 'start', *PLAN_ARGS)[1]
     tuner.wait_for(lambda: status(tuner)['phase'] == 'baseline', 60, 'the baseline')
     paused = tuner.json('experiment', 'pause', schema='experiment')
     assert paused['phase'] == 'waiting'

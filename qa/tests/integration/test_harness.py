@@ -39,7 +39,7 @@ def qa(
             # Not SIGKILL: it ends what it has started
             process.terminate()
             _, stderr = process.communicate(timeout=60)
-            pytest.fail(f'{" ".join(argv)}: no end after {timeout_s:g} s, it said\n{stderr}')
+            pytest.fail(f'{" ".join(argv)}: still running after {timeout_s:g} s, output:\n{stderr}')
         except BaseException:
             process.terminate()
             raise
@@ -71,7 +71,7 @@ def processes_of(directory: Path) -> list[str]:
     return found
 
 
-def assert_nothing_left(directory: Path) -> None:
+def assert_no_leftovers(directory: Path) -> None:
     assert processes_of(directory) == []
     assert str(directory) not in Path('/proc/mounts').read_text()
     assert not directory.exists()
@@ -107,12 +107,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[P
         yield directory
     finally:
         qa('cluster', 'down', '--dir', str(directory))
-    assert_nothing_left(directory)
+    assert_no_leftovers(directory)
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Path]:
-    """A folder for a cluster of the test's own, which is down afterwards whatever happens."""
+    """A folder for the test's own cluster, which is down afterwards in any case."""
     directory = tmp_path / 'other'
     try:
         yield directory
@@ -152,8 +152,8 @@ def test_module_answers_when_up_returns(folder: Path) -> None:
     assert 'mode' in json.loads(done.stdout)
 
 
-def test_cluster_is_healthy_and_as_ordered(cluster: Cluster) -> None:
-    """HEALTH_OK (no alert of the laboratory), OSDs of class ssd, one standby manager."""
+def test_cluster_is_healthy_and_as_specified(cluster: Cluster) -> None:
+    """HEALTH_OK (no alert of the test setup), OSDs of class ssd, one standby manager."""
     wait_for(lambda: cluster.ceph('health').startswith('HEALTH_OK'), 60, 'HEALTH_OK')
     nodes = cluster.ceph_json('osd', 'tree')['nodes']
     assert [n['device_class'] for n in nodes if n['type'] == 'osd'] == ['ssd'] * 3
@@ -163,7 +163,7 @@ def test_cluster_is_healthy_and_as_ordered(cluster: Cluster) -> None:
     assert all(name.startswith('mgr/') for name in options), 'the config store is left to tests'
 
 
-def test_status_names_every_daemon_and_its_process(folder: Path, release: str) -> None:
+def test_status_lists_every_daemon_with_its_process(folder: Path, release: str) -> None:
     """Names as Ceph's, and each pid is a process of that program."""
     status = json.loads(qa('cluster', 'status', '--dir', str(folder)).stdout)
     assert status['release'] == release
@@ -176,14 +176,14 @@ def test_status_names_every_daemon_and_its_process(folder: Path, release: str) -
         assert argv[0].decode().endswith(f'ceph-{daemon["name"].split(".")[0]}')
 
 
-def test_listens_on_loopback_only(cluster: Cluster) -> None:
+def test_daemons_listen_on_loopback_only(cluster: Cluster) -> None:
     """Every port of the cluster's block is bound to 127.0.0.1."""
     found = listeners(cluster.ports.ports)
     assert len(found) > 10
     assert set(found.values()) == {'0100007F'}
 
 
-def test_exec_is_the_command(folder: Path) -> None:
+def test_exec_replaces_itself_with_the_command(folder: Path) -> None:
     """Output, input, exit status and signals are the command's own."""
     base = [str(QA / 'cluster'), 'exec', '--dir', str(folder), '--']
     done = subprocess.run(
@@ -204,7 +204,7 @@ def test_exec_is_the_command(folder: Path) -> None:
     assert 'no-such-program: no such program' in missing.stderr
 
 
-def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
+def test_env_selects_the_cluster(cluster: Cluster, folder: Path) -> None:
     """A shell that evaluates `env` talks to this cluster, by clients of its release."""
     # This machine's clients may be too old for the keys of a cluster in a chroot.
     fsid = 'sed -n "s/^fsid = //p" "$CEPH_CONF"' if cluster.release.in_chroot else 'ceph fsid'
@@ -213,7 +213,7 @@ def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
     assert done.stdout.strip() == cluster.record.fsid
 
 
-def test_dashboard_lets_its_user_in(cluster: Cluster) -> None:
+def test_dashboard_accepts_its_user(cluster: Cluster) -> None:
     """URL, user and password of `env` give a session on the dashboard's API."""
     env = cluster.env()
     login = {'username': env['DASHBOARD_USER'], 'password': env['DASHBOARD_PASSWORD']}
@@ -244,7 +244,7 @@ def test_orchestrator_lists_the_osds(cluster: Cluster) -> None:
     assert len(cluster.ceph_json('orch', 'host', 'ls')) == 1
 
 
-def test_orchestrator_truly_restarts(cluster: Cluster) -> None:
+def test_orchestrator_restart_replaces_the_process(cluster: Cluster) -> None:
     """After `orch daemon restart` another process serves the OSD, and its class is the same."""
     before_pid, before_nonce = cluster.status().pid('osd.0'), nonce(cluster, 0)
     answer = cluster.ceph('orch', 'daemon', 'restart', 'osd.0')
@@ -261,7 +261,7 @@ def test_orchestrator_truly_restarts(cluster: Cluster) -> None:
 
 
 def test_orchestrator_stops_and_starts(cluster: Cluster) -> None:
-    """`stop` leaves the OSD down until `start`, and `orch ps` says so."""
+    """`stop` leaves the OSD down until `start`, and `orch ps` shows it."""
     cluster.ceph('orch', 'daemon', 'stop', 'osd.1')
     wait_for(lambda: cluster.status().pid('osd.1') is None, 60, 'osd.1 ended')
     stopped = [d['daemon_id'] for d in cluster.ceph_json('orch', 'ps') if d['status'] == 0]
@@ -270,8 +270,8 @@ def test_orchestrator_stops_and_starts(cluster: Cluster) -> None:
     wait_for(lambda: bool(osd(cluster, 1)['up']), 60, 'osd.1 up')
 
 
-def test_orchestrator_refuses_what_it_does_not_have(cluster: Cluster) -> None:
-    """An OSD or an action that is not there is an error that names what is."""
+def test_orchestrator_refuses_unknown_daemons(cluster: Cluster) -> None:
+    """A missing OSD or action is an error that names the existing ones."""
     for words in (('restart', 'osd.9'), ('restart', 'mon.a'), ('reconfig', 'osd.0')):
         done = cluster.client.run('ceph', 'orch', 'daemon', *words, check=False)
         assert done.returncode == 22
@@ -299,7 +299,7 @@ def test_orchestrator_faults(cluster: Cluster) -> None:
     apply('refuse', False)
     wait_for(lambda: not refused('restart'), 60, 'an action taken again')
     try:
-        # An OSD says goodbye to the monitors before it ends
+        # An OSD notifies the monitors before it ends
         wait_for(lambda: cluster.status().pid('osd.2') is None, 60, 'osd.2 ended')
         wait_for(lambda: not osd(cluster, 2)['up'], 60, 'osd.2 down')
     finally:
@@ -313,7 +313,7 @@ def test_orchestrator_faults(cluster: Cluster) -> None:
 
 
 def test_mgr_imports_without_writing_into_the_checkout() -> None:
-    """Nobody but a manager imports the orchestrator: it left no compiled files."""
+    """Only a manager imports the orchestrator: no compiled files are left."""
     assert not (QA / 'local_orch' / '__pycache__').exists()
 
 
@@ -341,7 +341,7 @@ def test_two_clusters_at_once(cluster: Cluster, other: Path, cheap: tuple[str, .
     assert second.ceph_json('osd', 'crush', 'class', 'ls') == ['nvme']
     before = cluster.status()
     qa('cluster', 'down', '--dir', str(other))
-    assert_nothing_left(other)
+    assert_no_leftovers(other)
     assert listeners(second.ports.ports) == {}
     assert cluster.status() == before
     assert cluster.ceph_json('osd', 'stat')['num_up_osds'] == 3
@@ -349,7 +349,7 @@ def test_two_clusters_at_once(cluster: Cluster, other: Path, cheap: tuple[str, .
 
 
 def test_racks_classes_and_an_erasure_coded_pool(other: Path, release: str) -> None:
-    """OSDs lie where the specification says, and a client overwrites and reads an EC pool."""
+    """OSDs are placed as specified, and a client overwrites and reads an EC pool."""
     options = ('--osds', '6', '--hosts', '6', '--racks', '3', '--device-class', 'ssd,ssd,ssd,hdd')
     more = ('--erasure-code', '2+1', '--no-module', '--no-orchestrator', '--few-mgr-modules')
     qa('cluster', 'up', '--release', release, *options, *more, '--dir', str(other), timeout_s=900)
@@ -377,7 +377,7 @@ def test_racks_classes_and_an_erasure_coded_pool(other: Path, release: str) -> N
         writer.kill()
     assert (written.errors, written.verified.failed) == (0, 0), written.messages
     assert written.verified.checked > 50
-    # Overwrites: the second pass lies on the first
+    # Overwrites: the second pass writes the same blocks
     done = qa(
         'workload', 'rbd-seqwrite', '--seconds', '8', '--size', '16M', '--block-size', '64K',
         '--dir', str(other),
@@ -413,7 +413,7 @@ def test_standby_takes_over(cluster: Cluster) -> None:
     wait_for(lambda: len(cluster.ceph_json('mgr', 'dump')['standbys']) == 1, 60, 'a standby again')
 
 
-def test_workloads_share_a_gateway_that_none_has_started(folder: Path) -> None:
+def test_workloads_share_a_gateway_that_is_started_on_demand(folder: Path) -> None:
     """Two workloads at once on a cluster without a gateway: one starts it, the other waits.
 
     A second run of the same workload is refused meanwhile.
@@ -477,7 +477,7 @@ def test_workload_works_and_checks(folder: Path, name: str, more: tuple[str, ...
 
 
 def test_gateways_are_daemons_of_the_cluster(cluster: Cluster) -> None:
-    """What the workloads started is in `status`, and `env` says how to reach it."""
+    """Services started by workloads are in `status`, and `env` has their addresses."""
     status = cluster.status()
     assert status.pid('client.rgw.a') is not None
     assert status.pid('mds.a') is not None
@@ -528,10 +528,10 @@ def test_writes_survive_an_osd_restart(cluster: Cluster, folder: Path) -> None:
         ('wait for the mgr modules to answer ...', signal.SIGINT),
     ],
 )
-def test_a_signal_to_up_leaves_nothing(
+def test_signal_during_up_leaves_nothing_behind(
     other: Path, cheap: tuple[str, ...], step: str, number: signal.Signals
 ) -> None:
-    """No process, no folder, no listener, whatever was under way and however often it is told."""
+    """No process, no folder, no listener, at any stage and after any number of signals."""
     # The tests themselves may run in the background of a shell, where SIGINT is ignored
     heeding = ('env', '--default-signal=INT,TERM,HUP')
     argv = [*heeding, str(QA / 'cluster'), 'up', *cheap, '--dir', str(other)]
@@ -552,16 +552,17 @@ def test_a_signal_to_up_leaves_nothing(
     assert up.returncode == 128 + number
     assert 'Traceback' not in errors
     assert f'ended by {number.name}' in errors
-    assert_nothing_left(other)
+    assert_no_leftovers(other)
     assert listeners(ports) == {}
 
 
-def test_clients_that_hang_end_with_their_cluster_though_down_is_interrupted(
+def test_hanging_clients_end_with_their_cluster_though_down_is_interrupted(
     other: Path, cheap: tuple[str, ...]
 ) -> None:
-    """Of `qa/workload`, of `exec`, and by hand: no SIGTERM ends a client whose request hangs.
+    """Of `qa/workload`, of `exec`, and started manually: SIGTERM does not end a client with a stuck
+    request.
 
-    `down` is told to end while it waits for an OSD that does not answer: it hurries.
+    `down` gets a signal while it waits for an unresponsive OSD: it hurries.
     """
     qa('cluster', 'up', *cheap, '--dir', str(other))
     cluster = Cluster.open(other)
@@ -589,9 +590,9 @@ def test_clients_that_hang_end_with_their_cluster_though_down_is_interrupted(
         time.sleep(1)
         down.terminate()
         assert down.wait(60) == 128 + signal.SIGTERM
-        assert_nothing_left(other)
+        assert_no_leftovers(other)
         assert not Path(f'/proc/{fio.pid}').exists()
-        # Their parent is this test: they are dead, and nobody has waited for them yet
+        # Their parent is this test: they are dead, but not reaped yet
         assert shell.wait(1) == -signal.SIGKILL
         assert by_hand.wait(1) < 0
         assert writes.wait(1) != 0
@@ -623,7 +624,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         image.unlink()
 
 
-def test_a_full_disk_is_said_before_and_ends_a_workload_in_time(
+def test_full_disk_is_reported_and_ends_a_workload_in_time(
     small_disk: Path, cheap: tuple[str, ...]
 ) -> None:
     """The client ends with a clear error instead of hanging, and no OSD has died."""
@@ -657,10 +658,10 @@ def test_a_full_disk_is_said_before_and_ends_a_workload_in_time(
         qa('workload', 'rbd-randwrite', '--seconds', '1', '--dir', str(folder))
     finally:
         qa('cluster', 'down', '--dir', str(folder))
-    assert_nothing_left(folder)
+    assert_no_leftovers(folder)
 
 
-def test_failed_up_says_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:
+def test_failed_up_reports_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:
     """An OSD that cannot be made: its name and the end of its log, status 1, nothing runs.
 
     Then the same folder can be used again, `down --keep` keeps its data and `up` respects that.
@@ -682,4 +683,4 @@ def test_failed_up_says_where_and_why(other: Path, cheap: tuple[str, ...]) -> No
     assert refused.returncode == 1
     assert 'kept data' in refused.stderr
     qa('cluster', 'down', '--dir', str(other))
-    assert_nothing_left(other)
+    assert_no_leftovers(other)

@@ -30,7 +30,7 @@ ALSO_RUN = frozenset({'osd deep', 'apply'})
 OF_ARGUMENTS = frozenset({'check', 'explain', 'model', 'profile derive', 'profile diff'})
 #: What they show is there once something was applied.
 OF_OPERATIONS = frozenset({'operation ls', 'operation status', 'history'})
-#: What the reader fills in.
+#: The placeholders for the reader.
 RECOMMENDATION = '<id>'
 
 
@@ -86,7 +86,7 @@ def tuner(release: str) -> Iterator[ModuleClient]:
 
 
 def shown_by(tuner: ModuleClient, session: Session) -> str:
-    """What the command of a session prints, with the recommendation of this cluster."""
+    """The output of a session's command, with the recommendation of this cluster."""
     command = session.command.partition(' > ')[0]
     if RECOMMENDATION in command:
         (recommendation,) = tuner.recommendations()
@@ -96,7 +96,7 @@ def shown_by(tuner: ModuleClient, session: Session) -> str:
     return text
 
 
-def test_the_manual_shows_outputs() -> None:
+def test_manual_shows_command_output() -> None:
     """Without any, the tests below would pass of a manual that shows nothing."""
     shown = {name_of(session) for session in SESSIONS if session.output}
     assert {'status', 'osd', 'finding ls', 'finding show', 'recommend', 'apply'} <= shown
@@ -104,7 +104,7 @@ def test_the_manual_shows_outputs() -> None:
 
 
 @of_sessions
-def test_a_command_works_and_prints_what_the_manual_shows(
+def test_commands_work_and_print_what_the_manual_shows(
     tuner: ModuleClient, session: Session
 ) -> None:
     text = shown_by(tuner, session)
@@ -114,7 +114,7 @@ def test_a_command_works_and_prints_what_the_manual_shows(
             assert unlike(session.output, text) == []
 
 
-def test_what_collect_gathers_is_read_offline(tuner: ModuleClient) -> None:
+def test_collected_files_are_read_offline(tuner: ModuleClient) -> None:
     """The script for clusters without the module, with a shorter pause between its two readings."""
     cluster = tuner.cluster
     script, folder = cluster.layout.dir / 'collect', cluster.layout.dir / 'collected'
@@ -137,14 +137,14 @@ def test_what_collect_gathers_is_read_offline(tuner: ModuleClient) -> None:
     assert missing((f'Release: {cluster.release.name}', heading), read.stdout) == []
 
 
-def test_a_recommendation_is_applied_as_the_manual_describes(tuner: ModuleClient) -> None:
+def test_recommendation_is_applied_as_the_manual_describes(tuner: ModuleClient) -> None:
     (recommendation,) = tuner.recommendations()
     tuner.plain('apply', recommendation['id'])
     assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
 
 
 @of_operations
-def test_a_command_prints_of_operations_what_the_manual_shows(
+def test_operation_commands_print_what_the_manual_shows(
     tuner: ModuleClient, session: Session
 ) -> None:
     text = shown_by(tuner, session)

@@ -91,7 +91,7 @@ def test_promtool_accepts_the_metrics_of_every_state(promtool: str) -> None:
         assert (checked.returncode, checked.stdout, checked.stderr) == (0, '', '')
 
 
-def test_promtool_accepts_the_alert_rules_and_they_fire_as_their_tests_say(promtool: str) -> None:
+def test_promtool_accepts_the_alert_rules_and_their_tests_pass(promtool: str) -> None:
     for words in (['check', 'rules', *map(str, RULES)], ['test', 'rules', 'test_alerts.yml']):
         subprocess.run([promtool, *words], cwd=MIXIN / 'tests_alerts', check=True)
 
@@ -150,14 +150,14 @@ def switch_on(cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server]
         tuner.wait_for(partial(server.answers, '/metrics'), 60, f'metrics on {server.address}')
 
 
-def test_nothing_listens_until_it_is_switched_on(
+def test_nothing_listens_until_metrics_are_enabled(
     cluster: Cluster, managers: dict[str, Server]
 ) -> None:
     assert announced(cluster) is None
     assert not any(server.answers('/metrics') for server in managers.values())
 
 
-def test_the_active_manager_serves_and_announces_them_and_the_standby_has_none(
+def test_active_manager_serves_and_announces_metrics_and_standby_has_none(
     cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server]
 ) -> None:
     switch_on(cluster, tuner, managers)
@@ -171,7 +171,7 @@ def test_the_active_manager_serves_and_announces_them_and_the_standby_has_none(
     assert managers[standby(cluster)].series() == {}
 
 
-def test_metrics_and_json_say_the_same(
+def test_metrics_and_json_agree(
     cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server]
 ) -> None:
     status = tuner.status()
@@ -184,7 +184,7 @@ def test_metrics_and_json_say_the_same(
     assert {labels['profile'] for labels in found['ceph_rocksdb_tuner_osd_info']} == profiles
 
 
-def test_a_port_that_is_taken_is_a_health_check_until_it_is_free(
+def test_taken_port_is_a_health_check_until_it_is_free(
     cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server], ports: PortBlock
 ) -> None:
     name = active(cluster)
@@ -205,7 +205,7 @@ def test_a_port_that_is_taken_is_a_health_check_until_it_is_free(
     cluster.ceph('config', 'set', 'mgr', port_option, str(managers[name].port))
     tuner.wait_for(lambda: not raised(), 60, 'no health check')
     tuner.wait_for(
-        # A busy machine may have brought a failover meanwhile
+        # A failover may have happened on a busy machine
         lambda: managers[active(cluster)].answers('/metrics'),
         60,
         'metrics on the port of before',
@@ -251,7 +251,7 @@ def prometheus(
         process.wait(30)
 
 
-def test_prometheus_reads_both_managers_and_loads_every_rule(
+def test_prometheus_scrapes_both_managers_and_loads_every_rule(
     cluster: Cluster, tuner: ModuleClient, prometheus: Prometheus, managers: dict[str, Server]
 ) -> None:
     switch_on(cluster, tuner, managers)
@@ -274,7 +274,7 @@ def test_prometheus_reads_both_managers_and_loads_every_rule(
     )
 
 
-def test_every_query_of_the_dashboard_is_one_that_prometheus_understands(
+def test_prometheus_accepts_every_query_of_the_dashboards(
     cluster: Cluster, tuner: ModuleClient, prometheus: Prometheus, managers: dict[str, Server]
 ) -> None:
     """And those on what every cluster has find something."""
@@ -301,7 +301,7 @@ def test_every_query_of_the_dashboard_is_one_that_prometheus_understands(
     assert found['Rollout started'] == 0
 
 
-def test_after_a_failover_the_other_manager_has_every_series_once(
+def test_other_manager_has_every_series_once_after_a_failover(
     cluster: Cluster, tuner: ModuleClient, prometheus: Prometheus, managers: dict[str, Server]
 ) -> None:
     switch_on(cluster, tuner, managers)

@@ -32,7 +32,7 @@ SHAPES = {'pacific': 'pacific_to_squid', 'reef': 'pacific_to_squid', 'tentacle':
 Signatures = dict[str, dict[str, list[str]]]
 
 
-#: Where Debian's packages install what the command line and the mgr share.
+#: The folder where Debian's packages install the common code of the command line and the mgr.
 LIBRARY = Path('/usr/lib/python3/dist-packages')
 #: What mgr_module.py needs to make and read the grammar of commands, as far as a release has it.
 REGISTRY = {
@@ -51,7 +51,7 @@ def _installed(release: Release, path: Path) -> Path:
 
 
 def _modules(release: Release) -> Path:
-    """Where the release's own mgr modules are installed."""
+    """The folder of the release's own mgr modules."""
     return _installed(release, Path(release.mgr_modules))
 
 
@@ -88,12 +88,12 @@ class CommandLine:
                 self.registry(f'rocksdb-tuner {words}', 'r')(command.run)
 
     def grammar(self, words: str) -> list[dict[str, str]]:
-        """What the mgr tells command lines of each argument."""
+        """The argument descriptions that the mgr sends to command lines."""
         arguments = self.registry.COMMANDS[f'rocksdb-tuner {words}'].args.split()
         return [dict(part.split('=', 1) for part in text.split(',')) for text in arguments]
 
     def read(self, line: str) -> tuple[dict[str, Any], str]:
-        """What `ceph` sends for a line, nothing if it refuses it, and what it says then."""
+        """What `ceph` sends for a line, nothing if it refuses it, and its message."""
         known = {
             f'cmd{number:03}': {
                 'sig': self._argparse.parse_funcsig([*f'rocksdb-tuner {words}'.split(), *grammar]),
@@ -106,14 +106,14 @@ class CommandLine:
                 (w, self.grammar(w)) for w in (p.partition(' ')[2] for p in self.registry.COMMANDS)
             )
         }
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
+        message = io.StringIO()
+        with contextlib.redirect_stderr(message):
             sent = self._argparse.validate_command(known, ['rocksdb-tuner', *line.split()])
-        return sent, said.getvalue()
+        return sent, message.getvalue()
 
     def answer(self, line: str) -> Any:
-        sent, said = self.read(line)
-        assert sent, said
+        sent, message = self.read(line)
+        assert sent, message
         return self.registry.COMMANDS[sent['prefix']].call(self.module, sent, '')
 
 
@@ -139,7 +139,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
     return [parameter.arg for parameter in function.args.args]
 
 
-def test_what_the_module_calls_is_there_with_these_parameters(release: str) -> None:
+def test_mgr_functions_called_by_the_module_exist_with_these_parameters(release: str) -> None:
     real = _signatures(_modules(get_release(release)) / 'mgr_module.py')
     stubs = _signatures(
         STUBS / 'common/_mgr_module.pyi', STUBS / SHAPES[release] / 'mgr_module.pyi'
@@ -155,7 +155,7 @@ def test_what_the_module_calls_is_there_with_these_parameters(release: str) -> N
             assert [p for p in known if p in parameters] == parameters, f'{owner}.{name}: {known}'
 
 
-def test_only_the_shape_of_its_release_has_its_decorators(release: str) -> None:
+def test_each_release_has_only_its_own_decorators(release: str) -> None:
     real = _signatures(_modules(get_release(release)) / 'mgr_module.py')
     own_registries = release == 'tentacle'
     assert ('CLICommandBase' in real) is own_registries
@@ -163,19 +163,19 @@ def test_only_the_shape_of_its_release_has_its_decorators(release: str) -> None:
     assert ('get_latest_unlabeled_counter' in real['MgrModule']) is own_registries
 
 
-def test_each_argument_is_as_it_was_declared(command_line: CommandLine) -> None:
+def test_each_argument_is_parsed_as_declared(command_line: CommandLine) -> None:
     """The registry counts parameters: one that it takes for another would be required or lost."""
     for name, command in COMMANDS.items():
         if 'format' not in command.parameters:
             continue
-        told = command_line.grammar(name.replace('_', ' '))
+        reported = command_line.grammar(name.replace('_', ' '))
         declared = [p for p in command.parameters.values() if p.name != 'inbuf']
-        assert [argument['name'] for argument in told] == [p.name for p in declared]
+        assert [argument['name'] for argument in reported] == [p.name for p in declared]
         required = [p.name for p in declared if p.default is inspect.Parameter.empty]
-        assert [a['name'] for a in told if a.get('req') != 'false'] == required
+        assert [a['name'] for a in reported if a.get('req') != 'false'] == required
 
 
-def test_a_fixed_set_of_values_is_part_of_the_grammar(command_line: CommandLine) -> None:
+def test_enum_values_are_part_of_the_grammar(command_line: CommandLine) -> None:
     """So the command line shows them in its help, and completes them."""
     choices = {a['name']: a.get('strings') for a in command_line.grammar('mode')}
     assert choices == {
@@ -195,13 +195,13 @@ def test_a_fixed_set_of_values_is_part_of_the_grammar(command_line: CommandLine)
         ('profile derive --workload x', 'x not in idle|rbd-small-write'),
     ],
 )
-def test_another_value_is_refused_with_those_there_are(
+def test_invalid_enum_value_is_refused_with_the_valid_ones(
     command_line: CommandLine, line: str, named: str
 ) -> None:
     """By Ceph's command line, before anything is sent."""
-    sent, said = command_line.read(line)
+    sent, message = command_line.read(line)
     assert sent == {}
-    assert named in said
+    assert named in message
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_another_value_is_refused_with_those_there_are(
         ('report --anonymous', errno.EAGAIN),
     ],
 )
-def test_the_registry_calls_a_handler_with_what_was_given(
+def test_registry_calls_a_handler_with_the_given_arguments(
     command_line: CommandLine, line: str, code: int
 ) -> None:
     """By its dispatcher: it casts the arguments, and leaves out what was not given."""
@@ -232,8 +232,10 @@ def test_the_registry_calls_a_handler_with_what_was_given(
     assert (-result.retval, 'internal' in result.stderr) == (code, False), result.stderr
 
 
-def test_what_no_command_line_checked_is_no_traceback(command_line: CommandLine) -> None:
-    """`ceph` passes any --format on, and a client of the cluster's API whatever it likes."""
+def test_input_not_checked_by_the_command_line_causes_no_traceback(
+    command_line: CommandLine,
+) -> None:
+    """`ceph` passes any --format on, and a client of the cluster's API any value."""
     handle = command_line.registry.COMMANDS['rocksdb-tuner status'].call
     asked = {'prefix': 'rocksdb-tuner status', 'format': 'xml'}
     with pytest.raises(ValueError, match='xml'):

@@ -1,4 +1,4 @@
-"""`model` and `profile derive` on a real cluster: what they say is what an OSD does."""
+"""`model` and `profile derive` on a real cluster agree with the behavior of an OSD."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
     return ModuleClient(cluster)
 
 
-def test_an_osd_is_modeled_with_its_own_release_devices_and_memory(
+def test_osd_is_modeled_with_its_release_devices_and_memory(
     tuner: ModuleClient, release: str
 ) -> None:
     found = tuner.json('model', LZ4_2025, '--osd', 'osd.0', schema='model')
@@ -60,7 +60,7 @@ def test_an_osd_is_modeled_with_its_own_release_devices_and_memory(
     assert 'level 1 (2 GiB with level 0)' in text
 
 
-def test_an_osd_that_is_imagined_is_what_the_operator_says(tuner: ModuleClient) -> None:
+def test_imagined_osd_uses_the_overrides_of_the_operator(tuner: ModuleClient) -> None:
     words = (
         '--release', 'reef', '--workload', 'rgw-metadata', '--cores', '4', '--db-size', '60G',
         '--wal-size', '2G', '--memory', '8G', '--data', '40G', '--ingest', '20M',
@@ -78,7 +78,7 @@ def test_an_osd_that_is_imagined_is_what_the_operator_says(tuner: ModuleClient) 
     assert 'LASTS' in tuner.plain('model', LZ4_2025, *words)
 
 
-def test_the_empty_string_is_that_of_rocksdb_itself(tuner: ModuleClient) -> None:
+def test_empty_string_gets_the_defaults_of_rocksdb(tuner: ModuleClient) -> None:
     found = tuner.json('model', '', schema='model')
     assert found['profile'] == 'rocksdb-default'
     assert found['wal']['limited_by'] == 'memtables'
@@ -111,7 +111,7 @@ def test_bad_input_is_refused_by_name(
     assert (found, named in text) == (code, True), text
 
 
-def test_without_a_limit_rocksdb_takes_the_one_that_the_model_says(
+def test_rocksdb_without_a_wal_limit_uses_the_modeled_one(
     cluster: Cluster, tuner: ModuleClient
 ) -> None:
     """RocksDB names its limit in its log when the WAL meets it: 8 x 12 x 2 x 256 KiB."""
@@ -136,7 +136,7 @@ def test_without_a_limit_rocksdb_takes_the_one_that_the_model_says(
     assert set(tuner.wait_for(loaded, 40, 'the WAL to meet its limit')) == {expected}
 
 
-def test_an_osd_runs_with_what_is_derived_for_it(cluster: Cluster, tuner: ModuleClient) -> None:
+def test_osd_runs_with_its_derived_options(cluster: Cluster, tuner: ModuleClient) -> None:
     derived = tuner.json('profile', 'derive', '--osd', '0', schema='profile-derive')
     options = derived['options']
     assert [c['option'] for c in derived['choices']] == [

@@ -28,7 +28,7 @@ ALL = 'osd'
 
 @dataclass(frozen=True)
 class Change:
-    """What the module recommends for all OSDs, as (entries, (value, source) of every OSD)."""
+    """The recommended state of all OSDs, as (entries, (value, source) of every OSD)."""
 
     kind: str
     before: tuple[list[tuple[str, str, str]], tuple[str, str]]
@@ -70,7 +70,7 @@ def change(tuner: ModuleClient, release: str) -> Change:
     return Change('remove-override', stale, ([], (default, 'default')))
 
 
-def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient, release: str) -> None:
+def test_status_answers_and_names_unknown_values(tuner: ModuleClient, release: str) -> None:
     status = tuner.wait_for(
         lambda: (s := tuner.status())['sampling']['osds'] == 3 and s, 40, 'samples of all OSDs'
     )
@@ -81,8 +81,8 @@ def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient, rel
     assert 'ssd' in tuner.plain('status')
 
 
-def test_doctor_names_what_is_missing_with_the_command_that_mends_it(tuner: ModuleClient) -> None:
-    checks = tuner.wait_for(lambda: _checks_if_known(tuner), 90, 'an answer to every check')
+def test_doctor_names_missing_parts_with_the_fixing_command(tuner: ModuleClient) -> None:
+    checks = tuner.wait_for(lambda: _checks_or_none(tuner), 90, 'an answer to every check')
     failed = {name for name, check in checks.items() if check['ok'] is False}
     # A fresh cluster serves no metrics and collects no statistics; the harness has no dashboard.
     assert failed == {'statistics', 'dashboard', 'metrics'}
@@ -93,14 +93,14 @@ def test_doctor_names_what_is_missing_with_the_command_that_mends_it(tuner: Modu
     assert 'mgr.y' in checks['manager-files']['summary']
 
 
-def _checks_if_known(tuner: ModuleClient) -> Optional[dict[str, Any]]:
+def _checks_or_none(tuner: ModuleClient) -> Optional[dict[str, Any]]:
     """None while a check has no answer, or the standby has not reported yet."""
     checks = {check['id']: check for check in tuner.json('doctor', schema='doctor')}
     unknown = [check for check in checks.values() if check['ok'] is None]
     return None if unknown or 'mgr.x' not in str(checks) or 'mgr.y' not in str(checks) else checks
 
 
-def test_a_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
+def test_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
     assert tuner.wait_for(
         lambda: (w := tuner.group_workload()) and w['class'] == 'idle', 60, 'idle recognized'
     )
@@ -109,11 +109,11 @@ def test_a_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
     assert tuner.status()['findings'] == {'error': 0, 'warning': 0, 'info': 0}
 
 
-def test_s3_puts_are_recognized_as_rgw_metadata(tuner: ModuleClient) -> None:
+def test_s3_puts_are_classified_as_rgw_metadata(tuner: ModuleClient) -> None:
     recognized_during(tuner, 's3-put', 'rgw-metadata', 45)
 
 
-def test_rbd_writes_are_recognized_and_measured(tuner: ModuleClient) -> None:
+def test_rbd_writes_are_classified_and_measured(tuner: ModuleClient) -> None:
     osds = recognized_during(tuner, 'rbd-randwrite', 'rbd-small-write', 60)
     assert len(osds) == 3
     for osd in osds:
@@ -128,11 +128,11 @@ def test_rbd_writes_are_recognized_and_measured(tuner: ModuleClient) -> None:
     assert any(3000 < (o['write_bytes_avg'] or 0) < 6000 for o in osds)
 
 
-def test_status_says_what_a_tick_costs(tuner: ModuleClient) -> None:
+def test_status_shows_the_cost_of_a_tick(tuner: ModuleClient) -> None:
     assert tuner.status()['sampling']['tick_ms'] > 0
 
 
-def test_after_the_load_a_better_profile_is_advised_where_the_default_is_not_it(
+def test_better_profile_is_recommended_after_load_on_an_unsuitable_default(
     tuner: ModuleClient, release: str
 ) -> None:
     if release == 'pacific':
@@ -142,7 +142,7 @@ def test_after_the_load_a_better_profile_is_advised_where_the_default_is_not_it(
         assert tuner.recommendations() == []
 
 
-def test_a_recommendation_shows_everything(tuner: ModuleClient, change: Change) -> None:
+def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> None:
     (recommendation,) = tuner.recommendations()
     assert (recommendation['kind'], recommendation['who']) == (change.kind, ALL)
     assert recommendation['reasons']
@@ -157,14 +157,14 @@ def test_a_recommendation_shows_everything(tuner: ModuleClient, change: Change) 
         assert command in text
 
 
-def test_a_dry_run_changes_nothing(tuner: ModuleClient, change: Change) -> None:
+def test_dry_run_changes_nothing(tuner: ModuleClient, change: Change) -> None:
     (recommendation,) = tuner.recommendations()
     assert ALL in tuner.plain('apply', recommendation['id'], '--dry-run')
     assert tuner.rollout() is None
     assert tuner.entries() == change.before[0]
 
 
-def test_apply_changes_one_osd_after_the_other_and_ends_in_one_entry(
+def test_apply_changes_one_osd_at_a_time_and_ends_in_one_entry(
     tuner: ModuleClient, change: Change
 ) -> None:
     (recommendation,) = tuner.recommendations()
@@ -192,10 +192,10 @@ def test_apply_changes_one_osd_after_the_other_and_ends_in_one_entry(
     assert (record['outcome'], record['who'], record['to']) == ('done', ALL, change.after[1][0])
 
 
-def test_the_next_restart_finds_the_setting_and_ignores_an_entry_for_a_class(
+def test_restart_uses_the_new_setting_and_ignores_class_masked_entries(
     tuner: ModuleClient, change: Change
 ) -> None:
-    """What the config store shows is not always what an OSD starts with."""
+    """The value in the config store is not always the one an OSD starts with."""
     cluster = tuner.cluster
     cluster.ceph('config', 'set', GROUP, OPTION, 'compression=kLZ4Compression')
     try:
@@ -213,7 +213,7 @@ def test_the_next_restart_finds_the_setting_and_ignores_an_entry_for_a_class(
         cluster.ceph('config', 'rm', GROUP, OPTION)
 
 
-def test_rollback_restores_exactly_what_was_there(tuner: ModuleClient, change: Change) -> None:
+def test_rollback_restores_the_exact_previous_state(tuner: ModuleClient, change: Change) -> None:
     tuner.plain('rollback')
     assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
     assert tuner.entries() == change.before[0]
@@ -227,7 +227,7 @@ def forget_clients(tuner: ModuleClient) -> None:
     tuner.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/workload_memory', '0')
 
 
-def test_an_override_that_equals_the_default_is_to_be_removed_without_a_restart(
+def test_override_equal_to_the_default_is_removed_without_a_restart(
     tuner: ModuleClient,
 ) -> None:
     forget_clients(tuner)
@@ -242,7 +242,7 @@ def test_an_override_that_equals_the_default_is_to_be_removed_without_a_restart(
     assert tuner.nonces() == nonces
 
 
-def test_a_string_that_would_stop_the_osds_is_found_before_it_does(tuner: ModuleClient) -> None:
+def test_string_that_would_stop_the_osds_is_found_in_time(tuner: ModuleClient) -> None:
     tuner.cluster.ceph('config', 'set', 'osd', OPTION, 'compression=kZSTD')
     try:
         findings = tuner.wait_for(
@@ -290,7 +290,7 @@ def test_a_string_that_would_stop_the_osds_is_found_before_it_does(tuner: Module
         (('explain', 'nonsense'), 2, 'nonsense'),
     ],
 )
-def test_bad_input_is_named_with_what_would_be_right(
+def test_bad_input_is_named_with_the_valid_form(
     tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
 ) -> None:
     returned, text = tuner.refused(*words)
@@ -301,7 +301,7 @@ def test_bad_input_is_named_with_what_would_be_right(
 @pytest.mark.parametrize(
     ('option', 'value'), [('mode', 'sometimes'), ('sample_interval', '-1'), ('mode', '')]
 )
-def test_a_module_option_out_of_range_is_refused_by_the_monitor(
+def test_monitor_refuses_a_module_option_out_of_range(
     cluster: Cluster, option: str, value: str
 ) -> None:
     before = cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}')
@@ -310,7 +310,7 @@ def test_a_module_option_out_of_range_is_refused_by_the_monitor(
     assert cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}') == before
 
 
-def test_mode_off_reads_nothing_and_says_so(tuner: ModuleClient) -> None:
+def test_mode_off_reads_nothing_and_reports_that(tuner: ModuleClient) -> None:
     tuner.plain('mode', 'off')
     try:
         status = tuner.wait_for(
@@ -322,7 +322,7 @@ def test_mode_off_reads_nothing_and_says_so(tuner: ModuleClient) -> None:
     assert tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 30, 'samples again')
 
 
-def test_an_osd_that_does_not_come_back_is_restored_and_no_other_is_touched(
+def test_osd_that_does_not_restart_is_restored_and_no_other_is_touched(
     tuner: ModuleClient, superseded_override: None
 ) -> None:
     recommendation = tuner.wait_for_recommendation('remove-override')
@@ -333,7 +333,7 @@ def test_an_osd_that_does_not_come_back_is_restored_and_no_other_is_touched(
     try:
         tuner.plain('apply', recommendation['id'])
         tuner.wait_for(lambda: not tuner.osd_up(first), 60, f'osd.{first} down')
-        tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry taken back')
+        tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry removed')
     finally:
         tuner.set_orchestrator_fault('nostart', 'false')
     state = tuner.wait_for_phase('failed', timeout_s=180)
@@ -345,7 +345,7 @@ def test_an_osd_that_does_not_come_back_is_restored_and_no_other_is_touched(
     tuner.wait_for_clean()
 
 
-def test_an_operators_change_in_the_middle_wins(
+def test_operator_change_during_a_rollout_wins(
     tuner: ModuleClient, superseded_override: None
 ) -> None:
     recommendation = tuner.wait_for_recommendation('remove-override')
@@ -362,9 +362,7 @@ def test_an_operators_change_in_the_middle_wins(
     assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
 
 
-def test_a_rollout_goes_on_after_a_manager_failover(
-    tuner: ModuleClient, superseded_override: None
-) -> None:
+def test_rollout_continues_after_a_failover(tuner: ModuleClient, superseded_override: None) -> None:
     recommendation = tuner.wait_for_recommendation('remove-override')
     tuner.plain('apply', recommendation['id'])
     tuner.wait_for(lambda: len(tuner.entries()) > 1, 60, 'the first OSD being changed')
@@ -385,7 +383,7 @@ def test_a_rollout_goes_on_after_a_manager_failover(
     assert {tuner.running(i)[0] for i in range(3)} == {default}
 
 
-def test_without_an_orchestrator_it_names_the_osd_to_restart_and_goes_on(
+def test_rollout_without_an_orchestrator_names_the_osd_to_restart_and_continues(
     tuner: ModuleClient, superseded_override: None
 ) -> None:
     cluster = tuner.cluster
@@ -415,7 +413,7 @@ def test_without_an_orchestrator_it_names_the_osd_to_restart_and_goes_on(
     assert tuner.entries() == []
 
 
-def test_a_broken_stored_state_is_set_aside_and_nothing_is_applied_from_it(
+def test_broken_stored_state_is_quarantined_and_never_applied(
     tuner: ModuleClient,
 ) -> None:
     cluster = tuner.cluster

@@ -42,7 +42,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
 
 @pytest.fixture(scope='module')
 def folder(tuner: ModuleClient) -> Iterator[Path]:
-    """What a support engineer gets: the output of Ceph's commands, under load."""
+    """The input of a support engineer: the output of Ceph's commands, under load."""
     with tempfile.TemporaryDirectory(prefix='tuner-files-') as name:
         client = run_workload(tuner.cluster, 'rbd-randwrite', 180)
         try:
@@ -54,7 +54,7 @@ def folder(tuner: ModuleClient) -> Iterator[Path]:
             # Both are to know of a restart that is pending.
             tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
             collect(tuner.cluster, Path(name), of_cluster=True)
-            # What does not last is no reason to advise anything.
+            # A brief load is no reason for advice.
             time.sleep(30)
             collect(tuner.cluster, Path(name), of_cluster=False)
             tuner.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', SLOW_S)
@@ -70,7 +70,7 @@ def folder(tuner: ModuleClient) -> Iterator[Path]:
 
 
 def tell(cluster: Cluster, osd: int, *words: str) -> str:
-    """Asked twice: on a busy machine one answer in hundreds was lost on its way."""
+    """Retried: on a busy machine one answer in hundreds was lost."""
     try:
         return cluster.ceph('tell', f'osd.{osd}', *words, timeout_s=15)
     except HarnessError:
@@ -78,7 +78,7 @@ def tell(cluster: Cluster, osd: int, *words: str) -> str:
 
 
 def collect(cluster: Cluster, folder: Path, *, of_cluster: bool) -> None:
-    """As the manual says it."""
+    """As described in the manual."""
     if of_cluster:
         for name, words in {
             'osd_dump': ('osd', 'dump'),
@@ -119,25 +119,25 @@ def judged(path: Path, *words: str, schema: str) -> Any:
     return document
 
 
-#: What is known of an OSD beside what was measured.
+#: The facts known about an OSD besides measurements.
 FACTS = ('osd', 'host', 'device_class', 'up', 'db_device_shared', 'options')
 
-#: Looks that may come between a report and the answers that it is compared with.
+#: Samples that may come between a report and the answers compared with it.
 LOOKS = 6
 
 
-def of_one_look(
+def of_one_sample(
     tuner: ModuleClient, ask: Callable[[], Answers], *words: str
 ) -> tuple[str, Answers]:
-    """The text of a report, and what ``ask`` gets of the same look at the cluster.
+    """The text of a report, and the answers of ``ask`` from the same sample of the cluster.
 
-    Between two ticks a change of the cluster (a pool that goes) makes the module look once more.
+    Between two ticks a change of the cluster (a removed pool) triggers another sample.
     """
     for _ in range(LOOKS):
         before, answers, after = report(tuner, *words), ask(), report(tuner, *words)
         if taken_s(before) == taken_s(after):
             return before, answers
-    raise AssertionError(f'the module looked at the cluster anew {LOOKS} times in a row')
+    raise AssertionError(f'the module sampled the cluster {LOOKS} times in a row')
 
 
 def report(tuner: ModuleClient, *words: str) -> str:
@@ -150,11 +150,11 @@ def taken_s(text: str) -> float:
     return float(document['files']['module.json']['taken_s'])
 
 
-def test_a_report_gives_the_answers_of_the_module(
+def test_report_gives_the_same_json_as_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    text, there = of_one_look(
+    text, there = of_one_sample(
         tuner,
         lambda: {
             command: tuner.json(command, schema=command)
@@ -167,23 +167,23 @@ def test_a_report_gives_the_answers_of_the_module(
     assert there['workload']['groups'][0]['workload']['class'] == 'rbd-small-write'
 
 
-def test_a_report_tells_of_each_osd_what_the_module_does(
+def test_report_shows_each_osd_as_the_module_does(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    text, there = of_one_look(
+    text, there = of_one_sample(
         tuner, lambda: [tuner.json('osd', str(osd), schema='osd-detail') for osd in range(3)]
     )
     path.write_text(text)
     assert [judged(path, 'osd', str(osd), schema='osd-detail') for osd in range(3)] == there
 
 
-def test_a_report_gives_the_tables_of_the_module(
+def test_report_gives_the_same_tables_as_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
     commands = ('workload', 'findings', 'recommend', 'candidates', 'osd')
-    text, there = of_one_look(tuner, lambda: [tuner.plain(command) for command in commands])
+    text, there = of_one_sample(tuner, lambda: [tuner.plain(command) for command in commands])
     path.write_text(text)
     # The module keeps sections apart by a blank: the ceph command leaves out empty lines.
     assert [with_text(offline(path, command).stdout) for command in commands] == [
@@ -195,11 +195,11 @@ def with_text(table: str) -> list[str]:
     return [line for line in table.splitlines() if line.strip()]
 
 
-def test_without_names_only_the_names_differ(
+def test_anonymized_report_differs_only_in_names(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    text, there = of_one_look(
+    text, there = of_one_sample(
         tuner,
         lambda: {
             command: tuner.json(command, schema=command) for command in ('findings', 'recommend')
@@ -216,7 +216,7 @@ def test_without_names_only_the_names_differ(
     assert {osd['host'] for osd in judged(path, 'osd', schema='osd')} == {'host-1'}
 
 
-def test_ceph_s_own_commands_give_the_same_findings_workload_and_options(
+def test_output_of_ceph_commands_gives_the_same_findings_workload_and_options(
     tuner: ModuleClient, folder: Path
 ) -> None:
     found = judged(folder, 'workload', schema='workload')['groups'][0]['workload']
@@ -228,18 +228,18 @@ def test_ceph_s_own_commands_give_the_same_findings_workload_and_options(
         assert {'memory-target-small', 'restart-pending'} <= {f['id'] for f in findings}
     # Other findings and the advice follow from the load, and these are the loads of two times: that
     # equal measures give equal answers, the tests of reports prove.
-    facts, facts_there = (
+    facts, available_facts = (
         [{name: osd[name] for name in FACTS} for osd in osds]
         for osds in (judged(folder, 'osd', schema='osd'), tuner.osds())
     )
-    assert facts == facts_there
+    assert facts == available_facts
     for osd in judged(folder, 'osd', schema='osd'):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0
     assert 'module' in offline(folder, 'status').stderr
 
 
-def test_files_that_are_cut_off_are_named(folder: Path, tmp_path: Path) -> None:
+def test_truncated_files_are_named(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     cut = tmp_path / 'config_dump.json'

@@ -1,7 +1,7 @@
-"""What only an OSD with data shows of option strings, and the module's answers beside it.
+"""Effects of option strings that need an OSD with data, compared with the module's answers.
 
-One OSD is stopped and started with string after string; its log tells what became of each. The
-tests share it and run in order.
+One OSD is stopped and started with string after string; its log has the result of each. The tests
+share it and run in order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OPENED = re.compile(r'_open_db opened rocksdb path \S+ options (.*)')
 FAILED = re.compile(r'osd init failed|unable to mount object store|FAILED ceph_assert')
 EFFECTIVE = re.compile(r'rocksdb:\s+Options\.([a-z0-9_]+)\s*: ?(.*)')
 
-#: Option string, annex; whether the OSD starts is the module's to say.
+#: Option string, annex; the module predicts whether the OSD starts.
 STARTS = [
     (PUBLISHED, ''),
     ('max_write_buffer_number=4,min_write_buffer_number_to_merge=16,write_buffer_size=4.5G', ''),
@@ -67,7 +67,7 @@ def log_of(cluster: Cluster) -> str:
 
 
 def start_with(tuner: ModuleClient, main: str, annex: str) -> tuple[bool, str]:
-    """Whether osd.0 starts with the two, and what its log says of that start."""
+    """Whether osd.0 starts with the two, and the log of that start."""
     cluster = tuner.cluster
     if any(d.up for d in cluster.status().daemons if d.name == 'osd.0'):
         cluster.stop_daemon('osd.0')
@@ -87,7 +87,7 @@ def start_with(tuner: ModuleClient, main: str, annex: str) -> tuple[bool, str]:
 
 
 @pytest.mark.parametrize(('main', 'annex'), STARTS)
-def test_an_osd_starts_where_the_module_says_so_and_runs_what_it_says(
+def test_osds_start_and_run_as_check_predicts(
     tuner: ModuleClient, release: str, main: str, annex: str
 ) -> None:
     """Also each value that the OSD prints of its column family "default"."""
@@ -113,7 +113,7 @@ def test_an_osd_starts_where_the_module_says_so_and_runs_what_it_says(
     assert {name: printed[name] for name in numbers} == numbers
 
 
-def test_check_judges_with_the_annex_of_the_osd(tuner: ModuleClient) -> None:
+def test_check_includes_the_annex_of_the_osd(tuner: ModuleClient) -> None:
     started, _ = start_with(tuner, PUBLISHED, 'ttl=7')
     assert started
     tuner.wait_for(lambda: tuner.osd_up(0), 60, 'osd.0 up')
@@ -128,7 +128,7 @@ def test_check_judges_with_the_annex_of_the_osd(tuner: ModuleClient) -> None:
     assert 'column families' in ' '.join(found['assumptions'])
 
 
-def test_a_profile_of_one_s_own_is_kept_compared_and_removed(tuner: ModuleClient) -> None:
+def test_custom_profile_is_stored_compared_and_removed(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     document = {
         'name': 'ours',
@@ -151,8 +151,8 @@ def test_a_profile_of_one_s_own_is_kept_compared_and_removed(tuner: ModuleClient
     assert (of_buffers['effective_from'], of_buffers['effective_to']) == ('8388608', '16777216')
     assert of_buffers['meaning']
     assert 'write_buffer_size' in tuner.plain('profile', 'diff', 'ours', 'lz4-2025')
-    code, said = tuner.refused('profile', 'rm', 'lz4-2025')
-    assert (code, 'built-in' in said) == (1, True)
+    code, message = tuner.refused('profile', 'rm', 'lz4-2025')
+    assert (code, 'built-in' in message) == (1, True)
     # A manager that takes over has it.
     cluster.ceph('mgr', 'fail')
     tuner.wait_for(

@@ -1,4 +1,4 @@
-"""The Debian and RPM packages: what is in them, and what they do to a real cluster."""
+"""The Debian and RPM packages: their content, and their effect on a real cluster."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_rpm_and_debian_package_have_the_same_files(
     assert {mode for mode, _ in found.values()} == {0o100644}
 
 
-def test_rpms_restart_managers_when_installed_and_upgraded_as_those_of_ceph(
+def test_rpms_restart_managers_on_install_and_upgrade_as_ceph_does(
     packages: Packages,
 ) -> None:
     for path in packages.rpms():
@@ -93,7 +93,7 @@ class Machine(PackagedManagers):
         return [str(path) for path in folder.rglob('*rocksdb_tuner*')]
 
     def settle(self) -> None:
-        """Wait for the managers that a disabled module has made begin anew."""
+        """Wait until the managers respawned after the module was disabled."""
         others = len(self.cluster.record.spec.mgr_ids) - 1
         wait_until(
             lambda: self.dump()['available'] and len(self.dump()['standbys']) == others,
@@ -142,7 +142,7 @@ def machine(release: str, tmp_path: Path) -> Iterator[Machine]:
 
 
 def kept(machine: Machine) -> tuple[str, Sequence[str]]:
-    """What an operator set, and what the module stored of it."""
+    """The operator's settings, and the module's stored data."""
     module = ModuleClient(machine.cluster)
     profiles = [p['name'] for p in module.json('profile', 'ls', schema='profile-ls') if p['own']]
     return module.status()['mode'], profiles

@@ -51,25 +51,27 @@ def flush_of_pg_log(tuner: ModuleClient) -> float:
 
 
 def carried_out(tuner: ModuleClient, commands: list[str]) -> list[str]:
-    """What each printed command says, with the folder that the OSD has here."""
+    """The output of each printed command, with the folder of the OSD in this cluster."""
     cluster = tuner.cluster
     folder, host = str(cluster.layout.data('osd.0')), cluster.hosts.of('osd.0')
-    said = []
+    message = []
     for command in commands:
         words = shlex.split(command.replace('/var/lib/ceph/osd/ceph-0', folder))
-        said.append(host.run(words, environment=cluster.client.environment, timeout_s=300).stdout)
+        message.append(
+            host.run(words, environment=cluster.client.environment, timeout_s=300).stdout
+        )
         if words[:4] == ['ceph', 'orch', 'daemon', 'stop']:
             tuner.wait_for(lambda: not tuner.osd_up(0), 60, 'osd.0 stopped')
         if words[:4] == ['ceph', 'orch', 'daemon', 'start']:
             tuner.wait_for(lambda: tuner.osd_up(0), 60, 'osd.0 started')
-    return said
+    return message
 
 
 def evidence(finding: Any, signal: str) -> Any:
     return next(e['value'] for e in finding['evidence'] if e['signal'] == signal)
 
 
-def test_outdated_column_families_are_found_and_renewed_by_the_printed_steps(
+def test_outdated_column_families_are_found_and_resharded_by_the_printed_steps(
     tuner: ModuleClient,
 ) -> None:
     default = tuner.running(0)[0]
@@ -90,8 +92,8 @@ def test_outdated_column_families_are_found_and_renewed_by_the_printed_steps(
     assert evidence(finding, 'ceph_version_when_created').startswith('16.2.')
     before = flush_of_pg_log(tuner)
     tuner.wait_for_clean()
-    said = carried_out(tuner, finding['commands'])
-    definitions = [text for text in said if 'O(3,0-13)' in text]
+    message = carried_out(tuner, finding['commands'])
+    definitions = [text for text in message if 'O(3,0-13)' in text]
     assert evidence(finding, 'column families') in definitions[0]
     assert evidence(finding, 'default of the release') in definitions[-1]
     tuner.wait_for_clean()

@@ -1,4 +1,4 @@
-"""The serve thread of a real manager: readers do not stop it, and a change names who asked."""
+"""The serve thread of a real manager: readers do not block it, and a change names its actor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
     return ModuleClient(cluster)
 
 
-def test_readers_of_reports_stop_neither_samples_nor_changes(tuner: ModuleClient) -> None:
+def test_slow_report_readers_block_neither_samples_nor_changes(tuner: ModuleClient) -> None:
     tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 1, 60, 'a sample')
     stop = threading.Event()
     read = [0] * READERS
@@ -57,7 +57,7 @@ def test_readers_of_reports_stop_neither_samples_nor_changes(tuner: ModuleClient
     assert min(read) >= 1
 
 
-def test_the_history_names_the_client_that_sent_apply(tuner: ModuleClient) -> None:
+def test_history_names_the_client_that_sent_apply(tuner: ModuleClient) -> None:
     cluster = tuner.cluster
     keyring = cluster.layout.run_dir / 'alice.keyring'
     caps = ('mon', 'allow r', 'mgr', 'allow rw')

@@ -72,7 +72,7 @@ def sync(folder: Path) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_a_sync_takes_as_much_longer_as_was_said_last_and_answers_what_the_disk_did(
+def test_sync_delay_follows_the_last_setting_and_returns_the_result_of_the_disk(
     built: Path,
 ) -> None:
     found = [sync(built)]
@@ -84,7 +84,7 @@ def test_a_sync_takes_as_much_longer_as_was_said_last_and_answers_what_the_disk_
     assert found == [f'{took_us} 7 1' for took_us in (10000, 12000, 25000, 10000, 10000)]
 
 
-def test_a_sync_takes_at_least_as_long_as_was_said(built: Path) -> None:
+def test_sync_takes_at_least_the_configured_time(built: Path) -> None:
     """One that the disk or the percentage makes longer than that stays as long as it is."""
     found = []
     for percent, least_ms in ((0, 25.5), (0, 4), (200, 25.5)):

@@ -32,7 +32,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
     return ModuleClient(cluster)
 
 
-def test_it_measures_and_names_its_release(tuner: ModuleClient, release: str) -> None:
+def test_module_samples_and_names_its_release(tuner: ModuleClient, release: str) -> None:
     status = tuner.wait_for(
         lambda: (s := tuner.status())['sampling']['osds'] == 3 and s, 60, 'samples of all OSDs'
     )
@@ -40,7 +40,7 @@ def test_it_measures_and_names_its_release(tuner: ModuleClient, release: str) ->
     assert status['findings'] == {'error': 0, 'warning': 0, 'info': 0}
 
 
-def test_it_judges_strings_for_the_rocksdb_of_its_osds(tuner: ModuleClient, release: str) -> None:
+def test_strings_are_checked_for_the_rocksdb_of_the_osds(tuner: ModuleClient, release: str) -> None:
     """With the words as an operator types them, equals signs, commas and all."""
     fine = tuner.json('check', 'compression=kLZ4Compression,max_total_wal_size=1G', schema='check')
     assert (fine['accepted'], fine['release']) == (True, release)
@@ -53,7 +53,7 @@ def test_it_judges_strings_for_the_rocksdb_of_its_osds(tuner: ModuleClient, rele
     assert (code, 'no_such_option' in text) == (2, True)
 
 
-def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: ModuleClient) -> None:
+def test_stale_override_of_one_osd_is_removed_and_restored(tuner: ModuleClient) -> None:
     default, source = tuner.running(1)
     assert source == 'default'
     tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
@@ -76,7 +76,7 @@ def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: Module
     tuner.remove_entries()
 
 
-def test_it_recognizes_rbd_writes_and_measures_them(tuner: ModuleClient) -> None:
+def test_rbd_writes_are_classified_and_measured(tuner: ModuleClient) -> None:
     for osd in recognized_during(tuner, 'rbd-randwrite', 'rbd-small-write', 50):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0

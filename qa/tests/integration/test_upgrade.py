@@ -11,8 +11,9 @@ import pytest
 
 from harness import Cluster, ClusterSpec, Progress
 from harness.errors import CommandError
+from harness.fault_injection import copy_module
 from harness.releases import RELEASES, get_release
-from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
 
 pytestmark = pytest.mark.integration
 
@@ -36,7 +37,7 @@ def mixed(folder: str) -> Iterator[ModuleClient]:
 
 
 @pytest.mark.mixed
-def test_each_osd_of_a_cluster_being_upgraded_has_the_defaults_of_its_own_release(
+def test_each_osd_has_its_own_release_defaults_during_an_upgrade(
     mixed: ModuleClient,
 ) -> None:
     """Seen by a manager of the oldest release, then by one of the next; never advised on alike."""
@@ -69,12 +70,7 @@ def test_each_osd_of_a_cluster_being_upgraded_has_the_defaults_of_its_own_releas
 @pytest.fixture
 def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]:
     """A cluster with a copy of the module, which the test may change."""
-    copy = Path(tempfile.mkdtemp(prefix='tuner-module-')) / 'rocksdb_tuner'
-    shutil.copytree(
-        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
-        copy,
-        ignore=shutil.ignore_patterns('__pycache__', 'tests'),
-    )
+    copy = copy_module(Path(tempfile.mkdtemp(prefix='tuner-module-')))
     try:
         spec = ClusterSpec(release=release, osds=3, mgrs=2, module=str(copy))
         with Cluster.up(spec, folder, Progress()) as cluster:
@@ -85,7 +81,7 @@ def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]
         shutil.rmtree(copy.parent)
 
 
-def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
+def test_module_survives_replacement_removal_and_return_of_its_files(
     own_module: tuple[ModuleClient, Path],
 ) -> None:
     tuner, files = own_module
@@ -126,7 +122,7 @@ def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
 
     def answers() -> bool:
-        # A command that meets managers that start themselves anew may never be answered
+        # A command sent to respawning managers may never be answered
         try:
             cluster.ceph('rocksdb-tuner', 'status', timeout_s=15)
         except CommandError:
@@ -137,10 +133,10 @@ def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
     assert tuner.wait_for(lambda: tuner.json('history', schema='history'), 30, 'history') == history
 
 
-def test_what_a_newer_version_stored_is_kept_and_nothing_is_done_from_it(
+def test_state_of_a_newer_version_is_kept_and_not_acted_on(
     own_module: tuple[ModuleClient, Path],
 ) -> None:
-    """After a downgrade the state of a newer module is set aside whole, and said."""
+    """After a downgrade the state of a newer module is quarantined as a whole and reported."""
     tuner, _ = own_module
     cluster = tuner.cluster
     newer = '{"version": 999, "made_by": "a later module"}'

@@ -1,4 +1,4 @@
-"""Somebody in front of the dashboard, and what they and axe see."""
+"""A user of the dashboard in a browser, and the accessibility checks of axe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMEOUT_MS = 60_000
 
 @dataclass
 class Visitor:
-    """Somebody with a page of the dashboard."""
+    """A user with a page of the dashboard."""
 
     page: Page
     url: str
@@ -53,7 +53,7 @@ class Visitor:
         return self.page.locator(f'{PANEL} tr', has=header)
 
     def shot(self, name: str) -> None:
-        """For people to look at: kept as an artifact."""
+        """For human review: kept as an artifact."""
         SHOTS.mkdir(parents=True, exist_ok=True)
         size = self.page.viewport_size
         assert size is not None
@@ -68,7 +68,7 @@ class Visitor:
         self.page.set_viewport_size(size)
 
     def violations(self, where: str = PANEL) -> list[str]:
-        """What axe finds in a part of the page, by its rules and with the elements."""
+        """The violations reported by axe in a part of the page, by rule and with the elements."""
         if not self.page.evaluate('"axe" in window'):
             self.page.add_script_tag(path=AXE)
         found = self.page.evaluate('async (where) => (await axe.run(where)).violations', where)

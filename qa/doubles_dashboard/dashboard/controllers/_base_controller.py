@@ -3,7 +3,7 @@ from typing import Any, ClassVar, List, Optional, Set, Tuple, Type
 
 class BaseController:
     _registry: ClassVar[List[Type['BaseController']]] = []
-    #: What the user of a test may do, as (scope, permission).
+    #: The permissions of a test's user, as (scope, permission).
     permissions: ClassVar[Set[Tuple[str, str]]] = set()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -1,15 +1,15 @@
 """A Ceph cluster in memory, for the unit tests of every package.
 
 `FakeCluster` implements CounterReader, ClusterReader, ConfigStore, OsdCommands and Orchestrator of
-`mgr/protocols.py`; `FakeStore` implements Store. Time passes only by `advance`. What it does was
-seen on real clusters (16.2.15 where nothing else is said), traps included:
+`mgr/protocols.py`; `FakeStore` implements Store. Time passes only by `advance`. Its behavior was
+observed on real clusters (16.2.15 unless noted), including traps:
 
 * the monitor takes any string; an OSD that cannot read it does not start and stays down;
 * a running OSD keeps its option until it is restarted, but `config show` reports the default as
   soon as the last entry for it is removed, and is not corrected by setting it again;
-* `config show` of an OSD that is down, or has just booted, is what the process before it said;
+* `config show` of an OSD that is down, or has just booted, is that of the previous process;
 * an OSD starts without the entries that have a mask, though `config get` shows them;
-* the manager hears of placement groups some seconds late;
+* the manager gets placement group states some seconds late;
 * `osd ok-to-stop` answers "ok" for an id that does not exist;
 * an orchestrator answers "scheduled" whether or not anything comes of it.
 """
@@ -77,7 +77,7 @@ class FakeOsd:
     #: None: its host.
     domain: Optional[FailureDomain] = None
     device_class: str = 'ssd'
-    #: Another one for each OSD that is made, whatever its id.
+    #: A new one for each created OSD, whatever its id.
     uuid: Optional[str] = None
     release: str = 'pacific'
     in_cluster: bool = True
@@ -89,18 +89,18 @@ class FakeOsd:
     conf_file: dict[str, str] = field(default_factory=dict)
     #: Its ceph.conf names its host: it starts with the entries for that host.
     names_host: bool = False
-    #: What the process was started with, by option; not set: the default.
+    #: The options that the process was started with; not set: the default.
     started_with: dict[str, RunningOption] = field(default_factory=dict)
-    #: What `config show` answers, by option.
+    #: The answers of `config show`, by option.
     shown: dict[str, RunningOption] = field(default_factory=dict)
-    #: The same, as far as the manager has heard of it.
+    #: The same, as far as reported to the manager.
     reported: dict[str, RunningOption] = field(default_factory=dict)
     booted_s: float = 0.0
     #: How often a process came up.
     boots: int = 0
     stop_at_s: Optional[float] = None
     #: When the orchestrator restarts it as requested.
-    asked_at_s: Optional[float] = None
+    requested_at_s: Optional[float] = None
     #: It does so now.
     being_restarted: bool = False
     #: When the orchestrator did so.
@@ -112,7 +112,7 @@ class FakeOsd:
     started_s: Optional[float] = None
     starting_with: dict[str, RunningOption] = field(default_factory=dict)
     # -- faults
-    #: The process never comes up, whatever it is given (a dead disk).
+    #: The process never comes up with any options (a dead disk).
     broken: bool = False
     #: It comes up, but with this instead of what the config store has.
     stubborn: Optional[RunningOption] = None
@@ -142,14 +142,14 @@ class FakeCluster:
         self.release = release
         self.osds: dict[int, FakeOsd] = {}
         self.flags: set[str] = {'sortbitwise', 'recovery_deletes', 'purged_snapdirs'}
-        #: Health checks beside those that follow from the state of the OSDs.
+        #: Health checks in addition to those that follow from the state of the OSDs.
         self.health: dict[str, str] = {}
         self.compactions = FakeCompactions(self)
         #: The cluster log: text, and whether it is a warning.
         self.logged: list[tuple[str, bool]] = []
         #: Commands with who sent them.
         self.audit: list[AuditLine] = []
-        #: What `ceph -s` shows: message and share by event, and what ended, with its failure.
+        #: The events in `ceph -s`: message and progress, and the ended ones, with their failure.
         self.progress: dict[str, tuple[str, float]] = {}
         self.progress_ended: list[tuple[str, Optional[str]]] = []
         #: Requests that are slow now, by OSD.
@@ -157,7 +157,7 @@ class FakeCluster:
         self.pools: tuple[PoolInfo, ...] = (
             PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0),
         )
-        #: What clients did to each pool.
+        #: The client work in each pool.
         self.pool_io: dict[int, PoolCounters] = {}
         self.store: dict[tuple[str, str], str] = {}
         #: OSDs that an entry covers by a mask other than class and host, by `who`.
@@ -166,12 +166,12 @@ class FakeCluster:
         self.mon_defaults: dict[str, str] = {OPTION: DEFAULTS[release]}
         self.counters: dict[tuple[int, str], CounterPoint] = {}
         #: Output of `tell osd.N PREFIX`, by (osd_id, prefix).
-        self.tell_outputs: dict[tuple[int, str], str] = {}
+        self.tell_answers: dict[tuple[int, str], str] = {}
         #: Every command to an OSD, in its order: (osd_id, prefix).
-        self.told: list[tuple[int, str]] = []
+        self.tell_commands: list[tuple[int, str]] = []
         #: Commands that fail until they are removed from here: prefix ("config set") to error.
         self.errors: dict[str, CommandError] = {}
-        #: Every change that was asked for, in the words of the command line.
+        #: Every requested change, in the words of the command line.
         self.commands: list[str] = []
         #: Called with each such command before it takes effect.
         self.on_command: Callable[[str], None] = lambda command: None
@@ -183,19 +183,19 @@ class FakeCluster:
             ManagerInfo('x', 'node0', active=True, has_module=True),
         )
         self.recover_s = 12.0
-        #: How late the manager hears of running options, and of placement groups.
+        #: The delay of running options, and of placement groups, to the manager.
         self.report_s = 3.0
         self.pg_report_s = 3.0
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
         self.orchestrator_delay_s = 1.0
-        #: What it upgrades Ceph to.
+        #: The version of a running upgrade.
         self.upgrades_to: Optional[str] = None
         #: It answers "scheduled" and does nothing.
         self.orchestrator_idle = False
-        #: It carries nothing out, and all of it once it is resumed.
+        #: It executes nothing, and everything once it is resumed.
         self.orchestrator_paused = False
-        #: It tells nothing of single daemons.
+        #: It reports no single daemons.
         self.orchestrator_silent = False
         #: It restarts this OSD instead.
         self.orchestrator_restarts: Optional[int] = None
@@ -236,9 +236,9 @@ class FakeCluster:
                 self._pg_log.append((self.now_s, clean))
 
     def _live(self, osd: FakeOsd) -> None:
-        asked = osd.asked_at_s is not None and not self.orchestrator_paused
-        if asked and osd.asked_at_s is not None and self.now_s >= osd.asked_at_s:
-            osd.asked_at_s, osd.stop_at_s = None, self.now_s
+        asked = osd.requested_at_s is not None and not self.orchestrator_paused
+        if asked and osd.requested_at_s is not None and self.now_s >= osd.requested_at_s:
+            osd.requested_at_s, osd.stop_at_s = None, self.now_s
             osd.being_restarted = True
         if osd.stop_at_s is not None and self.now_s >= osd.stop_at_s:
             osd.stop_at_s = None
@@ -266,13 +266,13 @@ class FakeCluster:
 
     @property
     def clean(self) -> bool:
-        """Whether all placement groups are clean by now, heard of or not."""
+        """Whether all placement groups are clean by now, reported or not."""
         in_use = (osd for osd in self.osds.values() if osd.in_cluster)
         return all(osd.up for osd in in_use) and self.now_s >= self._dirty_until_s
 
     @property
     def places(self) -> Mapping[int, Place]:
-        """Where each OSD is."""
+        """The location of each OSD."""
         return {n: Place(osd.host, osd.failure_domain) for n, osd in self.osds.items()}
 
     @property
@@ -284,7 +284,7 @@ class FakeCluster:
         return {who: value for (who, option), value in self.store.items() if option == wanted}
 
     def runs(self, osd_id: int, name: Optional[str] = None) -> str:
-        """What RocksDB was really opened with."""
+        """The options that RocksDB was really opened with."""
         osd = self.osds[osd_id]
         started = osd.started_with.get(name or self.option)
         return started.value if started else self._default(osd, name or self.option)
@@ -298,7 +298,7 @@ class FakeCluster:
         self._config_changed(name or self.option)
 
     def stop_osd(self, osd_id: int) -> None:
-        """The process ends, and nobody starts it again."""
+        """The process ends, without a restart."""
         self._stop(self.osds[osd_id])
 
     def mark_out(self, osd_id: int) -> None:
@@ -318,7 +318,7 @@ class FakeCluster:
         self.stop_osd(osd_id)
         del self.osds[osd_id]
 
-    def make_again(self, osd_id: int, device_class: str = 'ssd') -> FakeOsd:
+    def recreate(self, osd_id: int, device_class: str = 'ssd') -> FakeOsd:
         """Purge an OSD, and make another one with its id."""
         host = self.osds[osd_id].host
         self.purge(osd_id)
@@ -349,7 +349,7 @@ class FakeCluster:
         )
 
     def pg_summary(self) -> PgSummary:
-        if self._heard_clean():
+        if self._reported_clean():
             return PgSummary(PGS, PGS, (('active+clean', PGS),))
         return PgSummary(PGS, 12, (('active+clean', 12), ('active+undersized+degraded', PGS - 12)))
 
@@ -418,18 +418,18 @@ class FakeCluster:
         return self.compactions.ask(osd_id, prefix)
 
     def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
-        self.told.append((osd_id, prefix))
+        self.tell_commands.append((osd_id, prefix))
         self._maybe_fail(f'tell {prefix}')
         if not self._existing(osd_id).up:
             raise CommandError(errno.EIO, f'osd.{osd_id}: osd down')
-        if (osd_id, prefix) not in self.tell_outputs:
+        if (osd_id, prefix) not in self.tell_answers:
             raise CommandError(errno.EIO, f'osd.{osd_id}: unknown command prefix {prefix}')
-        return self.tell_outputs[osd_id, prefix]
+        return self.tell_answers[osd_id, prefix]
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
         self._maybe_fail('osd ok-to-stop')
-        # It is the manager that answers, from what it has heard.
-        if self._heard_clean() or not any(osd_id in self.osds for osd_id in osd_ids):
+        # The manager answers, from its reports.
+        if self._reported_clean() or not any(osd_id in self.osds for osd_id in osd_ids):
             return None
         return 'unsafe to stop osd(s) at this time (19 PGs are or would become offline)'
 
@@ -445,7 +445,7 @@ class FakeCluster:
             raise CommandError(errno.ENOENT, self.orchestrator_reason)
         if not self.orchestrator_idle:
             restarted = osd_id if self.orchestrator_restarts is None else self.orchestrator_restarts
-            self.osds[restarted].asked_at_s = self.now_s + self.orchestrator_delay_s
+            self.osds[restarted].requested_at_s = self.now_s + self.orchestrator_delay_s
 
     def describe_osd(self, osd_id: int, refresh: bool) -> Optional[OrchestratedDaemon]:
         self._maybe_fail('orch ps')
@@ -506,7 +506,7 @@ class FakeCluster:
         if prefix in self.errors:
             raise self.errors[prefix]
 
-    def _heard_clean(self) -> bool:
+    def _reported_clean(self) -> bool:
         heard_s = self.now_s - self.pg_report_s
         return [clean for at_s, clean in self._pg_log if at_s <= heard_s][-1]
 
@@ -553,7 +553,7 @@ class FakeCluster:
         osd.booted_s = self.now_s
         osd.boots += 1
         osd.started_with = started
-        # Between its start and now it has heard of the entries once more.
+        # The entries were reported once more since its start.
         osd.shown = dict(started)
         for name in {name for _, name in self.store} | set(started):
             self._shown_again(osd, name)
@@ -566,7 +566,7 @@ class FakeCluster:
                 osd.reported = dict(osd.shown)
 
     def _shown_again(self, osd: FakeOsd, name: str) -> None:
-        """What `config show` makes of a change of the entries without a restart."""
+        """The effect of a change of the entries on `config show` without a restart."""
         value = self._from_store(osd, name)
         shown = osd.shown.get(name)
         if shown is not None and shown.source in {'file', 'env', 'cmdline'}:
@@ -581,7 +581,9 @@ class FakeCluster:
         return DEFAULTS.get(osd.release, DEFAULTS['reef']) if name == OPTION else ''
 
     def _at_start(self, osd: FakeOsd, name: str) -> Optional[str]:
-        """What an OSD starts with: it asks before it says where it is, so masks do not count."""
+        """The options an OSD starts with: it fetches them before it sends its location, so masks do
+        not count.
+        """
         by_host = (f'osd/host:{osd.host}',) if osd.names_host else ()
         for who in (f'osd.{osd.osd_id}', *by_host, 'osd', 'global'):
             if (who, name) in self.store:
@@ -589,7 +591,8 @@ class FakeCluster:
         return None
 
     def _from_store(self, osd: FakeOsd, name: str) -> Optional[str]:
-        """What `config get` shows: osd.N with a mask, osd.N, osd/host, osd/class, osd, global."""
+        """The precedence of `config get`: osd.N with a mask, osd.N, osd/host, osd/class, osd,
+        global."""
         best: Optional[tuple[tuple[int, int], str]] = None
         for (who, option), value in self.store.items():
             section, *masks = who.split('/')
@@ -606,7 +609,7 @@ class FakeCluster:
 
 
 class FakeStore:
-    """What a manager keeps in the monitor's config-key store; outlives a failover."""
+    """The module's data in the monitor's config-key store; survives a failover."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}

@@ -1,9 +1,9 @@
 """Compactions of the OSDs of a `FakeCluster`, as seen on real ones.
 
-* An OSD of Pacific answers what it is told one after the other: `compact` when it is over, and
-  whatever else it was told meanwhile after that.
+* An OSD of Pacific executes commands one by one: `compact` returns when it is over, and
+  later commands after that.
 * From Reef on `compact` answers at once and runs on, and the counters say whether one does.
-* Counters begin anew with a process, whose compaction ends with it.
+* Counters restart with a process, whose compaction ends with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FakeAnswer:
-    """Filled in once ``look`` gives something; a `CommandError` is raised."""
+    """Completed once ``look`` returns a value; a `CommandError` is raised."""
 
     look: Callable[[], Optional[str]]
     _found: Optional[str] = None
@@ -34,7 +34,7 @@ class FakeAnswer:
 @dataclass
 class _Process:
     nonce: Optional[int]
-    begun: int = 0
+    started: int = 0
     until_s: Optional[float] = None
 
 
@@ -42,11 +42,11 @@ class _Process:
 class FakeCompactions:
     cluster: FakeCluster
     takes_s: float = 20.0
-    #: What is left of the DB of an OSD that compacted.
+    #: The remaining share of the DB of an OSD that compacted.
     leaves: float = 0.6
     used_bytes: dict[int, int] = field(default_factory=dict)
-    #: The OSDs that were told to compact, in order.
-    told: list[int] = field(default_factory=list)
+    #: The OSDs that received `compact`, in order.
+    requested: list[int] = field(default_factory=list)
     #: OSDs that refuse, and those in which the command is lost.
     refuses: set[int] = field(default_factory=set)
     loses: set[int] = field(default_factory=set)
@@ -60,16 +60,16 @@ class FakeCompactions:
     def ask(self, osd_id: int, prefix: str) -> FakeAnswer:
         if prefix == 'compact':
             return self._compact(osd_id)
-        asked_of = self._process(osd_id)
+        requested_of = self._process(osd_id)
         blocks = self._blocks(osd_id)
 
         def look() -> Optional[str]:
             process = self._process(osd_id)
             if not self.cluster.osds[osd_id].up:
                 raise CommandError(5, 'osd down')
-            if process is not asked_of or (blocks and self._until_s(osd_id) is not None):
+            if process is not requested_of or (blocks and self._until_s(osd_id) is not None):
                 return None
-            counters = {'compact': process.begun}
+            counters = {'compact': process.started}
             if not blocks:
                 counters['compact_running'] = int(self._until_s(osd_id) is not None)
                 counters['compact_queue_len'] = 0
@@ -78,7 +78,7 @@ class FakeCompactions:
         return FakeAnswer(look)
 
     def _compact(self, osd_id: int) -> FakeAnswer:
-        self.told.append(osd_id)
+        self.requested.append(osd_id)
         process = self._process(osd_id)
         if osd_id in self.refuses:
 
@@ -89,7 +89,7 @@ class FakeCompactions:
         if not self.cluster.osds[osd_id].up or osd_id in self.loses:
             lost = osd_id in self.loses
             return FakeAnswer(lambda: '' if lost else None)
-        process.begun += 1
+        process.started += 1
         process.until_s = max(process.until_s or 0.0, self.cluster.now_s) + self.takes_s
         self.most_at_once = max(self.most_at_once, len(self.running()))
         if not self._blocks(osd_id):

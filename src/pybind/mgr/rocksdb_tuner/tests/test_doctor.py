@@ -1,4 +1,4 @@
-"""`doctor`: each check passes, fails with a remedy, and says when nothing is known yet."""
+"""`doctor`: each check passes, fails with a remedy, or is unknown."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def found(
     return next(check for check in checks if check.check_id == check_id)
 
 
-def test_everything_is_checked_and_passes_on_a_healthy_cluster() -> None:
+def test_healthy_cluster_passes_every_check() -> None:
     checks = examine(healthy(), HEALTHY)
     assert {check.check_id for check in checks} == IDS
     assert [(c.check_id, c.summary) for c in checks if c.ok is not True or c.remedy] == []
 
 
 @pytest.mark.parametrize('name', all_snapshots())
-def test_a_failed_check_has_a_remedy_in_every_state(name: str) -> None:
+def test_failed_check_has_a_remedy_in_every_state(name: str) -> None:
     for check in examine(all_snapshots()[name], HEALTHY):
         assert check.ok is not False or check.remedy
         assert check.summary
@@ -84,7 +84,7 @@ def test_mode_off_fails() -> None:
     assert check.remedy == '"ceph rocksdb-tuner mode recommend"'
 
 
-def test_a_standby_without_the_files_is_named_with_its_host() -> None:
+def test_standby_without_the_files_is_named_with_its_host() -> None:
     standby = ManagerInfo('y', 'node1', active=False, has_module=False)
     check = found('manager-files', replace(healthy(), managers=(*healthy().managers, standby)))
     assert check.ok is False
@@ -93,17 +93,17 @@ def test_a_standby_without_the_files_is_named_with_its_host() -> None:
     assert 'systemctl restart ceph-mgr.target' in str(check.remedy)
 
 
-def test_a_manager_of_unknown_host_is_named_without_it() -> None:
+def test_manager_of_unknown_host_is_named_without_it() -> None:
     standby = ManagerInfo('y', None, active=False, has_module=False)
     check = found('manager-files', replace(healthy(), managers=(standby,)))
     assert 'in mgr.y:' in check.summary
 
 
-def test_managers_that_are_not_known_yet_are_unknown() -> None:
+def test_unread_managers_are_unknown() -> None:
     assert found('manager-files', replace(healthy(), managers=())).ok is None
 
 
-def test_an_unknown_release_of_the_manager_fails() -> None:
+def test_unknown_release_of_the_manager_fails() -> None:
     assert found('release', replace(healthy(), release=None)).ok is False
 
 
@@ -120,7 +120,7 @@ def test_osds_without_options_make_the_release_unknown() -> None:
     assert (check.ok, check.summary) == (None, 'no options reported yet by osd.3')
 
 
-def test_a_late_sample_fails_after_three_intervals() -> None:
+def test_late_sample_fails_after_three_intervals() -> None:
     def aged(age_s: Optional[float]) -> Check:
         sampling = replace(healthy().sampling, last_sample_age_s=age_s)
         return found('sampling', replace(healthy(), sampling=sampling))
@@ -130,7 +130,7 @@ def test_a_late_sample_fails_after_three_intervals() -> None:
     assert aged(None).ok is None
 
 
-def test_an_osd_that_is_up_without_a_sample_is_named() -> None:
+def test_osd_that_is_up_without_a_sample_is_named() -> None:
     silent = facts(7)._replace(signals=None)
     check = found('sampling', replace(healthy(), osds=(*healthy().osds, silent)))
     assert check.ok is False
@@ -138,7 +138,7 @@ def test_an_osd_that_is_up_without_a_sample_is_named() -> None:
     assert 'mgr_stats_threshold' in str(check.remedy)
 
 
-def test_an_osd_that_is_down_needs_no_sample() -> None:
+def test_down_osd_needs_no_sample() -> None:
     down = facts(7)._replace(signals=None, info=replace(info(7), up=False))
     assert found('sampling', replace(healthy(), osds=(*healthy().osds, down))).ok is True
     assert found('sampling', replace(healthy(), osds=(down,))).ok is None
@@ -175,7 +175,7 @@ def test_python_must_be_new_enough(version: tuple[int, int], *, ok: bool) -> Non
     assert found('python', environment=environment).ok is ok
 
 
-def test_the_orchestrator_is_optional_and_says_why_it_cannot() -> None:
+def test_orchestrator_is_optional_with_a_reason() -> None:
     reason = 'Module not found'
     environment = replace(HEALTHY, orchestrated=False, orchestrator_reason=reason)
     check = found('orchestrator', environment=environment)
@@ -204,7 +204,7 @@ def test_metrics_are_off_or_enabled_but_not_served() -> None:
     assert 'ceph health detail' in str(found('metrics', environment=broken).remedy)
 
 
-def test_the_host_of_the_manager_is_read_from_its_files(tmp_path: Path) -> None:
+def test_manager_host_is_read_from_its_files(tmp_path: Path) -> None:
     bare = manager_host({'modules': []}, tmp_path)
     assert bare == ManagerHost(sys.version_info[:2], dashboard_enabled=False, tab_installed=False)
     for name in TAB_FILES:
@@ -219,7 +219,7 @@ def test_the_host_of_the_manager_is_read_from_its_files(tmp_path: Path) -> None:
         (tmp_path / 'elsewhere').rename(tmp_path / name)
 
 
-def test_the_table_fits_the_screen_and_ends_with_remedies() -> None:
+def test_table_fits_the_screen_and_ends_with_remedies() -> None:
     standby = ManagerInfo('y', 'node1', active=False, has_module=False)
     checks = examine(
         replace(healthy(), managers=(standby,)),

@@ -18,7 +18,7 @@ from rocksdb_tuner.operations.experiment import storage
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
 
-from .asking import ask
+from .query_command import ask
 from .test_tuner import World, automatically
 
 ARMS = 'variant-2022-d'
@@ -70,7 +70,7 @@ def commanded() -> Commanded:
     return module
 
 
-def test_a_plan_is_shown_and_changes_nothing(commanded: Commanded) -> None:
+def test_plan_is_shown_and_changes_nothing(commanded: Commanded) -> None:
     for name, more in (('experiment_plan', {}), ('experiment_start', {'dry_run': True})):
         code, found = commanded.ask(name, arms=ARMS, **more)
         assert code == 0, found
@@ -81,7 +81,7 @@ def test_a_plan_is_shown_and_changes_nothing(commanded: Commanded) -> None:
     assert commanded.ask('experiment_ls') == (0, [])
 
 
-def test_what_is_asked_wrongly_is_refused(commanded: Commanded) -> None:
+def test_invalid_arguments_are_refused(commanded: Commanded) -> None:
     for arguments, code in (
         ({'who': 'osd/class:hdd'}, errno.ENOENT),
         ({'arms': 'nonesuch'}, errno.ENOENT),
@@ -100,7 +100,7 @@ def test_what_is_asked_wrongly_is_refused(commanded: Commanded) -> None:
     )
 
 
-def test_a_plan_that_is_not_possible_is_not_started(commanded: Commanded) -> None:
+def test_impossible_plan_is_not_started(commanded: Commanded) -> None:
     arms = f'{ARMS},variant-2022-c,variant-2022-b'
     code, found = commanded.ask('experiment_plan', arms=arms)
     assert (code, found['refusal']['osds']) == (0, 12)
@@ -109,14 +109,14 @@ def test_a_plan_that_is_not_possible_is_not_started(commanded: Commanded) -> Non
     assert 'no experiment is possible' in error
 
 
-def test_before_the_first_tick_nothing_is_planned() -> None:
+def test_nothing_is_planned_before_the_first_tick() -> None:
     code, error = Commanded(World(3)).ask('experiment_plan')
     assert code == errno.EAGAIN
     assert 'not sampled the cluster yet' in error
 
 
-def test_an_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) -> None:
-    """Whatever was changed until then is as it was."""
+def test_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) -> None:
+    """All changes up to then are reverted."""
     world = commanded.world
     code, started = commanded.ask('experiment_start', arms=ARMS, adopt=True)
     assert code == 0, started
@@ -136,7 +136,7 @@ def test_an_experiment_is_started_paused_resumed_and_aborted(commanded: Commande
     assert world.cluster.entries_of() == {}
 
 
-def test_experiments_that_ended_are_shown_in_full_while_they_are_kept(
+def test_ended_experiments_are_shown_in_full_while_stored(
     commanded: Commanded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = commanded.world
@@ -159,7 +159,7 @@ def test_experiments_that_ended_are_shown_in_full_while_they_are_kept(
 
 
 def test_auto_apply_never_starts_an_experiment() -> None:
-    """Even with two candidates that only an experiment could tell apart, for as long as it runs."""
+    """Even with two candidates that only an experiment could distinguish, while it runs."""
     world = World(8)
     world.settings = replace(
         world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(60.0, cooldown_s=0.0)
@@ -171,25 +171,25 @@ def test_auto_apply_never_starts_an_experiment() -> None:
 
 
 @pytest.mark.parametrize(('text', 'share'), [('10', 0.1), ('7.5%', 0.075), (' 20% ', 0.2)])
-def test_a_minimum_effect_is_given_in_percent(text: str, share: float) -> None:
+def test_minimum_effect_is_in_percent(text: str, share: float) -> None:
     assert _share(text) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
     ('text', 'seconds'), [('43200', 43200), ('12h', 43200), ('90m', 5400), ('2d', 172800)]
 )
-def test_a_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
+def test_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
     assert _seconds(text) == seconds
 
 
 @pytest.mark.parametrize('text', ['', 'x', '-5', '1e3', '5 %', '10%%', '٣'])
-def test_anything_else_is_no_percentage(text: str) -> None:
+def test_invalid_percentage_is_refused(text: str) -> None:
     with pytest.raises(CommandRefusedError, match='use percent, as in') as error:
         _share(text)
     assert error.value.errno == errno.EINVAL
 
 
 @pytest.mark.parametrize('text', ['', 'h', '-5', '12w', '1.5h', '1h30m', '٣h'])
-def test_anything_else_is_no_duration(text: str) -> None:
+def test_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(CommandRefusedError, match='use seconds, or a number with s, m, h or d'):
         _seconds(text)

@@ -1,8 +1,8 @@
-"""Whatever is sent, stored or measured: no traceback, no hang, a bounded answer, the right errno.
+"""Any input, stored data or measurement: no traceback, no hang, a bounded answer, the right errno.
 
-A few examples of each in the unit tests. ``make fuzz`` goes on for ROCKSDB_TUNER_FUZZ_SECONDS, from
+A few examples of each in the unit tests. ``make fuzz`` runs for ROCKSDB_TUNER_FUZZ_SECONDS, from
 ROCKSDB_TUNER_FUZZ_SEED (printed), one target after the other. A failure prints the smallest example
-and its seed; what was found stays below as an example of its own.
+and its seed; its findings stay below as separate examples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.whatif.overrides import read_overrides as said
+from rocksdb_tuner.advise.whatif.overrides import read_overrides as message
 from rocksdb_tuner.advise.whatif.situation import find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
@@ -49,9 +49,9 @@ SECONDS = float(os.environ.get('ROCKSDB_TUNER_FUZZ_SECONDS', '0'))
 SEED = int(os.environ.get('ROCKSDB_TUNER_FUZZ_SEED', '0')) or random.SystemRandom().randrange(
     1 << 32
 )
-#: At a time, in the unit tests and between two looks at the clock.
+#: At a time, in the unit tests and between two checks of the clock.
 EXAMPLES = 15
-#: Of one answer, on a machine that does other things.
+#: For one answer, on a machine with other load.
 ANSWER_S = 10.0
 ANSWER_CHARS = 8 << 20
 FINE = {errno.EINVAL, errno.ENOENT, errno.EEXIST, errno.EBUSY, errno.EPERM, errno.EAGAIN}
@@ -210,7 +210,7 @@ STORED: dict[str, str] = {}
 
 
 def stored() -> dict[str, str]:
-    """Of a rollout in its middle, with a history."""
+    """A rollout halfway, with a history."""
     if not STORED:
         made = World()
         made.apply(made.recommended_for_rbd())
@@ -301,7 +301,7 @@ def maps(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def check_maps(data: dict[str, Any]) -> None:
-    """Read, or refused as what the cluster did not say well."""
+    """Read, or refused as an invalid answer of the cluster."""
     made: Any = Module('rocksdb_tuner', '', '')
     made.data = data
     made.get_metadata = lambda *_: {'hostname': 'h'}
@@ -352,11 +352,11 @@ def check_options(text: str) -> None:
         verdict = judge(text, known_releases())
         for output_format in ('plain', 'json'):
             assert render.check(verdict, output_format)
-        render.model(tree(text, find_situation((), None, 'reef', said(db_size='60G'))), 'plain')
+        render.model(tree(text, find_situation((), None, 'reef', message(db_size='60G'))), 'plain')
 
 
 def check_texts(text: str) -> None:
-    """What OSDs answer to `tell`."""
+    """The answers of OSDs to `tell`."""
     with no_traceback():
         with contextlib.suppress(KvStatsUnavailableError):
             parse_kv_stats(text)
@@ -408,11 +408,11 @@ def run(name: str, number: int) -> int:
 
 
 @pytest.mark.parametrize('name', TARGETS)
-def test_nothing_hostile_makes_it_fail(name: str) -> None:
+def test_no_hostile_input_makes_a_command_fail(name: str) -> None:
     assert run(name, 20260) >= 1
 
 
-def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
+def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
     """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
     if SECONDS:
         os.nice(10)
@@ -433,7 +433,7 @@ def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'arguments', 'said_of_it'),
+    ('name', 'arguments', 'expected_error'),
     [
         ('profile_add', {'inbuf': '[' * 10000}, 'the profile is not valid JSON'),
         ('osd', {'osd_id': 3}, '"osd_id" should be a string, not int'),
@@ -450,17 +450,17 @@ def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
     ],
 )
 def test_wrong_arguments_of_another_module_are_refused_by_name(
-    name: str, arguments: dict[str, Any], said_of_it: str
+    name: str, arguments: dict[str, Any], expected_error: str
 ) -> None:
     """They raised TypeError or ValueError, and control characters came back."""
     with no_traceback():
         answer = module().remote_command(name, arguments)
     assert -answer['retval'] in FINE
-    assert said_of_it in answer['stderr']
+    assert expected_error in answer['stderr']
     check_answer(answer, arguments)
 
 
-def test_control_characters_of_an_option_string_stay_and_do_not_reach_a_terminal() -> None:
+def test_control_characters_of_an_option_string_are_kept_but_not_printed() -> None:
     """The command that restores it is pasted into a shell, which must read the same string."""
     from rocksdb_tuner.present.layout import shell_command  # noqa: PLC0415
 
@@ -473,11 +473,11 @@ def test_control_characters_of_an_option_string_stay_and_do_not_reach_a_terminal
     [[], None, 7, [1.0], [1.0, -1], [1.0, 1 << 64], [float('nan'), 1], [1.0, float('nan')],
      [1.0, 'x'], [1.0, 1, -1], [1.0, 1, 'x'], [1.0, True], [1.0, 1, 1, 1], 'ab', {}],
 )  # fmt: skip
-def test_what_no_daemon_counts_is_no_counter(point: object) -> None:
+def test_counter_no_daemon_reports_is_ignored(point: object) -> None:
     assert counter_point(point) is None
 
 
-def test_a_map_that_is_none_is_a_refusal_and_no_traceback() -> None:
+def test_invalid_map_is_refused_without_a_traceback() -> None:
     with pytest.raises(CommandError, match='the OSD map') as refused, understood('the OSD map'):
         json.loads('{}')['osds']
     assert refused.value.errno == errno.EPROTO
@@ -492,5 +492,5 @@ def test_a_map_that_is_none_is_a_refusal_and_no_traceback() -> None:
     ],
     ids=['nested', 'a large number', 'infinity'],
 )
-def test_a_text_that_json_reads_and_nobody_wrote_is_refused(text: str) -> None:
+def test_json_of_an_unexpected_form_is_refused(text: str) -> None:
     check_texts(text)

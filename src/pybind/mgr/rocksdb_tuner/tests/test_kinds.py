@@ -1,4 +1,4 @@
-"""What the types of records' fields mean."""
+"""The meaning of types of records' fields."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ class Leaf:
     ],
     ids=str,
 )
-def test_a_type_has_one_form(hint: Any, form: Form, parts: list[Form]) -> None:
+def test_type_has_one_form(hint: Any, form: Form, parts: list[Form]) -> None:
     """Each type that a record may have is of one form, with those of its parts."""
     kind = kind_of(hint)
     assert (kind.form, [part.form for part in kind.parts], kind.hint) == (form, parts, hint)
 
 
 @pytest.mark.parametrize('hint', [Union[int, str], Optional[Union[int, str]], list[int], bytes])
-def test_a_type_that_cannot_be_told_from_its_value_is_refused(hint: Any) -> None:
+def test_ambiguous_type_is_refused(hint: Any) -> None:
     """No record is written that could not be described."""
     with pytest.raises(TypeError, match='of no form'):
         kind_of(hint)
 
 
-def test_notes_stay_with_what_they_are_of() -> None:
+def test_annotations_stay_with_their_type() -> None:
     """A note inside an Optional is of the value, one around it of the field."""
     (size, name) = fields_of(Leaf)
     assert (size.name, size.kind.notes, size.kind.parts[0].notes) == (
@@ -70,6 +70,6 @@ def test_notes_stay_with_what_they_are_of() -> None:
     assert (name.kind, name.metadata) == (Kind(Form.TEXT, str), {'some': 'thing'})
 
 
-def test_a_named_tuple_has_fields_as_a_dataclass() -> None:
+def test_named_tuple_has_fields_like_a_dataclass() -> None:
     """Both are records."""
     assert [(f.name, f.kind.form) for f in fields_of(Point)] == [('x', Form.WHOLE)]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
-#: From the lowest: a layer imports from those before it. What stands in one line is independent of
-#: each other, but for what '+' joins. Packages to come stand here too.
+#: From the lowest: a layer imports from those before it. Packages in one line are independent of
+#: each other, except for those joined by '+'. Future packages are listed too.
 LAYERS = (
     'units kinds version',
     'knowledge mgr',
@@ -60,7 +60,7 @@ MODULES = _modules()
 
 
 def _imports(module: str) -> Iterator[str]:
-    """What ``module`` imports of the others."""
+    """The imports of ``module`` from the others."""
     path = MODULES[module]
     package = [*module.split('.'), ''] if path.stem == '__init__' else module.split('.')
     for node in ast.walk(ast.parse(path.read_text())):
@@ -89,7 +89,7 @@ RANKS = _ranks()
 
 
 def _part(module: str) -> str:
-    """The package that stands in a layer: the inmost one where packages within do."""
+    """The layer of a package: the innermost one for nested packages."""
     within = '.'.join(module.split('.')[:2])
     return within if within in RANKS else module.partition('.')[0]
 
@@ -99,15 +99,15 @@ def _points_down(module: str, imported: str) -> bool:
     return own == other or other[0] < own[0]
 
 
-def test_every_part_of_the_module_stands_in_one_layer() -> None:
-    """A new package says what it may import before it imports anything."""
+def test_every_part_of_the_module_is_in_one_layer() -> None:
+    """A new package must declare its imports."""
     listed = [name for names in LAYERS for name in names.replace('+', ' ').split()]
     assert sorted({_part(module) for module in MODULES} - set(listed)) == []
     assert len(listed) == len(set(listed))
 
 
 def test_imports_point_down() -> None:
-    """What stands below is read, tested and reused without what stands above."""
+    """Lower layers are read, tested and reused without higher ones."""
     found = {
         (module, imported)
         for module, all_imported in IMPORTS.items()
@@ -118,14 +118,14 @@ def test_imports_point_down() -> None:
 
 
 @pytest.mark.parametrize(('one', 'other'), [*permutations(KINDS_OF_OPERATION, 2)])
-def test_kinds_of_operation_do_not_know_each_other(one: str, other: str) -> None:
-    """Each goes by what they have in common; a kind to come says so before it is there."""
+def test_kinds_of_operation_are_independent(one: str, other: str) -> None:
+    """Each only uses the common parts; a new kind must be declared first."""
     assert not _points_down(f'operations.{one}.machine', f'operations.{other}.machine')
     assert not _points_down('operations.driver', f'operations.{one}.machine')
     assert _points_down(f'operations.{one}.machine', 'operations.driver')
 
 
-def test_no_file_imports_itself_by_way_of_others() -> None:
+def test_no_import_cycles() -> None:
     """Nor within a package: each file can be read after those that it imports."""
     done: set[str] = set()
 
@@ -146,7 +146,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 
 
 @pytest.mark.parametrize('part', sorted(PURE))
-def test_what_decides_reads_no_clock_and_no_chance(part: str) -> None:
+def test_decisions_use_no_clock_and_no_randomness(part: str) -> None:
     """Pure parts take the time, the randomness and the cluster as arguments."""
     found = {
         (module, name)

@@ -21,8 +21,8 @@ from rocksdb_tuner.requests import BusyError, Requests
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.tuner import Tuner
 
-from .asking import ask
 from .fake_cluster import FakeCluster, FakeStore
+from .query_command import ask
 from .test_tuner import World
 
 READERS = 8
@@ -84,7 +84,7 @@ def wait_for(condition: Callable[[], object], within_s: float = 20.0) -> None:
 
 @contextmanager
 def closed_loop(work: Callable[[], object], threads: int = READERS) -> Iterator[list[int]]:
-    """As many threads, each of which asks again as soon as it is answered; how often each was."""
+    """As many threads, each of which repeats its request; the number of answers of each."""
     stop = threading.Event()
     answered = [0] * threads
 
@@ -111,7 +111,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('fast')
-def test_readers_of_reports_stop_neither_ticks_nor_changes() -> None:
+def test_slow_report_readers_block_neither_ticks_nor_changes() -> None:
     served = Served(osds=150, interval_s=0.5)
     with served.running():
 
@@ -135,7 +135,7 @@ def test_readers_of_reports_stop_neither_ticks_nor_changes() -> None:
             wait_for(lambda: all(a > b for a, b in zip(answered, read_before)))
 
 
-def test_a_change_costs_no_tick() -> None:
+def test_change_costs_no_tick() -> None:
     served = Served(osds=3, interval_s=3600.0)
     with served.running():
         before = served.ticks
@@ -144,7 +144,7 @@ def test_a_change_costs_no_tick() -> None:
         assert served.ticks == before
 
 
-def test_a_change_of_the_mode_is_seen_at_once_and_does_not_make_ticks_without_number() -> None:
+def test_mode_change_is_noticed_at_once_without_endless_ticks() -> None:
     served = Served(osds=3, interval_s=3600.0)
     with served.running():
         before, started_s = served.ticks, time.monotonic()
@@ -154,7 +154,7 @@ def test_a_change_of_the_mode_is_seen_at_once_and_does_not_make_ticks_without_nu
             assert served.ticks - before <= spent_s + 2
 
 
-def test_only_so_many_changes_wait_and_the_next_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_waiting_changes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, 'TIMEOUT_S', 1.0)
     assert BusyError.errno == errno.EAGAIN
     handed_in = Requests()
@@ -173,13 +173,13 @@ def test_only_so_many_changes_wait_and_the_next_is_told_so(monkeypatch: pytest.M
         thread.join(20)
     assert sum('64 requests wait already; nothing was done' in text for text in refused) == 3
     assert sum('waiting for a monitor; nothing was done' in text for text in refused) == 64
-    # Whoever gave up is not done behind his back, and makes room.
+    # A canceled change is not executed, and frees its slot.
     assert handed_in.take() == 0
     threading.Thread(target=submit).start()
     wait_for(lambda: handed_in.take() == 1)
 
 
-def test_a_bounded_number_is_taken_at_once_and_the_rest_wakes_the_loop() -> None:
+def test_bounded_number_is_processed_at_once_and_the_rest_wakes_the_loop() -> None:
     handed_in = Requests()
     woken = threading.Event()
     count = requests.BATCH_MAX + 2
@@ -197,7 +197,7 @@ def test_a_bounded_number_is_taken_at_once_and_the_rest_wakes_the_loop() -> None
         thread.join(20)
 
 
-def test_who_changed_something_reads_the_change() -> None:
+def test_caller_reads_its_own_change() -> None:
     """`apply` was answered a moment before `rollout status` knew of the rollout."""
     world = World()
     world.recommended_for_rbd()
@@ -217,8 +217,8 @@ def test_who_changed_something_reads_the_change() -> None:
     assert read != [None]
 
 
-def test_what_was_published_does_not_change_any_more() -> None:
-    """Whoever writes a report of it takes his time."""
+def test_published_snapshot_is_immutable() -> None:
+    """Writing a report takes time."""
     world = World()
     world.load_ops_per_s = 500
     world.run(60)
@@ -230,14 +230,14 @@ def test_what_was_published_does_not_change_any_more() -> None:
     json.loads(before)
 
 
-def test_before_the_first_look_there_is_nothing_to_report() -> None:
+def test_nothing_to_report_before_the_first_sample() -> None:
     result = ask(Served(osds=3, interval_s=5.0).module, 'report')
     assert (result.retval, 'try again' in result.stderr) == (-errno.EAGAIN, True)
 
 
 @pytest.mark.usefixtures('fast')
 @pytest.mark.parametrize('broken', ['health_checks', 'metrics', 'tick'])
-def test_nothing_that_raises_ends_the_loop(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_exception_ends_the_loop(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError('planted')
 
@@ -252,11 +252,11 @@ def test_nothing_that_raises_ends_the_loop(broken: str, monkeypatch: pytest.Monk
         else:
             served.tuner.tick = fail  # type: ignore[method-assign]
 
-        def told() -> bool:
+        def reported() -> bool:
             check = served.module.health_checks.get('ROCKSDB_TUNER_STEP_FAILED')
             return check is not None and names[broken] in str(check['detail'])
 
-        wait_for(told)
+        wait_for(reported)
         assert ask(served.module, 'rollout_pause').retval == -errno.ENOENT
         monkeypatch.undo()
         if broken != 'tick':

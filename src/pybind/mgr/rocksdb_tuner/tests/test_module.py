@@ -17,7 +17,7 @@ from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.snapshot import Mode
 
-from .asking import ask
+from .query_command import ask
 
 Call = Callable[[Any], HandleCommandResult]
 
@@ -55,7 +55,7 @@ READS: dict[str, Call] = {
 
 
 @pytest.mark.parametrize('name', READS)
-def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> None:
+def test_every_read_command_answers_before_the_first_tick(module: Any, name: str) -> None:
     result = READS[name](module)
     assert result.retval == 0, result.stderr
     json.loads(result.stdout)
@@ -113,12 +113,12 @@ def test_bad_input_is_named_with_the_right_errno(
 
 
 @pytest.mark.parametrize('mode', list(Mode))
-def test_a_mode_is_set_and_answered(module: Any, mode: Mode) -> None:
+def test_mode_is_set_and_returned(module: Any, mode: Mode) -> None:
     assert ask(module, 'mode', mode.value).retval == 0
     assert json.loads(ask(module, 'mode', format='json').stdout)['mode'] == mode.value
 
 
-def test_an_unexpected_failure_is_no_traceback_to_the_user(
+def test_unexpected_failure_shows_no_traceback(
     module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> str:
@@ -131,14 +131,14 @@ def test_an_unexpected_failure_is_no_traceback_to_the_user(
     assert 'secret detail' not in result.stderr
 
 
-def test_sections_are_kept_apart_by_a_line_that_is_not_empty(module: Any) -> None:
+def test_sections_are_separated_by_a_non_empty_line(module: Any) -> None:
     """Empty ones do not reach the terminal: `ceph -s` has a blank in each."""
     text = ask(module, 'profile_show', 'lz4-2025').stdout
     assert '\n \n' in text
     assert '\n\n' not in text
 
 
-def test_the_constructor_asks_the_cluster_nothing(module: Any) -> None:
+def test_constructor_does_not_query_the_cluster(module: Any) -> None:
     assert module.mon_commands == []
     assert module.health_checks == {}
 
@@ -150,7 +150,7 @@ def test_every_module_option_has_a_description_and_a_default(module: Any) -> Non
         assert option['runtime'] is True
 
 
-def test_thresholds_of_conditions_are_module_options(module: Any) -> None:
+def test_condition_thresholds_are_module_options(module: Any) -> None:
     options = {option['name']: option for option in Module.MODULE_OPTIONS}
     for limit in limit_options():
         assert options[limit.name]['default'] == limit.default
@@ -169,7 +169,7 @@ def test_thresholds_of_conditions_are_module_options(module: Any) -> None:
         ('apply', 'recommendation_apply'),
     ],
 )
-def test_other_names_of_a_command_run_the_same(name: str, other: str) -> None:
+def test_aliases_of_a_command_run_the_same_code(name: str, other: str) -> None:
     """Nothing is there twice that could drift apart."""
     assert COMMANDS[name].run is COMMANDS[other].run
     assert COMMANDS[name].parameters == COMMANDS[other].parameters
@@ -183,7 +183,7 @@ HELP = {
 
 
 @pytest.mark.parametrize('name', sorted(HELP))
-def test_the_help_of_each_command_reads_as_cephs(name: str) -> None:
+def test_help_of_each_command_reads_like_that_of_ceph(name: str) -> None:
     """An imperative, in at most 70 characters, with no full stop."""
     verb, text = HELP[name].split()[0], HELP[name]
     assert verb in {
@@ -196,10 +196,10 @@ def test_the_help_of_each_command_reads_as_cephs(name: str) -> None:
 
 @pytest.mark.parametrize('kind', ['rollout', 'operation'])
 @pytest.mark.parametrize('verb', ['pause', 'resume', 'abort', 'ack'])
-def test_an_operation_is_steered_by_either_name(
+def test_operation_is_controlled_by_either_name(
     module: Any, monkeypatch: pytest.MonkeyPatch, kind: str, verb: str
 ) -> None:
-    """Both names do the same to what is under way, and say what refuses it."""
+    """Both names have the same effect on the running operation, and the same refusals."""
 
     def refused(*_: Any) -> Any:
         raise OperationRefused(errno.ENOENT, f'nothing to {verb}')
@@ -214,7 +214,7 @@ def test_an_operation_is_steered_by_either_name(
 
 
 @pytest.mark.parametrize('name', ['rollout_pause', 'operation_pause'])
-def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
+def test_calling_module_is_the_actor_for_that_command_only(
     module: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     seen: list[str] = []
@@ -231,14 +231,14 @@ def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
     assert seen == ['dashboard:alice', 'operator', 'operator']
 
 
-def test_a_view_is_asked_for_as_a_command_is(module: Any) -> None:
+def test_view_is_requested_like_a_command(module: Any) -> None:
     answer = module.remote_command('osd_map', {})
     assert (answer['retval'], json.loads(answer['stdout'])['osds']) == (0, [])
     assert json.loads(module.remote_command('trend', {'device_class': 'ssd'})['stdout']) == []
     assert module.remote_command('nope', {})['retval'] == -errno.EINVAL
 
 
-def test_a_tab_that_cannot_be_placed_is_said_in_the_status(module: Any) -> None:
+def test_tab_that_cannot_be_placed_is_shown_in_the_status(module: Any) -> None:
     assert json.loads(ask(module, 'status', 'json').stdout)['notices'] == []
     module.tab_has_no_place()
     module.tab_has_no_place()
@@ -247,8 +247,8 @@ def test_a_tab_that_cannot_be_placed_is_said_in_the_status(module: Any) -> None:
     assert 'cannot be added' in ' '.join(ask(module, 'status').stdout.split())
 
 
-def test_that_notice_goes_away_by_itself(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody says that it is over, and whoever said that it began may have been wrong."""
+def test_tab_notice_clears_by_itself(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end is not reported, and the report of its start may have been wrong."""
     module.tab_has_no_place()
     later_s = time.monotonic() + TAB_NOTICE_S + 1
     monkeypatch.setattr('rocksdb_tuner.commands.context.time.monotonic', lambda: later_s)
@@ -275,7 +275,7 @@ def test_arguments_that_no_command_line_checked_are_refused_in_words(
     assert 'Traceback' not in result.stderr
 
 
-def test_the_input_of_a_command_reaches_its_handler(module: Any) -> None:
+def test_input_of_a_command_reaches_its_handler(module: Any) -> None:
     """It is no argument of the grammar."""
     result = module._handle_command('{', {'prefix': 'rocksdb-tuner profile add'})
     assert 'the profile is not valid JSON' in result.stderr

@@ -1,4 +1,4 @@
-"""Below Python 3.9 the module says so in words that the manager shows, instead of a traceback."""
+"""Below Python 3.9 the module gives a reason that the manager shows, instead of a traceback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocksdb_tuner.python_too_old import Module, reason
 from rocksdb_tuner.version import MINIMUM_PYTHON, VERSION
 
 PACKAGE = Path(__file__).parents[1]
-#: What an older Python reads before it can say that it is too old.
+#: The files that an older Python reads before it can report that it is too old.
 READ_BY_OLDER = ('__init__.py', 'version.py', 'python_too_old.py', 'offline/__init__.py')
 #: As much of Ceph as the import needs, in their syntax.
 MGR_MODULE = 'class MgrModule(object):\n    pass\n'
@@ -36,14 +36,14 @@ def older_pythons() -> list[str]:
 
 
 @pytest.mark.parametrize('name', READ_BY_OLDER)
-def test_what_an_older_python_reads_has_the_syntax_of_3_6(name: str) -> None:
+def test_files_read_by_an_older_python_have_the_syntax_of_3_6(name: str) -> None:
     tree = ast.parse((PACKAGE / name).read_text(encoding='utf-8'), feature_version=(3, 6))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    # A directive that 3.6 refuses, whatever the syntax.
+    # A directive that 3.6 refuses, in any syntax.
     assert '__future__' not in imported
 
 
-def test_it_cannot_run_and_says_why() -> None:
+def test_module_cannot_run_and_reports_the_reason() -> None:
     assert Module.can_run() == (False, reason(sys.version_info[:2]))
     assert reason((3, 6)) == (
         f'rocksdb_tuner {VERSION} requires Python 3.9 or newer, and this manager has Python 3.6: '
@@ -51,7 +51,7 @@ def test_it_cannot_run_and_says_why() -> None:
     )
 
 
-def test_a_supported_python_gets_the_module_itself() -> None:
+def test_supported_python_gets_the_module() -> None:
     import rocksdb_tuner  # noqa: PLC0415 - what the manager does
 
     assert rocksdb_tuner.__all__ == ['Module', 'StandbyModule']
@@ -60,7 +60,7 @@ def test_a_supported_python_gets_the_module_itself() -> None:
 
 @pytest.fixture
 def pretended(tmp_path: Path) -> Path:
-    """The module with a minimum that no interpreter has, beside a mgr_module."""
+    """The module with a minimum that no interpreter has, with an mgr_module."""
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns('tests'))
     version = tmp_path / PACKAGE.name / 'version.py'
     text = version.read_text(encoding='utf-8')
@@ -84,38 +84,40 @@ def run(python: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
     )
 
 
-def test_with_a_python_that_is_too_old_only_the_reason_is_loaded(pretended: Path) -> None:
-    said = run(sys.executable, pretended, '-c', SHOWN)
-    assert (said.returncode, said.stderr) == (0, '')
-    names, can_run, is_module = said.stdout.splitlines()
+def test_only_the_reason_is_loaded_with_an_old_python(pretended: Path) -> None:
+    message = run(sys.executable, pretended, '-c', SHOWN)
+    assert (message.returncode, message.stderr) == (0, '')
+    names, can_run, is_module = message.stdout.splitlines()
     assert (names, is_module) == ("['Module']", 'True')
     assert can_run.startswith(f"(False, 'rocksdb_tuner {VERSION} requires Python 3.99 or newer")
 
 
 @pytest.mark.parametrize('python', older_pythons() or [''])
-def test_a_real_older_python_says_it_too(python: str, tmp_path: Path) -> None:
-    """Where the machine has one; the syntax is tested everywhere."""
+def test_real_older_python_reports_it_too(python: str, tmp_path: Path) -> None:
+    """If the machine has one; the syntax is tested everywhere."""
     if not python:
         pytest.skip('no Python older than the module supports on this machine')
     (tmp_path / 'mgr_module.py').write_text(MGR_MODULE)
     (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
-    said = run(python, tmp_path, '-c', SHOWN)
-    assert (said.returncode, said.stderr) == (0, '')
-    assert said.stdout.splitlines()[0] == "['Module']"
-    assert f'rocksdb_tuner {VERSION} requires Python 3.9 or newer' in said.stdout
+    message = run(python, tmp_path, '-c', SHOWN)
+    assert (message.returncode, message.stderr) == (0, '')
+    assert message.stdout.splitlines()[0] == "['Module']"
+    assert f'rocksdb_tuner {VERSION} requires Python 3.9 or newer' in message.stdout
 
 
 @pytest.mark.parametrize('python', older_pythons() or [''])
-def test_the_offline_program_ends_with_one_line(python: str, tmp_path: Path) -> None:
+def test_offline_program_exits_with_one_line(python: str, tmp_path: Path) -> None:
     if not python:
         pytest.skip('no Python older than the module supports on this machine')
     (tmp_path / PACKAGE.name).symlink_to(PACKAGE)
-    said = run(python, tmp_path, '-m', 'rocksdb_tuner.offline', 'folder')
-    assert (said.returncode, said.stdout) == (1, '')
-    assert said.stderr.startswith('python3 -m rocksdb_tuner.offline: requires Python 3.9 or newer')
-    assert said.stderr.count('\n') == 1
+    message = run(python, tmp_path, '-m', 'rocksdb_tuner.offline', 'folder')
+    assert (message.returncode, message.stdout) == (1, '')
+    assert message.stderr.startswith(
+        'python3 -m rocksdb_tuner.offline: requires Python 3.9 or newer'
+    )
+    assert message.stderr.count('\n') == 1
 
 
-def test_the_offline_program_has_a_version(tmp_path: Path) -> None:
-    said = run(sys.executable, PACKAGE.parent, '-m', 'rocksdb_tuner.offline', '--version')
-    assert (said.returncode, said.stdout) == (0, f'rocksdb_tuner {VERSION}\n')
+def test_offline_program_has_a_version(tmp_path: Path) -> None:
+    message = run(sys.executable, PACKAGE.parent, '-m', 'rocksdb_tuner.offline', '--version')
+    assert (message.returncode, message.stdout) == (0, f'rocksdb_tuner {VERSION}\n')

@@ -25,28 +25,26 @@ def module() -> Any:
     return made
 
 
-def test_a_healthy_module_passes_and_changes_nothing(module: Any) -> None:
+def test_healthy_module_passes_and_changes_nothing(module: Any) -> None:
     module.self_test()
     assert module.mon_commands == []
     assert module.stored == {}
 
 
-def test_a_map_that_cannot_be_parsed_fails_it(module: Any) -> None:
+def test_unparsable_map_fails_the_self_test(module: Any) -> None:
     module.data['osd_map'] = {}
     with pytest.raises(Exception, match='cannot parse the OSD map'):
         module.self_test()
 
 
-def test_an_invalid_option_fails_it(module: Any) -> None:
+def test_invalid_option_fails_the_self_test(module: Any) -> None:
     module.options['mode'] = 'sometimes'
     with pytest.raises(SettingError, match='sometimes'):
         module.self_test()
 
 
 @pytest.mark.parametrize('name', SELF_TESTED)
-def test_a_command_that_fails_is_named(
-    module: Any, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_failing_command_is_named(module: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def answer(command: str, _: object) -> dict[str, Any]:
         return {'retval': -22 if command == name else 0, 'stdout': '', 'stderr': 'broken'}
 

@@ -1,4 +1,4 @@
-"""Each option is declared once: what Ceph is told, what is read and what the manual says agree."""
+"""Each option is declared once: its registration, its use and the manual agree."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def defaults() -> dict[str, Any]:
     return {setting.name: setting.default for setting in SETTINGS}
 
 
-def test_the_manual_describes_each_option_once() -> None:
+def test_manual_describes_each_option_once() -> None:
     """An option that was added or removed must be, too; its fields come from the declaration."""
     described = re.findall(r'^\.\. confval:: (\w+)$', MANUAL, re.MULTILINE)
     assert sorted(described) == sorted(defaults())
 
 
-def test_every_option_that_is_declared_is_given_to_ceph() -> None:
-    """A declaration that is in no list would be an option that nobody can set."""
+def test_every_declared_option_is_registered_with_ceph() -> None:
+    """A declaration missing in every list would be an option that cannot be set."""
     declared = {s.name for s in vars(settings).values() if isinstance(s, Setting)}
     names = [setting.name for setting in SETTINGS]
     assert declared <= set(names)
@@ -50,7 +50,7 @@ def test_each_default_is_within_its_bounds(setting: Setting[Any]) -> None:
 
 
 @pytest.mark.parametrize('setting', BOUNDED, ids=lambda s: s.name)
-def test_a_value_beyond_a_bound_is_refused_with_its_name(setting: Setting[Any]) -> None:
+def test_value_out_of_bounds_is_refused_with_its_name(setting: Setting[Any]) -> None:
     """A configuration file can hold what monitors would refuse."""
     assert setting.minimum is not None
     assert setting.maximum is not None
@@ -61,20 +61,20 @@ def test_a_value_beyond_a_bound_is_refused_with_its_name(setting: Setting[Any]) 
             setting.read(given(**{setting.name: beyond}))
 
 
-def test_a_value_that_is_none_of_the_choices_is_refused_with_them() -> None:
-    """Whoever reads the error sees what would be right."""
+def test_invalid_choice_is_refused_with_the_valid_ones() -> None:
+    """The error has the valid form."""
     with pytest.raises(SettingError, match=r'invalid mode "sometimes"; allowed: .*auto-apply'):
         read_mode(given(mode='sometimes'))
     assert read_mode(given(mode='')) is Mode.RECOMMEND
 
 
-def test_a_value_of_another_type_is_refused() -> None:
+def test_value_of_another_type_is_refused() -> None:
     """It must not end as an internal error."""
     with pytest.raises(SettingError, match='invalid restarts_per_day "many"'):
         read_settings(given(restarts_per_day='many'))
 
 
-def test_every_option_of_a_decision_arrives_at_its_place() -> None:
+def test_every_option_reaches_the_decision_it_configures() -> None:
     """Two options that were swapped would be found here."""
     found = read_settings(
         given(
@@ -123,14 +123,14 @@ def test_every_option_of_a_decision_arrives_at_its_place() -> None:
     ]
 
 
-def test_a_batch_is_never_watched_for_longer_than_the_first_osd() -> None:
-    """So the manual says of both options."""
+def test_batch_is_never_watched_longer_than_the_canary() -> None:
+    """As documented for both options."""
     soak = read_settings(given(soak_min=10, soak_max=20)).soak
     assert soak.batches is not None
     assert (soak.batches.least_s, soak.batches.most_s) == (10, 20)
 
 
-def test_a_step_that_fails_for_an_option_names_it() -> None:
+def test_step_that_fails_for_an_option_names_it() -> None:
     """The text of a refused option is for operators; that of other errors is not shown."""
     steps = Steps(lambda: 0.0)
     steps.run('settings', lambda: read_settings(given(soak_min=-1)))

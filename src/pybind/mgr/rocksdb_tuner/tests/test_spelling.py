@@ -1,4 +1,4 @@
-"""How texts are spelled, where a dictionary does not tell."""
+"""Spelling rules beyond a dictionary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 TAB = PACKAGE.parent / 'dashboard/rocksdb_tuner_tab/src'
 
 
-def test_percentages_are_written_as_ceph_writes_them() -> None:
+def test_percentages_are_written_as_in_ceph() -> None:
     """ "80%" in code, knowledge, schemas and the tab, and never with a space."""
     sources = [
         *(p for p in PACKAGE.rglob('*') if p.suffix in {'.py', '.json'} and 'tests' not in p.parts),

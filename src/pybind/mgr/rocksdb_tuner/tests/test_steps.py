@@ -26,7 +26,7 @@ def broken(*_: Any, **__: Any) -> Any:
     raise RuntimeError('planted')
 
 
-#: What raises, and the step that is named for it.
+#: The failing part, and the step that is named for it.
 BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'counters': ('sampling', lambda w: setattr(w.cluster, 'latest', broken)),
     'sampling': ('sampling', lambda w: setattr(w.tuner.sampler.observer, 'observe', broken)),
@@ -70,7 +70,7 @@ def restarting(what: str) -> World:
 
 
 @everything
-def test_an_osd_in_its_restart_comes_through_and_a_rollback_is_done(what: str) -> None:
+def test_osd_completes_its_restart_and_rollback_is_executed(what: str) -> None:
     world = restarting(what)
     world.run(60)
     assert world.cluster.down == set()
@@ -88,7 +88,7 @@ def test_an_osd_in_its_restart_comes_through_and_a_rollback_is_done(what: str) -
 
 
 @everything
-def test_an_osd_that_does_not_start_gets_its_entry_back(what: str) -> None:
+def test_osd_that_does_not_start_gets_its_entry_back(what: str) -> None:
     world = World()
     recommendation = world.recommended_for_rbd()
     default = next(iter(world.cluster.mon_defaults.values()))
@@ -103,7 +103,7 @@ def test_an_osd_that_does_not_start_gets_its_entry_back(what: str) -> None:
 
 
 @everything
-def test_a_new_manager_that_can_do_nothing_else_brings_the_osd_to_safety(what: str) -> None:
+def test_restricted_new_manager_still_recovers_the_osd(what: str) -> None:
     """Broken from its first tick on; `abort` is taken, and the OSD in flight finished."""
     world = restarting(what)
     world.takeover()
@@ -119,7 +119,7 @@ def test_a_new_manager_that_can_do_nothing_else_brings_the_osd_to_safety(what: s
 
 
 @pytest.mark.parametrize('what', ['counters', 'sampling', 'facts', 'advice'])
-def test_after_a_thousand_ticks_the_operator_is_still_heard(what: str) -> None:
+def test_operator_commands_still_work_after_a_thousand_ticks(what: str) -> None:
     world = restarting(what)
     for _ in range(1000):
         world.cluster.advance(2.0)
@@ -132,7 +132,7 @@ def test_after_a_thousand_ticks_the_operator_is_still_heard(what: str) -> None:
 
 
 @pytest.mark.parametrize('what', ['counters', 'sampling'])
-def test_without_a_sample_of_its_own_a_manager_begins_with_no_osd(what: str) -> None:
+def test_manager_without_its_own_sample_starts_no_osd(what: str) -> None:
     world = World()
     recommendation = world.recommended_for_rbd()
     world.cluster.flags.add('noout')
@@ -140,17 +140,17 @@ def test_without_a_sample_of_its_own_a_manager_begins_with_no_osd(what: str) -> 
     world.run(20)
     world.takeover()
     world.cluster.flags.discard('noout')
-    mend = world.cluster.latest, world.tuner.sampler.observer.observe
+    fix = world.cluster.latest, world.tuner.sampler.observer.observe
     BREAK[what][1](world)
     world.run(300)
     assert world.cluster.commands == []
     assert world.phase() is Phase.WAITING
-    world.cluster.latest, world.tuner.sampler.observer.observe = mend  # type: ignore[method-assign]
+    world.cluster.latest, world.tuner.sampler.observer.observe = fix  # type: ignore[method-assign]
     world.run_until(Phase.DONE)
 
 
 @everything
-def test_what_fails_is_named_and_logged_once_until_it_works(
+def test_failure_is_named_and_logged_once_until_fixed(
     what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World()
@@ -164,7 +164,7 @@ def test_what_fails_is_named_and_logged_once_until_it_works(
     world.run(20)
     failing = {f.step: f for f in world.tuner.snapshot.failing}
     if what == 'announcing':
-        # Where nothing changes there is nothing to announce.
+        # Without a change there is nothing to announce.
         assert any(step in r.message for r in caplog.records)
         return
     assert failing[step].sentence.startswith(f'"{step}" fails: internal error (RuntimeError)')
@@ -172,11 +172,11 @@ def test_what_fails_is_named_and_logged_once_until_it_works(
     check = render.health_checks(world.tuner.snapshot)[STEP_FAILED]
     assert any(step in str(line) for line in check['detail'])  # type: ignore[union-attr]
     assert f'"{step}" fails' in ' '.join(render.status(world.tuner.snapshot, 'plain').split())
-    told = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
-    assert len(told) <= 1
+    reported = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
+    assert len(reported) <= 1
 
 
-def test_a_step_that_works_again_is_cleared() -> None:
+def test_recovered_step_is_cleared() -> None:
     world = World()
     world.run(20)
     works = world.cluster.pool_counters
@@ -189,7 +189,7 @@ def test_a_step_that_works_again_is_cleared() -> None:
     assert STEP_FAILED not in render.health_checks(world.tuner.snapshot)
 
 
-def test_a_command_that_monitors_refuse_for_a_moment_is_no_alarm() -> None:
+def test_command_refused_briefly_by_monitors_raises_no_alarm() -> None:
     world = World()
     world.run(20)
     world.cluster.errors['config dump'] = CommandError(11, 'try again')
@@ -202,7 +202,7 @@ def test_a_command_that_monitors_refuse_for_a_moment_is_no_alarm() -> None:
     assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
 
 
-def test_where_the_advice_fails_none_is_shown_and_nothing_applied_by_itself() -> None:
+def test_failed_advice_is_not_shown_or_applied() -> None:
     world = World()
     world.cluster.store['osd', 'bluestore_rocksdb_options'] = next(
         iter(world.cluster.mon_defaults.values())
@@ -220,7 +220,7 @@ def test_where_the_advice_fails_none_is_shown_and_nothing_applied_by_itself() ->
     assert world.tuner.snapshot.sampling.osds == 3
 
 
-def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> None:
+def test_unreadable_options_only_block_new_work() -> None:
     world = World()
     world.apply(world.recommended_for_rbd())
     while not world.cluster.down:
@@ -249,7 +249,7 @@ def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> N
     assert world.tuner.snapshot.mode is Mode.OFF
 
 
-def test_a_rollback_that_is_refused_leaves_the_campaign_alone() -> None:
+def test_refused_rollback_leaves_the_campaign_alone() -> None:
     world = World()
     world.compact(world.changed_compression())
     world.run(20)
@@ -264,7 +264,7 @@ def test_a_rollback_that_is_refused_leaves_the_campaign_alone() -> None:
     assert campaign.outcome is Outcome.DONE
 
 
-def test_a_rollback_by_its_recommendation_ends_the_campaign() -> None:
+def test_rollback_by_recommendation_ends_the_campaign() -> None:
     world = World()
     world.compact(world.changed_compression())
     world.run(20)
@@ -278,7 +278,7 @@ def test_a_rollback_by_its_recommendation_ends_the_campaign() -> None:
     assert campaign.outcome is Outcome.ABORTED
 
 
-def test_errors_of_another_kind_are_logged_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_other_errors_are_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     now_s = 0.0
     steps = Steps(lambda: now_s)
 

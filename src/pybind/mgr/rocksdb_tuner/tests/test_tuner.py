@@ -1,4 +1,4 @@
-"""Whole ticks over a cluster in memory: measured, advised, carried out, and when not."""
+"""Complete ticks over a cluster in memory: sampling, advice, application, and their conditions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class World:
         self.load_ops_per_s = 0
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
-        #: What waits for an OSD is done at once, for want of time that passes by itself.
+        #: Waits for an OSD end at once, since time does not pass by itself.
         self.run_in_background: Callable[[Callable[[], None]], None] = lambda work: work()
         self.tuner = self.takeover()
 
@@ -167,14 +167,14 @@ def world() -> World:
     return World()
 
 
-def test_before_the_first_tick_nothing_is_known_and_nothing_fails(world: World) -> None:
+def test_nothing_is_known_and_nothing_fails_before_the_first_tick(world: World) -> None:
     snapshot = world.tuner.snapshot
     assert snapshot.osds == ()
     assert snapshot.recommendations == ()
     assert snapshot.sampling.last_sample_age_s is None
 
 
-def test_an_idle_cluster_is_measured_and_left_alone(world: World) -> None:
+def test_idle_cluster_is_sampled_and_left_alone(world: World) -> None:
     world.run(120)
     snapshot = world.tuner.snapshot
     assert snapshot.sampling.osds == 3
@@ -184,7 +184,7 @@ def test_an_idle_cluster_is_measured_and_left_alone(world: World) -> None:
     assert world.cluster.commands == []
 
 
-def test_the_first_osd_is_judged_by_what_is_sampled_before_the_others_follow(
+def test_canary_is_judged_by_samples_before_the_others_follow(
     world: World,
 ) -> None:
     recommendation_id = world.recommended_for_rbd()
@@ -200,7 +200,7 @@ def test_the_first_osd_is_judged_by_what_is_sampled_before_the_others_follow(
     assert state.soaked_s >= 240.0
 
 
-def test_advice_that_promised_a_gain_is_taken_back_where_the_first_osd_shows_none(
+def test_advice_with_an_expected_gain_is_rolled_back_if_the_canary_shows_none(
     world: World,
 ) -> None:
     """From the prediction in the recommendation to the rollback, by the defaults."""
@@ -221,7 +221,7 @@ def test_advice_that_promised_a_gain_is_taken_back_where_the_first_osd_shows_non
 
 
 @pytest.mark.parametrize('jump_s', [-4 * 3600.0, 4 * 3600.0])
-def test_a_clock_that_is_set_stops_neither_samples_nor_a_soak(world: World, jump_s: float) -> None:
+def test_clock_change_stops_neither_samples_nor_a_soak(world: World, jump_s: float) -> None:
     recommendation_id = world.recommended_for_rbd()
     soak = SoakPlan(240.0, 1800.0, no_benefit=NoBenefit.PROMOTE)
     world.settings = replace(world.settings, soak=soak)
@@ -238,7 +238,7 @@ def test_a_clock_that_is_set_stops_neither_samples_nor_a_soak(world: World, jump
     assert world.phase() is Phase.DONE
 
 
-def test_a_rollout_keeps_the_soak_that_was_set_when_it_began(world: World) -> None:
+def test_rollout_keeps_the_soak_of_its_start(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
     world.apply(recommendation_id)
@@ -250,7 +250,7 @@ def test_a_rollout_keeps_the_soak_that_was_set_when_it_began(world: World) -> No
     assert world.cluster.commands == []
 
 
-def test_outside_the_maintenance_window_nothing_is_begun(world: World) -> None:
+def test_nothing_starts_outside_the_maintenance_window(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.settings = replace(world.settings, maintenance=MaintenanceWindow('weekend'))
     world.apply(recommendation_id)
@@ -264,7 +264,7 @@ def test_outside_the_maintenance_window_nothing_is_begun(world: World) -> None:
     assert world.phase() is Phase.DONE
 
 
-def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: World) -> None:
+def test_small_writes_lead_to_advice_that_is_applied_and_rolled_back(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     (shown,) = world.tuner.snapshot.recommendations
     world.apply(recommendation_id)
@@ -280,7 +280,7 @@ def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: W
     assert world.cluster.store == {}
 
 
-def test_mode_observe_measures_and_does_not_advise(world: World) -> None:
+def test_mode_observe_samples_and_does_not_advise(world: World) -> None:
     world.settings = replace(world.settings, mode=Mode.OBSERVE)
     world.load_ops_per_s = 800
     world.run(90)
@@ -288,7 +288,7 @@ def test_mode_observe_measures_and_does_not_advise(world: World) -> None:
     assert world.tuner.snapshot.assessments == ()
 
 
-def test_mode_off_shows_nothing_old_as_if_it_were_new(world: World) -> None:
+def test_mode_off_shows_no_stale_data(world: World) -> None:
     world.run(60)
     world.settings = replace(world.settings, mode=Mode.OFF)
     world.run(10)
@@ -309,7 +309,7 @@ def last_start(world: World) -> Optional[LastStart]:
 
 
 @pytest.mark.parametrize('jump_s', [-4 * 3600.0, 0.0, 4 * 3600.0])
-def test_an_absence_is_measured_by_a_clock_that_nobody_sets(world: World, jump_s: float) -> None:
+def test_downtime_uses_a_monotonic_clock(world: World, jump_s: float) -> None:
     """The manager's clock is set while the OSD is away."""
     world.run(60)
     world.cluster.stop_osd(0)
@@ -324,7 +324,7 @@ def test_an_absence_is_measured_by_a_clock_that_nobody_sets(world: World, jump_s
     assert [f.finding_id for f in world.tuner.snapshot.findings] == ['slow-start']
 
 
-def test_a_slow_start_is_found_until_the_osd_starts_faster(world: World) -> None:
+def test_slow_start_is_reported_until_a_faster_one(world: World) -> None:
     """By the threshold that the operator set; no health check is ever raised for it."""
     world.settings = replace(world.settings, limits={'slow_start_after': 60.0})
     world.run(60)
@@ -337,7 +337,7 @@ def test_a_slow_start_is_found_until_the_osd_starts_faster(world: World) -> None
     assert world.tuner.snapshot.findings == ()
 
 
-def test_only_a_manager_that_watched_it_knows_a_start(world: World) -> None:
+def test_only_the_observing_manager_knows_a_start(world: World) -> None:
     """Neither the next one knows it, nor this one once its mode was off."""
     world.run(60)
     away(world, 80)
@@ -353,17 +353,17 @@ def test_only_a_manager_that_watched_it_knows_a_start(world: World) -> None:
     assert last_start(world) is None
 
 
-def test_an_osd_that_was_made_anew_did_not_start_slowly(world: World) -> None:
-    """What took its id is another OSD."""
+def test_recreated_osd_did_not_start_slowly(world: World) -> None:
+    """Its id was reused by another OSD."""
     world.run(60)
     away(world, 200)
-    world.cluster.make_again(0)
+    world.cluster.recreate(0)
     world.run(20)
     assert last_start(world) is None
     assert world.tuner.snapshot.findings == ()
 
 
-def test_mode_off_stops_a_rollout_within_a_tick_and_recommend_lets_it_go_on(world: World) -> None:
+def test_mode_off_stops_a_rollout_within_a_tick_and_recommend_resumes_it(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
     world.run_until(Phase.PROMOTING)
@@ -378,7 +378,7 @@ def test_mode_off_stops_a_rollout_within_a_tick_and_recommend_lets_it_go_on(worl
     assert world.phase() is Phase.DONE
 
 
-def test_a_new_manager_looks_before_it_goes_on(world: World) -> None:
+def test_new_manager_observes_before_it_continues(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
     world.run_until(Phase.PROMOTING)
@@ -390,7 +390,7 @@ def test_a_new_manager_looks_before_it_goes_on(world: World) -> None:
     assert world.phase() is Phase.DONE
 
 
-def test_a_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> None:
+def test_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> None:
     """That tick may have to wait for a monitor: "there was no rollout yet" would be wrong."""
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
@@ -409,7 +409,7 @@ def test_auto_apply_does_nothing_risky(world: World) -> None:
     assert world.cluster.commands == []
 
 
-def test_auto_apply_removes_an_override_that_equals_the_default(world: World) -> None:
+def test_auto_apply_removes_an_override_equal_to_the_default(world: World) -> None:
     default = world.cluster.mon_defaults[OPTION]
     world.cluster.store[ALL, OPTION] = default
     world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(120.0))
@@ -422,7 +422,7 @@ def test_auto_apply_removes_an_override_that_equals_the_default(world: World) ->
     assert record.actor == 'auto-apply'
 
 
-def test_auto_apply_says_what_it_waits_for(world: World) -> None:
+def test_auto_apply_reports_its_wait_reason(world: World) -> None:
     world.cluster.store[ALL, OPTION] = world.cluster.mon_defaults[OPTION]
     world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(600.0))
     world.run(100)
@@ -433,7 +433,7 @@ def test_auto_apply_says_what_it_waits_for(world: World) -> None:
     assert world.tuner.snapshot.auto_apply_refusals == ()
 
 
-def test_auto_apply_does_not_do_again_what_was_undone_by_hand_also_after_a_failover(
+def test_auto_apply_does_not_repeat_a_manually_reverted_change_across_failovers(
     world: World,
 ) -> None:
     default = world.cluster.mon_defaults[OPTION]
@@ -455,10 +455,10 @@ def test_auto_apply_does_not_do_again_what_was_undone_by_hand_also_after_a_failo
 
 
 @pytest.mark.parametrize('after_s', range(0, 120, 7))
-def test_mode_off_stops_a_rollout_within_a_tick_and_leaves_nothing_half_done(
+def test_mode_off_stops_a_rollout_within_a_tick_in_a_consistent_state(
     world: World, after_s: int
 ) -> None:
-    """Whatever the rollout was at: no command follows, and it goes on where it stopped."""
+    """In any state of the rollout: no command follows, and it resumes where it stopped."""
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
     world.run(after_s)
@@ -478,15 +478,15 @@ def test_mode_off_stops_a_rollout_within_a_tick_and_leaves_nothing_half_done(
     assert {world.cluster.runs(n) for n in world.cluster.osds} == {wanted}
 
 
-def test_after_a_change_of_compression_a_campaign_compacts_every_osd(world: World) -> None:
+def test_campaign_compacts_every_osd_after_a_compression_change(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     world.run(600)
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
     assert campaign.outcome is Outcome.DONE
-    assert sorted(world.cluster.compactions.told) == [0, 1, 2]
+    assert sorted(world.cluster.compactions.requested) == [0, 1, 2]
     assert campaign.used_bytes == (300_000_000, 180_000_000)
     record = world.tuner.snapshot.history[-1]
     assert (record.rollout_id, record.outcome) == ('c2', Outcome.DONE)
@@ -498,7 +498,7 @@ def test_after_a_change_of_compression_a_campaign_compacts_every_osd(world: Worl
     assert world.tuner.snapshot.recommendations == ()
 
 
-def test_what_a_campaign_has_done_is_not_offered_when_its_end_is_first_seen(world: World) -> None:
+def test_completed_campaign_is_not_offered_when_its_end_is_first_seen(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
     for _ in range(600):
@@ -511,7 +511,7 @@ def test_what_a_campaign_has_done_is_not_offered_when_its_end_is_first_seen(worl
     assert world.tuner.snapshot.recommendations == ()
 
 
-def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begins(
+def test_compacting_osds_are_not_queried_further_and_nothing_else_starts(
     world: World,
 ) -> None:
     offered = world.changed_compression()
@@ -519,9 +519,9 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
     world.compact(offered)
     world.run(120)
     assert world.cluster.compactions.running() != set()
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     world.run(700)
-    assert world.cluster.told == []
+    assert world.cluster.tell_commands == []
     with pytest.raises(DeepStatsRefused, match='is being compacted'):
         world.submit(lambda: world.tuner.deep_stats.read(0))
     with pytest.raises(OperationRefused, match='campaign is under way'):
@@ -530,26 +530,26 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
         world.compact(offered)
 
 
-def test_pause_resume_and_abort_mean_the_campaign_that_is_under_way(world: World) -> None:
+def test_pause_resume_and_abort_apply_to_the_running_campaign(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
     world.submit(lambda: world.tuner.operations.pause('operator'))
     world.run(200)
-    # The first may have been asked before the pause.
-    told = len(world.cluster.compactions.told)
-    assert told <= 1
+    # The first may have been requested before the pause.
+    reported = len(world.cluster.compactions.requested)
+    assert reported <= 1
     world.submit(world.tuner.operations.resume)
     world.run(50)
-    assert len(world.cluster.compactions.told) == told + 1
+    assert len(world.cluster.compactions.requested) == reported + 1
     world.submit(lambda: world.tuner.operations.abort('operator'))
     world.run(100)
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
     assert campaign.outcome is Outcome.ABORTED
-    assert len(world.cluster.compactions.told) == told + 1
+    assert len(world.cluster.compactions.requested) == reported + 1
 
 
-def test_what_a_campaign_waits_for_shows_after_gate_alarm_after(world: World) -> None:
+def test_campaign_wait_raises_an_alarm_after_gate_alarm_after(world: World) -> None:
     world.settings = replace(world.settings, gate_alarm_after_s=200.0)
     world.compact(world.changed_compression())
     world.cluster.flags.add('noout')
@@ -562,7 +562,7 @@ def test_what_a_campaign_waits_for_shows_after_gate_alarm_after(world: World) ->
     assert world.tuner.snapshot.campaign_waits is None
 
 
-def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> None:
+def test_rollback_ends_the_campaign_of_the_reverted_change(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
     world.run(90)
@@ -575,14 +575,14 @@ def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> Non
     assert not [r for r in world.tuner.snapshot.recommendations if r.kind is Kind.COMPACT]
 
 
-def test_a_second_rollout_at_the_same_time_is_refused(world: World) -> None:
+def test_second_concurrent_rollout_is_refused(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
     with pytest.raises(OperationRefused):
         world.apply(recommendation_id)
 
 
-def test_a_broken_stored_state_is_reported_and_nothing_is_applied_from_it(world: World) -> None:
+def test_broken_stored_state_is_reported_and_not_applied(world: World) -> None:
     world.store.set('rollout/current', '{"version": 1, "trunca')
     world.takeover()
     world.run(60)
@@ -592,10 +592,10 @@ def test_a_broken_stored_state_is_reported_and_nothing_is_applied_from_it(world:
 
 
 @pytest.mark.parametrize('version', ['21.1.0', '15.2.17', '22.0.0-123-gabcdef'])
-def test_under_a_manager_of_an_unknown_release_all_is_measured_and_nothing_changed(
+def test_everything_is_sampled_and_nothing_changed_under_a_manager_of_unknown_release(
     version: str,
 ) -> None:
-    """Nobody has tried that release's interface: neither advice nor a rollout goes through it."""
+    """That release's interface is untested: neither advice nor a rollout is allowed."""
     world = World()
     advice = world.recommended_for_rbd()
     world.apply(advice)
@@ -614,7 +614,7 @@ def test_under_a_manager_of_an_unknown_release_all_is_measured_and_nothing_chang
     assert (world.cluster.entries_of(), world.cluster.commands) == before
 
 
-def test_a_manager_that_cannot_run_the_module_is_named_with_its_host(world: World) -> None:
+def test_manager_that_cannot_run_the_module_is_named_with_its_host(world: World) -> None:
     world.cluster.known_managers += (ManagerInfo('y', 'node7', active=False, has_module=False),)
     world.run(10)
     (text,) = world.tuner.snapshot.limitations
@@ -623,7 +623,7 @@ def test_a_manager_that_cannot_run_the_module_is_named_with_its_host(world: Worl
 
 
 def statistics_off(world: World) -> None:
-    """All OSDs answer what a deep look asks."""
+    """All OSDs answer a deep query."""
     for osd_id in world.cluster.osds:
         for prefix, text in {
             'config diff': '{"diff": {}}',
@@ -631,17 +631,17 @@ def statistics_off(world: World) -> None:
             'config unset': '{"success": ""}',
             'dump_objectstore_kv_stats': '{"": "Uptime(secs): 12.5 total, 1.0 interval"}',
         }.items():
-            world.cluster.tell_outputs[osd_id, prefix] = text
+            world.cluster.tell_answers[osd_id, prefix] = text
 
 
-def test_a_deep_look_is_of_one_osd_and_leaves_nothing_stored(world: World) -> None:
+def test_deep_query_is_for_one_osd_and_leaves_nothing_stored(world: World) -> None:
     statistics_off(world)
     world.run(10)
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     look = world.tuner.deep_stats.read(1)
     assert look.stats.uptime_s == 12.5
-    assert {osd_id for osd_id, _ in world.cluster.told} == {1}
-    prefixes = [prefix for _, prefix in world.cluster.told]
+    assert {osd_id for osd_id, _ in world.cluster.tell_commands} == {1}
+    prefixes = [prefix for _, prefix in world.cluster.tell_commands]
     assert prefixes.count('config set') == prefixes.count('config unset') == 4
     assert world.store.keys('') == []
 
@@ -654,7 +654,7 @@ def test_a_deep_look_is_of_one_osd_and_leaves_nothing_stored(world: World) -> No
         (Mode.RECOMMEND, '16.2.15', 9, errno.ENOENT),
     ],
 )
-def test_a_deep_look_is_refused_before_anything_is_asked(
+def test_deep_query_is_refused_before_anything_is_sent(
     mode: Mode, version: str, osd_id: int, code: int
 ) -> None:
     world = World(manager_version=version)
@@ -663,12 +663,12 @@ def test_a_deep_look_is_refused_before_anything_is_asked(
     with pytest.raises(DeepStatsRefused) as refusal:
         world.tuner.deep_stats.read(osd_id)
     assert refusal.value.errno == code
-    assert world.cluster.told == []
+    assert world.cluster.tell_commands == []
 
 
 @pytest.mark.parametrize('mode', [Mode.RECOMMEND, Mode.OFF])
-def test_what_a_manager_left_on_is_put_back_by_the_next_one(mode: Mode) -> None:
-    """Even in mode off, and under whatever release: it is the module's own."""
+def test_statistics_left_enabled_are_restored_by_the_next_manager(mode: Mode) -> None:
+    """Even in mode off, and under any release: it is the module's own."""
     world = World()
     statistics_off(world)
     world.run(10)
@@ -678,13 +678,13 @@ def test_what_a_manager_left_on_is_put_back_by_the_next_one(mode: Mode) -> None:
     del world.cluster.errors['tell config unset']
     world.settings = Settings(mode=mode)
     world.takeover()
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     world.run(2)
-    assert world.cluster.told.count((1, 'config unset')) == 4
+    assert world.cluster.tell_commands.count((1, 'config unset')) == 4
     assert world.store.keys('') == []
 
 
-def test_a_manager_that_no_osd_reports_to_begins_with_none(world: World) -> None:
+def test_manager_without_osd_reports_starts_none(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.cluster.flags.add('noout')
     world.apply(recommendation_id)

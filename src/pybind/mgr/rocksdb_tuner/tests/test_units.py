@@ -28,7 +28,7 @@ FORMATTERS: tuple[Callable[[Optional[float]], str], ...] = (
 
 @pytest.mark.parametrize('formatter', FORMATTERS)
 @pytest.mark.parametrize('value', [None, math.nan, math.inf, -math.inf])
-def test_what_is_not_known_is_a_dash(
+def test_unknown_is_a_dash(
     formatter: Callable[[Optional[float]], str], value: Optional[float]
 ) -> None:
     assert formatter(value) == '-'
@@ -68,7 +68,7 @@ def test_narrow_bytes_have_no_unit() -> None:
     assert units.format_bytes_short(60 * 1024**3) == '60G'
 
 
-def test_rates_say_that_they_are_rates() -> None:
+def test_rates_have_their_unit() -> None:
     assert units.format_bytes_rate(3355443.2) == '3.2 MiB/s'
     assert units.format_count_rate(1234) == '1.2k op/s'
 
@@ -77,14 +77,14 @@ def test_rates_say_that_they_are_rates() -> None:
     ('value_ms', 'text'),
     [(0.4216, '0.42 ms'), (12.34, '12 ms'), (999.6, '1.0 s'), (0.00001, '<0.001 ms')],
 )
-def test_latencies_change_their_unit_with_their_size(value_ms: float, text: str) -> None:
+def test_latency_unit_depends_on_its_size(value_ms: float, text: str) -> None:
     assert units.format_ms(value_ms) == text
 
 
 @pytest.mark.parametrize(
     ('ratio', 'text'), [(0.873, '87%'), (0.004, '0.4%'), (0.0001, '<0.1%'), (0.999, '100%')]
 )
-def test_small_parts_are_not_rounded_to_nothing(ratio: float, text: str) -> None:
+def test_small_shares_are_not_rounded_to_zero(ratio: float, text: str) -> None:
     assert units.format_percent(ratio) == text
 
 
@@ -106,13 +106,13 @@ def test_durations_have_at_most_two_units(seconds: float, text: str) -> None:
     assert units.format_duration(seconds) == text
 
 
-def test_used_space_names_its_limit_only_where_there_is_one() -> None:
+def test_used_space_shows_its_limit_only_if_there_is_one() -> None:
     assert units.format_used(6 << 30, 60 << 30) == '6 GiB of 60 GiB (10%)'
     assert units.format_used(6 << 30, None) == '6 GiB'
     assert units.format_used(None, 60 << 30) == '-'
 
 
-def test_a_range_of_change_has_signs() -> None:
+def test_range_of_change_has_signs() -> None:
     assert units.format_percent_range(0, 23.4) == '0% to +23%'
     assert units.format_percent_range(-62.7, 0) == '-63% to 0%'
     assert units.format_percent_range(5, 5) == '+5%'
@@ -124,7 +124,7 @@ def test_times_are_iso_8601_in_utc() -> None:
 
 
 @pytest.mark.parametrize('time_s', [None, math.nan, 1e300, -1e300])
-def test_what_is_no_time_is_none(time_s: Optional[float]) -> None:
+def test_missing_time_is_none(time_s: Optional[float]) -> None:
     assert units.format_time(time_s) is None
 
 

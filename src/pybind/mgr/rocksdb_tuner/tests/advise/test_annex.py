@@ -60,7 +60,7 @@ def cohort(**options: object) -> Cohort:
     return found
 
 
-def test_compression_alone_is_changed_by_the_annex_on_osds_that_run_the_default() -> None:
+def test_only_compression_is_changed_by_the_annex_on_default_osds() -> None:
     found = only(advised(*osds()))
     assert (found.kind, found.option, found.annex) == (Kind.SET_PROFILE, ANNEX, LZ4)
     assert found.final_entries == ((ALL, LZ4),)
@@ -74,7 +74,7 @@ def test_compression_alone_is_changed_by_the_annex_on_osds_that_run_the_default(
     assert all(command.split()[4] == ANNEX for command in written)
 
 
-def test_what_is_carried_out_is_the_annex_that_is_shown() -> None:
+def test_annex_is_applied_as_shown() -> None:
     found = only(advised(*osds()))
     request = change_request(found, 'client.admin')
     assert (request.option, request.targets) == (ANNEX, found.targets)
@@ -82,13 +82,13 @@ def test_what_is_carried_out_is_the_annex_that_is_shown() -> None:
     assert request.strings == (found.options_from, found.options_to)
 
 
-def test_a_class_that_is_not_the_whole_cluster_keeps_an_annex_for_each_osd() -> None:
+def test_class_that_is_not_the_whole_cluster_keeps_an_annex_per_osd() -> None:
     hdd = facts(osd_info(7, 'reef', version=VERSION, device_class='hdd'), DEFAULT)
     found = only(advised(*osds()[:2], others=(hdd,)))
     assert found.final_entries == (('osd.0', LZ4), ('osd.1', LZ4))
 
 
-def test_where_an_entry_sets_the_string_the_string_is_changed() -> None:
+def test_string_set_by_an_entry_is_changed_in_the_string() -> None:
     running = f'{DEFAULT},max_background_jobs=6'
     found = only(advised(*osds(value=running, source='mon', entries=(entry(ALL, running),))))
     assert (found.option, found.annex) == (OPTION, None)
@@ -96,7 +96,7 @@ def test_where_an_entry_sets_the_string_the_string_is_changed() -> None:
     assert change_request(found, '').strings is None
 
 
-def test_the_same_options_by_the_annex_and_by_the_string_are_two_recommendations() -> None:
+def test_same_options_by_annex_and_by_string_are_two_recommendations() -> None:
     by_annex = only(advised(*osds()))
     running = f'{DEFAULT},max_background_jobs=6'
     by_string = only(advised(*osds(value=running, source='mon', entries=(entry(ALL, running),))))
@@ -116,30 +116,28 @@ def test_the_same_options_by_the_annex_and_by_the_string_are_two_recommendations
         ('compression=kLZ4Compression,max_background_jobs=6,ttl=7200', None),
         # Written otherwise, and the same.
         ('write_buffer_size=16M', None),
-        # Right beside this default only: the next one may have other memtables.
+        # Correct with this default only: the next one may have other memtables.
         ('write_buffer_size=33554432', None),
         ('compression=kLZ4Compression,max_total_wal_size=536870912', None),
         # An OSD would not start with it.
         ('compression=kNoSuchCompression', None),
     ],
 )
-def test_up_to_two_options_that_may_be_applied_make_an_annex(
-    changes: str, annex: Optional[str]
-) -> None:
+def test_up_to_two_applicable_options_make_an_annex(changes: str, annex: Optional[str]) -> None:
     assert annex_for(cohort(), f'{DEFAULT},{changes}') == annex
 
 
-def test_what_leaves_an_option_of_the_default_out_is_no_annex() -> None:
+def test_string_that_drops_a_default_option_is_no_annex() -> None:
     shorter = DEFAULT.partition(',')[2]
     assert annex_for(cohort(), shorter) is None
 
 
-def test_an_entry_that_equals_the_default_is_no_default() -> None:
+def test_entry_equal_to_the_default_is_no_default() -> None:
     held = cohort(source='mon', entries=(entry(ALL, DEFAULT),))
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
 
 
-def test_osds_that_run_something_else_by_no_entry_get_no_annex() -> None:
+def test_osds_with_other_options_from_no_entry_get_no_annex() -> None:
     """An entry was removed, and they were not restarted: what they run is not what stays."""
     held = replace(cohort(), running=f'{DEFAULT},ttl=60')
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
@@ -147,11 +145,11 @@ def test_osds_that_run_something_else_by_no_entry_get_no_annex() -> None:
 
 
 @pytest.mark.parametrize('options', [DEFAULT, 'write_buffer_size'])
-def test_what_changes_nothing_or_cannot_be_read_is_no_annex(options: str) -> None:
+def test_no_annex_without_a_readable_change(options: str) -> None:
     assert annex_for(cohort(), options) is None
 
 
-def test_an_annex_is_why_nothing_else_changes() -> None:
+def test_annex_explains_why_nothing_else_changes() -> None:
     why = why_annex(cohort())
     assert why.statement == (
         f'{ANNEX} sets it, since nothing else changes: all that it does not name stays the '
@@ -160,7 +158,7 @@ def test_an_annex_is_why_nothing_else_changes() -> None:
     )
 
 
-def test_an_annex_that_is_set_already_is_not_written_over() -> None:
+def test_existing_annex_is_not_overwritten() -> None:
     same = entry(ALL, 'compression=kNoCompression', ANNEX)
     for members in (osds(annex='ttl=5'), osds(entries=(same,))):
         found = advised(*members)
@@ -168,8 +166,8 @@ def test_an_annex_that_is_set_already_is_not_written_over() -> None:
         assert f'{ANNEX} is set for osd.0, osd.1, osd.2' in found.conclusion
 
 
-def test_once_the_annex_runs_nothing_is_found_that_was_not_there_before() -> None:
-    """Not even that an option stands twice in what OSDs parse."""
+def test_running_annex_adds_no_finding() -> None:
+    """Not even by a duplicate option in the string that OSDs parse."""
     entries = (entry(ALL, LZ4, ANNEX),)
     before, after = osds(), osds(annex=LZ4, entries=entries)
 
@@ -183,7 +181,7 @@ def test_once_the_annex_runs_nothing_is_found_that_was_not_there_before() -> Non
     assert (options.pending_restart, options.profile) == (False, 'lz4-2025')
 
 
-def test_what_was_changed_by_the_annex_can_be_compacted_afterwards() -> None:
+def test_compaction_is_offered_after_an_annex_change() -> None:
     """As after a change of the string: files of before are not compressed by it."""
     found = only(advised(*osds()))
     request = change_request(found, 'client.admin')
@@ -202,7 +200,7 @@ def test_what_was_changed_by_the_annex_can_be_compacted_afterwards() -> None:
     assert compaction.kind is Kind.COMPACT
 
 
-# -- an annex of before, beside a default that has what it sets
+# -- an earlier annex, with a default that has its options
 
 LATER = '18.2.7'
 LATER_RELEASE = release_of_osd(osd_info(0, 'reef', version=LATER))
@@ -230,7 +228,7 @@ def upgraded(
     )
 
 
-def test_an_annex_that_changes_nothing_is_recommended_for_removal_without_a_restart() -> None:
+def test_annex_without_effect_is_recommended_for_removal_without_a_restart() -> None:
     members = upgraded()
     found = only(advised(*members))
     assert (found.kind, found.option, found.annex) == (Kind.REMOVE_OVERRIDE, ANNEX, LZ4)
@@ -242,21 +240,21 @@ def test_an_annex_that_changes_nothing_is_recommended_for_removal_without_a_rest
     (reason,) = found.reasons
     assert f'sets {ANNEX} to {LZ4}, the default of Reef (from 18.2.4)' in reason.statement
     assert 'would silently override the better default of a later release' in reason.statement
-    # Whatever clients do.
+    # Under any workload.
     assert only(assess(group(*members), members)) == found
 
 
-def test_the_removal_of_an_annex_is_carried_out_as_it_is_shown() -> None:
+def test_annex_removal_is_applied_as_shown() -> None:
     request = change_request(only(advised(*upgraded())), 'client.admin')
     assert (request.kind, request.option) == (ChangeKind.REMOVE_OVERRIDE, ANNEX)
-    # What each OSD runs, and goes on to run.
+    # The running and the next options of each OSD.
     assert request.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
     assert not request.restart
     assert request.strings is not None
     assert same_meaning(*request.strings, None)
 
 
-def test_annexes_of_single_osds_go_in_one_recommendation() -> None:
+def test_annexes_of_single_osds_are_removed_in_one_recommendation() -> None:
     entries = tuple(entry(f'osd.{n}', LZ4, ANNEX) for n in range(2))
     members = upgraded(*entries, count=2)
     found = only(advised(*members, others=upgraded(*entries, annex='', count=3)[2:]))
@@ -274,7 +272,7 @@ def test_annexes_of_single_osds_go_in_one_recommendation() -> None:
         upgraded(entry(ALL, f'{LZ4},ttl=7', ANNEX), annex=f'{LZ4},ttl=7'),
         # The default of this release has it not.
         osds(annex=LZ4, entries=(entry(ALL, LZ4, ANNEX),)),
-        # Beside a string of somebody's it may be meant for.
+        # It may be intended for a custom string.
         upgraded(entry(ALL, LZ4, ANNEX), entry(ALL, LATER_DEFAULT), source='mon'),
         # Another would take its place.
         upgraded(entry('osd.0', LZ4, ANNEX), entry(ALL, 'ttl=7', ANNEX)),
@@ -285,7 +283,7 @@ def test_annexes_of_single_osds_go_in_one_recommendation() -> None:
         upgraded(annex=f'{LZ4},'),
     ],
 )
-def test_an_annex_stays_where_it_may_do_something(members: tuple[OsdFacts, ...]) -> None:
+def test_possibly_effective_annex_stays(members: tuple[OsdFacts, ...]) -> None:
     found = advised(*members)
     assert found.recommendations == ()
     assert f'{ANNEX} is set for osd.0' in found.conclusion
@@ -294,7 +292,7 @@ def test_an_annex_stays_where_it_may_do_something(members: tuple[OsdFacts, ...])
     assert 'redundant-override' not in names
 
 
-def test_an_annex_from_a_ceph_conf_is_reported_by_no_entry() -> None:
+def test_annex_from_a_ceph_conf_is_attributed_to_no_entry() -> None:
     info = osd_info(0, 'reef', version=LATER)
     entries = (entry(ALL, LZ4, ANNEX),)
     reported = {
@@ -305,7 +303,7 @@ def test_an_annex_from_a_ceph_conf_is_reported_by_no_entry() -> None:
     assert advised(member).recommendations == ()
 
 
-def test_an_annex_that_others_need_is_left_and_they_are_named() -> None:
+def test_annex_needed_by_other_osds_is_kept_and_they_are_named() -> None:
     """OSDs of an earlier release, which the same entry changes."""
     behind = facts(
         osd_info(7, 'reef', version=VERSION, device_class='hdd'),
@@ -322,7 +320,7 @@ def test_an_annex_that_others_need_is_left_and_they_are_named() -> None:
     assert 'redundant-override' not in {one.finding_id for one in findings(cluster)}
 
 
-def test_a_redundant_annex_is_a_finding_with_its_command() -> None:
+def test_redundant_annex_is_a_finding_with_its_command() -> None:
     cluster = ClusterFacts(upgraded(), (entry(ALL, LZ4, ANNEX),))
     (found,) = (one for one in findings(cluster) if one.finding_id == 'redundant-override')
     assert (found.severity, found.osds) == (Severity.INFO, (0, 1, 2))
@@ -344,18 +342,18 @@ def test_a_redundant_annex_is_a_finding_with_its_command() -> None:
         ('b=2', ',b=3', 'b=2,,b=3'),
     ],
 )
-def test_what_the_annex_overrules_is_left_out_where_that_is_certain(
+def test_options_overridden_by_the_annex_are_dropped_if_certain(
     main: str, annex: str, text: str
 ) -> None:
     assert in_force(main, annex) == text
 
 
-def test_what_the_annex_overrules_is_no_duplicate() -> None:
+def test_options_overridden_by_the_annex_are_no_duplicates() -> None:
     rules = {problem.rule for problem in check(in_force(DEFAULT, LZ4), ROCKSDB).problems}
     assert 'duplicate' not in rules
     assert same_meaning(in_force(DEFAULT, LZ4), f'{DEFAULT},{LZ4}', ROCKSDB)
 
 
-def test_the_id_of_a_change_of_the_string_is_what_it_was_before_there_was_an_annex() -> None:
+def test_string_change_keeps_its_id_with_annex_support() -> None:
     assert recommendation_id(Kind.SET_PROFILE, 'osd', 'a=1') == 'osd-6957a8'
     assert recommendation_id(Kind.SET_PROFILE, 'osd', 'a=1', 'b=2') != 'osd-6957a8'

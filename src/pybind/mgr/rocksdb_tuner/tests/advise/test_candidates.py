@@ -38,8 +38,8 @@ def named(found: Weighing, name: str) -> Weighed:
     return next(w for w in found.weighed if w.candidate.name == name)
 
 
-def test_what_runs_the_default_published_and_derived_sets_and_neighbors_are_weighed() -> None:
-    """Each once, whatever it is called, and some dozens at most."""
+def test_running_default_published_derived_and_neighbor_sets_are_weighed() -> None:
+    """Each once, under any name, and a few dozen at most."""
     found = weighing(case(osd(text=D.options, memory_bytes=2 * GIB), does=workload(RBD)), KV)
     origins = [w.candidate.origin for w in found.weighed]
     assert origins[0] is Origin.RUNNING
@@ -48,11 +48,11 @@ def test_what_runs_the_default_published_and_derived_sets_and_neighbors_are_weig
         {Origin.NEIGHBOR} if found.best else set()
     )
     assert len({w.candidate.options for w in found.weighed}) == len(found.weighed) < 50
-    # Of variant D what runs is the one.
+    # The running set is variant D.
     assert [w.candidate.name for w in found.weighed].count(D.name) == 1
 
 
-def test_neighbors_are_those_of_the_best_and_are_for_experiments_only() -> None:
+def test_neighbors_of_the_best_are_for_experiments_only() -> None:
     found = weighing(case(osd(), does=workload(RBD)), KV)
     assert found.best is not None
     beside = [w.candidate for w in found.weighed if w.candidate.origin is Origin.NEIGHBOR]
@@ -60,7 +60,7 @@ def test_neighbors_are_those_of_the_best_and_are_for_experiments_only() -> None:
     assert all(candidate.untried for candidate in beside)
 
 
-def test_what_somebody_composed_is_weighed_with_other_compression_too() -> None:
+def test_custom_sets_are_also_weighed_with_other_compression() -> None:
     text = f'{PACIFIC},max_background_jobs=6'
     found = weighing(case(osd(text=text), does=workload(RGW)), SPACE)
     assert found.chosen is not None
@@ -85,7 +85,7 @@ def test_what_somebody_composed_is_weighed_with_other_compression_too() -> None:
         ({'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}, D.name, 'WAL'),
     ],
 )
-def test_what_is_ruled_out_is_told_why_and_has_no_figures(
+def test_excluded_candidates_have_a_reason_and_no_figures(
     room: dict[str, object], name: str, why: str
 ) -> None:
     found = named(weighing(case(osd(**room), does=workload(RBD)), KV), name)  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def test_what_is_ruled_out_is_told_why_and_has_no_figures(
     assert (found.usages, found.short) == ((), None)
 
 
-def test_where_room_is_short_nothing_may_take_more_of_it() -> None:
+def test_short_space_excludes_sets_that_need_more() -> None:
     short = {'slow_used_bytes': 1, 'db_used_bytes': 30 * GIB, 'db_total_bytes': 100 * GIB}
     room = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'signals': short}
     found = weighing(case(osd(**room), does=workload(RBD)), KV)  # type: ignore[arg-type]
@@ -102,8 +102,8 @@ def test_where_room_is_short_nothing_may_take_more_of_it() -> None:
     assert 'compression=kLZ4Compression' in found.chosen.candidate.options
 
 
-def test_each_set_is_modeled_once_in_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However sure the working set of the OSDs makes it, and however often it is asked for."""
+def test_each_set_is_modeled_once_per_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Independent of the precision of the working set and the number of calls."""
     asked: list[TreeInputs] = []
 
     def counted(inputs: TreeInputs) -> TreeModel:
@@ -126,7 +126,7 @@ def test_each_set_is_modeled_once_in_a_decision(monkeypatch: pytest.MonkeyPatch)
     assert 5 < len(asked) == len({inputs.options for inputs in asked})
 
 
-def test_what_was_published_of_just_this_change_counts_as_one_more_measurement() -> None:
+def test_published_result_of_the_same_change_counts_as_another_measurement() -> None:
     here = case(osd(), does=workload(RBD))
     published = {u.resource: u.ratio for u in expected_usages(here, D.options)}[KV]
     of_another = case(osd(release='quincy', version='17.2.7'), does=workload(WorkloadClass.IDLE))
@@ -154,14 +154,14 @@ def test_what_was_published_of_just_this_change_counts_as_one_more_measurement()
         (workload(WorkloadClass.LARGE_WRITE), Resource.KV_SYNC, ()),
     ],
 )
-def test_what_limits_is_relieved_first_and_then_what_an_objection_names(
+def test_current_limit_comes_first_and_objections_second(
     work: object, limit: Resource, wanted: tuple[Resource, ...]
 ) -> None:
     here = case(osd(), does=work, limit=Limit(limit, 0.9))  # type: ignore[arg-type]
     assert objectives(here) == wanted
 
 
-def test_where_nothing_relieves_what_limits_the_next_is_weighed() -> None:
+def test_next_resource_is_weighed_if_the_limit_cannot_be_relieved() -> None:
     here = case(osd(text=D.options), does=workload(RGW))
     assert objectives(here) == (KV, SPACE)
     found = weighed_for(here, objectives(here))
@@ -171,13 +171,13 @@ def test_where_nothing_relieves_what_limits_the_next_is_weighed() -> None:
     assert weighed_for(here, ()) is None
 
 
-def test_what_clients_press_on_follows_from_what_they_write() -> None:
+def test_dominant_resource_follows_from_the_written_data() -> None:
     assert resource_of_writer(case(osd(), does=workload(RBD))) is KV
     assert resource_of_writer(case(osd(), does=workload(RGW))) is SPACE
     assert resource_of_writer(case(osd())) is None
 
 
-def test_what_runs_compressed_is_not_replaced_by_what_would_grow() -> None:
+def test_compressed_set_is_not_replaced_by_one_that_grows() -> None:
     text = f'{ALTERNATE},compression=kLZ4Compression'
     here = case(osd(text=text), does=workload(RBD))
     against_default = weighing(here, KV, PACIFIC)
@@ -186,7 +186,7 @@ def test_what_runs_compressed_is_not_replaced_by_what_would_grow() -> None:
     )
 
 
-def test_an_answer_holds_until_something_of_the_question_changes() -> None:
+def test_cached_answer_is_valid_until_the_input_changes() -> None:
     first = weighing(case(osd(), does=workload(RBD)), KV)
     assert weighing(case(osd(), does=workload(RBD)), KV) is first
     # A little more data is no other question, twice as much is.
@@ -201,8 +201,8 @@ def test_an_answer_holds_until_something_of_the_question_changes() -> None:
         assert weighing(other, KV) is not first
 
 
-def test_what_changes_a_little_from_tick_to_tick_is_no_other_question() -> None:
-    """The objects that clients write to are fitted anew at each tick."""
+def test_small_changes_between_ticks_keep_the_cached_answer() -> None:
+    """The number of written objects is fitted at each tick."""
     asked = case(osd(), does=workload(RBD)).situation
     ends = Estimate(90.0, 100.0, 110.0)
     near = Estimate(91.0, 101.0, 111.0)
@@ -218,8 +218,8 @@ def test_what_changes_a_little_from_tick_to_tick_is_no_other_question() -> None:
     assert comparable(asked).working_set is None
 
 
-def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> None:
-    """LZ4 costs CPU that most OSDs have; no daemon tells."""
+def test_cores_exclude_a_set_only_if_their_number_is_known() -> None:
+    """LZ4 costs CPU that most OSDs have; no daemon reports it."""
     plain = osd(text=UNCOMPRESSED)
     unknown = named(weighing(case(plain, does=workload(RGW)), SPACE), LZ4.name)
     known = named(weighing(case(plain, does=workload(RGW), cores=8), SPACE), LZ4.name)
@@ -230,7 +230,7 @@ def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> No
     assert 'RocksDB CPU time' in (known.short or '')
 
 
-def test_cores_that_bound_clients_keep_back_what_costs_cpu() -> None:
+def test_cores_that_limit_clients_exclude_sets_that_cost_cpu() -> None:
     """LZ4 saves space, which clients would not notice as much as the CPU that it takes."""
     plain = osd(text=UNCOMPRESSED)
     short = case(plain, does=workload(RGW), limit=Limit(Resource.CORES, 0.6))

@@ -1,7 +1,7 @@
-"""What OSDs are to run: by who writes, what is published, and the room that the least of them has.
+"""The choice of an option set: by writer, publications, and the space of the smallest OSD.
 
-``data/chosen.txt`` has what each way of choosing leads to, where they differ.
-``python -m rocksdb_tuner.tests.advise.test_choice`` writes it anew.
+``data/chosen.txt`` has the result of each branch of the choice where they differ. ``python -m
+rocksdb_tuner.tests.advise.test_choice`` regenerates it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def release(version: str) -> KnownRelease:
     return found
 
 
-# -- what a case tells of its OSDs
+# -- the facts of a case about its OSDs
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def release(version: str) -> KnownRelease:
         (None, None),
     ],
 )
-def test_who_writes_counts_from_the_confidence_on_that_advice_needs(
+def test_writer_counts_from_the_minimum_confidence_on(
     does: Optional[Workload], writer: Optional[Writer]
 ) -> None:
     assert case(osd(), does=does).writer == writer
 
 
-def test_the_limit_is_the_one_that_was_found_and_else_is_looked_for() -> None:
+def test_given_limit_takes_precedence_over_a_computed_one() -> None:
     found = Limit(Resource.MEMORY, 0.9)
     assert case(osd(), does=workload(), limit=found).limit is found
     assert case(osd(), does=workload()).limit.resource is Resource.KV_SYNC
@@ -124,8 +124,8 @@ def test_the_limit_is_the_one_that_was_found_and_else_is_looked_for() -> None:
         {'dedicated_db': True, 'db_device_bytes': 2 * GIB},
     ],
 )
-def test_what_is_chosen_must_fit_the_osd_with_the_least(least: dict[str, Any]) -> None:
-    """Wherever in the group it is; its devices count with its memory."""
+def test_chosen_set_must_fit_the_smallest_osd(least: dict[str, Any]) -> None:
+    """Anywhere in the group; its devices count with its memory."""
     alike = osd(0), osd(1)
     small = osd(2, **least)
     for osds in ((*alike, small), (small, *alike)):
@@ -138,8 +138,8 @@ def test_what_is_chosen_must_fit_the_osd_with_the_least(least: dict[str, Any]) -
         assert found.memory_target_bytes == least.get('memory_bytes', 4 * GIB)
 
 
-def test_only_the_osd_whose_load_counts_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of other kinds of OSDs a choice goes by their room, which nothing has to be fitted for."""
+def test_only_the_osd_with_the_relevant_load_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For other kinds of OSDs the choice depends on their space, which needs no fit."""
     asked: list[TreeInputs] = []
 
     def counted(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[WorkingSet]:
@@ -157,10 +157,10 @@ def test_only_the_osd_whose_load_counts_is_fitted(monkeypatch: pytest.MonkeyPatc
     assert len(asked) == 1
 
 
-def test_of_osds_with_the_same_room_the_first_kind_counts_and_cores_are_the_groups() -> None:
+def test_first_kind_counts_for_osds_with_equal_space_and_cores_are_per_group() -> None:
     found = case(osd(0), osd(1, sharded=True), osd(2, sharded=False), cores=6).situation
     assert (found.osd_id, found.cores, found.workload) == (0, 6, None)
-    # Nothing is told of the memory of the second, which is then taken for what all have.
+    # The memory of the second is unknown, and assumed to equal that of the others.
     unknown = case(osd(0), osd(1, memory_bytes=None)).situation
     assert (unknown.osd_id, unknown.memory_target_bytes) == (0, 4 * GIB)
 
@@ -177,13 +177,13 @@ def test_of_osds_with_the_same_room_the_first_kind_counts_and_cores_are_the_grou
         {'sharded': True},
     ],
 )
-def test_osds_that_differ_in_any_resource_are_looked_at_each(other: dict[str, Any]) -> None:
+def test_osds_that_differ_in_any_resource_are_checked_separately(other: dict[str, Any]) -> None:
     """And those that are alike only once, by the last of them."""
     found = case(osd(0), osd(1), osd(2, **other))._alike
     assert [o.info.osd_id for o in found] == [1, 2]
 
 
-def test_what_one_of_them_has_no_room_for_is_a_misfit_and_told_once() -> None:
+def test_set_too_large_for_one_osd_is_reported_once_as_a_misfit() -> None:
     small: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
     smaller: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 256 * MIB}
     assert case(osd(0), osd(1)).misfits(PACIFIC) == ()
@@ -203,19 +203,19 @@ def test_what_one_of_them_has_no_room_for_is_a_misfit_and_told_once() -> None:
         (D.options, workload(RBD, busy=0.9), []),
     ],
 )
-def test_what_speaks_against_a_string_depends_on_who_writes(
+def test_objections_depend_on_the_writer(
     text: str, does: Optional[Workload], names: list[Name]
 ) -> None:
     assert [o.name for o in case(osd(), does=does).under_workload(text)] == names
 
 
-def test_what_an_osd_would_not_start_with_has_no_effect_at_all() -> None:
+def test_string_that_prevents_an_osd_start_has_no_effect() -> None:
     assert case(osd()).effective('write_buffer_size=64M')['write_buffer_size'] == '67108864'
     assert case(osd()).effective('no_such_option=1') == {}
 
 
 @pytest.mark.parametrize(
-    ('found', 'said'),
+    ('found', 'message'),
     [
         (case(osd()), None),
         (case(osd(), cores=3), None),
@@ -231,24 +231,24 @@ def test_what_an_osd_would_not_start_with_has_no_effect_at_all() -> None:
         ),
     ],
 )
-def test_no_option_set_helps_against_a_bad_build_a_disk_or_few_cores(
-    found: Case, said: Optional[str]
+def test_no_option_set_fixes_a_bad_build_a_slow_disk_or_few_cores(
+    found: Case, message: Optional[str]
 ) -> None:
     why = found.why_no_tuning
-    assert (why is None) is (said is None)
+    assert (why is None) is (message is None)
     if why is not None:
-        assert why.statement.startswith(said or '-')
+        assert why.statement.startswith(message or '-')
 
 
 MEASURED: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB}
 
 
 @pytest.mark.parametrize(
-    ('osds', 'said'),
+    ('osds', 'message'),
     [
         ([osd(signals={'db_used_bytes': 70 * GIB, 'db_total_bytes': 100 * GIB}, **MEASURED)], 70),
         ([osd(signals={'db_used_bytes': 69 * GIB, 'db_total_bytes': 100 * GIB}, **MEASURED)], None),
-        # Beside the data there is always room.
+        # There is always space with the data.
         ([osd(signals={'db_used_bytes': 99 * GIB, 'db_total_bytes': 100 * GIB})], None),
         ([osd(signals={'db_used_bytes': None, 'db_total_bytes': 100 * GIB}, **MEASURED)], None),
         ([osd(signals={'db_used_bytes': 99 * GIB, 'db_total_bytes': 0}, **MEASURED)], None),
@@ -262,15 +262,15 @@ MEASURED: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB}
         ),
     ],
 )
-def test_room_is_short_where_a_full_compaction_would_nearly_fill_the_fullest_device(
-    osds: list[OsdFacts], said: Optional[int]
+def test_space_is_short_if_a_full_compaction_would_nearly_fill_the_fullest_device(
+    osds: list[OsdFacts], message: Optional[int]
 ) -> None:
-    told = None if said is None else f'The fullest DB device is {said}% full.'
-    assert case(*osds).db_space_short == told
+    reported = None if message is None else f'The fullest DB device is {message}% full.'
+    assert case(*osds).db_space_short == reported
 
 
-def test_room_is_short_where_any_osd_spilled_over() -> None:
-    """One that is not seen now tells nothing, and hides nothing."""
+def test_space_is_short_if_any_osd_spilled_over() -> None:
+    """An OSD without signals contributes nothing, and hides nothing."""
     spilled: dict[str, Any] = {
         'db_used_bytes': 99 * GIB,
         'db_total_bytes': 100 * GIB,
@@ -283,14 +283,14 @@ def test_room_is_short_where_any_osd_spilled_over() -> None:
         osd(3, signals={**spilled, 'slow_used_bytes': 0}, **MEASURED),
         osd(4, signals=spilled, **MEASURED),
     )
-    said = 'RocksDB data of osd.2, osd.4 spilled over to the slow device.'
-    assert case(*osds).db_space_short == said
+    message = 'RocksDB data of osd.2, osd.4 spilled over to the slow device.'
+    assert case(*osds).db_space_short == message
 
 
 # -- by what was published
 
 
-def test_the_best_known_set_is_the_first_of_those_with_the_highest_score() -> None:
+def test_best_known_set_is_the_first_with_the_highest_score() -> None:
     pacific, reef = release('16.2.15'), release('18.2.7')
     assert best_profile(RBD, pacific) == (D, 0.8)
     assert best_profile(RGW, pacific) == (LZ4, 0.85)
@@ -301,7 +301,7 @@ def test_the_best_known_set_is_the_first_of_those_with_the_highest_score() -> No
     assert score(None, RGW, reef) == 0.0
 
 
-def test_where_nothing_was_published_nothing_is_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_publications_no_set_is_best(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: (D,))
     assert best_profile(RBD, release('16.2.15')) == (D, 0.8)
     assert best_profile(RBD, release('18.2.7')) == (None, 0.0)
@@ -314,7 +314,7 @@ def by_publication(found: Case) -> Target:
     return published_target(found, found.writer)
 
 
-def test_the_default_stays_unless_another_set_suits_much_better(
+def test_default_stays_unless_another_set_suits_much_better(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By a fifth of the scale: 0.8 for variant D on Pacific, 0.5 for its default."""
@@ -332,7 +332,7 @@ def test_the_default_stays_unless_another_set_suits_much_better(
     assert default.profile.name == 'bluestore-default-pacific'
 
 
-def test_with_a_default_of_which_nothing_is_known_and_no_better_set_it_stays(
+def test_unknown_default_stays_without_a_better_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = case(osd(), does=workload(RBD))
@@ -341,7 +341,7 @@ def test_with_a_default_of_which_nothing_is_known_and_no_better_set_it_stays(
     assert by_publication(found) == Target(PACIFIC, None, ())
 
 
-def test_a_default_that_nobody_scored_is_chosen_without_reasons(
+def test_default_without_a_score_is_chosen_without_reasons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = case(osd(), does=workload(RBD))
@@ -351,7 +351,7 @@ def test_a_default_that_nobody_scored_is_chosen_without_reasons(
     assert chosen.profile is not None
 
 
-def test_where_only_uncompressed_sets_are_known_room_changes_nothing(
+def test_space_changes_nothing_if_only_uncompressed_sets_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Neither does a compressed set that suits another work."""
@@ -368,7 +368,7 @@ def test_where_only_uncompressed_sets_are_known_room_changes_nothing(
     assert by_publication(found).profile == D
 
 
-def test_of_compressed_sets_that_suit_alike_the_last_by_name_is_chosen() -> None:
+def test_last_by_name_is_chosen_among_equally_suited_compressed_sets() -> None:
     """Both of 2022 and 2025 have 0.65 for small writes on Pacific: the same one each time."""
     spilled: dict[str, Any] = {
         'slow_used_bytes': 1,
@@ -388,7 +388,7 @@ def test_of_compressed_sets_that_suit_alike_the_last_by_name_is_chosen() -> None
 # -- what fits
 
 
-def test_the_default_fits_unless_the_checks_warn_and_another_set_by_its_wal() -> None:
+def test_default_fits_unless_checks_warn_and_other_sets_fit_by_their_wal() -> None:
     roomy = case(osd(), does=workload(RBD))
     assert fits(roomy, PACIFIC)
     assert fits(roomy, D.options)
@@ -397,7 +397,7 @@ def test_the_default_fits_unless_the_checks_warn_and_another_set_by_its_wal() ->
     assert not fits(roomy, 'no_such_option=1')
     assert fits(roomy, f'{D.options},max_total_wal_size=1')
     small = case(osd(memory_bytes=2 * GIB), does=workload(RBD))
-    # All OSDs run it that nobody tuned.
+    # All OSDs run it, untuned.
     assert fits(small, PACIFIC)
     assert not fits(small, D.options)
     assert fits(
@@ -415,13 +415,13 @@ def test_the_default_fits_unless_the_checks_warn_and_another_set_by_its_wal() ->
         ({'dedicated_db': False, 'db_device_bytes': 512 * MIB}, True),
     ],
 )
-def test_whether_the_default_fits_is_asked_of_devices_that_are_there(
+def test_default_fit_is_checked_only_for_existing_devices(
     room: dict[str, Any], fitting_default: bool
 ) -> None:
     assert fits(case(osd(**room)), PACIFIC) is fitting_default
 
 
-def test_what_does_not_fit_gives_way_to_what_does_or_to_nothing() -> None:
+def test_set_that_does_not_fit_is_replaced_by_a_fitting_one_or_none() -> None:
     small = case(osd(dedicated_wal=True, wal_device_bytes=512 * MIB), does=workload(RBD))
     fits_already = Target(
         REEF.replace('max_total_wal_size=1073741824', 'max_total_wal_size=256M'), None, ()
@@ -449,7 +449,7 @@ def test_what_does_not_fit_gives_way_to_what_does_or_to_nothing() -> None:
         ('small and spilled', None, D.options, PACIFIC, True),
     ],
 )
-def test_what_is_derived_is_compressed_where_metadata_would_grow_or_finds_no_room(
+def test_derived_set_is_compressed_if_metadata_would_grow_or_not_fit(
     wal: str, cores: Optional[int], found: str, text: str, compressed: bool
 ) -> None:
     room: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
@@ -462,7 +462,7 @@ def test_what_is_derived_is_compressed_where_metadata_would_grow_or_finds_no_roo
     assert derived.reasons[0].statement.startswith('The published set would not fit these OSDs')
 
 
-def test_nothing_is_chosen_for_its_room_that_may_not_be_applied(
+def test_set_that_may_not_be_applied_is_not_chosen_for_its_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     room: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
@@ -475,8 +475,8 @@ def test_nothing_is_chosen_for_its_room_that_may_not_be_applied(
     assert repaired(small, [objection('ttl')]) is None
 
 
-def test_a_set_that_no_osd_starts_with_is_not_made_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That it would not start is told, and says more than that it is too large."""
+def test_set_that_prevents_an_osd_start_is_not_resized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That it would not start is reported, and outweighs that it is too large."""
     unknown = replace(D, options=f'{D.options},no_such_option=1')
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: (unknown,))
     assert by_publication(case(osd(), does=workload(RBD))).options == unknown.options
@@ -493,7 +493,7 @@ def objection(option: Optional[str], name: Name = Name.HARMFUL) -> Objection:
     ('text', 'options', 'to'),
     [
         (f'{PACIFIC},ttl=60,max_background_jobs=6', ['ttl'], f'{PACIFIC},max_background_jobs=6'),
-        # What the release sets it to.
+        # The default of the release.
         (
             f'{PACIFIC.replace("=268435456", "=8388608")},max_background_jobs=6',
             ['write_buffer_size'],
@@ -508,7 +508,7 @@ def objection(option: Optional[str], name: Name = Name.HARMFUL) -> Objection:
         (f'{PACIFIC},ttl=60,max_total_wal_size=0', ['ttl'], None),
     ],
 )
-def test_what_is_warned_of_is_put_to_what_the_release_has(
+def test_warnings_are_fixed_with_the_values_of_the_release(
     text: str, options: list[Optional[str]], to: Optional[str]
 ) -> None:
     found = repaired(case(osd(text=text)), [objection(option) for option in options])
@@ -522,7 +522,7 @@ def test_what_is_warned_of_is_put_to_what_the_release_has(
         assert found == default_target(case(osd()))
 
 
-def test_what_cannot_be_read_is_neither_repaired_nor_resized_nor_compressed() -> None:
+def test_unreadable_string_is_not_repaired_resized_or_compressed() -> None:
     unread = case(osd(text='write_buffer_size'))
     assert repaired(unread, [objection('ttl')]) is None
     assert resized(unread) is None
@@ -532,7 +532,7 @@ def test_what_cannot_be_read_is_neither_repaired_nor_resized_nor_compressed() ->
 @pytest.mark.parametrize(
     'more', ['compaction_readahead_size=0', 'max_background_compactions=31', 'disableWAL=true']
 )
-def test_sizes_alone_do_not_change_where_more_speaks_against_what_runs(more: str) -> None:
+def test_sizes_alone_do_not_change_if_other_objections_exist(more: str) -> None:
     room: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
     assert resized(case(osd(text=f'{PACIFIC},ttl=60', **room))) is not None
     assert resized(case(osd(text=f'{PACIFIC},{more}', **room))) is None
@@ -540,7 +540,7 @@ def test_sizes_alone_do_not_change_where_more_speaks_against_what_runs(more: str
     assert resized(case(osd(text=f'{PACIFIC},ttl=60', **tiny))) is None
 
 
-def test_only_compression_changes_where_that_may_be_applied() -> None:
+def test_only_compression_changes_if_that_may_be_applied() -> None:
     text = f'{PACIFIC},max_background_jobs=6'
     found = only_compressed(case(osd(text=text)))
     assert found is not None
@@ -552,7 +552,7 @@ def test_only_compression_changes_where_that_may_be_applied() -> None:
     assert only_compressed(case(osd(text=f'{PACIFIC},no_such_option=1'))) is None
 
 
-def test_a_set_that_was_superseded_is_not_what_compression_leads_to(
+def test_superseded_set_is_not_chosen_for_its_compression(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stale = replace(D_LZ4, superseded='something better is known')
@@ -585,7 +585,7 @@ def words(name: str, found: Optional[Target], case: Case) -> str:
     )
 
 
-def told(row: Row) -> str:
+def reported(row: Row) -> str:
     found = row.case(row.options)
     target = target_for(found)
     default = default_target(found)
@@ -635,13 +635,13 @@ def title(row: Row) -> str:
 
 
 @pytest.mark.parametrize('row', ROWS, ids=title)
-def test_each_way_of_choosing_leads_to_what_was_agreed_on(row: Row) -> None:
-    assert told(row) == kept(CHOSEN)[title(row)]
+def test_each_branch_of_the_choice_gives_the_recorded_text(row: Row) -> None:
+    assert reported(row) == kept(CHOSEN)[title(row)]
 
 
-def test_no_text_is_left_over() -> None:
+def test_no_recorded_text_is_unused() -> None:
     assert list(kept(CHOSEN)) == [title(row) for row in ROWS]
 
 
 if __name__ == '__main__':
-    write(CHOSEN, {title(row): told(row) for row in ROWS})
+    write(CHOSEN, {title(row): reported(row) for row in ROWS})

@@ -1,4 +1,4 @@
-"""Which entries of single OSDs are looked at, and by what OSDs are advised on together."""
+"""Which entries of single OSDs are considered, and which OSDs are advised on together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def found(*osds: OsdFacts) -> list[tuple[str, tuple[str, ...]]]:
     return [(c.running, c.deciding_entries) for c in cohorts]
 
 
-def test_osds_with_entries_of_their_own_are_together_by_what_they_run() -> None:
+def test_osds_with_own_entries_are_grouped_by_running_options() -> None:
     assert found(own(0), own(1, 'ttl=1'), own(2)) == [
         (LZ4, ('osd.0', 'osd.2')),
         ('ttl=1', ('osd.1',)),
@@ -47,11 +47,11 @@ def test_osds_with_entries_of_their_own_are_together_by_what_they_run() -> None:
         {'pending_restart': True},
     ],
 )
-def test_an_own_entry_that_is_not_all_that_decides_is_left_alone(options: dict[str, Any]) -> None:
+def test_own_entry_that_is_not_decisive_is_skipped(options: dict[str, Any]) -> None:
     assert found(own(0, **options)) == []
 
 
-def test_an_osd_that_is_down_or_not_known_is_left_alone() -> None:
+def test_down_or_unknown_osd_is_skipped() -> None:
     down = own(0)._replace(info=osd_info(0, up=False))
     unknown = own(1)._replace(info=osd_info(1, 'zebra'))
     assert found(down, unknown, own(2)._replace(options=None)) == []

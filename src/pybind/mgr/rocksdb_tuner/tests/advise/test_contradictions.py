@@ -1,8 +1,8 @@
-"""Whatever runs, findings, check, model, derive, recommend and comparisons never contradict.
+"""Findings, check, model, derive, recommend and comparisons never contradict each other.
 
-What a contradiction is: each test's name says one, of the same string and the same facts. An OSD is
-named, and runs the string that `check` is asked about for that OSD. Severities are compared by what
-they mean: an error says that OSDs would not start, or that data is in danger.
+The name of each test states a contradiction, for the same string and the same facts. An OSD is
+named, and runs the string that `check` is called with for that OSD. Severities are compared by
+their meaning: an error means that OSDs would not start, or that data is in danger.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def strings(draw: st.DrawFn) -> str:
 
 @st.composite
 def osds(draw: st.DrawFn, text: st.SearchStrategy[str] = strings()) -> OsdFacts:  # noqa: B008
-    """An OSD that runs a string that somebody set."""
+    """An OSD that runs a configured string."""
     release = draw(st.sampled_from(RELEASES))
     dedicated_db, dedicated_wal = draw(st.booleans()), draw(st.booleans())
     sizes = st.sampled_from([512 * MIB, GIB, 2 * GIB, 8 * GIB, 60 * GIB])
@@ -223,8 +223,8 @@ def test_a_derived_string_has_no_warning_against_it_for_the_same_facts(osd: OsdF
     assert [p for p in problems if p.severity != 'info'] == []
 
 
-#: Findings that speak against what runs, so that recommend has something in its place, or says
-#: why it has nothing.
+#: Findings that object to the running options, so that recommend has an alternative, or a reason
+#: for none.
 AGAINST = {'dangerous-options', 'superseded-options', 'wal-device-small', 'memtables-exceed-memory'}
 WORK = (None, *(workload(work) for work in WorkloadClass))
 
@@ -263,6 +263,6 @@ def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_again
 
 
 @pytest.mark.parametrize('release', RELEASES, ids=lambda release: release.since)
-def test_every_warning_of_check_has_a_finding_that_exists(release: KnownRelease) -> None:
+def test_every_check_warning_has_an_existing_finding(release: KnownRelease) -> None:
     assert {*REPORTED.values(), 'unwise-options', 'unjudged-options'} <= set(conditions())
     assert check(release.default_options, release.rocksdb_version).accepted

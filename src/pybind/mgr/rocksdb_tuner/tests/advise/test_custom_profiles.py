@@ -40,7 +40,7 @@ def decoded(**changes: Any) -> Any:
     return decode_custom_profile(json.dumps({**GOOD, **changes}))
 
 
-def test_a_document_becomes_a_profile_that_is_never_recommended() -> None:
+def test_custom_profile_from_a_document_is_never_recommended() -> None:
     own = decoded()
     assert (own.name, own.own, own.own_releases) == ('our-nvme.2', True, ('pacific', 'reef'))
     assert (own.suitability, own.evidence) == ((), ())
@@ -76,9 +76,7 @@ def test_a_document_becomes_a_profile_that_is_never_recommended() -> None:
         ({'typo': 1}, 'typo'),
     ],
 )
-def test_what_the_schema_refuses_is_refused_with_its_place(
-    changes: dict[str, Any], place: str
-) -> None:
+def test_schema_errors_are_refused_with_their_place(changes: dict[str, Any], place: str) -> None:
     assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({**GOOD, **changes})
     with pytest.raises(BadQuestionError, match=re.escape(f'"{place}" ')) as error:
         decoded(**changes)
@@ -86,7 +84,7 @@ def test_what_the_schema_refuses_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize('key', ['name', 'title', 'options', 'releases', 'source'])
-def test_what_is_missing_is_named(key: str) -> None:
+def test_missing_fields_are_named(key: str) -> None:
     document = {name: value for name, value in GOOD.items() if name != key}
     assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
     with pytest.raises(BadQuestionError, match=f'"{key}" is missing'):
@@ -94,16 +92,16 @@ def test_what_is_missing_is_named(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'message'),
     [(None, '-i <file>'), (' ', '-i <file>'), ('{', 'not valid JSON'), ('[1]', 'an object')],
 )
-def test_what_is_no_document_is_refused(text: str, said: str) -> None:
-    with pytest.raises(BadQuestionError, match=said):
+def test_non_document_is_refused(text: str, message: str) -> None:
+    with pytest.raises(BadQuestionError, match=message):
         decode_custom_profile(text)
 
 
 @pytest.mark.parametrize(
-    ('options', 'releases', 'said'),
+    ('options', 'releases', 'message'),
     [
         ('foo=1', ['reef'], 'Reef .*unknown-option.*foo'),
         ('disableWAL=true', ['reef'], 'forbidden'),
@@ -111,20 +109,20 @@ def test_what_is_no_document_is_refused(text: str, said: str) -> None:
         ('a=1,,', ['reef'], 'syntax'),
     ],
 )
-def test_options_that_would_stop_an_osd_are_refused(
-    options: str, releases: list[str], said: str
+def test_options_that_prevent_an_osd_start_are_refused(
+    options: str, releases: list[str], message: str
 ) -> None:
-    with pytest.raises(BadQuestionError, match=f'"options" is refused for .*{said}'):
+    with pytest.raises(BadQuestionError, match=f'"options" is refused for .*{message}'):
         decoded(options=options, releases=releases)
 
 
-def test_a_built_in_profile_is_never_overridden() -> None:
+def test_built_in_profile_is_never_overridden() -> None:
     store = FakeStore()
     own = CustomProfiles(store)
     with pytest.raises(BadQuestionError, match='built-in') as error:
         decoded(name='lz4-2025')
     assert error.value.errno == errno.EEXIST
-    # Not even one that a later release of the module brings.
+    # Not even one added by a later release of the module.
     own.add(decoded())
     text = store.get('profile/our-nvme.2')
     assert text is not None
@@ -136,7 +134,7 @@ def test_a_built_in_profile_is_never_overridden() -> None:
     assert error.value.errno == errno.EPERM
 
 
-def test_what_was_added_is_there_for_another_manager_until_it_is_removed() -> None:
+def test_added_profile_is_seen_by_other_managers_until_removed() -> None:
     store = FakeStore()
     added = CustomProfiles(store).add(decoded())
     successor = CustomProfiles(store)
@@ -153,7 +151,7 @@ def test_what_was_added_is_there_for_another_manager_until_it_is_removed() -> No
         successor.get('our-nvme.2')
 
 
-def test_there_is_an_end_to_them() -> None:
+def test_number_of_custom_profiles_is_limited() -> None:
     own = CustomProfiles(FakeStore())
     for number in range(PROFILES_MAX):
         own.add(decoded(name=f'p{number}'))
@@ -162,7 +160,7 @@ def test_there_is_an_end_to_them() -> None:
 
 
 @pytest.mark.parametrize('text', ['', '{}', '[]', '{"version": 2, "profile": {}}', 'x'])
-def test_what_is_stored_and_cannot_be_read_is_left_out_and_can_be_removed(text: str) -> None:
+def test_unreadable_stored_profile_is_skipped_and_can_be_removed(text: str) -> None:
     store = FakeStore()
     store.set('profile/bad', text)
     own = CustomProfiles(store)
@@ -171,8 +169,8 @@ def test_what_is_stored_and_cannot_be_read_is_left_out_and_can_be_removed(text: 
     assert store.get('profile/bad') is None
 
 
-def test_a_profile_of_one_s_own_names_no_running_string() -> None:
-    """What runs is named by what was published."""
+def test_custom_profile_does_not_name_a_running_string() -> None:
+    """Running options are named after publications."""
     own = decoded()
     assert recognize(own.options, None) is None
 
@@ -191,12 +189,12 @@ TEXTS = st.text(
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner),
     )
     | st.fixed_dictionaries(
-        # What OSDs make of options is not the schema's affair.
+        # The schema does not cover how OSDs interpret options.
         {k: st.just(GOOD[k]) | (st.integers() if k == 'options' else TEXTS) for k in GOOD}
     )
 )
 def test_any_document_is_taken_or_refused_with_a_place(document: Any) -> None:
-    """The schema and the code agree on every document, but for characters of a newer Unicode."""
+    """The schema and the code agree on every document, except for characters of a newer Unicode."""
     text = json.dumps(document)
     if jsonschema.Draft202012Validator(SCHEMA).is_valid(document) and not unassigned(document):
         assert decode_custom_profile(text).own
@@ -211,7 +209,7 @@ def unassigned(document: dict[str, Any]) -> bool:
     return any(unicodedata.category(c) == 'Cn' for text in texts for c in text)
 
 
-def test_the_schema_refuses_the_characters_that_are_refused() -> None:
+def test_schema_refuses_the_same_characters() -> None:
     """The schema's lines are printable ones: for all characters that this Python's Unicode has."""
     allowed = re.compile(SCHEMA['$defs']['line']['pattern'])
     for character in map(chr, range(sys.maxunicode + 1)):
@@ -220,7 +218,7 @@ def test_the_schema_refuses_the_characters_that_are_refused() -> None:
         assert unknown or in_schema == character.isprintable(), ascii(character)
 
 
-# -- what is said
+# -- messages
 
 
 def refused(text: Any) -> str:
@@ -230,7 +228,7 @@ def refused(text: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
         ({'name': 'Our'}, '"name" is "Our" instead of a name: 1 to 63 of a-z, 0-9, "." and "-"'),
         ({'name': 'x' * 64}, f'"name" is "{"x" * 59}... instead of a name: 1 to 63 of a-z, 0-9'),
@@ -262,18 +260,16 @@ def refused(text: Any) -> str:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place_and_what_would_be_right(
-    changes: dict[str, Any], said: str
-) -> None:
-    assert refused({**GOOD, **changes}).removeprefix('invalid profile: ').startswith(said)
+def test_error_has_the_place_and_the_valid_form(changes: dict[str, Any], message: str) -> None:
+    assert refused({**GOOD, **changes}).removeprefix('invalid profile: ').startswith(message)
 
 
-def test_what_is_too_much_is_said() -> None:
+def test_oversized_input_is_reported() -> None:
     """Long values are cut short, what would be right is not."""
     assert refused({**GOOD, 'cautions': ['x'] * 21}).endswith('... instead of at most 20 texts')
 
 
-def test_what_is_no_object_or_nothing_is_said() -> None:
+def test_non_object_and_empty_object_are_reported() -> None:
     assert refused([1]) == 'invalid profile: it is [1] instead of an object'
     assert refused(None) == 'no profile was given: pass its JSON with -i <file>, "-i -" for stdin'
     assert refused(['x' * 56]).endswith('x"] instead of an object')
@@ -294,7 +290,7 @@ def test_what_is_no_object_or_nothing_is_said() -> None:
         {'source': 'x' * 1000},
     ],
 )
-def test_what_just_fits_is_taken(changes: dict[str, Any]) -> None:
+def test_largest_valid_document_is_accepted(changes: dict[str, Any]) -> None:
     own = decoded(**changes)
     for name, value in changes.items():
         assert getattr(own, name) == (tuple(value) if isinstance(value, list) else value)
@@ -302,11 +298,11 @@ def test_what_just_fits_is_taken(changes: dict[str, Any]) -> None:
     assert decode_custom_profile(json.dumps(without)).cautions == ()
 
 
-def test_a_warning_does_not_refuse_a_profile() -> None:
+def test_warning_does_not_reject_a_profile() -> None:
     assert decoded(options='write_buffer_size=64MB').options == 'write_buffer_size=64MB'
 
 
-def test_what_the_store_holds_and_refuses_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_of_the_store_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     store = FakeStore()
     own = CustomProfiles(store)
     for number in range(PROFILES_MAX - 1):

@@ -1,4 +1,4 @@
-"""The model says of a change what it does to write amplification, and nothing where it cannot."""
+"""The predicted effect of a change on write amplification, and none if it is unknown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def change_of(before: Estimate, after: Estimate, *, off: float = 0.1) -> Change:
     return Change(before, after, Estimate(ratio * (1 - off), ratio, ratio * (1 + off)))
 
 
-def test_the_interval_of_the_change_is_what_is_predicted() -> None:
+def test_predicted_interval_is_the_interval_of_the_change() -> None:
     """Not the worst of one against the best of the other: what is wrong of both falls out."""
     prediction = prediction_of(
         change_of(Estimate(2.0, 2.5, 4.0), Estimate(1.0, 1.5, 3.0), off=0.25)
@@ -63,7 +63,7 @@ def test_the_interval_of_the_change_is_what_is_predicted() -> None:
     [(2.0, True, False), (2.25, True, False), (2.3, False, False), (2.5, False, False),
      (2.75, False, False), (2.8, False, True)],
 )  # fmt: skip
-def test_a_change_within_its_interval_is_none(after: float, better: bool, worse: bool) -> None:
+def test_change_within_its_interval_is_none(after: float, better: bool, worse: bool) -> None:
     change = change_of(Estimate(2.0, 2.5, 3.0), Estimate(after * 0.9, after, after * 1.1))
     assert (change.is_better, change.is_worse) == (better, worse)
     assert ('too close' in reason_of(change).statement) == (not better and not worse)
@@ -79,20 +79,18 @@ def test_a_change_within_its_interval_is_none(after: float, better: bool, worse:
     ],
     ids=['workload not measured', 'no levels', 'refused', 'database of unknown size'],
 )
-def test_where_there_is_no_model_nothing_is_predicted(
-    options_to: str, situation: Situation
-) -> None:
+def test_nothing_is_predicted_without_a_model(options_to: str, situation: Situation) -> None:
     assert predicted_write_amplification(OLD, options_to, situation) is None
 
 
-def test_what_the_model_predicts_is_said_in_one_sentence() -> None:
+def test_prediction_is_one_sentence() -> None:
     before = Estimate(2.0, 2.5, 4.0)
-    said = reason_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
-    assert said.statement == (
+    message = reason_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
+    assert message.statement == (
         'The model predicts a write amplification of RocksDB of 1.5 (1.0 to 1.9) instead of '
         '2.5 (2.0 to 4.0).'
     )
-    assert said.source == 'model'
+    assert message.source == 'model'
     alike = reason_of(change_of(before, Estimate(2.0, 2.4, 2.5))).statement
     assert alike.endswith('2.5 (2.0 to 4.0): too close for it to tell apart.')
     prediction = prediction_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
@@ -101,7 +99,7 @@ def test_what_the_model_predicts_is_said_in_one_sentence() -> None:
 
 
 @pytest.mark.parametrize('from_one', [True, False])
-def test_an_interval_that_just_reaches_no_change_is_none(from_one: bool) -> None:
+def test_interval_that_just_reaches_zero_is_no_change(from_one: bool) -> None:
     same = Estimate(2.0, 2.0, 2.0)
     ratio = Estimate(1.0, 1.1, 1.2) if from_one else Estimate(0.8, 0.9, 1.0)
     change = Change(same, same, ratio)
@@ -118,7 +116,7 @@ def test_an_interval_that_just_reaches_no_change_is_none(from_one: bool) -> None
         (WorkingSet(Estimate(1.0, 2.0, 3.0), Estimate(30.0, 20.0, 10.0)), 0.5, 0.9),
     ],
 )
-def test_the_interval_holds_for_as_few_and_as_many_objects_as_may_be_written_to(
+def test_interval_covers_the_smallest_and_largest_number_of_objects(
     monkeypatch: pytest.MonkeyPatch, held: Optional[WorkingSet], least: float, most: float
 ) -> None:
     by_objects = {None: 1.4, 10.0: 1.0, 30.0: 1.8}
@@ -136,10 +134,10 @@ def test_the_interval_holds_for_as_few_and_as_many_objects_as_may_be_written_to(
     assert (change.before.value, change.after.value) == (2.0, 1.4)
 
 
-def test_the_interval_holds_both_ways() -> None:
-    """From one set to another, and back: the better of one is the worse of the other.
+def test_interval_is_valid_in_both_directions() -> None:
+    """From one set to another, and back: an improvement reversed is a worsening.
 
-    The way back is one of data that is compressed by then.
+    The data is compressed for the reverse change.
     """
     there = predicted_write_amplification(OLD, LZ4, RGW)
     back = predicted_write_amplification(LZ4, OLD, packed(OLD, LZ4, RGW))
@@ -150,7 +148,7 @@ def test_the_interval_holds_both_ways() -> None:
     assert back.is_worse
 
 
-def test_what_is_written_now_and_a_little_more_data_change_nothing() -> None:
+def test_equal_writes_and_slightly_more_data_are_no_change() -> None:
     base = predicted_write_amplification(OLD, LZ4, RGW)
     assert base is not None
     data_bytes = RGW.load.data_bytes

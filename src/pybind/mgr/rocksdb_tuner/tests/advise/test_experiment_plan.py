@@ -54,7 +54,7 @@ def test_named_arms_are_planned_with_the_noise_of_these_osds() -> None:
     assert noisier.duration_s > found.duration_s
 
 
-def test_the_settle_time_covers_the_restarts_of_all_changed_osds() -> None:
+def test_settle_time_covers_the_restarts_of_all_changed_osds() -> None:
     """With more noise an arm gets more OSDs, which take longer to restart."""
     for noise in (0.02, 0.07):
         found, plan = planned(noise=noise, least_block_s=30)
@@ -63,7 +63,7 @@ def test_the_settle_time_covers_the_restarts_of_all_changed_osds() -> None:
         assert found.fill_s is not None
 
 
-def test_a_block_covers_three_flushes_and_what_the_history_tells_apart() -> None:
+def test_block_covers_three_flushes_and_the_resolution_of_the_history() -> None:
     found, _ = planned(least_block_s=30)
     assert found.fill_s is not None
     assert found.block_s % 300 == 0
@@ -74,7 +74,7 @@ def test_a_block_covers_three_flushes_and_what_the_history_tells_apart() -> None
     assert (without.fill_s, without.block_s) == (None, 600)
 
 
-def test_without_arms_the_best_distinct_candidates_are_tried() -> None:
+def test_best_distinct_candidates_are_the_default_arms() -> None:
     found, plan = planned(Question())
     assert plan.shape.arms == len(found.arms) == 2
     gains = [arm.predicted for arm in found.arms]
@@ -89,7 +89,7 @@ def test_without_arms_the_best_distinct_candidates_are_tried() -> None:
     assert len(single.arms) == 1
 
 
-def test_without_any_promising_candidate_there_is_no_default() -> None:
+def test_no_default_arms_without_a_promising_candidate() -> None:
     idle = [facts(osd_info(n, host=f'node{n}')) for n in range(24)]
     given = replace(grounds(*idle, weighed=False), groups=())
     group = replace(grounds(*idle, weighed=False).groups[0], workload=None)
@@ -98,7 +98,7 @@ def test_without_any_promising_candidate_there_is_no_default() -> None:
     assert error.value.errno == errno.EINVAL
 
 
-def test_candidates_and_custom_profiles_can_be_named_too() -> None:
+def test_candidates_and_custom_profiles_are_valid_arms() -> None:
     best, _ = planned(Question())
     names = tuple(arm.name for arm in best.arms)
     assert planned(Question(arms=names))[0].arms == best.arms
@@ -129,9 +129,7 @@ def test_candidates_and_custom_profiles_can_be_named_too() -> None:
         (('mine',) * (ARMS_MAX + 1), errno.EINVAL, '9 arms are more than 8'),
     ],
 )
-def test_an_arm_must_be_known_safe_and_different(
-    arms: tuple[str, ...], code: int, text: str
-) -> None:
+def test_arm_must_be_safe_and_different(arms: tuple[str, ...], code: int, text: str) -> None:
     own = {
         'twin': D.options,
         'empty': '',
@@ -160,13 +158,13 @@ def test_an_arm_must_be_known_safe_and_different(
         (Question(arms=ARMS, max_duration_s=1e9), errno.EINVAL, 'allowed: 600 to 1.2096e+06'),
     ],
 )
-def test_what_is_asked_must_exist_and_be_in_range(question: Question, code: int, text: str) -> None:
+def test_arguments_must_exist_and_be_in_range(question: Question, code: int, text: str) -> None:
     error = refused(question)
     assert error.errno == code
     assert text in str(error)
 
 
-def test_a_warning_of_the_checks_is_no_refusal_but_is_said() -> None:
+def test_check_warning_is_reported_and_does_not_refuse_the_plan() -> None:
     single = replace(D, name='single', options=f'{PACIFIC},write_buffer_size=4194304')
     found, _ = planned(
         Question(arms=('single',)), custom=[replace(single, own_releases=('pacific',))]
@@ -175,7 +173,7 @@ def test_a_warning_of_the_checks_is_no_refusal_but_is_said() -> None:
     assert 'flushed one by one' in caution
 
 
-def test_the_group_must_be_named_unless_there_is_one() -> None:
+def test_group_is_required_if_there_are_several() -> None:
     given = grounds()
     two = replace(given, groups=(*given.groups, replace(given.groups[0], device_class='hdd')))
     with pytest.raises(BadQuestionError, match='groups: osd/class:ssd, osd/class:hdd'):
@@ -185,7 +183,7 @@ def test_the_group_must_be_named_unless_there_is_one() -> None:
         plan_for(Question(arms=ARMS), replace(given, groups=()))
 
 
-def test_a_group_that_no_change_can_reach_is_refused_with_the_reason() -> None:
+def test_group_that_no_change_can_reach_is_refused_with_the_reason() -> None:
     mixed = [member(n, text=D.options if n else PACIFIC) for n in range(24)]
     one_group = replace(grounds().groups[0], osds=tuple(mixed))
     with pytest.raises(BadQuestionError, match='no experiment on osd/class:ssd: The OSDs of the'):
@@ -202,16 +200,14 @@ def test_a_group_that_no_change_can_reach_is_refused_with_the_reason() -> None:
         *((resource, None) for resource in Resource),
     ],
 )
-def test_the_signal_is_the_one_of_the_limiting_resource(
-    resource: Resource, signal: Optional[str]
-) -> None:
+def test_signal_is_that_of_the_limiting_resource(resource: Resource, signal: Optional[str]) -> None:
     found, _ = planned(weighed=False, limit=Limit(resource, 0.9), noise=0.005)
     assert signal is None or found.objective == signal
     given, _ = planned(Question(arms=ARMS, signal='op_w_latency_ms'), noise=0.005)
     assert given.objective == 'op_w_latency_ms'
 
 
-def test_a_short_history_says_how_long_to_wait() -> None:
+def test_short_history_reports_how_long_to_wait() -> None:
     error = refused(intervals=10)
     assert error.errno == errno.EAGAIN
     assert str(error) == (
@@ -232,7 +228,7 @@ def test_restarts_shorten_the_history() -> None:
     assert 'is known for 30m of' in str(error)
 
 
-def test_an_idle_group_is_refused() -> None:
+def test_idle_group_is_refused() -> None:
     full = noisy(range(24))
     idle = {n: tuple(w._replace(txns=3.0) for w in work) for n, work in full.by_osd.items()}
     error = refused(kept=replace(full, by_osd=idle))
@@ -240,7 +236,7 @@ def test_an_idle_group_is_refused() -> None:
     assert 'fewer than 3 OSDs of the group have enough client writes' in str(error)
 
 
-def test_a_guard_without_a_known_noise_is_named() -> None:
+def test_guard_without_known_noise_is_named() -> None:
     full = noisy(range(24))
     replicas = {n: tuple(w._replace(writes=3.0) for w in work) for n, work in full.by_osd.items()}
     found, _ = planned(kept=replace(full, by_osd=replicas))

@@ -63,13 +63,13 @@ def assessed(*measured: MeasuredArm, text: str = PACIFIC, profiles: Any = ()) ->
         {'options': D.options},
     ],
 )
-def test_a_result_counts_for_its_group_release_workload_and_change(other: Any) -> None:
+def test_result_applies_to_its_group_release_workload_and_change(other: Any) -> None:
     assert measured_effect(with_results(WON), PACIFIC, CUSTOM) == WON
     elsewhere = with_results(WON._replace(**other))
     assert measured_effect(elsewhere, PACIFIC, CUSTOM) is None
 
 
-def test_the_newest_result_on_a_change_counts() -> None:
+def test_newest_result_of_a_change_counts() -> None:
     """An experiment that no longer finds a gain takes the recommendation back."""
     later = WON._replace(experiment_id='E9', time_s=1.78e9, won=False, change_percent=1.0)
     for order in ((WON, later), (later, WON)):
@@ -87,7 +87,7 @@ def test_the_newest_result_on_a_change_counts() -> None:
         ('op_w_latency_ms', None),
     ],
 )
-def test_the_measured_interval_replaces_the_prediction(
+def test_measured_interval_replaces_the_prediction(
     signal: str, resource: Optional[Resource]
 ) -> None:
     arm = WON._replace(options=D.options, signal=signal)
@@ -106,7 +106,7 @@ def test_candidates_name_the_experiment_that_measured_them() -> None:
     assert weighing(with_results(), Resource.KV_SYNC).weighed[1].measured_in is None
 
 
-def test_a_winner_is_recommended_with_its_interval_whatever_the_model_expects() -> None:
+def test_winner_is_recommended_with_its_interval_whatever_the_model_predicts() -> None:
     own = replace(D, name='e7-winner', options=CUSTOM, own_releases=('pacific',))
     found = assessed(WON, profiles=(own,))
     (advice,) = found.recommendations
@@ -125,12 +125,12 @@ def test_a_winner_is_recommended_with_its_interval_whatever_the_model_expects() 
     assert [p.metric for p in advice.predictions].count('kv_sync thread time per write') == 0
 
 
-def test_a_built_in_winner_keeps_its_name() -> None:
+def test_built_in_winner_keeps_its_name() -> None:
     (advice,) = assessed(WON._replace(options=D.options)).recommendations
     assert advice.profile == D.name
 
 
-def test_once_the_winner_runs_nothing_else_is_recommended() -> None:
+def test_running_winner_leaves_nothing_to_recommend() -> None:
     found = assessed(WON, text=CUSTOM)
     assert found.recommendations == ()
     assert found.conclusion.startswith(
@@ -139,7 +139,7 @@ def test_once_the_winner_runs_nothing_else_is_recommended() -> None:
     )
 
 
-def test_a_result_on_other_running_options_recommends_nothing_by_itself() -> None:
+def test_result_on_other_running_options_gives_no_recommendation() -> None:
     assert winner_for(with_results(WON, text=D.options)) is None
 
 
@@ -159,7 +159,7 @@ def test_two_close_candidates_are_rivals_until_one_is_measured() -> None:
     assert rivals(weighing(with_results(arm), Resource.KV_SYNC)) == ()
 
 
-def test_candidates_that_are_apart_or_promise_nothing_are_no_rivals() -> None:
+def test_clearly_different_or_unpromising_candidates_are_no_rivals() -> None:
     assert rivals(None) == ()
     found = weighing(with_results(), Resource.KV_SYNC)
     assert rivals(replace(found, weighed=found.weighed[:1])) == ()

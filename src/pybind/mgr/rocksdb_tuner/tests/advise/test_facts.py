@@ -1,4 +1,4 @@
-"""What an OSD runs, what it would run next, and which of them may be advised on together."""
+"""The running and next options of OSDs, and which of them may be advised on together."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def options(
         (LZ4, (entry('osd', LZ4),), False),
     ],
 )
-def test_an_annex_is_set_by_an_entry_alone_where_nothing_is_beneath(
+def test_annex_is_decided_by_one_entry_if_nothing_is_beneath(
     annex: str, entries: tuple[ConfigEntry, ...], only: bool
 ) -> None:
     assert options(annex=annex, entries=entries).annex_by_entry_only is only
@@ -85,7 +85,7 @@ def test_an_annex_is_set_by_an_entry_alone_where_nothing_is_beneath(
         ({'running': 'no_such_option=1'}, False),
     ],
 )
-def test_an_annex_is_redundant_where_an_osd_starts_with_its_default_either_way(
+def test_annex_is_redundant_if_the_osd_starts_with_its_default_either_way(
     changes: dict[str, Any], redundant: bool
 ) -> None:
     same = 'compression=kNoCompression'
@@ -119,7 +119,7 @@ def test_an_annex_is_redundant_where_an_osd_starts_with_its_default_either_way(
         (PACIFIC, 'default', (entry('osd', LZ4, 'x'), entry('osd.1', LZ4)), PACIFIC, None, False),
     ],
 )
-def test_what_an_osd_runs_next_follows_from_its_entry_or_its_default(
+def test_next_options_follow_from_the_entry_or_the_default(
     value: str,
     source: str,
     entries: tuple[ConfigEntry, ...],
@@ -138,18 +138,18 @@ def test_what_an_osd_runs_next_follows_from_its_entry_or_its_default(
 
 
 @pytest.mark.parametrize('source', ['file', 'env', 'cmdline', 'override'])
-def test_what_beats_the_config_store_runs_next_too(source: str) -> None:
+def test_source_above_the_config_store_decides_the_next_options(source: str) -> None:
     found = options(LZ4, source, entries=(entry('osd', OTHER),))
     assert (found.overruled, found.next_start, found.pending_restart) == (True, LZ4, False)
     assert found.deciding_who == 'osd'
 
 
-def test_without_a_known_release_an_entry_that_is_gone_leaves_open_what_follows() -> None:
+def test_removed_entry_of_an_unknown_release_leaves_the_next_options_open() -> None:
     gone = options(LZ4, 'mon', release=None)
     assert (gone.next_start, gone.pending_restart, gone.profile) == (None, False, None)
 
 
-def test_the_annex_stands_behind_what_runs_and_what_follows() -> None:
+def test_annex_is_appended_to_running_and_next_options() -> None:
     set_now = (entry('osd', LZ4), entry('osd', 'ttl=9', ANNEX))
     found = options(LZ4, 'mon', 'ttl=5', set_now)
     assert (found.running, found.next_start, found.annex) == (
@@ -184,13 +184,13 @@ def test_the_annex_stands_behind_what_runs_and_what_follows() -> None:
         ((), False),
     ],
 )
-def test_an_own_entry_decides_alone_where_nothing_is_beneath_it(
+def test_own_entry_is_decisive_if_nothing_is_beneath(
     entries: tuple[ConfigEntry, ...], alone: bool
 ) -> None:
     assert options(LZ4, 'mon', entries=entries).own_entry_only is alone
 
 
-def test_what_is_in_force_is_an_entry_of_now_or_what_beats_it() -> None:
+def test_options_in_effect_are_the_current_entry_or_its_override() -> None:
     shown = {
         COMPACT_ON_DELETION: RunningOption('true', 'mon', ignores_mon=False),
         BUFFERED_IO: RunningOption('false', 'file', ignores_mon=False),
@@ -208,7 +208,7 @@ def test_what_is_in_force_is_an_entry_of_now_or_what_beats_it() -> None:
 # -- groups
 
 
-def test_osds_are_grouped_by_class_and_those_without_one_are_in_none() -> None:
+def test_osds_are_grouped_by_class_and_skipped_without_one() -> None:
     osds = [
         facts(osd_info(0, device_class='ssd')),
         facts(osd_info(1, device_class='hdd')),
@@ -223,7 +223,7 @@ def test_osds_are_grouped_by_class_and_those_without_one_are_in_none() -> None:
     assert [g.workload is not None for g in found] == [False, True]
 
 
-def test_loads_and_places_are_told_by_id_and_unknown_is_not_zero() -> None:
+def test_loads_and_places_are_given_by_id_and_unknown_is_not_zero() -> None:
     known, unknown = facts(osd_info(1), write_iops=5.0), facts(osd_info(2))._replace(signals=None)
     assert write_iops([known, unknown]) == {1: 5.0, 2: None}
     assert places([known]) == ((1, Place('node1', FailureDomain('host', 'node1'))),)
@@ -251,7 +251,7 @@ def cohort(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Cohort:
     return found
 
 
-def test_a_group_of_osds_that_run_the_same_is_a_candidate() -> None:
+def test_osds_that_run_the_same_form_a_candidate_group() -> None:
     of_all = (entry('osd', LZ4),)
     found = cohort(*(plain(n, LZ4, 'mon', entries=of_all) for n in range(3)))
     assert [o.info.osd_id for o in found.osds] == [0, 1, 2]
@@ -262,7 +262,7 @@ def test_a_group_of_osds_that_run_the_same_is_a_candidate() -> None:
     assert not cohort(plain(0), among=(plain(1),)).is_everything
 
 
-def test_osds_that_are_down_or_tell_nothing_are_left_out() -> None:
+def test_down_or_silent_osds_are_skipped() -> None:
     down, silent = plain(1, up=False), plain(2)._replace(options=None)
     found = cohort(plain(0), down, silent)
     assert [o.info.osd_id for o in found.osds] == [0]
@@ -270,7 +270,7 @@ def test_osds_that_are_down_or_tell_nothing_are_left_out() -> None:
     assert reachable(down, silent) == 'No OSD of the group is up with known options.'
 
 
-def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> None:
+def test_osds_not_reached_by_a_group_entry_are_named_and_skipped() -> None:
     in_file, own = plain(1, LZ4, 'file'), plain(2, LZ4, 'mon', entries=(entry('osd.2', LZ4),))
     found = cohort(plain(0), in_file, own)
     assert [o.info.osd_id for o in found.osds] == [0]
@@ -300,9 +300,7 @@ def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> No
         ),
     ],
 )
-def test_what_keeps_a_group_from_being_advised_on_is_said(
-    osds: tuple[OsdFacts, ...], text: str
-) -> None:
+def test_reason_for_missing_advice_is_reported(osds: tuple[OsdFacts, ...], text: str) -> None:
     found = reachable(*osds)
     assert isinstance(found, str)
     assert text in found
@@ -312,7 +310,7 @@ def owned(osd_id: int, value: str = LZ4, **changes: object) -> OsdFacts:
     return plain(osd_id, value, 'mon', entries=(entry(f'osd.{osd_id}', value),), **changes)
 
 
-def test_osds_with_entries_of_their_own_are_taken_together_by_what_they_run() -> None:
+def test_osds_with_own_entries_are_grouped_by_running_options() -> None:
     members = (
         owned(0),
         owned(1, OTHER),
@@ -336,12 +334,12 @@ def test_osds_with_entries_of_their_own_are_taken_together_by_what_they_run() ->
 # -- names
 
 
-def test_of_many_osds_eight_are_named() -> None:
+def test_at_most_eight_osds_are_named() -> None:
     assert name_osds(range(8)) == ', '.join(f'osd.{n}' for n in range(8))
     assert name_osds(reversed(range(10))).endswith('osd.7 and 2 more')
 
 
-def test_the_worst_comes_first_of_equals_the_lowest_id_and_brings_its_evidence() -> None:
+def test_worst_comes_first_then_the_lowest_id_with_its_evidence() -> None:
     def measured(osd_id: int, value: float) -> Measured:
         info = osd_info(osd_id)
         evidence = FindingEvidence('x', value, 'y', None)
@@ -361,7 +359,7 @@ def test_the_worst_comes_first_of_equals_the_lowest_id_and_brings_its_evidence()
 # -- the time of a write
 
 
-def test_rocksdb_s_own_times_are_a_part_of_a_write_where_its_statistics_are_on() -> None:
+def test_rocksdb_times_are_a_part_of_a_write_if_statistics_are_enabled() -> None:
     latency = WriteLatency(60.0, client_op_ms=9.0)
     osd = plain(0)
     looked_at = osd._replace(details=Details(0.0, latency, None, None, None, None))

@@ -1,4 +1,4 @@
-"""What bounds the clients of OSDs, by what was measured; and nothing where that was not."""
+"""The limit of the clients of OSDs by measurements; none without them."""
 
 from __future__ import annotations
 
@@ -50,16 +50,14 @@ def bound(*osds: OsdFacts, does: Workload = QUIET) -> Resource:
         (0.72, 5.0, Resource.DB_DEVICE),
     ],
 )
-def test_a_busy_kv_sync_thread_bounds_and_an_idle_one_does_not(
+def test_busy_kv_sync_thread_is_the_limit_and_an_idle_one_is_not(
     busy: Optional[float], round_ms: Optional[float], resource: Resource
 ) -> None:
     assert bound(osd(kv_sync_busy=busy, kv_sync_ms=round_ms)) is resource
 
 
 @pytest.mark.parametrize(('slow_gib', 'resource'), [(0, Resource.NONE), (30, Resource.DB_SPACE)])
-def test_what_spilled_over_to_flash_counts_as_if_it_had_found_room(
-    slow_gib: int, resource: Resource
-) -> None:
+def test_spillover_to_flash_counts_as_fitting(slow_gib: int, resource: Resource) -> None:
     """Once levels lie elsewhere the DB device has room again, and RocksDB has not."""
     spilled = osd(
         info=DB,
@@ -71,7 +69,7 @@ def test_what_spilled_over_to_flash_counts_as_if_it_had_found_room(
     assert bound(spilled) is resource
 
 
-def test_more_than_a_db_device_holds_is_told_as_that() -> None:
+def test_overfull_db_device_is_reported_as_the_limit() -> None:
     spilled = osd(
         info=DB,
         db_used_bytes=90 * GIB,
@@ -84,7 +82,7 @@ def test_more_than_a_db_device_holds_is_told_as_that() -> None:
     assert evidence.statement == 'RocksDB takes up to 120% of its DB device.'
 
 
-def test_the_busier_the_thread_the_surer_it_bounds() -> None:
+def test_confidence_grows_with_the_load_of_the_thread() -> None:
     sure = [
         limit_of(group(osd(kv_sync_busy=busy, kv_sync_ms=0.5), does=QUIET)).confidence
         for busy in (0.5, 0.72, 0.99)
@@ -92,7 +90,7 @@ def test_the_busier_the_thread_the_surer_it_bounds() -> None:
     assert sure == [0.6, 0.82, 0.95]
 
 
-def test_how_busy_it_was_under_the_remembered_workload_counts_and_not_how_busy_it_is() -> None:
+def test_load_under_the_remembered_workload_counts_and_not_the_current_one() -> None:
     evening = group(osd(kv_sync_busy=0.0), does=workload(busy=0.72))
     assert limit_of(evening).resource is Resource.KV_SYNC
     busy = kv_sync_busy(evening)
@@ -100,14 +98,14 @@ def test_how_busy_it_was_under_the_remembered_workload_counts_and_not_how_busy_i
     assert busy.value == 0.72
 
 
-def test_what_the_threads_do_now_is_no_part_of_how_busy_they_were() -> None:
+def test_current_thread_load_does_not_change_the_remembered_one() -> None:
     """Nor are devices slow that were so at night."""
     evening = workload(busy=0.72)
     assert bound(osd(kv_sync_busy=0.0, kv_sync_ms=9.0), does=evening) is Resource.KV_SYNC
     assert kv_sync_busy(GroupFacts('ssd', None, (osd(kv_sync_busy=0.9),))) is None
 
 
-def test_the_mean_of_the_osds_counts_where_the_workload_has_no_figure() -> None:
+def test_mean_of_the_osds_is_used_if_the_workload_has_no_figure() -> None:
     busy = kv_sync_busy(group(osd(0, kv_sync_busy=0.2), osd(1, kv_sync_busy=0.6), does=QUIET))
     assert busy is not None
     assert busy.value == pytest.approx(0.4)
@@ -166,14 +164,14 @@ DB: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'db_ro
         ),
     ],
 )
-def test_what_bounds_is_told_by_what_was_measured(found: OsdFacts, resource: Resource) -> None:
+def test_limit_is_explained_by_measurements(found: OsdFacts, resource: Resource) -> None:
     limit = limit_of(group(found, does=QUIET))
     assert limit.resource is resource
     assert (limit.confidence > 0) == (resource is not Resource.UNKNOWN)
     assert bool(limit.evidence) == (resource is not Resource.UNKNOWN)
 
 
-def told(*osds: OsdFacts, does: Workload = QUIET) -> str:
+def reported(*osds: OsdFacts, does: Workload = QUIET) -> str:
     """A limit with how sure it is, and its evidence with signal, value, unit and window."""
     limit = limit_of(group(*osds, does=does))
     return ' '.join(
@@ -240,7 +238,7 @@ ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
 
 
 @pytest.mark.parametrize(
-    ('osds', 'does', 'said'),
+    ('osds', 'does', 'message'),
     [
         (
             [osd(n, info=ON_DISK, slow_used_bytes=n % 2) for n in range(4)],
@@ -331,17 +329,17 @@ ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
         ),
     ],
 )
-def test_how_sure_it_is_and_what_speaks_for_it_is_told(
-    osds: list[OsdFacts], does: Workload, said: str
+def test_confidence_and_evidence_are_reported(
+    osds: list[OsdFacts], does: Workload, message: str
 ) -> None:
-    assert told(*osds, does=does) == said
+    assert reported(*osds, does=does) == message
 
 
 @pytest.mark.parametrize(
     ('found', 'resource'),
     [
         (threads(), Resource.CORES),
-        # A thread that waits for a core looks busy, and its commits look slow.
+        # A thread that waits for a core seems busy, and its commits seem slow.
         (threads(round_ms=9.0), Resource.CORES),
         (threads(busy=0.25), Resource.CORES),
         # It is not nothing, but what it is is unknown.
@@ -356,29 +354,29 @@ def test_how_sure_it_is_and_what_speaks_for_it_is_told(
         ),
     ],
 )
-def test_cores_bound_where_writes_wait_for_threads_and_nothing_else_explains_it(
+def test_cores_are_the_limit_if_writes_wait_for_threads_without_another_cause(
     found: OsdFacts, resource: Resource
 ) -> None:
-    """Never a wrong name: where it may be something else, nothing is told."""
+    """No wrong name: an ambiguous limit is not reported."""
     assert bound(found) is resource
 
 
-def test_that_cores_bound_is_told_with_what_it_is_known_by() -> None:
-    assert told(threads()) == (
+def test_core_limit_is_reported_with_its_evidence() -> None:
+    assert reported(threads()) == (
         'cores 0.6: osd_thread_share 0.075 ratio in 40 s: Writes spend 3.0 ms, 8% of their time, '
         f'on the OSD threads that prepare them. {BUSY.format(0.9, 90)}'
     )
 
 
-def test_cores_that_bound_by_day_are_not_forgotten_by_night() -> None:
+def test_core_limit_of_the_day_is_remembered_at_night() -> None:
     """Nor are cores named at night for a kv_sync thread that was busy by day."""
     day = with_pressure(QUIET, [threads().signals], [threads().details])  # type: ignore[list-item]
     assert bound(osd(kv_sync_busy=0.0), does=day) is Resource.CORES
     assert bound(threads(), does=workload(busy=0.72)) is Resource.KV_SYNC
 
 
-def test_of_several_limits_the_first_that_explains_the_others_is_told() -> None:
-    """What spilled makes threads busy; memory and space that are short follow from neither."""
+def test_limit_that_explains_the_others_is_reported() -> None:
+    """Spilled data makes threads busy; a shortage of memory and space follows from neither."""
     everything = osd(
         info=ON_DISK,
         slow_used_bytes=1,
@@ -423,17 +421,17 @@ def test_of_several_limits_the_first_that_explains_the_others_is_told() -> None:
     ]
 
 
-def test_a_group_of_which_no_osd_is_seen_has_no_window() -> None:
-    """What is told of it is of now."""
+def test_group_without_signals_has_no_window() -> None:
+    """The evidence is current."""
     unseen = used(0, 99)._replace(signals=None)
     stalls = unseen._replace(rocksdb_times=RocksdbTimes(30.0, 0.5, None, None))
-    assert told(unseen) == 'unknown 0:'
-    assert told(stalls).startswith('db-device 0.7: stall_share 0.5 ratio in 0 s')
+    assert reported(unseen) == 'unknown 0:'
+    assert reported(stalls).startswith('db-device 0.7: stall_share 0.5 ratio in 0 s')
     later = osd(1)._replace(signals=Signals(1, window_s=20.0))
-    assert told(stalls, later).startswith('db-device 0.7: stall_share 0.5 ratio in 20 s')
+    assert reported(stalls, later).startswith('db-device 0.7: stall_share 0.5 ratio in 20 s')
 
 
-def test_large_writes_wait_for_the_data_device_where_that_takes_most_of_their_time() -> None:
+def test_large_writes_are_limited_by_the_data_device_that_takes_most_of_their_time() -> None:
     latency = WriteLatency(30.0, *[None] * (len(WriteLatency._fields) - 1))
     slow = latency._replace(client_op_ms=10.0, data_write_ms=5.0)
     found = osd()._replace(details=Details(0.0, slow, None, None, None, None))
@@ -455,12 +453,12 @@ def test_large_writes_wait_for_the_data_device_where_that_takes_most_of_their_ti
         (None, Resource.UNKNOWN),
     ],
 )
-def test_without_clients_nothing_bounds_them(does: Optional[Workload], resource: Resource) -> None:
+def test_no_limit_without_clients(does: Optional[Workload], resource: Resource) -> None:
     busy = osd(kv_sync_busy=0.9)
     assert limit_of(GroupFacts('ssd', does, (busy,))).resource is resource
 
 
-def test_a_quarter_of_the_osds_must_have_spilled() -> None:
+def test_quarter_of_the_osds_must_have_spilled() -> None:
     osds = [osd(n, info={**DISK, **DB}, slow_used_bytes=int(n == 0)) for n in range(5)]
     assert bound(*osds[:4]) is Resource.DB_SPACE
     assert bound(*osds) is Resource.UNKNOWN
@@ -482,7 +480,7 @@ def test_a_quarter_of_the_osds_must_have_spilled() -> None:
         ({**DISK, **DB, 'db_rotational': None}, None),
     ],
 )
-def test_what_osds_store_on(changes: dict[str, Any], storage: Optional[Storage]) -> None:
+def test_storage_media_of_osds(changes: dict[str, Any], storage: Optional[Storage]) -> None:
     info = osd_info(0, **changes)
     assert storage_of(info) is storage
     other = facts(replace(osd_info(1), device_class='hdd', dedicated_db=False))
@@ -490,12 +488,12 @@ def test_what_osds_store_on(changes: dict[str, Any], storage: Optional[Storage])
     assert common_storage([facts(info), other]) is (storage if storage is Storage.HDD else None)
 
 
-def test_the_thresholds_fit_their_schema() -> None:
+def test_thresholds_match_their_schema() -> None:
     path = Path(loader.__file__).parent / 'schemas' / 'limits.schema.json'
     jsonschema.validate(loader.load('limits'), json.loads(path.read_text()))
 
 
-def test_the_limit_of_one_osd_is_that_of_a_group_of_one() -> None:
+def test_limit_of_one_osd_equals_that_of_a_group_of_one() -> None:
     one = osd(kv_sync_busy=0.9, kv_sync_ms=0.5)._replace(workload=QUIET)
     found = limit_of_osd(one)
     assert found == limit_of(group(one, does=QUIET))

@@ -1,4 +1,4 @@
-"""What advice outlives."""
+"""How long workloads are remembered for advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DAY_S = 86400.0
 
 
 def recalled(memory: WorkloadMemory, does: Workload, now_s: float) -> Workload:
-    """What is advised on at ``now_s``, one look after the last."""
+    """The subject of the advice at ``now_s``, one sample after the last."""
     return memory.recall(Recognition({}, {'ssd': does}), now_s, DAY_S)['ssd']
 
 
@@ -28,8 +28,8 @@ def lasting(memory: WorkloadMemory, does: Workload, until_s: float) -> Workload:
     return recalled(memory, does, until_s)
 
 
-def test_work_that_has_just_begun_is_no_reason_yet() -> None:
-    # A gateway that starts looks like bucket index work for that long.
+def test_new_workload_is_no_reason_yet() -> None:
+    # A starting gateway resembles bucket index work for that long.
     assert LASTING_S == 30.0
     memory = WorkloadMemory()
     assert recalled(memory, RBD, 0.0).workload_class is WorkloadClass.UNKNOWN
@@ -37,14 +37,14 @@ def test_work_that_has_just_begun_is_no_reason_yet() -> None:
     assert recalled(memory, RBD, LASTING_S) == RBD
 
 
-def test_a_short_burst_leaves_nothing_behind() -> None:
+def test_short_burst_is_not_remembered() -> None:
     memory = WorkloadMemory()
     recalled(memory, RBD, 0.0)
     recalled(memory, RBD, 20.0)
     assert recalled(memory, IDLE, 30.0) == IDLE
 
 
-def test_an_idle_group_is_advised_on_by_its_last_work_for_a_day() -> None:
+def test_idle_group_keeps_the_advice_of_its_last_workload_for_a_day() -> None:
     memory = WorkloadMemory()
     assert recalled(memory, IDLE, 0.0) == IDLE
     lasting(memory, RBD, 100.0)
@@ -53,33 +53,33 @@ def test_an_idle_group_is_advised_on_by_its_last_work_for_a_day() -> None:
     assert recalled(memory, IDLE, 101.0 + DAY_S) == IDLE
 
 
-def test_reading_back_what_was_written_does_not_take_the_advice_away() -> None:
+def test_reading_back_written_data_keeps_the_advice() -> None:
     memory = WorkloadMemory()
     lasting(memory, RBD, 100.0)
     assert lasting(memory, workload(WorkloadClass.READ_MOSTLY), 200.0) == RBD
     assert recalled(memory, IDLE, 210.0) == RBD
 
 
-def test_unclear_work_is_not_replaced_by_an_old_certainty() -> None:
+def test_unclear_workload_is_not_replaced_by_an_old_certain_one() -> None:
     memory = WorkloadMemory()
     lasting(memory, RBD, 100.0)
     mixed = workload(WorkloadClass.MIXED)
     assert recalled(memory, mixed, 110.0) == mixed
 
 
-def test_a_moment_of_doubt_at_the_end_of_work_does_not_take_the_advice_away() -> None:
+def test_brief_doubt_at_the_end_of_a_workload_keeps_the_advice() -> None:
     memory = WorkloadMemory()
     lasting(memory, RBD, 100.0)
     assert recalled(memory, workload(confidence=0.46), 110.0) == RBD
 
 
-def test_doubtful_work_is_not_remembered() -> None:
+def test_doubtful_workload_is_not_remembered() -> None:
     memory = WorkloadMemory()
     lasting(memory, workload(confidence=0.5), 100.0)
     assert recalled(memory, IDLE, 110.0) == IDLE
 
 
-def test_other_work_that_follows_has_just_begun() -> None:
+def test_following_workload_of_another_class_is_new() -> None:
     memory = WorkloadMemory()
     rgw = workload(WorkloadClass.RGW_METADATA)
     recalled(memory, RBD, 100.0)
@@ -90,21 +90,21 @@ def test_other_work_that_follows_has_just_begun() -> None:
     assert recalled(memory, rgw, 121.0 + LASTING_S) == rgw
 
 
-def test_work_of_which_it_is_just_sure_enough_is_remembered() -> None:
+def test_workload_with_just_enough_confidence_is_remembered() -> None:
     memory = WorkloadMemory()
     just = workload(confidence=MIN_CONFIDENCE)
     assert lasting(memory, just, 100.0) == just
     assert recalled(memory, IDLE, 110.0) == just
 
 
-def test_doubtful_work_that_lasts_is_what_is_going_on_unless_it_was_the_same_before() -> None:
+def test_lasting_doubtful_workload_is_current_unless_it_matches_the_previous_one() -> None:
     doubtful, other = workload(confidence=0.5), workload(WorkloadClass.RGW_METADATA, 0.5)
     memory = WorkloadMemory()
     assert lasting(memory, doubtful, 100.0) == doubtful
     lasting(memory, RBD, 200.0)
     assert recalled(memory, doubtful, 210.0) == RBD
     assert lasting(memory, other, 300.0) == other
-    # Until it lasts, what was there before stands.
+    # Until it lasts, the previous workload stays.
     lasting(memory, RBD, 400.0)
     assert recalled(memory, other, 410.0) == RBD
     assert recalled(memory, other, 410.0 + DAY_S) == other
@@ -113,7 +113,7 @@ def test_doubtful_work_that_lasts_is_what_is_going_on_unless_it_was_the_same_bef
     assert recalled(late, other, 101.0 + DAY_S).workload_class is WorkloadClass.UNKNOWN
 
 
-def test_each_group_is_remembered_by_itself() -> None:
+def test_each_group_is_remembered_separately() -> None:
     memory = WorkloadMemory()
     for now_s in (0.0, LASTING_S):
         found = memory.recall(Recognition({}, {'ssd': RBD, 'hdd': IDLE}), now_s, DAY_S)
@@ -121,7 +121,7 @@ def test_each_group_is_remembered_by_itself() -> None:
     assert memory.recall(Recognition({}, {'hdd': IDLE}), 99.0, DAY_S) == {'hdd': IDLE}
 
 
-def test_the_busiest_time_is_remembered_for_as_long_as_the_workload_is() -> None:
+def test_busiest_time_is_remembered_as_long_as_the_workload() -> None:
     """As a load ends its threads are idle before it is called idle."""
     memory = WorkloadMemory()
 
@@ -143,8 +143,8 @@ def test_the_busiest_time_is_remembered_for_as_long_as_the_workload_is() -> None
     assert at_night.value == last
 
 
-def test_of_the_busiest_time_nothing_is_remembered_but_how_busy_it_was() -> None:
-    """What else is told, and each thing once, is of the newest look."""
+def test_only_the_load_of_the_busiest_time_is_remembered() -> None:
+    """All other parts are from the newest sample, each once."""
     memory = WorkloadMemory()
     recalled(memory, workload(busy=0.9), 0.0)
     busiest = recalled(memory, workload(busy=0.9), LASTING_S)
@@ -152,13 +152,13 @@ def test_of_the_busiest_time_nothing_is_remembered_but_how_busy_it_was() -> None
     small = now.evidence[0]._replace(value=512.0)
     found = recalled(memory, now._replace(evidence=(small, *now.evidence[1:])), LASTING_S + 10)
     assert found.evidence == (small, busiest.evidence[1])
-    # Of a look that measured nothing of it there is nothing to remember.
+    # A sample without measurements leaves nothing to remember.
     other = WorkloadMemory()
     lasting(other, workload(busy=None), LASTING_S)
     assert recalled(other, workload(busy=0.05), LASTING_S + 10) == workload(busy=0.05)
 
 
-def test_the_busiest_time_outlives_other_work_of_which_nothing_was_measured() -> None:
+def test_busiest_time_outlives_an_unmeasured_workload() -> None:
     memory = WorkloadMemory()
     rgw, rgw_later = (workload(WorkloadClass.RGW_METADATA, busy=busy) for busy in (0.9, 0.1))
     lasting(memory, rgw, 100.0)
@@ -168,14 +168,14 @@ def test_the_busiest_time_outlives_other_work_of_which_nothing_was_measured() ->
     assert found.value == 0.9
 
 
-def test_a_mixture_is_remembered_by_who_writes_in_it() -> None:
+def test_mixture_is_remembered_by_its_writer() -> None:
     memory = WorkloadMemory()
     writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)
     mixed = workload(WorkloadClass.MIXED, 0.7)
     mixed = mixed._replace(evidence=(*mixed.evidence, writes))
-    # What has just begun names nobody yet.
+    # A new workload has no name yet.
     assert writer_of(recalled(memory, mixed, 0.0)) is None
-    # Half of it reads at one look and less at the next: the writes last.
+    # Half of it reads in one sample and less in the next: the writes last.
     recalled(memory, RBD, LASTING_S / 2)
     assert recalled(memory, mixed, LASTING_S).workload_class is WorkloadClass.MIXED
     assert recalled(memory, IDLE, LASTING_S + 60).workload_class is WorkloadClass.MIXED

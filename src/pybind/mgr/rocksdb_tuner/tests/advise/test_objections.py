@@ -1,4 +1,4 @@
-"""What speaks against an option string: from which figure on, and in what order."""
+"""Objections to an option string: their limits, and their order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def busy(share: float) -> Evidence:
     ('size', 'large'),
     [(None, False), (16 * MIB, False), (64 * MIB - 1, False), (64 * MIB, True), (256 * MIB, True)],
 )
-def test_memtables_are_dear_from_64_mib_on(size: Optional[int], large: bool) -> None:
+def test_memtables_are_expensive_from_64_mib_on(size: Optional[int], large: bool) -> None:
     effective = {} if size is None else {'write_buffer_size': str(size)}
     assert has_large_memtables(effective) is large
 
@@ -67,7 +67,7 @@ UNCOMPRESSED = {'write_buffer_size': str(64 * MIB), 'compression': 'kNoCompressi
         ({}, RBD, 0.9, []),
     ],
 )
-def test_large_memtables_speak_against_busy_small_writes_and_no_compression_against_metadata(
+def test_large_memtables_hurt_busy_small_writes_and_no_compression_hurts_metadata(
     effective: dict[str, str], who: WorkloadClass, share: Optional[float], names: list[Name]
 ) -> None:
     measured = None if share is None else busy(share)
@@ -75,7 +75,7 @@ def test_large_memtables_speak_against_busy_small_writes_and_no_compression_agai
     assert [o.name for o in found] == names
 
 
-def test_what_speaks_against_memtables_is_told_with_its_figures() -> None:
+def test_objection_to_memtables_has_figures() -> None:
     (memtables,) = workload_objections(UNCOMPRESSED, Writer(RBD, 0.9), busy(0.725))
     assert memtables.option == 'write_buffer_size'
     assert memtables.reason.statement == (
@@ -94,7 +94,7 @@ def test_what_speaks_against_memtables_is_told_with_its_figures() -> None:
         ('warning', 'wal-beyond-device', True),
         ('info', 'few-memtables', False),
         ('error', 'forbidden', False),
-        # Odd, or beside the string.
+        # Unusual, or a related option.
         ('warning', 'clamped', False),
         ('warning', 'short-pg-log', False),
         # The module cannot judge it: that is no harm.
@@ -102,7 +102,7 @@ def test_what_speaks_against_memtables_is_told_with_its_figures() -> None:
         ('warning', 'ambiguous', False),
     ],
 )
-def test_what_harms_is_warned_of_and_neither_odd_nor_merely_unknown(
+def test_harm_is_a_warning_and_unusual_or_unknown_values_are_not(
     severity: str, rule: str, harms: bool
 ) -> None:
     assert harmful(Problem(severity, rule, None, 'a text', 'a source')) is harms
@@ -126,18 +126,18 @@ def test_what_harms_is_warned_of_and_neither_odd_nor_merely_unknown(
         (f'{ALTERNATE},disableWAL=true', [(Name.UNSAFE, 'disableWAL')]),
     ],
 )
-def test_what_speaks_against_a_string_somebody_chose_is_told_the_worst_first(
+def test_objections_to_a_custom_string_are_ordered_worst_first(
     text: str, found: list[tuple[Name, Optional[str]]]
 ) -> None:
-    told = [(o.name, o.option) for o in standing_objections(text, release('16.2.15'))]
-    assert told[: len(found)] == found
-    # Of a string with an error the harm of its other values is told after that.
-    others = list(islice(told, len(found), None))
+    reported = [(o.name, o.option) for o in standing_objections(text, release('16.2.15'))]
+    assert reported[: len(found)] == found
+    # In a string with an error the harm of its other values is reported after that.
+    others = list(islice(reported, len(found), None))
     assert all(name is Name.HARMFUL for name, _ in others)
     assert others == [] or text.startswith(f'{ALTERNATE},')
 
 
-def test_an_objection_names_its_option_where_it_is_about_one() -> None:
+def test_objection_names_its_option_if_it_has_one() -> None:
     (stale,) = standing_objections(ALTERNATE, release('16.2.15'))
     title = profile('alternate-2019').title
     assert stale.reason.statement.startswith(f'{title}: ')
@@ -149,10 +149,10 @@ def test_an_objection_names_its_option_where_it_is_about_one() -> None:
     assert (misfit.reason.statement, misfit.reason.source) == ('too large', 'a source')
 
 
-def test_what_does_not_fit_is_told_of_the_hardware_alone() -> None:
+def test_misfits_depend_on_the_hardware_alone() -> None:
     small = Hardware(wal_device_bytes=512 * MIB, memory_target_bytes=4 << 30)
     problems = check(f'{PACIFIC},compaction_readahead_size=0', '6.8', small).problems
     assert {p.rule for p in problems if harmful(p)} == {'no-readahead', 'wal-beyond-device'}
     assert [o.option for o in misfit_objections(problems)] == ['max_total_wal_size']
-    told = Problem('info', 'wal-beyond-device', None, 'it just fits', 'a source')
-    assert misfit_objections([told]) == ()
+    reported = Problem('info', 'wal-beyond-device', None, 'it just fits', 'a source')
+    assert misfit_objections([reported]) == ()

@@ -1,8 +1,8 @@
 """The whole policy of advice as one table: release x running options x workload x hardware.
 
-``data/policy.txt`` has a row for each combination, to be read by somebody who knows what was
-published. ``python -m rocksdb_tuner.tests.advise.test_policy`` writes it anew: the difference is
-what operators will be advised.
+``data/policy.txt`` has a row for each combination, for review by an expert on the publications.
+``python -m rocksdb_tuner.tests.advise.test_policy`` regenerates it: the difference is the change of
+advice.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def mixed(writer: WorkloadClass, busy: float = 0.72) -> Workload:
 
 
 def short_of_cores(of: WorkloadClass) -> Workload:
-    """Writes wait for the OSD's own threads, which makes the kv_sync threads look busy."""
+    """Writes wait for the OSD's own threads, so that the kv_sync threads seem busy."""
     found = workload(of)
     threads = Evidence(THREAD_SHARE, 0.1, 'ratio', 30.0, 'Writes spend 10% on OSD threads.')
     return found._replace(evidence=(*found.evidence, threads))
@@ -97,13 +97,13 @@ WORKLOADS = {
 }
 SHORT_OF_CORES = ('rbd no cores', 'rgw no cores')
 ENOUGH_CORES = tuple(name for name in WORKLOADS if name not in SHORT_OF_CORES)
-#: Of those short of cores, what tells something.
-BESIDE_CORES = ('default', 'alternate-2019', 'variant-d', 'lz4-2025')
+#: Relevant rows of OSDs short of cores.
+WITH_CORES = ('default', 'alternate-2019', 'variant-d', 'lz4-2025')
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """What differs from OSDs of flash with memory and room."""
+    """Differences from OSDs on flash with sufficient memory and space."""
 
     device_class: str = 'ssd'
     info: Mapping[str, object] = field(default_factory=dict)
@@ -136,7 +136,7 @@ HARDWARE = {
     '2 cores': replace(on(), cores=2),
     'debian 16.2.13': on(distribution='debian', version='16.2.13'),
 }
-#: On other hardware than flash, what tells something.
+#: Relevant rows on hardware other than flash.
 ELSEWHERE = ('default', 'alternate-2019', 'jobs=6')
 
 
@@ -229,7 +229,7 @@ def rows() -> Iterator[Row]:
         for running in RUNNING:
             for work in ('idle', 'rbd busy 72%', 'rgw') if 'annex' in running else ENOUGH_CORES:
                 yield Row(release, running, work, 'flash')
-    for release, running in product(('pacific', 'reef'), BESIDE_CORES):
+    for release, running in product(('pacific', 'reef'), WITH_CORES):
         yield from (Row(release, running, work, 'flash') for work in SHORT_OF_CORES)
     for release in ('pacific', 'reef'):
         for hardware in HARDWARE:
@@ -252,9 +252,9 @@ def cells(row: Row) -> tuple[str, ...]:
     found = answered(row)
     group, _ = row.group(row.options)
     limit = group.limit.resource.value
-    told = (row.release, row.running, row.workload, row.hardware, limit)
+    reported = (row.release, row.running, row.workload, row.hardware, limit)
     if not found.recommendations:
-        return (*told, '-', '-', '-', '-', found.conclusion)
+        return (*reported, '-', '-', '-', '-', found.conclusion)
     (advice,) = found.recommendations
     expected = '-'
     if advice.prediction is not None:
@@ -265,7 +265,7 @@ def cells(row: Row) -> tuple[str, ...]:
     named = advice.profile or 'unnamed'
     named += '' if advice.annex is None else ', annex'
     return (
-        *told,
+        *reported,
         advice.kind.value,
         named,
         advice.risk.value,
@@ -283,7 +283,7 @@ def table() -> str:
     )
 
 
-def test_the_policy_is_the_one_that_was_reviewed() -> None:
+def test_policy_matches_the_reviewed_one() -> None:
     assert len(ROWS) >= 400
     assert table().splitlines() == TABLE.read_text().splitlines()
 
@@ -293,8 +293,8 @@ def changed() -> list[Row]:
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
-def test_after_what_is_advised_nothing_more_is(release: str) -> None:
-    """One rollout is enough, and an entry that is left says something."""
+def test_applied_advice_leaves_nothing_to_recommend(release: str) -> None:
+    """One rollout is enough, and a remaining entry has a purpose."""
     for row in changed():
         if row.release == release:
             (advice,) = answered(row).recommendations
@@ -309,7 +309,7 @@ def test_nothing_is_removed_without_a_named_objection(release: str) -> None:
             continue
         (advice,) = answered(row).recommendations
         if not advice.restart_required:
-            # What goes changes nothing, and says so.
+            # A removed entry has no effect, and the recommendation shows that.
             assert advice.kind is Kind.REMOVE_OVERRIDE
             assert 'changes nothing now' in advice.reasons[0].statement, row
             continue
@@ -331,23 +331,23 @@ def outweighed(found: Assessment) -> bool:
 
 @pytest.mark.parametrize('hardware', ['hdd', 'hdd+db', 'hdd+db spilled'])
 @pytest.mark.parametrize('release', ['pacific', 'reef'])
-def test_of_osds_on_disks_nothing_is_told_that_flash_did(release: str, hardware: str) -> None:
+def test_hard_disks_get_no_figures_of_flash(release: str, hardware: str) -> None:
     """Neither a gain nor a loss: what NVMe did in a second, disks do in minutes."""
     for running in ELSEWHERE:
         for work in ('idle', 'rbd busy 72%', 'rgw'):
             for advice in answered(Row(release, running, work, hardware)).recommendations:
-                told = [reason.statement for reason in advice.reasons]
-                told += [] if advice.prediction is None else [advice.prediction.metric]
-                figures = [text for text in told if 'IOPS' in text and 'Caution' not in text]
+                reported = [reason.statement for reason in advice.reasons]
+                reported += [] if advice.prediction is None else [advice.prediction.metric]
+                figures = [text for text in reported if 'IOPS' in text and 'Caution' not in text]
                 assert figures == [], (running, work)
 
 
 @pytest.mark.parametrize('running', ELSEWHERE)
 @pytest.mark.parametrize('release', ['pacific', 'reef'])
-def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
+def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
     release: str, running: str
 ) -> None:
-    """Whatever clients do, and be it the default: what does not fit goes to the slow device."""
+    """Under any workload, even for the default: data that does not fit spills over."""
     for work in ('idle', 'rbd busy 72%', 'rgw'):
         row = Row(release, running, work, 'wal 512 MiB')
         (advice,) = answered(row).recommendations
@@ -356,13 +356,13 @@ def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
         assert case.misfits(advice.options_to) == (), row
         assert advice.risk is not Risk.LOW
         if running == 'jobs=6':
-            # Whoever set that had a reason, and nothing speaks against it.
+            # It was set on purpose, and there is no objection.
             assert 'max_background_jobs=6' in advice.options_to
         if running == 'default':
             assert 'the WAL device has 512 MiB' in advice.reasons[0].statement
 
 
-def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_beside() -> None:
+def test_fitting_wal_limit_is_reported_with_its_memtables() -> None:
     """What is recommended has smaller memtables, and so a larger limit than fits what runs."""
     row = Row('pacific', 'default', 'idle', 'wal 512 MiB')
     (advice,) = answered(row).recommendations
@@ -383,7 +383,7 @@ def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_be
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
-def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
+def test_change_for_the_worse_by_the_model_is_never_low_risk(release: str) -> None:
     for row in changed():
         if row.release != release:
             continue
@@ -396,8 +396,8 @@ def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
             assert advice.risk is not Risk.LOW, row
 
 
-def test_an_annex_goes_with_the_release_that_has_by_default_what_it_sets() -> None:
-    """Before that it stays, and after that it goes whatever clients do, and no OSD restarts."""
+def test_annex_is_removed_when_the_release_has_its_options_by_default() -> None:
+    """Before that it stays, and after that it is removed under any workload, without a restart."""
     for release in RELEASES:
         for work in ('idle', 'rbd busy 72%', 'rgw'):
             found = answered(Row(release, 'annex lz4', work, 'flash'))
@@ -415,7 +415,7 @@ def test_an_annex_goes_with_the_release_that_has_by_default_what_it_sets() -> No
             assert 'changes nothing now, and would silently override' in reason.statement
 
 
-def test_the_rows_of_the_issue() -> None:
+def test_decision_table() -> None:
     """Each was answered wrongly once."""
 
     def answer(*row: str) -> Assessment:
@@ -437,7 +437,7 @@ def test_the_rows_of_the_issue() -> None:
         assert advice.kind is Kind.SET_PROFILE
 
 
-def test_a_cluster_is_advised_the_same_however_its_string_is_written() -> None:
+def test_advice_does_not_depend_on_the_spelling_of_the_string() -> None:
     row = Row('reef', 'jobs=6', 'rbd busy 72%', 'flash')
     text = profile('lz4-2025').options.replace('max_background_jobs=4', 'max_background_jobs=6')
     spelled = ' ;'.join(reversed(text.split(',')))
@@ -445,7 +445,7 @@ def test_a_cluster_is_advised_the_same_however_its_string_is_written() -> None:
     assert row.answer(spelled).recommendations == ()
 
 
-#: What operators change in a string, alone or together.
+#: Typical changes of a string by operators, alone or together.
 CHANGES = (
     'compression=kNoCompression',
     'compression=kLZ4Compression',

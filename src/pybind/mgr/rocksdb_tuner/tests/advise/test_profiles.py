@@ -46,10 +46,10 @@ def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
     return max(scored, key=lambda pair: pair[0])[1]
 
 
-def test_the_default_for_few_cores_is_one_that_was_measured_there_and_did_not_lose(
+def test_default_for_few_cores_was_measured_there_and_did_not_lose(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the order of the catalogue; a tuned set is none, even one that lost nothing."""
+    """In any order of the catalog; a tuned set is none, even one without a loss."""
     found = module.default_for_few_cores()
     assert found.name == 'bluestore-default-pacific'
     tuned = replace(profile('lz4-2025'), hardware=Hardware(None, ()))
@@ -61,7 +61,7 @@ def test_the_default_for_few_cores_is_one_that_was_measured_there_and_did_not_lo
     assert module.cores_that_lose.__wrapped__() == 0
 
 
-def test_without_a_release_a_string_means_what_the_newest_rocksdb_makes_of_it() -> None:
+def test_string_without_a_release_is_interpreted_by_the_newest_rocksdb() -> None:
     """There levels of a dynamic size are the default, before 8.4 they were not."""
     text = profile('lz4-2025').options
     dynamic = f'{text},level_compaction_dynamic_level_bytes'
@@ -73,14 +73,12 @@ def test_without_a_release_a_string_means_what_the_newest_rocksdb_makes_of_it() 
 
 
 @pytest.mark.parametrize(('cores', 'few'), [(None, False), (1, True), (2, True), (3, False)])
-def test_few_cores_are_those_with_which_tuned_sets_were_published_to_lose(
-    cores: Optional[int], few: bool
-) -> None:
+def test_few_cores_means_the_number_with_published_losses(cores: Optional[int], few: bool) -> None:
     assert module.few_cores(cores) is few
 
 
-def test_a_figure_without_a_baseline_in_options_predicts_nothing() -> None:
-    """Nobody can tell whether that runs."""
+def test_figure_without_baseline_options_predicts_nothing() -> None:
+    """Whether that runs is unknown."""
     tuned = profile('variant-2022-d')
     running = check(profile('bluestore-default-pacific').options, '6.8').effective
     nvme, rbd = Storage.NVME, WorkloadClass.RBD_SMALL_WRITE
@@ -101,7 +99,7 @@ def test_a_figure_without_a_baseline_in_options_predicts_nothing() -> None:
         ('lz4-2025', '64', '6', 16),
     ],
 )
-def test_the_published_table(name: str, buffers: str, merge: str, size_mib: int) -> None:
+def test_published_table(name: str, buffers: str, merge: str, size_mib: int) -> None:
     values = check(profile(name).options, '6.8').effective
     assert values['max_write_buffer_number'] == buffers
     assert values['min_write_buffer_number_to_merge'] == merge
@@ -110,14 +108,14 @@ def test_the_published_table(name: str, buffers: str, merge: str, size_mib: int)
 
 
 @pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
-def test_a_default_is_recognized_as_the_default_of_its_release(on: KnownRelease) -> None:
+def test_default_is_recognized_as_that_of_its_release(on: KnownRelease) -> None:
     found = recognize(on.default_options, on)
     assert found is not None
     assert on.name in found.release_defaults
     assert found.superseded is None
 
 
-def test_the_same_string_is_a_tuning_on_pacific_and_the_default_on_reef() -> None:
+def test_same_string_is_a_tuning_on_pacific_and_the_default_on_reef() -> None:
     text = profile('lz4-2025').options
     found = [recognize(text, on) for on in (PACIFIC, REEF_OLD, REEF, None)]
     assert [p and p.name for p in found] == [
@@ -128,7 +126,7 @@ def test_the_same_string_is_a_tuning_on_pacific_and_the_default_on_reef() -> Non
     ]
 
 
-def test_recognition_goes_by_meaning() -> None:
+def test_profiles_are_recognized_by_meaning() -> None:
     respelled = ' ;'.join(reversed(profile('variant-2022-d').options.split(','))).replace(
         '2MB', '2m'
     )
@@ -138,12 +136,12 @@ def test_recognition_goes_by_meaning() -> None:
 
 
 @pytest.mark.parametrize('text', ['write_buffer_size=123MB', 'foo=1', 'a=1,,', ' '])
-def test_anything_else_is_no_profile(text: str) -> None:
+def test_unrecognized_options_are_no_profile(text: str) -> None:
     assert recognize(text, PACIFIC) is None
     assert recognize(text, None) is None
 
 
-def test_an_old_default_is_superseded_only_where_a_newer_one_is_built_in() -> None:
+def test_old_default_is_superseded_only_by_a_built_in_newer_one() -> None:
     text = profile('bluestore-default-pacific').options
     on_pacific, on_reef = recognize(text, PACIFIC), recognize(text, REEF)
     assert on_pacific is not None
@@ -173,12 +171,14 @@ def test_stale_strings_are_superseded_everywhere(name: str) -> None:
         (WorkloadClass.LARGE_WRITE, TENTACLE, 'bluestore-default-reef'),
     ],
 )
-def test_what_suits_best(workload: WorkloadClass, on: KnownRelease, expected: str) -> None:
+def test_best_profile_for_each_workload(
+    workload: WorkloadClass, on: KnownRelease, expected: str
+) -> None:
     assert best(workload, on).name == expected
 
 
 @pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
-def test_each_class_has_an_answer_and_each_answer_may_be_applied(on: KnownRelease) -> None:
+def test_each_class_has_an_applicable_profile(on: KnownRelease) -> None:
     for workload in WorkloadClass:
         answer = best(workload, on)
         assert safe_to_apply(answer.options, on.rocksdb_version) == ()
@@ -190,7 +190,7 @@ def test_each_class_has_an_answer_and_each_answer_may_be_applied(on: KnownReleas
             assert safe_to_apply(known.options, on.rocksdb_version) == ()
 
 
-def test_a_default_suits_no_other_release() -> None:
+def test_default_suits_no_other_release() -> None:
     for on in RELEASES:
         for known in profiles():
             if known.release_defaults and not same_meaning(
@@ -226,7 +226,7 @@ def predicted(
         pytest.param({'workload': WorkloadClass.RGW_METADATA}, None, id='another workload'),
     ],
 )
-def test_a_figure_holds_only_for_what_it_was_measured_with(
+def test_figure_applies_only_to_its_measured_setup(
     change: dict[str, Any], percent: Optional[float]
 ) -> None:
     found = predicted('variant-2022-d', **{'workload': WorkloadClass.RBD_SMALL_WRITE, **change})
@@ -236,7 +236,7 @@ def test_a_figure_holds_only_for_what_it_was_measured_with(
 @pytest.mark.parametrize(
     ('running', 'there_is'), [('kNoCompression', True), ('kSnappyCompression', False)]
 )
-def test_from_snappy_to_lz4_the_gain_of_compressing_at_all_is_not_expected(
+def test_change_from_snappy_to_lz4_does_not_expect_the_gain_of_compression(
     running: str, there_is: bool
 ) -> None:
     found = predicted(
@@ -264,7 +264,7 @@ def test_predictions_are_the_published_figures() -> None:
     assert predicted('variant-2022-b', WorkloadClass.RBD_SMALL_WRITE) is None
 
 
-def test_each_change_is_what_its_two_values_say() -> None:
+def test_each_change_follows_from_its_two_values() -> None:
     """And of just one change at most one figure is the one to predict from."""
     for known in profiles():
         for figure in known.evidence:
@@ -279,7 +279,7 @@ def test_each_change_is_what_its_two_values_say() -> None:
         assert len(headlines) == len(set(headlines))
 
 
-def test_an_unknown_name_is_told_the_known_ones() -> None:
+def test_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UnknownProfileError) as caught:
         profile('nonsense')
     assert 'nonsense' in str(caught.value)
@@ -308,7 +308,7 @@ def suited(*rules: SuitabilityRule, options: str = 'ttl=60') -> Profile:
         ('6.8', None, TENTACLE, True),
     ],
 )
-def test_both_ends_of_the_versions_that_a_profile_suits_are_among_them(
+def test_version_range_of_a_profile_includes_both_ends(
     low: str, high: Optional[str], on: KnownRelease, fits: bool
 ) -> None:
     rule = replace(RULE, rocksdb_min=low, rocksdb_max=high)
@@ -316,7 +316,7 @@ def test_both_ends_of_the_versions_that_a_profile_suits_are_among_them(
     assert found == (Suitability(0.7, ('since it is so',)) if fits else None)
 
 
-def test_the_first_rule_that_fits_says_how_well_a_profile_suits() -> None:
+def test_first_matching_rule_gives_the_suitability_of_a_profile() -> None:
     other = replace(RULE, workload=WorkloadClass.IDLE, score=0.1)
     later = replace(RULE, score=0.2)
     found = suits(suited(other, RULE, later), WorkloadClass.RGW_METADATA, PACIFIC)
@@ -330,7 +330,7 @@ def test_the_first_rule_that_fits_says_how_well_a_profile_suits() -> None:
         assert (suits(of_default, WorkloadClass.RGW_METADATA, PACIFIC) is not None) == fits
 
 
-def test_a_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
+def test_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
     found = predicted('variant-2022-d', WorkloadClass.RBD_SMALL_WRITE)
     assert found is not None
     assert found.metric == '4 KiB random write IOPS'
@@ -349,7 +349,7 @@ def test_a_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
     assert predicted('variant-2022-d', WorkloadClass.IDLE) is None
 
 
-def test_an_unknown_name_is_told_in_one_sentence() -> None:
+def test_unknown_name_is_reported_in_one_sentence() -> None:
     error = UnknownProfileError('x', ['a', 'b'])
     assert (str(error), error.name, error.known) == (
         "no profile 'x'; known profiles: a, b",
@@ -368,7 +368,7 @@ def test_an_unknown_name_is_told_in_one_sentence() -> None:
         (None, REEF, False),
     ],
 )
-def test_from_its_version_on_a_profile_is_superseded(
+def test_profile_is_superseded_from_its_version_on(
     monkeypatch: pytest.MonkeyPatch, since: Optional[str], on: KnownRelease, superseded: bool
 ) -> None:
     old = replace(profile('variant-2022-a'), superseded='it is old', superseded_from_rocksdb=since)
@@ -387,7 +387,7 @@ TUNED = {
 }
 
 
-def test_every_tuned_set_lost_at_listing_with_two_cores_and_the_untuned_ones_did_not() -> None:
+def test_every_tuned_set_lost_at_listing_on_two_cores_and_the_untuned_ones_did_not() -> None:
     """M. Nelson, 2022, The Effects of Limiting CPU: all of the tuned configurations."""
     losing = {p.name for p in profiles() if p.hardware.loses_at_cores_per_osd == 2}
     assert losing == TUNED
@@ -395,7 +395,7 @@ def test_every_tuned_set_lost_at_listing_with_two_cores_and_the_untuned_ones_did
         assert any('2 cores' in caution for caution in found.cautions) == (found.name in losing)
 
 
-def test_what_was_found_of_variant_d_after_its_publication_is_among_its_cautions() -> None:
+def test_later_results_on_variant_d_are_among_its_cautions() -> None:
     for found in profiles():
-        told = any('ceph/ceph#51821' in caution for caution in found.cautions)
-        assert told == found.name.startswith('variant-2022-d')
+        reported = any('ceph/ceph#51821' in caution for caution in found.cautions)
+        assert reported == found.name.startswith('variant-2022-d')

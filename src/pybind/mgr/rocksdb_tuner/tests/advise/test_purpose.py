@@ -1,4 +1,4 @@
-"""What a canary has to show follows from what was predicted, and what speaks against what runs."""
+"""What a canary must show follows from the prediction, and from objections to the running set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLOWER = predicted(IOPS, 'write_iops', -9.0, -9.0, 0.0)
 FEWER = predicted(WRITES, 'db_write_amp', -40.0, -30.0, -20.0)
 MORE = predicted(WRITES, 'db_write_amp', 20.0, 30.0, 40.0)
 PERHAPS_FEWER = predicted(WRITES, 'db_write_amp', -10.0, -2.0, 6.0)
-LESS_BUSY = predicted(KV_SYNC, 'kv_sync_busy', -30.0, -20.0, -10.0)
+LESS_LOADED = predicted(KV_SYNC, 'kv_sync_busy', -30.0, -20.0, -10.0)
 THROUGHPUT = predicted('S3 throughput', 'rw_iops', 0.0, 8.0, 8.0)
 SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
 
@@ -36,25 +36,25 @@ SPACE = predicted('BlueFS db_used_bytes', 'db_used_bytes', -50.0, -50.0, 0.0)
         ((SLOWER,), Purpose.SAFETY, None),
         ((FEWER, FASTER), Purpose.GAIN, 'db_bytes_per_txn'),
         ((MORE,), Purpose.SAFETY, None),
-        # What may as well be a loss is no promise.
+        # A possible loss is no expected gain.
         ((PERHAPS_FEWER,), Purpose.SAFETY, None),
-        ((MORE, LESS_BUSY), Purpose.GAIN, 'kv_sync_ms_per_txn'),
+        ((MORE, LESS_LOADED), Purpose.GAIN, 'kv_sync_ms_per_txn'),
         # No judged signal shows these.
         ((THROUGHPUT,), Purpose.GAIN, None),
         ((SPACE,), Purpose.GAIN, None),
     ],
 )
-def test_a_prediction_that_holds_no_loss_is_a_promise(
+def test_prediction_without_a_loss_is_an_expected_gain(
     predictions: tuple[Prediction, ...], purpose: Purpose, promised: Optional[str]
 ) -> None:
     assert purpose_of(predictions) is purpose
     assert promised_signal(predictions) == promised
 
 
-def test_an_objection_to_what_runs_is_reason_enough_without_a_gain() -> None:
+def test_objection_to_the_running_options_is_a_sufficient_reason() -> None:
     assert purpose_of((FASTER,), objected=True) is Purpose.SAFETY
     assert purpose_of((), expected=True, objected=True) is Purpose.SAFETY
 
 
-def test_what_was_chosen_for_what_it_relieves_is_for_gain_without_a_prediction() -> None:
+def test_set_chosen_to_relieve_a_limit_is_for_gain_without_a_prediction() -> None:
     assert purpose_of((), expected=True) is Purpose.GAIN

@@ -1,4 +1,4 @@
-"""What is recommended, and above all when nothing is."""
+"""Recommendations, and above all when there are none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def only(assessment: Assessment) -> Recommendation:
     return recommendation
 
 
-def test_pacific_with_small_rbd_writes_gets_the_set_published_for_them() -> None:
+def test_pacific_with_small_rbd_writes_gets_the_published_set() -> None:
     recommendation = only(on_pacific(RBD))
     assert recommendation.kind is Kind.SET_PROFILE
     assert recommendation.profile == 'variant-2022-d'
@@ -57,7 +57,7 @@ def test_pacific_with_small_rbd_writes_gets_the_set_published_for_them() -> None
     assert recommendation.options_from == PACIFIC
 
 
-def test_a_class_that_is_not_the_whole_cluster_keeps_an_entry_for_each_osd() -> None:
+def test_class_that_is_not_the_whole_cluster_keeps_an_entry_per_osd() -> None:
     """No OSD starts with an entry for its class, so such an entry would be lost at a restart."""
     ssds = tuple(facts(osd_info(i)) for i in range(2))
     hdd = facts(osd_info(2, device_class='hdd'))
@@ -76,15 +76,15 @@ def test_pacific_with_rgw_metadata_gets_lz4() -> None:
     assert 'kLZ4Compression' in recommendation.options_to
 
 
-def test_what_the_model_predicts_of_write_amplification_is_a_reason() -> None:
+def test_modeled_write_amplification_is_a_reason() -> None:
     """And a prediction, after that of what limits."""
     osds = tuple(
         facts(osd_info(i))._replace(signals=Signals(osd_id=i, db_used_bytes=30 << 30))
         for i in range(3)
     )
     recommended = only(assess(group(*osds, does=RGW), osds))
-    said = [r.statement for r in recommended.reasons if 'The model predicts' in r.statement]
-    thread, tree = said
+    message = [r.statement for r in recommended.reasons if 'The model predicts' in r.statement]
+    thread, tree = message
     assert re.search(r'the kv_sync thread takes [0-9]+% less time for a write \(-', thread)
     found = re.search(r'of ([0-9.]+) \(.* instead of ([0-9.]+) \(', tree)
     assert found is not None
@@ -97,7 +97,7 @@ def test_what_the_model_predicts_of_write_amplification_is_a_reason() -> None:
 
 @pytest.mark.parametrize('release', ['reef', 'tentacle'])
 @pytest.mark.parametrize('workload_class', list(WorkloadClass))
-def test_reef_and_tentacle_on_their_default_need_nothing(
+def test_reef_and_tentacle_on_defaults_need_nothing(
     release: str, workload_class: WorkloadClass
 ) -> None:
     osds = tuple(facts(osd_info(i, release), DEFAULTS['reef']) for i in range(3))
@@ -107,34 +107,34 @@ def test_reef_and_tentacle_on_their_default_need_nothing(
 
 
 @pytest.mark.parametrize('workload_class', sorted(NO_ADVICE_FOR))
-def test_no_clear_client_work_is_no_reason_to_change(workload_class: WorkloadClass) -> None:
+def test_unclear_client_workload_is_no_reason_to_change(workload_class: WorkloadClass) -> None:
     assessment = on_pacific(workload(workload_class))
     assert assessment.recommendations == ()
     known = workload_class is not WorkloadClass.UNKNOWN
     assert (workload_class.value if known else 'no workload') in assessment.conclusion
 
 
-def test_a_doubtful_workload_is_no_reason_to_restart_osds() -> None:
+def test_doubtful_workload_is_no_reason_to_restart_osds() -> None:
     assessment = on_pacific(workload(confidence=0.6))
     assert assessment.recommendations == ()
     assert '0.60' in assessment.conclusion
 
 
 @pytest.mark.parametrize('does', [RBD, RGW])
-def test_what_was_recommended_is_not_recommended_again_once_it_runs(does: Workload) -> None:
+def test_running_recommendation_is_not_repeated(does: Workload) -> None:
     applied = only(on_pacific(does)).options_to
     entries = (entry(ALL, applied),)
     assert on_pacific(does, value=applied, source='mon', entries=entries).recommendations == ()
 
 
-def test_advice_does_not_go_to_and_fro_between_two_workloads_of_one_group() -> None:
+def test_advice_does_not_oscillate_between_two_workloads_of_a_group() -> None:
     applied = only(on_pacific(RGW)).options_to
     entries = (entry(ALL, applied),)
     assert on_pacific(RBD, value=applied, source='mon', entries=entries).recommendations == ()
 
 
 @pytest.mark.parametrize('who', ['osd', 'global'])
-def test_an_override_that_equals_the_default_should_go_without_a_restart(who: str) -> None:
+def test_override_equal_to_the_default_is_removed_without_a_restart(who: str) -> None:
     spelled_otherwise = PACIFIC.replace('268435456', '256M').replace(',', '; ')
     recommendation = only(
         on_pacific(
@@ -152,7 +152,7 @@ def test_an_override_that_equals_the_default_should_go_without_a_restart(who: st
 
 
 @pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-def test_the_2019_string_should_go_whatever_the_workload(release: str) -> None:
+def test_string_of_2019_is_replaced_under_any_workload(release: str) -> None:
     entries = (entry('osd', ALTERNATE),)
     osds = tuple(facts(osd_info(i, release), ALTERNATE, 'mon', entries) for i in range(3))
     recommendation = only(assess(group(*osds, does=IDLE), osds))
@@ -168,7 +168,7 @@ def test_the_2019_string_should_go_whatever_the_workload(release: str) -> None:
 @pytest.mark.parametrize(
     ('does', 'profile_name'), [(RBD, 'variant-2022-d'), (RGW, 'lz4-2025')], ids=['rbd', 'rgw']
 )
-def test_on_pacific_the_2019_string_gives_way_to_the_best_known_set_at_once(
+def test_string_of_2019_on_pacific_is_replaced_by_the_best_known_set(
     does: Workload, profile_name: str
 ) -> None:
     """Not to the default first, which was slower than it in the published test."""
@@ -187,7 +187,7 @@ def test_on_pacific_the_2019_string_gives_way_to_the_best_known_set_at_once(
     assert again.recommendations == ()
 
 
-def test_what_may_be_lost_with_the_default_in_place_of_the_2019_string_is_told() -> None:
+def test_possible_loss_from_replacing_the_2019_string_is_reported() -> None:
     entries = (entry('osd', ALTERNATE),)
     recommendation = only(on_pacific(IDLE, value=ALTERNATE, source='mon', entries=entries))
     (lost,) = [
@@ -196,7 +196,7 @@ def test_what_may_be_lost_with_the_default_in_place_of_the_2019_string_is_told()
     assert '-8.6%' in lost
 
 
-def test_an_override_that_serves_other_classes_too_is_left_to_the_operator() -> None:
+def test_override_used_by_other_classes_is_left_to_the_operator() -> None:
     entries = (entry('osd', ALTERNATE),)
     ssd = facts(osd_info(0), ALTERNATE, 'mon', entries)
     hdd = facts(osd_info(1, device_class='hdd'), ALTERNATE, 'mon', entries)
@@ -207,21 +207,21 @@ def test_an_override_that_serves_other_classes_too_is_left_to_the_operator() -> 
 
 
 @pytest.mark.parametrize('up', [True, False])
-def test_an_override_is_left_to_the_operator_while_an_osd_it_may_serve_tells_nothing(
+def test_override_is_left_alone_while_an_osd_that_may_use_it_is_silent(
     up: bool,
 ) -> None:
     """One that is down, or whose options were not read yet, must not change unwatched."""
     entries = (entry('osd', ALTERNATE),)
-    told = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
+    reported = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
     silent = facts(osd_info(2, up=up))._replace(options=None)
-    assessment = assess(group(*told, silent, does=IDLE), (*told, silent))
+    assessment = assess(group(*reported, silent, does=IDLE), (*reported, silent))
     assert assessment.recommendations == ()
     assert 'osd.2, which this change would not reach' in assessment.conclusion
     gone = silent._replace(info=replace(silent.info, up=False, in_cluster=False))
-    assert only(assess(group(*told, gone, does=IDLE), (*told, gone))).who == 'osd'
+    assert only(assess(group(*reported, gone, does=IDLE), (*reported, gone))).who == 'osd'
 
 
-def test_a_stale_string_in_entries_of_single_osds_goes_in_one_recommendation() -> None:
+def test_stale_string_in_entries_of_single_osds_is_removed_in_one_recommendation() -> None:
     own = (entry('osd.1', ALTERNATE), entry('osd.2', ALTERNATE))
     osds = (
         facts(osd_info(0)),
@@ -240,14 +240,14 @@ def test_a_stale_string_in_entries_of_single_osds_goes_in_one_recommendation() -
     ]
 
 
-def test_entries_that_a_rollout_may_have_set_are_not_spoken_of_while_it_is_under_way() -> None:
+def test_entries_of_a_running_rollout_are_not_reported() -> None:
     osds = (facts(osd_info(0), PACIFIC, 'mon', (entry('osd.0', PACIFIC),)),)
     idle = group(*osds, does=workload(WorkloadClass.IDLE))
     assert assess(idle, osds).recommendations
     assert assess(idle, osds, rollout_under_way=True).recommendations == ()
 
 
-def test_the_own_entry_of_one_osd_is_named_and_needs_no_restart_if_it_says_nothing_new() -> None:
+def test_redundant_own_entry_of_one_osd_is_named_and_needs_no_restart() -> None:
     own = (entry('osd.1', PACIFIC),)
     osds = (facts(osd_info(0)), facts(osd_info(1), PACIFIC, 'mon', own))
     advice = only(assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds))
@@ -263,7 +263,7 @@ def test_the_own_entry_of_one_osd_is_named_and_needs_no_restart_if_it_says_nothi
         pytest.param(ALTERNATE, (), 'ttl=1', id='an annex'),
     ],
 )
-def test_an_own_entry_stays_where_it_may_be_meant_or_the_way_back_is_not_the_default(
+def test_own_entry_stays_if_possibly_intended_or_if_rollback_is_not_the_default(
     value: str, more: tuple[ConfigEntry, ...], annex: str
 ) -> None:
     entries = (entry('osd.1', value), *more)
@@ -271,7 +271,7 @@ def test_an_own_entry_stays_where_it_may_be_meant_or_the_way_back_is_not_the_def
     assert assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds).recommendations == ()
 
 
-def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
+def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
     own = (entry('osd.1', 'compression=kLZ4Compression'),)
     osds = (
         facts(osd_info(0)),
@@ -288,7 +288,7 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ('osds', 'said'),
+    ('osds', 'message'),
     [
         ((), 'No OSD'),
         ((facts(osd_info(0, up=False)),), 'No OSD'),
@@ -316,26 +316,24 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
         ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'only after a restart'),
     ],
 )
-def test_nothing_is_recommended_where_something_is_unclear(
-    osds: tuple[OsdFacts, ...], said: str
-) -> None:
+def test_nothing_is_recommended_on_unclear_facts(osds: tuple[OsdFacts, ...], message: str) -> None:
     assessment = assess(group(*osds, does=RBD), osds)
     assert assessment.recommendations == ()
-    assert said in assessment.conclusion
+    assert message in assessment.conclusion
 
 
-def test_the_same_advice_keeps_its_id_and_other_advice_has_another() -> None:
+def test_same_advice_keeps_its_id_and_other_advice_differs() -> None:
     assert only(on_pacific(RBD)).recommendation_id == only(on_pacific(RBD)).recommendation_id
     assert only(on_pacific(RBD)).recommendation_id != only(on_pacific(RGW)).recommendation_id
 
 
-def test_the_least_loaded_osd_is_changed_first() -> None:
+def test_least_loaded_osd_is_changed_first() -> None:
     loads = (30.0, 10.0, 20.0)
     osds = tuple(facts(osd_info(i), write_iops=load) for i, load in enumerate(loads))
     assert only(assess(group(*osds, does=RBD), osds)).osds == (1, 2, 0)
 
 
-def test_what_is_carried_out_is_what_is_shown() -> None:
+def test_recommendation_is_applied_as_shown() -> None:
     recommendation = only(on_pacific(RGW))
     request = change_request(recommendation, 'operator')
     assert request.order == recommendation.osds
@@ -344,8 +342,8 @@ def test_what_is_carried_out_is_what_is_shown() -> None:
     assert dict(request.targets) == dict.fromkeys(recommendation.osds, recommendation.options_to)
 
 
-def test_a_recommendation_holds_the_request_that_the_dry_run_shows_and_apply_sends() -> None:
-    """Made once: apply adds who asked, and nothing else."""
+def test_recommendation_contains_the_request_of_dry_run_and_apply() -> None:
+    """Made once: apply only adds the actor."""
     recommendation = only(on_pacific(RGW))
     assert recommendation.change is not None
     assert plan(recommendation, SoakPlan()).change is recommendation.change
@@ -353,14 +351,14 @@ def test_a_recommendation_holds_the_request_that_the_dry_run_shows_and_apply_sen
     assert sent == replace(recommendation.change, actor='operator')
 
 
-def test_without_an_orchestrator_the_commands_name_the_hosts() -> None:
+def test_commands_without_an_orchestrator_name_the_hosts() -> None:
     osds = (facts(osd_info(0)),)
     (recommendation,) = assess(group(*osds, does=RBD), osds, orchestrated=False).recommendations
     assert 'systemctl restart ceph-osd@0  # on node0' in recommendation.commands
 
 
-def test_nothing_unsafe_can_be_recommended_from_the_built_in_profiles() -> None:
-    """Safety rule 1, for every profile and every release that it is said to suit."""
+def test_no_built_in_profile_leads_to_an_unsafe_recommendation() -> None:
+    """Safety rule 1, for every profile and every release that it suits."""
     for version, name in (('16.2.15', 'pacific'), ('18.2.7', 'reef'), ('20.2.4', 'tentacle')):
         release = release_of(version, name)
         assert release is not None
@@ -369,7 +367,7 @@ def test_nothing_unsafe_can_be_recommended_from_the_built_in_profiles() -> None:
                 assert safe_to_apply(known.options, release.rocksdb_version) == (), known.name
 
 
-def test_every_recommendation_is_safe_and_differs_from_what_runs() -> None:
+def test_every_recommendation_is_safe_and_differs_from_the_running_options() -> None:
     for does in (
         RBD,
         RGW,
@@ -418,10 +416,10 @@ def test_no_osd_is_in_two_recommendations_of_one_moment(
     assert len(named) == len(set(named))
 
 
-def test_a_profile_that_does_not_pass_the_checks_is_named_and_not_recommended(
+def test_profile_that_fails_the_checks_is_named_and_not_recommended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever edits the catalogue of profiles may overlook what RocksDB makes of a string."""
+    """An edit of the profile catalog may overlook how RocksDB interprets a string."""
     best = only(on_pacific(CEPHFS)).profile
     broken = tuple(
         replace(p, options=f'{p.options},no_such_option=1') if p.name == best else p
@@ -455,7 +453,7 @@ def scored(score: float) -> Profile:
 OWN = f'{PACIFIC},ttl=60'
 
 
-def test_where_no_profile_suits_what_runs_is_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_options_are_best_if_no_profile_suits(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = 'Nothing to change: {} suits cephfs-metadata best among the known option sets.'
     for catalogue in ((), (scored(0.0),)):
         with_catalogue(monkeypatch, *catalogue)
@@ -468,7 +466,7 @@ def test_where_no_profile_suits_what_runs_is_best(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(('beyond', 'advised'), [(0.01, True), (-0.01, False)])
-def test_a_profile_that_is_better_by_a_fifth_is_worth_a_restart(
+def test_profile_better_by_a_fifth_is_worth_a_restart(
     monkeypatch: pytest.MonkeyPatch, beyond: float, advised: bool
 ) -> None:
     """Than the default of Pacific."""
@@ -479,7 +477,7 @@ def test_a_profile_that_is_better_by_a_fifth_is_worth_a_restart(
     assert bool(on_pacific(CEPHFS).recommendations) == advised
 
 
-def test_of_profiles_that_suit_equally_the_first_of_the_catalogue_is_taken(
+def test_first_of_the_catalogue_is_chosen_among_equally_suited_profiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = replace(scored(0.9), name='first')
@@ -487,10 +485,10 @@ def test_of_profiles_that_suit_equally_the_first_of_the_catalogue_is_taken(
     assert only(on_pacific(CEPHFS)).profile == 'first'
 
 
-def test_the_check_of_a_profile_keeps_what_may_lose_data_from_being_recommended(
+def test_profile_with_a_data_loss_risk_is_not_recommended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked last, whatever the catalogue says of the profile."""
+    """It is checked last, whatever the catalog has on the profile."""
     unsafe = replace(scored(1.0), options=f'{profile("lz4-2025").options},disableWAL=true')
     with_catalogue(monkeypatch, unsafe)
     refused = on_pacific(CEPHFS)
@@ -501,7 +499,7 @@ def test_the_check_of_a_profile_keeps_what_may_lose_data_from_being_recommended(
     )
 
 
-def test_the_plan_that_was_shown_stays_while_loads_change_a_little() -> None:
+def test_shown_plan_stays_while_loads_change_slightly() -> None:
     shown = ShownSteps()
 
     def order(*loads: float) -> tuple[int, ...]:

@@ -38,12 +38,12 @@ def changing(ratio: float, off: float = 0.1) -> Change:
     return Change(one, one, Estimate(ratio * (1 - off), ratio, ratio * (1 + off)))
 
 
-WORSE, ALIKE, BETTER = changing(1.5), changing(1.0), changing(0.5)
+WORSE, SIMILAR, BETTER = changing(1.5), changing(1.0), changing(0.5)
 
 
 @pytest.fixture
 def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Lets the model say of every change what is given."""
+    """Let the model predict the given effect for every change."""
 
     def say(change: Optional[Change]) -> None:
         monkeypatch.setattr(changed, 'predicted_write_amplification', lambda *_: change)
@@ -67,10 +67,10 @@ def only(found: Assessment) -> Recommendation:
     return advice
 
 
-# -- what speaks against what runs, where there is no room for anything
+# -- objections to the running options, without space for any other set
 
 
-def test_a_stale_string_goes_even_where_no_set_fits() -> None:
+def test_stale_string_is_removed_even_if_no_set_fits() -> None:
     found = only(advised(osd(text=ALTERNATE, **TINY)))
     assert (found.kind, found.options_to) == (Kind.REMOVE_OVERRIDE, PACIFIC)
     own = facts(osd_info(0, **TINY), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
@@ -82,7 +82,7 @@ def test_a_stale_string_goes_even_where_no_set_fits() -> None:
     )
 
 
-def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
+def test_unfixable_set_is_replaced_if_it_does_not_fit() -> None:
     """Else it stays: what else is in it may be as good as any other set."""
     stays = advised(osd(text=UNMENDABLE))
     assert stays.recommendations == ()
@@ -92,7 +92,7 @@ def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
     assert 'the WAL device has 512 MiB' in found.reasons[0].statement
 
 
-def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> None:
+def test_resizing_keeps_all_other_options_if_sufficient() -> None:
     kept = only(advised(osd(text=f'{PACIFIC},max_background_jobs=6', **SMALL)))
     assert 'max_background_jobs=6' in kept.options_to
     derived = only(advised(by_no_entry(**SMALL)))
@@ -104,19 +104,19 @@ def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> Non
     assert none.conclusion.startswith('Nothing is recommended: max_total_wal_size: ')
 
 
-def test_what_is_too_large_and_unwise_for_what_clients_do_is_told_of_both() -> None:
+def test_oversized_and_unsuitable_set_has_both_objections() -> None:
     """But nothing that the other set leaves as it is."""
     found = only(advised(osd(**SMALL), does=workload(RBD)))
-    told = [r.statement for r in found.reasons[:2]]
-    assert told[0].startswith('max_total_wal_size: ')
-    assert told[1].startswith('The kv_sync threads are 72% busy with small writes')
+    reported = [r.statement for r in found.reasons[:2]]
+    assert reported[0].startswith('max_total_wal_size: ')
+    assert reported[1].startswith('The kv_sync threads are 72% busy with small writes')
 
 
 # -- what runs instead
 
 
 @pytest.mark.parametrize('room', [{'memory_bytes': 2 * GIB}, SMALL])
-def test_where_no_published_set_has_room_one_that_is_derived_takes_its_place(
+def test_derived_set_is_used_if_no_published_one_fits(
     room: dict[str, Any],
 ) -> None:
     here = case(osd(text=ALTERNATE, **room), does=workload(RBD))
@@ -126,7 +126,7 @@ def test_where_no_published_set_has_room_one_that_is_derived_takes_its_place(
     assert here.misfits(found.options) == ()
 
 
-def test_what_runs_compressed_gives_way_to_what_is_compressed_too() -> None:
+def test_compressed_set_is_replaced_by_a_compressed_one() -> None:
     text = f'{PACIFIC},max_total_wal_size=0,compression=kLZ4Compression'
     here = case(osd(text=text, memory_bytes=2 * GIB), does=workload(RBD))
     found = recommend._in_place_of(here, here.standing(text))
@@ -134,7 +134,7 @@ def test_what_runs_compressed_gives_way_to_what_is_compressed_too() -> None:
     assert here.effective(found.options)['compression'] == 'kLZ4Compression'
 
 
-def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None:
+def test_published_set_is_chosen_whatever_the_model_predicts(predict: Any) -> None:
     here = case(osd(text=ALTERNATE), does=workload(RBD))
     predict(WORSE)
     found = recommend._in_place_of(here, here.standing(ALTERNATE))
@@ -142,47 +142,50 @@ def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None
     assert found.options == D.options
 
 
-def test_what_is_mended_must_suit_what_clients_do() -> None:
+def test_resized_set_must_suit_the_clients() -> None:
     """Else the best known set takes its place at once."""
     text = f'{PACIFIC},compaction_readahead_size=0'
-    for does, mended in ((None, True), (workload(RBD), False)):
+    for does, fixed in ((None, True), (workload(RBD), False)):
         here = case(osd(text=text), does=does)
         found = recommend._in_place_of(here, here.standing(text))
         assert isinstance(found, Target)
-        assert (found.options == PACIFIC) is mended
+        assert (found.options == PACIFIC) is fixed
 
 
 # -- what is known just well enough, and whose it is
 
 
 @pytest.mark.parametrize(
-    ('confidence', 'said'),
+    ('confidence', 'message'),
     [
         (0.8, 'the kv_sync threads are 5% busy'),
         (0.79, 'with a confidence of 0.79; recommendations need 0.80.'),
     ],
 )
-def test_what_is_just_sure_enough_is_taken_for_sure(confidence: float, said: str) -> None:
+def test_just_enough_confidence_is_accepted(confidence: float, message: str) -> None:
     found = advised(by_no_entry(), does=workload(RBD, confidence, busy=0.05))
     assert found.recommendations == ()
-    assert said in found.conclusion
+    assert message in found.conclusion
 
 
-def test_an_operators_own_profile_is_called_by_its_name() -> None:
+def test_custom_profile_of_an_operator_keeps_its_name() -> None:
     text = f'{PACIFIC},max_background_jobs=6'
     other = replace(D, name='other', own_releases=('pacific',))
     mine = replace(other, name='mine', options=f'{text};')
     found = advised(osd(text=text), does=workload(RBD, busy=0.9), custom_profiles=(other,))
     assert found.recommendations != ()
     large = workload(WorkloadClass.LARGE_WRITE)
-    for own, told in (((other, mine), 'the custom profile mine'), ((other,), 'the running option')):
-        assert told in advised(osd(text=text), does=large, custom_profiles=own).conclusion
+    for own, reported in (
+        ((other, mine), 'the custom profile mine'),
+        ((other,), 'the running option'),
+    ):
+        assert reported in advised(osd(text=text), does=large, custom_profiles=own).conclusion
 
 
 # -- reasons, prediction and risk
 
 
-def test_what_the_checks_refuse_is_not_advised_unless_it_is_the_default(
+def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     forbidden = check(f'{PACIFIC},disableWAL=true', '6.8').problems
@@ -207,17 +210,17 @@ def test_what_the_checks_refuse_is_not_advised_unless_it_is_the_default(
     ('to_default', 'change', 'room', 'risk'),
     [
         (True, BETTER, {}, Risk.LOW),
-        (True, ALIKE, {}, Risk.MEDIUM),
+        (True, SIMILAR, {}, Risk.MEDIUM),
         (True, WORSE, {}, Risk.MEDIUM),
         (True, None, {}, Risk.MEDIUM),
         (True, BETTER, SMALL, Risk.MEDIUM),
         (False, BETTER, {}, Risk.MEDIUM),
-        (False, ALIKE, {}, Risk.MEDIUM),
+        (False, SIMILAR, {}, Risk.MEDIUM),
         (False, WORSE, {}, Risk.HIGH),
         (False, None, {}, Risk.MEDIUM),
     ],
 )
-def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
+def test_risk_follows_from_the_model_and_the_origin_of_the_set(
     predict: Any, to_default: bool, change: Optional[Change], room: dict[str, Any], risk: Risk
 ) -> None:
     here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
@@ -226,18 +229,18 @@ def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
     found = changed.changed(here, (), (), target)
     assert isinstance(found, Recommendation)
     assert found.risk is risk
-    told = [p for p in found.predictions if p.signal == 'db_write_amp']
-    assert len(told) == (change is not None)
+    reported = [p for p in found.predictions if p.signal == 'db_write_amp']
+    assert len(reported) == (change is not None)
 
 
-def test_what_was_published_of_just_this_change_is_a_reason_and_no_prediction() -> None:
+def test_published_result_of_the_same_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
     found = changed.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
-    said = [r.statement for r in found.reasons]
-    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in said
+    message = [r.statement for r in found.reasons]
+    assert 'Published for this change: 4 KiB random write IOPS +19.9%.' in message
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
-    # Of who writes nothing is known.
+    # The writer is unknown.
     unknown = changed.changed(case(osd()), (), (), Target(D.options, D, ()))
     assert isinstance(unknown, Recommendation)
     assert unknown.predictions == ()
@@ -248,7 +251,7 @@ HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
 
 
 @pytest.mark.parametrize(
-    ('does', 'cores', 'objections', 'told'),
+    ('does', 'cores', 'objections', 'reported'),
     [
         (workload(RBD), 2, [SUPERSEDED], True),
         (workload(RBD), 2, [HARMFUL, replace(SUPERSEDED, name=Name.UNSAFE)], True),
@@ -257,15 +260,15 @@ HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
         (None, 2, [SUPERSEDED], False),
     ],
 )
-def test_why_no_set_helps_is_told_where_another_would_suit_what_clients_do(
-    does: Optional[Workload], cores: int, objections: list[Objection], told: bool
+def test_missing_help_is_explained_if_another_set_would_suit(
+    does: Optional[Workload], cores: int, objections: list[Objection], reported: bool
 ) -> None:
     found = reasons.of_block(case(osd(), does=does, cores=cores), objections)
-    assert [r.statement.startswith('An OSD has 2 cores') for r in found] == [True] * told
+    assert [r.statement.startswith('An OSD has 2 cores') for r in found] == [True] * reported
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({}, True),
         ({'change_percent': 0.0}, False),
@@ -279,8 +282,8 @@ def test_why_no_set_helps_is_told_where_another_would_suit_what_clients_do(
         ({'releases': ('reef', 'pacific')}, True),
     ],
 )
-def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs(
-    changes: dict[str, Any], told: bool
+def test_possible_loss_is_measured_in_iops_on_this_release_against_the_running_options(
+    changes: dict[str, Any], reported: bool
 ) -> None:
     here: Case = case(osd())
     default = recognize(PACIFIC, here.release)
@@ -296,7 +299,7 @@ def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs
     }
     slower = replace(D, evidence=(replace(measured, **fields),))
     found = reasons.losses(here, Target(D.options, slower, ()))
-    assert bool(found) is told
+    assert bool(found) is reported
     if not changes:
         assert found[0].statement == (
             f'Possible loss: {measured.metric} -8.6% in the published test (1,000 to 914).'
@@ -304,7 +307,7 @@ def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs
     assert reasons.losses(here, Target(D.options, None, ())) == ()
 
 
-def test_what_the_annex_changes_is_told_as_osds_would_parse_it() -> None:
+def test_annex_change_is_shown_as_parsed_by_osds() -> None:
     text = DEFAULTS['reef'].replace('kLZ4Compression', 'kNoCompression')
     known = facts(osd_info(0, 'reef', version='18.2.2'), text)
     found = only(advised(known, does=workload(RGW)))

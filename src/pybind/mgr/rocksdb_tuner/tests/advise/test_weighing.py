@@ -57,7 +57,7 @@ def chosen(*weighed: Weighed) -> Optional[str]:
     return None if found.chosen is None else found.chosen.candidate.name
 
 
-def told(weighed: Weighed, *others: Weighed) -> str:
+def reported(weighed: Weighed, *others: Weighed) -> str:
     found = weigh((RUNNING, weighed, *others), KV, BARS)
     return found.weighed[1].short or ''
 
@@ -72,19 +72,19 @@ def told(weighed: Weighed, *others: Weighed) -> str:
         (within(0.88, 1.1), surely(1.0), None),
         (surely(0.8), within(1.02, 1.2), None),
         (within(0.8, 1.1), within(0.95, 1.1), 'a'),
-        # Of the loss nothing is known: there is none to fear.
+        # The loss is unknown, and counts as none.
         (surely(0.8), None, 'a'),
-        # Of the gain nothing is known: there is none to expect.
+        # The gain is unknown, and counts as none.
         (None, surely(0.5), None),
     ],
 )
-def test_what_gains_and_loses_within_the_bars_with_80_percent_probability_is_chosen(
+def test_candidate_within_the_bars_with_80_percent_probability_is_chosen(
     gain: Optional[Estimate], loss: Optional[Estimate], name: Optional[str]
 ) -> None:
     assert chosen(candidate('a', gain, loss)) == name
 
 
-def test_the_simplest_is_chosen_of_those_that_gain_about_as_much() -> None:
+def test_simplest_candidate_with_a_similar_gain_is_chosen() -> None:
     default = candidate('default', surely(0.85), origin=Origin.DEFAULT)
     published = candidate('published', surely(0.8))
     derived = candidate('derived', surely(0.78), origin=Origin.DERIVED)
@@ -93,14 +93,14 @@ def test_the_simplest_is_chosen_of_those_that_gain_about_as_much() -> None:
     assert chosen(derived) == 'derived'
 
 
-def test_what_gains_as_much_again_as_the_least_is_chosen_although_it_is_less_simple() -> None:
+def test_twice_the_minimum_gain_outweighs_simplicity() -> None:
     """Else it would be recommended next."""
     default = candidate('default', surely(0.85), origin=Origin.DEFAULT)
     assert chosen(default, candidate('published', surely(0.85 * 0.9))) == 'published'
     assert chosen(default, candidate('published', surely(0.85 * 0.901))) == 'default'
 
 
-def test_of_sets_as_simple_as_each_other_what_suits_best_by_publication_is_chosen() -> None:
+def test_best_published_set_is_chosen_among_equally_simple_ones() -> None:
     gains = candidate('gains', surely(0.78), suitability=0.5)
     suits = candidate('suits', surely(0.8), suitability=0.6)
     assert chosen(gains, suits) == 'suits'
@@ -115,14 +115,14 @@ def test_of_sets_as_simple_as_each_other_what_suits_best_by_publication_is_chose
     assert chosen(gains, suits, least) == 'least'
 
 
-def test_what_nobody_ran_is_never_chosen_and_is_called_a_case_for_an_experiment() -> None:
+def test_unproven_candidate_is_never_chosen_and_suggests_an_experiment() -> None:
     untried = candidate('untried', surely(0.5), origin=Origin.NEIGHBOR, untried=True)
     assert chosen(untried) is None
-    assert told(untried).endswith('was never tested: try it in an experiment.')
+    assert reported(untried).endswith('was never tested: try it in an experiment.')
     assert weigh((RUNNING, untried), KV, BARS).best is not None
 
 
-def test_what_is_ruled_out_is_never_chosen_nor_the_best() -> None:
+def test_excluded_candidate_is_never_chosen_or_best() -> None:
     out = replace(candidate('out', surely(0.5)), infeasible=('It does not fit.',))
     found = weigh((RUNNING, out), KV, BARS)
     assert (found.chosen, found.best) == (None, None)
@@ -131,34 +131,34 @@ def test_what_is_ruled_out_is_never_chosen_nor_the_best() -> None:
     assert not weigh((RUNNING, candidate('a', None)), KV, BARS).knows
 
 
-def test_why_one_is_not_chosen_is_said_with_the_figure_that_keeps_it() -> None:
-    assert told(candidate('a', surely(0.95))) == (
+def test_rejection_reason_has_its_figure() -> None:
+    assert reported(candidate('a', surely(0.95))) == (
         'The kv_sync thread time per write changes by -5% (-5% to -5%); a gain of 10% is required.'
     )
-    assert told(candidate('a', within(0.88, 1.1))).endswith(
+    assert reported(candidate('a', within(0.88, 1.1))).endswith(
         '; a gain of 10% is required, but not certain enough.'
     )
-    assert told(candidate('a', surely(0.8), surely(1.2))) == (
+    assert reported(candidate('a', surely(0.8), surely(1.2))) == (
         'The RocksDB write volume per write changes by +20% (+20% to +20%); a loss of 5% '
         'is allowed.'
     )
-    assert told(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
+    assert reported(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
         'and more cannot be ruled out.'
     )
-    assert 'is unknown' in told(candidate('a', None))
-    assert 'gains more' in told(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
+    assert 'is unknown' in reported(candidate('a', None))
+    assert 'gains more' in reported(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
     default = candidate('default', surely(0.8), origin=Origin.DEFAULT)
-    assert 'simpler or more widely used' in told(candidate('a', surely(0.8)), default)
+    assert 'simpler or more widely used' in reported(candidate('a', surely(0.8)), default)
 
 
-def test_the_best_is_what_relieves_most_and_nothing_where_nothing_relieves() -> None:
+def test_best_candidate_relieves_the_most_or_is_none() -> None:
     found = weigh((RUNNING, candidate('a', surely(0.97)), candidate('b', surely(0.95))), KV, BARS)
     assert found.best is not None
     assert found.best.candidate.name == 'b'
     assert weigh((RUNNING, candidate('a', surely(1.0))), KV, BARS).best is None
 
 
-def test_bars_are_those_of_the_operator_or_the_published_ones() -> None:
+def test_bars_are_configured_or_published() -> None:
     assert bars_of({}) == Bars(0.1, 0.05)
     assert bars_of({'min_gain': 0.2, 'other': 3.0}) == Bars(0.2, 0.05)
 
@@ -202,13 +202,13 @@ def test_lower_bars_never_take_a_choice_away(weighed: list[Weighed]) -> None:
 # -- intervals
 
 
-def test_four_of_five_lie_below_what_an_estimate_does_not_exceed() -> None:
+def test_four_of_five_values_are_below_the_upper_estimate() -> None:
     ratio = within(0.9, math.exp(1.2815515655446004 * 0.1))
     assert at_most(ratio) == pytest.approx(0.9 * math.exp(0.8416212335729143 * 0.1))
     assert at_most(surely(0.7)) == 0.7
 
 
-def test_a_published_figure_counts_as_much_as_it_is_precise() -> None:
+def test_published_figure_is_weighted_by_its_precision() -> None:
     modeled = within(0.8, math.exp(1.2815515655446004 * 0.1))
     same = fused(modeled, 0.9, 0.1)
     assert same.value == pytest.approx(math.sqrt(0.8 * 0.9))
@@ -221,7 +221,7 @@ def test_a_published_figure_counts_as_much_as_it_is_precise() -> None:
 # -- neighbors
 
 
-def test_each_neighbor_differs_in_one_step_and_keeps_the_memtables_as_large_together() -> None:
+def test_each_neighbor_differs_in_one_step_and_keeps_the_total_memtable_size() -> None:
     text = 'write_buffer_size=16777216,max_write_buffer_number=64,compression=kLZ4Compression'
     values = {
         'write_buffer_size': '16777216',

@@ -1,8 +1,8 @@
-"""A cluster in memory whose placement groups lie on its topology, and that fails as real ones do.
+"""A cluster in memory whose placement groups follow its topology, with the faults of real clusters.
 
-Beside what `FakeCluster` does: placement groups follow CRUSH and min_size, so that `ok-to-stop`
-answers as a manager would; the orchestrator keeps what it has accepted in a queue; OSDs are purged,
-replaced and added, start slowly, and their metadata may be old.
+In addition to `FakeCluster`: placement groups follow CRUSH and min_size, so that `ok-to-stop`
+answers as a manager would; the orchestrator queues accepted requests; OSDs are purged, replaced and
+added, start slowly, and their metadata may be old.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Accepted(NamedTuple):
     """A restart that the orchestrator has promised."""
 
     at_s: float
-    #: What it will restart, and what it was asked to.
+    #: The OSD it will restart, and the requested one.
     osd_id: int
-    asked_for: int
+    requested: int
 
 
 class ChaosCluster(FakeCluster):
@@ -44,7 +44,7 @@ class ChaosCluster(FakeCluster):
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.spots: dict[int, Spot] = {}
-        #: What was asked for and did not happen yet.
+        #: Requests that are not executed yet.
         self.accepted: list[Accepted] = []
         #: Until when the manager does not know an OSD's metadata, and until when it shows those
         #: of the process before: (time, release).
@@ -53,14 +53,14 @@ class ChaosCluster(FakeCluster):
         #: Seconds that single OSDs take to start, and the longest that each ever took.
         self.slow_starts: dict[int, float] = {}
         self.slowest_s: dict[int, float] = {}
-        #: Which disk an OSD is, so that one that was purged and made again is told from it.
+        #: The disk of an OSD, which distinguishes a recreated OSD from a purged one.
         self.disks: dict[int, int] = {}
         self._disks_made = 0
         #: Whether operators lowered min_size for OSDs that nothing replaces.
         self.makes_do = False
         #: Placement groups that a scrub found damaged.
         self.inconsistent = False
-        #: How often the manager asked anything of monitors and OSDs since this was cleared.
+        #: The number of queries to monitors and OSDs since this was cleared.
         self.questions: Counter[str] = Counter()
         self._summaries: list[tuple[float, PgSummary]] = []
         self._acting_for: Optional[frozenset[int]] = None
@@ -103,7 +103,7 @@ class ChaosCluster(FakeCluster):
             for found in due:
                 self.accepted.remove(found)
                 if found.osd_id in self.osds:
-                    self.osds[found.osd_id].asked_at_s = self.now_s
+                    self.osds[found.osd_id].requested_at_s = self.now_s
             for osd in list(self.osds.values()):
                 if self._restless(osd):
                     self._live(osd)
@@ -114,7 +114,7 @@ class ChaosCluster(FakeCluster):
     def _restless(self, osd: FakeOsd) -> bool:
         return (
             osd.stop_at_s is not None
-            or osd.asked_at_s is not None
+            or osd.requested_at_s is not None
             or osd.start_at_s is not None
             or osd.boot_at_s is not None
             or osd.crashes_after_s is not None
@@ -196,7 +196,7 @@ class ChaosCluster(FakeCluster):
             else None
         )
 
-    # -- what is asked of monitors and OSDs
+    # -- queries to monitors and OSDs
 
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
         self.questions['config dump'] += 1
@@ -217,7 +217,7 @@ class ChaosCluster(FakeCluster):
         return super().daemon_versions()
 
     def starts_with(self, osd_id: int) -> str:
-        """What a process of this OSD that started now would be opened with."""
+        """The options that a process of this OSD started now would get."""
         osd = self.osds[osd_id]
         if self.option in osd.conf_file:
             return osd.conf_file[self.option]

@@ -1,4 +1,4 @@
-"""What each act does to the world."""
+"""The effect of each event on the world."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE, PARTS, R
 from rocksdb_tuner.tests.operations.rollout import format_1
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, refusing, set_profile
 
-from .acts import Act
+from .chaos_events import ChaosEvent
 from .cluster import STALE_S, ChaosCluster
 from .invariants import Watch
 from .topology import Spot
 from .world import Killed, NextWrite, World, WriteFault
 
-#: What operators set by themselves.
+#: Values set by operators.
 OPERATORS = 'write_buffer_size=33554432'
 FIRST, SECOND = 'client.a', 'client.b'
 
@@ -33,16 +33,16 @@ _LATE_S = (15.0, 60.0, 200.0)
 _Effect = Callable[[World, Watch, int], object]
 
 
-def befall(world: World, watch: Watch, act: Act, osd_id: int) -> bool:
+def apply_event(world: World, watch: Watch, event: ChaosEvent, osd_id: int) -> bool:
     """Let ``act`` happen, to this OSD; whether the manager refused it."""
-    return world.guarded(lambda: _EFFECTS[act](world, watch, osd_id))
+    return world.guarded(lambda: _EFFECTS[event](world, watch, osd_id))
 
 
 # -- managers
 
 
 def _module_upgraded(world: World) -> None:
-    """What the version before wrote is read by this one."""
+    """Data of the previous version is read by this one."""
     state = RolloutStorage(world.store).load_current()
     if state is not None:
         for key in world.store.keys(PARTS):
@@ -52,7 +52,7 @@ def _module_upgraded(world: World) -> None:
 
 
 def _next_write(fault: WriteFault) -> _Effect:
-    # Writes of the store and of entries come in turn: the OSD's number says which one it is.
+    # Writes of the store and of entries alternate: the OSD's number selects one.
     return lambda world, _, n: world.next_writes.append(NextWrite(fault, n % 3))
 
 
@@ -80,7 +80,7 @@ def _rollback(world: World, watch: Watch, _: int) -> None:
 
 
 def _go_on(watch: Watch, work: Callable[[], object]) -> None:
-    """What ends a pause, also where the manager dies once that is stored."""
+    """Events that end a pause, also if the manager dies once that is stored."""
     try:
         work()
     except Killed:
@@ -102,7 +102,7 @@ def _apply_another(world: World, watch: Watch, _: int) -> None:
         return
     request = set_profile(world.cluster, OPERATORS)
     if not world.guarded(lambda: world.begin(request, before.soak)):
-        watch.refuted('a second rollout is accepted beside the first')
+        watch.refuted('a second concurrent rollout is accepted')
     watch.expect_unchanged(before, world.known, 'a second apply')
 
 
@@ -157,7 +157,7 @@ def _marked(world: World, osd_id: int, *, in_cluster: bool) -> None:
 
 
 def _purge(world: World, watch: Watch, osd_id: int) -> None:
-    # Of those that nobody would miss: the last of a kind stays.
+    # Redundant ones only: the last of a kind stays.
     if len(world.cluster.osds) > 2:
         world.cluster.purge(osd_id)
         watch.gone(osd_id)
@@ -193,7 +193,7 @@ def _overrule(world: World, watch: Watch, osd_id: int) -> None:
 
 
 def _overrule_next(world: World, watch: Watch, _: int) -> None:
-    """Somebody writes the ceph.conf of an OSD that is still to come, and restarts it."""
+    """An operator writes the ceph.conf of a pending OSD, and restarts it."""
     state = world.known
     pending = first_at(state, OsdStep.PENDING) if state else None
     if pending is not None and pending.osd_id in world.cluster.osds:
@@ -277,115 +277,117 @@ def _of_clients(name: str, value: object) -> _Effect:
     return lambda world, _, __: setattr(world.clients, name, value)
 
 
-_EFFECTS: Mapping[Act, _Effect] = {
-    Act.FAIL_OVER: lambda w, _, __: w.take_over(),
-    Act.KILLED_BEFORE_A_WRITE: _next_write(WriteFault.KILLED_BEFORE),
-    Act.KILLED_AFTER_A_WRITE: _next_write(WriteFault.KILLED_AFTER),
-    Act.MODULE_UPGRADED: lambda w, _, __: _module_upgraded(w),
-    Act.MANAGER_STALLS: lambda w, _, __: w.pass_time(_STALL_S),
-    Act.ADVICE_RAISES: _of_world('advice_fails', value=True),
-    Act.ADVICE_WORKS: _of_world('advice_fails', value=False),
-    Act.SAMPLING_RAISES: _of_world('sampling_fails', value=True),
-    Act.SAMPLING_WORKS: _of_world('sampling_fails', value=False),
-    Act.PAUSE: _pause(FIRST),
-    Act.RESUME: _resume,
-    Act.OTHER_OPERATOR_PAUSES: _pause(SECOND),
-    Act.OTHER_OPERATOR_RESUMES: _resume,
-    Act.ABORT: _abort,
-    Act.ROLLBACK: _rollback,
-    Act.ROLLBACK_UNKNOWN: _rollback_unknown,
-    Act.APPLY_ANOTHER: _apply_another,
-    Act.MODE_OFF: _of_world('may_act', value=False),
-    Act.MODE_OFF_IN_A_WRITE: _next_write(WriteFault.SWITCHED_OFF),
-    Act.MODE_ON: _of_world('may_act', value=True),
-    Act.WINDOW_CLOSES: _of_world('outside_window', 'outside the maintenance window'),
-    Act.WINDOW_OPENS: _of_world('outside_window', value=None),
-    Act.DAILY_LIMIT: lambda w, _, n: setattr(w, 'restarts_per_day', 1 + n % 4),
-    Act.NO_DAILY_LIMIT: _of_world('restarts_per_day', 0),
-    Act.SETS_OSD: lambda _, watch, n: watch.operator_sets(f'osd.{n}', OPERATORS),
-    Act.SETS_OSD_MASKED: lambda w, watch, n: watch.operator_sets(
+_EFFECTS: Mapping[ChaosEvent, _Effect] = {
+    ChaosEvent.FAIL_OVER: lambda w, _, __: w.take_over(),
+    ChaosEvent.KILLED_BEFORE_A_WRITE: _next_write(WriteFault.KILLED_BEFORE),
+    ChaosEvent.KILLED_AFTER_A_WRITE: _next_write(WriteFault.KILLED_AFTER),
+    ChaosEvent.MODULE_UPGRADED: lambda w, _, __: _module_upgraded(w),
+    ChaosEvent.MANAGER_STALLS: lambda w, _, __: w.pass_time(_STALL_S),
+    ChaosEvent.ADVICE_RAISES: _of_world('advice_fails', value=True),
+    ChaosEvent.ADVICE_WORKS: _of_world('advice_fails', value=False),
+    ChaosEvent.SAMPLING_RAISES: _of_world('sampling_fails', value=True),
+    ChaosEvent.SAMPLING_WORKS: _of_world('sampling_fails', value=False),
+    ChaosEvent.PAUSE: _pause(FIRST),
+    ChaosEvent.RESUME: _resume,
+    ChaosEvent.OTHER_OPERATOR_PAUSES: _pause(SECOND),
+    ChaosEvent.OTHER_OPERATOR_RESUMES: _resume,
+    ChaosEvent.ABORT: _abort,
+    ChaosEvent.ROLLBACK: _rollback,
+    ChaosEvent.ROLLBACK_UNKNOWN: _rollback_unknown,
+    ChaosEvent.APPLY_ANOTHER: _apply_another,
+    ChaosEvent.MODE_OFF: _of_world('may_act', value=False),
+    ChaosEvent.MODE_OFF_IN_A_WRITE: _next_write(WriteFault.SWITCHED_OFF),
+    ChaosEvent.MODE_ON: _of_world('may_act', value=True),
+    ChaosEvent.WINDOW_CLOSES: _of_world('outside_window', 'outside the maintenance window'),
+    ChaosEvent.WINDOW_OPENS: _of_world('outside_window', value=None),
+    ChaosEvent.DAILY_LIMIT: lambda w, _, n: setattr(w, 'restarts_per_day', 1 + n % 4),
+    ChaosEvent.NO_DAILY_LIMIT: _of_world('restarts_per_day', 0),
+    ChaosEvent.SETS_OSD: lambda _, watch, n: watch.operator_sets(f'osd.{n}', OPERATORS),
+    ChaosEvent.SETS_OSD_MASKED: lambda w, watch, n: watch.operator_sets(
         f'osd.{n}/class:{w.cluster.osds[n].device_class}', OPERATORS
     ),
-    Act.SETS_ALL: lambda _, watch, __: watch.operator_sets(ALL, OPERATORS),
-    Act.SETS_GLOBAL: lambda _, watch, __: watch.operator_sets('global', OPERATORS),
-    Act.SETS_CLASS: lambda _, watch, __: watch.operator_sets(CLASS, OPERATORS),
-    Act.SETS_HOST: lambda w, watch, n: watch.operator_sets(
+    ChaosEvent.SETS_ALL: lambda _, watch, __: watch.operator_sets(ALL, OPERATORS),
+    ChaosEvent.SETS_GLOBAL: lambda _, watch, __: watch.operator_sets('global', OPERATORS),
+    ChaosEvent.SETS_CLASS: lambda _, watch, __: watch.operator_sets(CLASS, OPERATORS),
+    ChaosEvent.SETS_HOST: lambda w, watch, n: watch.operator_sets(
         f'osd/host:{w.cluster.osds[n].host}', OPERATORS
     ),
-    Act.SETS_OTHER_OPTION: lambda w, _, __: w.cluster.operator_sets(
+    ChaosEvent.SETS_OTHER_OPTION: lambda w, _, __: w.cluster.operator_sets(
         'osd', '1G', 'osd_memory_target'
     ),
-    Act.SETS_OTHER_STRING: lambda _, watch, __: watch.operator_sets_other_string(OPERATORS),
-    Act.REMOVES_OSD: lambda w, watch, n: _operator_removes(w, watch, f'osd.{n}'),
-    Act.REMOVES_ALL: lambda w, watch, _: _operator_removes(w, watch, ALL),
-    Act.RESTARTED_BY_HAND: lambda w, _, n: _restart_by_hand(w, n),
-    Act.OSD_DIES: _stop,
-    Act.OSD_STARTS: lambda w, _, n: start(w, n),
-    Act.HOST_DIES: _host_dies,
-    Act.HOST_STARTS: _host_starts,
-    Act.DIES_AND_IS_OUT: _dies_and_is_out,
-    Act.MARKED_OUT: lambda w, _, n: _marked(w, n, in_cluster=False),
-    Act.MARKED_IN: lambda w, _, n: _marked(w, n, in_cluster=True),
-    Act.MARKED_DOWN: _mark_down,
-    Act.PURGED: _purge,
-    Act.REPLACED: _replace,
-    Act.REPLACED_BY_ANOTHER_CLASS: lambda w, watch, n: _replace(w, watch, n, 'hdd'),
-    Act.JOINS: _join,
-    Act.ANOTHER_CLASS_JOINS: lambda w, watch, n: _join(w, watch, n, 'hdd'),
-    Act.BREAKS: _of_osd('broken', value=True),
-    Act.STUBBORN: _stubborn,
-    Act.SILENT: _of_osd('silent', value=True),
-    Act.CRASHES: _of_osd('crashes_after_s', 8.0),
-    Act.STARTS_SLOWLY: lambda w, _, n: w.cluster.slow_starts.update({n: _SLOW_START_S}),
-    Act.OVERRULED: _overrule,
-    Act.NEXT_OVERRULED: _overrule_next,
-    Act.OF_ANOTHER_RELEASE: _of_osd('release', 'reef'),
-    Act.METADATA_MISSING: lambda w, _, n: w.cluster.without_metadata.update(
+    ChaosEvent.SETS_OTHER_STRING: lambda _, watch, __: watch.operator_sets_other_option(OPERATORS),
+    ChaosEvent.REMOVES_OSD: lambda w, watch, n: _operator_removes(w, watch, f'osd.{n}'),
+    ChaosEvent.REMOVES_ALL: lambda w, watch, _: _operator_removes(w, watch, ALL),
+    ChaosEvent.RESTARTED_BY_HAND: lambda w, _, n: _restart_by_hand(w, n),
+    ChaosEvent.OSD_DIES: _stop,
+    ChaosEvent.OSD_STARTS: lambda w, _, n: start(w, n),
+    ChaosEvent.HOST_DIES: _host_dies,
+    ChaosEvent.HOST_STARTS: _host_starts,
+    ChaosEvent.DIES_AND_IS_OUT: _dies_and_is_out,
+    ChaosEvent.MARKED_OUT: lambda w, _, n: _marked(w, n, in_cluster=False),
+    ChaosEvent.MARKED_IN: lambda w, _, n: _marked(w, n, in_cluster=True),
+    ChaosEvent.MARKED_DOWN: _mark_down,
+    ChaosEvent.PURGED: _purge,
+    ChaosEvent.REPLACED: _replace,
+    ChaosEvent.REPLACED_BY_ANOTHER_CLASS: lambda w, watch, n: _replace(w, watch, n, 'hdd'),
+    ChaosEvent.JOINS: _join,
+    ChaosEvent.ANOTHER_CLASS_JOINS: lambda w, watch, n: _join(w, watch, n, 'hdd'),
+    ChaosEvent.BREAKS: _of_osd('broken', value=True),
+    ChaosEvent.STUBBORN: _stubborn,
+    ChaosEvent.SILENT: _of_osd('silent', value=True),
+    ChaosEvent.CRASHES: _of_osd('crashes_after_s', 8.0),
+    ChaosEvent.STARTS_SLOWLY: lambda w, _, n: w.cluster.slow_starts.update({n: _SLOW_START_S}),
+    ChaosEvent.OVERRULED: _overrule,
+    ChaosEvent.NEXT_OVERRULED: _overrule_next,
+    ChaosEvent.OF_ANOTHER_RELEASE: _of_osd('release', 'reef'),
+    ChaosEvent.METADATA_MISSING: lambda w, _, n: w.cluster.without_metadata.update(
         {n: w.cluster.now_s + STALE_S}
     ),
-    Act.METADATA_OLD: lambda w, _, n: _metadata_old(w, n),
-    Act.OSD_HEALED: lambda w, _, n: heal_osd(w, n),
-    Act.ORCHESTRATOR_GONE: _of_cluster('orchestrator_reason', 'No orchestrator configured'),
-    Act.ORCHESTRATOR_IDLE: _of_cluster('orchestrator_idle', value=True),
-    Act.ORCHESTRATOR_LATE: lambda w, _, n: setattr(
+    ChaosEvent.METADATA_OLD: lambda w, _, n: _metadata_old(w, n),
+    ChaosEvent.OSD_HEALED: lambda w, _, n: heal_osd(w, n),
+    ChaosEvent.ORCHESTRATOR_GONE: _of_cluster('orchestrator_reason', 'No orchestrator configured'),
+    ChaosEvent.ORCHESTRATOR_IDLE: _of_cluster('orchestrator_idle', value=True),
+    ChaosEvent.ORCHESTRATOR_LATE: lambda w, _, n: setattr(
         w.cluster, 'orchestrator_delay_s', _LATE_S[n % len(_LATE_S)]
     ),
-    Act.ORCHESTRATOR_REFUSES: _refuse('orch daemon', refusing('host is offline')),
-    Act.ORCHESTRATOR_WRONG: lambda w, _, n: setattr(w.cluster, 'orchestrator_restarts', n),
-    Act.ORCHESTRATOR_BACK: lambda w, _, __: heal_orchestrator(w.cluster),
-    Act.WRITE_REFUSED: _next_write(WriteFault.REFUSED),
-    Act.WRITE_ANSWER_LOST: _next_write(WriteFault.ANSWER_LOST),
-    Act.WRITE_LOST: _next_write(WriteFault.LOST),
-    Act.WRITE_DELAYED: _next_write(WriteFault.DELAYED),
-    Act.MONITORS_SLOW: _of_world('slow_monitors', value=True),
-    Act.REFUSES_SET: _refuse('config set'),
-    Act.REFUSES_RM: _refuse('config rm'),
-    Act.REFUSES_DUMP: _refuse('config dump'),
-    Act.REFUSES_GET: _refuse('config get'),
-    Act.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
-    Act.REFUSES_VERSIONS: _refuse('versions'),
-    Act.MONITORS_BACK: lambda w, _, __: heal_monitors(w),
-    Act.STORE_REFUSES: lambda w, _, __: setattr(w.store, 'error', refusing('no space')),
-    Act.STORE_BACK: lambda w, _, __: setattr(w.store, 'error', None),
-    Act.STORE_LOSES_EVIDENCE: lambda w, _, n: _lose_evidence(w, n),
-    Act.FLAG: lambda w, _, n: w.cluster.flags.add(('noout', 'nobackfill', 'norecover')[n % 3]),
-    Act.NO_FLAG: lambda w, _, __: w.cluster.flags.difference_update(
+    ChaosEvent.ORCHESTRATOR_REFUSES: _refuse('orch daemon', refusing('host is offline')),
+    ChaosEvent.ORCHESTRATOR_WRONG: lambda w, _, n: setattr(w.cluster, 'orchestrator_restarts', n),
+    ChaosEvent.ORCHESTRATOR_BACK: lambda w, _, __: heal_orchestrator(w.cluster),
+    ChaosEvent.WRITE_REFUSED: _next_write(WriteFault.REFUSED),
+    ChaosEvent.WRITE_ANSWER_LOST: _next_write(WriteFault.ANSWER_LOST),
+    ChaosEvent.WRITE_LOST: _next_write(WriteFault.LOST),
+    ChaosEvent.WRITE_DELAYED: _next_write(WriteFault.DELAYED),
+    ChaosEvent.MONITORS_SLOW: _of_world('slow_monitors', value=True),
+    ChaosEvent.REFUSES_SET: _refuse('config set'),
+    ChaosEvent.REFUSES_RM: _refuse('config rm'),
+    ChaosEvent.REFUSES_DUMP: _refuse('config dump'),
+    ChaosEvent.REFUSES_GET: _refuse('config get'),
+    ChaosEvent.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
+    ChaosEvent.REFUSES_VERSIONS: _refuse('versions'),
+    ChaosEvent.MONITORS_BACK: lambda w, _, __: heal_monitors(w),
+    ChaosEvent.STORE_REFUSES: lambda w, _, __: setattr(w.store, 'error', refusing('no space')),
+    ChaosEvent.STORE_BACK: lambda w, _, __: setattr(w.store, 'error', None),
+    ChaosEvent.STORE_LOSES_EVIDENCE: lambda w, _, n: _lose_evidence(w, n),
+    ChaosEvent.FLAG: lambda w, _, n: w.cluster.flags.add(
+        ('noout', 'nobackfill', 'norecover')[n % 3]
+    ),
+    ChaosEvent.NO_FLAG: lambda w, _, __: w.cluster.flags.difference_update(
         {'noout', 'nobackfill', 'norecover'}
     ),
-    Act.NEARFULL: lambda w, _, n: w.cluster.health.update(
+    ChaosEvent.NEARFULL: lambda w, _, n: w.cluster.health.update(
         {('OSD_NEARFULL', 'MON_DOWN', 'PG_DEGRADED')[n % 3]: 'HEALTH_WARN'}
     ),
-    Act.NO_NEARFULL: lambda w, _, __: w.cluster.health.clear(),
-    Act.SCRUB_FINDS_DAMAGE: _of_cluster('inconsistent', value=True),
-    Act.DAMAGE_REPAIRED: _of_cluster('inconsistent', value=False),
-    Act.UPGRADE_BEGINS: _of_cluster('upgrades_to', 'example/ceph:v18.2.7'),
-    Act.UPGRADE_ENDS: _of_cluster('upgrades_to', value=None),
-    Act.CLOCK_FORWARD: lambda w, _, n: _set_clock(w, _JUMPS_S[n % 5]),
-    Act.CLOCK_BACK: lambda w, _, n: _set_clock(w, -_JUMPS_S[n % 5]),
-    Act.CLIENTS_STOP: _of_clients('writes_per_s', 0),
-    Act.CLIENTS_COME: _of_clients('writes_per_s', 100),
-    Act.NEW_IS_SLOW: _of_clients('factor', 1.5),
-    Act.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
-    Act.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
-    Act.REPORTS_COME: _of_world('no_reports_reason', value=None),
+    ChaosEvent.NO_NEARFULL: lambda w, _, __: w.cluster.health.clear(),
+    ChaosEvent.SCRUB_FINDS_DAMAGE: _of_cluster('inconsistent', value=True),
+    ChaosEvent.DAMAGE_REPAIRED: _of_cluster('inconsistent', value=False),
+    ChaosEvent.UPGRADE_BEGINS: _of_cluster('upgrades_to', 'example/ceph:v18.2.7'),
+    ChaosEvent.UPGRADE_ENDS: _of_cluster('upgrades_to', value=None),
+    ChaosEvent.CLOCK_FORWARD: lambda w, _, n: _set_clock(w, _JUMPS_S[n % 5]),
+    ChaosEvent.CLOCK_BACK: lambda w, _, n: _set_clock(w, -_JUMPS_S[n % 5]),
+    ChaosEvent.CLIENTS_STOP: _of_clients('writes_per_s', 0),
+    ChaosEvent.CLIENTS_COME: _of_clients('writes_per_s', 100),
+    ChaosEvent.NEW_IS_SLOW: _of_clients('factor', 1.5),
+    ChaosEvent.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
+    ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
+    ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
 }

@@ -1,7 +1,7 @@
-"""The schedule of a seed: a cluster, a change of it, and faults aimed at where they are rare.
+"""The schedule of a seed: a cluster, a change of it, and faults aimed at rare moments.
 
-Most schedules have a theatre: a part of a rollout that they provoke, and whose moments most of
-their faults are aimed at. A fault that waits for a moment that never comes does not happen.
+Most schedules have a focus: a part of a rollout that they provoke, and whose moments most of their
+faults are aimed at. A fault whose moment never comes does not happen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW
 
-from .acts import OF_THE_LOOP, Act
+from .chaos_events import OF_THE_LOOP, ChaosEvent
 from .schedule import Change, Delays, Loop, Moment, Planned, Schedule
 from .topology import Shape, drawn, large
 
@@ -44,36 +44,51 @@ _ON_THE_WAY = (
 )
 
 
-class _Theatre(NamedTuple):
-    """A part of a rollout: what brings it about, and its moments."""
+class _Focus(NamedTuple):
+    """A part of a rollout: the events that provoke it, and its moments."""
 
     moments: tuple[Moment, ...]
     #: Any one of them.
     provoked_by: tuple[tuple[Planned, ...], ...] = ((),)
     soaks: bool = False
     value: str = NEW
-    #: Whether the cluster goes on without an OSD, in looks that do not take all of them to wait.
+    #: Whether the cluster continues without an OSD, within fewer samples than the maximum.
     spare: bool = False
 
 
-def _aimed(act: Act, moment: Moment, after: int = 0) -> Planned:
-    return Planned(act, after, moment)
+def _aimed(event: ChaosEvent, moment: Moment, after: int = 0) -> Planned:
+    return Planned(event, after, moment)
 
 
 _FAILURES = (
-    (_aimed(Act.BREAKS, Moment.RESTARTING), _aimed(Act.OSD_HEALED, Moment.RECOVER_RESTART_DUE)),
-    (_aimed(Act.STUBBORN, Moment.RESTARTING), _aimed(Act.OSD_HEALED, Moment.RECOVER_RESTORING)),
-    (_aimed(Act.OVERRULED, Moment.RESTART_DUE), _aimed(Act.OSD_HEALED, Moment.RECOVER_RESTORING)),
-    (_aimed(Act.CRASHES, Moment.RESTARTING), _aimed(Act.OSD_HEALED, Moment.RECOVER_RESTARTING)),
-    (_aimed(Act.ABORT, Moment.CHECKING), _aimed(Act.SILENT, Moment.CHECKING)),
-    (_aimed(Act.ABORT, Moment.RESTARTING), _aimed(Act.ORCHESTRATOR_IDLE, Moment.RESTART_DUE)),
-    (_aimed(Act.SETS_ALL, Moment.RESTARTING), _aimed(Act.BREAKS, Moment.RESTARTING)),
-    (_aimed(Act.PAUSE, Moment.RESTARTING), _aimed(Act.BREAKS, Moment.RESTARTING)),
-    (_aimed(Act.PAUSE, Moment.CHECKING), _aimed(Act.STUBBORN, Moment.RESTARTING)),
+    (
+        _aimed(ChaosEvent.BREAKS, Moment.RESTARTING),
+        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTART_DUE),
+    ),
+    (
+        _aimed(ChaosEvent.STUBBORN, Moment.RESTARTING),
+        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTORING),
+    ),
+    (
+        _aimed(ChaosEvent.OVERRULED, Moment.RESTART_DUE),
+        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTORING),
+    ),
+    (
+        _aimed(ChaosEvent.CRASHES, Moment.RESTARTING),
+        _aimed(ChaosEvent.OSD_HEALED, Moment.RECOVER_RESTARTING),
+    ),
+    (_aimed(ChaosEvent.ABORT, Moment.CHECKING), _aimed(ChaosEvent.SILENT, Moment.CHECKING)),
+    (
+        _aimed(ChaosEvent.ABORT, Moment.RESTARTING),
+        _aimed(ChaosEvent.ORCHESTRATOR_IDLE, Moment.RESTART_DUE),
+    ),
+    (_aimed(ChaosEvent.SETS_ALL, Moment.RESTARTING), _aimed(ChaosEvent.BREAKS, Moment.RESTARTING)),
+    (_aimed(ChaosEvent.PAUSE, Moment.RESTARTING), _aimed(ChaosEvent.BREAKS, Moment.RESTARTING)),
+    (_aimed(ChaosEvent.PAUSE, Moment.CHECKING), _aimed(ChaosEvent.STUBBORN, Moment.RESTARTING)),
 )
 _LATE = (
-    Planned(Act.ORCHESTRATOR_LATE, 0, None, 1),
-    _aimed(Act.RESTARTED_BY_HAND, Moment.RESTARTING),
+    Planned(ChaosEvent.ORCHESTRATOR_LATE, 0, None, 1),
+    _aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.RESTARTING),
 )
 _BACK = (
     Moment.BACK_ENTRIES,
@@ -101,12 +116,12 @@ _SOAK = (Moment.SOAKING, Moment.JUDGING, Moment.SOAKING, Moment.BETWEEN)
 _RESTARTED = (
     (),
     (),
-    (_aimed(Act.RESTARTED_BY_HAND, Moment.CHECKING),),
-    (_aimed(Act.RESTARTED_BY_HAND, Moment.SETTLING),),
+    (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.CHECKING),),
+    (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.SETTLING),),
 )
 #: OSDs that go away, or are others by now, at each place where a rollout may meet that. Number 2 is
 #: in every cluster, and never the canary.
-_LOST = (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS)
+_LOST = (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS)
 _IN_FLIGHT = (
     Moment.SETTING,
     Moment.RESTART_DUE,
@@ -115,105 +130,117 @@ _IN_FLIGHT = (
     Moment.SETTLING,
 )
 _LOST_IN_FLIGHT = tuple(
-    (_aimed(act, moment, after),)
-    for act in _LOST
+    (_aimed(event, moment, after),)
+    for event in _LOST
     for moment in _IN_FLIGHT
-    # At once it is the canary, and all ends; each of these is seen in another number of looks.
+    # At once it is the canary, and everything ends; each of these is noticed in a different number
+    # of samples.
     for after in ((0, 1) if moment in {Moment.SETTING, Moment.RESTART_DUE} else (1, 8))
 )
 _LOST_PENDING = tuple(
-    (Planned(act, 0, moment, 2),)
-    for act in (*_LOST, *(Act.DIES_AND_IS_OUT,) * 6)
+    (Planned(event, 0, moment, 2),)
+    for event in (*_LOST, *(ChaosEvent.DIES_AND_IS_OUT,) * 6)
     for moment in (Moment.PREFLIGHT, Moment.SETTING, Moment.BETWEEN)
 )
 _LOST_AFTERWARDS = tuple(
-    (Planned(act, after, moment, osd),)
-    for act in _LOST
+    (Planned(event, after, moment, osd),)
+    for event in _LOST
     for moment, after in ((Moment.COLLAPSING, 0), (Moment.COLLAPSING, 2), (Moment.BETWEEN, 1))
     for osd in (0, 2)
 )
-_LOST_ON_THE_WAY_BACK = (
+_LOST_IN_ROLLBACK = (
     *(
-        (_aimed(Act.ROLLBACK, begun), _aimed(act, moment))
-        for begun in (Moment.COLLAPSING, Moment.ENDED)
-        for act in _LOST
+        (_aimed(ChaosEvent.ROLLBACK, started), _aimed(event, moment))
+        for started in (Moment.COLLAPSING, Moment.ENDED)
+        for event in _LOST
         for moment in (Moment.BACK_ENTRIES, Moment.BACK_RESTART_DUE, Moment.BACK_RESTARTING)
     ),
     *(
-        (_aimed(Act.ROLLBACK, begun), Planned(Act.DIES_AND_IS_OUT, 0, moment, 2))
-        for begun in (Moment.COLLAPSING, Moment.ENDED) * 3
+        (_aimed(ChaosEvent.ROLLBACK, started), Planned(ChaosEvent.DIES_AND_IS_OUT, 0, moment, 2))
+        for started in (Moment.COLLAPSING, Moment.ENDED) * 3
         for moment in (Moment.BACK_ENTRIES, Moment.BACK_RESTART_DUE, Moment.BACK_RESTARTING)
     ),
     *(
-        (_aimed(Act.BREAKS, Moment.RESTARTING, 5), _aimed(act, Moment.RECOVER_RESTART_DUE))
-        for act in (Act.PURGED, Act.DIES_AND_IS_OUT)
+        (_aimed(ChaosEvent.BREAKS, Moment.RESTARTING, 5), _aimed(event, Moment.RECOVER_RESTART_DUE))
+        for event in (ChaosEvent.PURGED, ChaosEvent.DIES_AND_IS_OUT)
     ),
 )
 _COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.REPINNING)
-#: Over within a look, unless something stands in the way.
+#: Over within a sample, unless something blocks it.
 _PASSED_AT_ONCE = {Moment.LEAVING, Moment.REPINNING}
-_THEATRES = (
-    *(_Theatre(_FORWARD, _RESTARTED),) * 3,
-    *(_Theatre(_SOAK, ((), (_aimed(Act.RESTARTED_BY_HAND, Moment.SOAKING, 1),)), soaks=True),) * 3,
+_FOCI = (
+    *(_Focus(_FORWARD, _RESTARTED),) * 3,
+    *(_Focus(_SOAK, ((), (_aimed(ChaosEvent.RESTARTED_BY_HAND, Moment.SOAKING, 1),)), soaks=True),)
+    * 3,
     # Nothing to measure: a soak that ends without a verdict.
-    _Theatre((Moment.JUDGING, Moment.BETWEEN), ((Planned(Act.CLIENTS_STOP, 0),),), soaks=True),
-    *(_Theatre(_COLLAPSE),) * 3,
-    _Theatre(_RECOVER, value=BAD),
-    *(_Theatre(_RECOVER, _FAILURES),) * 2,
+    _Focus((Moment.JUDGING, Moment.BETWEEN), ((Planned(ChaosEvent.CLIENTS_STOP, 0),),), soaks=True),
+    *(_Focus(_COLLAPSE),) * 3,
+    _Focus(_RECOVER, value=BAD),
+    *(_Focus(_RECOVER, _FAILURES),) * 2,
     *(
-        _Theatre(
-            _BACK, tuple((_aimed(Act.ROLLBACK, moment),) for moment in (*_ON_THE_WAY, Moment.ENDED))
+        _Focus(
+            _BACK,
+            tuple(
+                (_aimed(ChaosEvent.ROLLBACK, moment),) for moment in (*_ON_THE_WAY, Moment.ENDED)
+            ),
         ),
     )
     * 3,
-    _Theatre(_FORWARD, (_LATE,)),
-    _Theatre(_BACK, ((Planned(Act.NEW_IS_SLOW, 0),),), soaks=True),
-    _Theatre((*_RECOVER, *_BACK), ((_aimed(Act.BREAKS, Moment.RESTARTING, 9),),)),
-    _Theatre((Moment.ENDED, *_BACK), ((_aimed(Act.ROLLBACK, Moment.ENDED),),)),
-    _Theatre((Moment.LEAVING,), _LOST_IN_FLIGHT),
-    _Theatre((Moment.LEAVING, Moment.LEAVING, Moment.COLLAPSING), _LOST_AFTERWARDS),
-    *(_Theatre((Moment.AWAY, Moment.BETWEEN, Moment.COLLAPSING), _LOST_PENDING, spare=True),) * 2,
-    _Theatre(_BACK, _LOST_ON_THE_WAY_BACK, spare=True),
+    _Focus(_FORWARD, (_LATE,)),
+    _Focus(_BACK, ((Planned(ChaosEvent.NEW_IS_SLOW, 0),),), soaks=True),
+    _Focus((*_RECOVER, *_BACK), ((_aimed(ChaosEvent.BREAKS, Moment.RESTARTING, 9),),)),
+    _Focus((Moment.ENDED, *_BACK), ((_aimed(ChaosEvent.ROLLBACK, Moment.ENDED),),)),
+    _Focus((Moment.LEAVING,), _LOST_IN_FLIGHT),
+    _Focus((Moment.LEAVING, Moment.LEAVING, Moment.COLLAPSING), _LOST_AFTERWARDS),
+    *(_Focus((Moment.AWAY, Moment.BETWEEN, Moment.COLLAPSING), _LOST_PENDING, spare=True),) * 2,
+    _Focus(_BACK, _LOST_IN_ROLLBACK, spare=True),
 )
 
-#: Where only entries change.
+#: Without restarts.
 _WITHOUT_RESTARTS = (
-    _Theatre(_COLLAPSE),
-    _Theatre((Moment.ENDED, Moment.BACK_ENTRIES), ((_aimed(Act.ROLLBACK, Moment.ENDED),),)),
+    _Focus(_COLLAPSE),
+    _Focus((Moment.ENDED, Moment.BACK_ENTRIES), ((_aimed(ChaosEvent.ROLLBACK, Moment.ENDED),),)),
 )
 
-#: What goes on until something ends it, and what ends it.
+#: Lasting events, and the events that end them.
 _ENDS_WITH = {
-    Act.PAUSE: Act.RESUME,
-    Act.OTHER_OPERATOR_PAUSES: Act.RESUME,
-    Act.MODE_OFF: Act.MODE_ON,
-    Act.MODE_OFF_IN_A_WRITE: Act.MODE_ON,
-    Act.WINDOW_CLOSES: Act.WINDOW_OPENS,
-    Act.OSD_DIES: Act.OSD_STARTS,
-    Act.HOST_DIES: Act.HOST_STARTS,
-    Act.MARKED_OUT: Act.MARKED_IN,
-    Act.ORCHESTRATOR_GONE: Act.ORCHESTRATOR_BACK,
-    Act.ORCHESTRATOR_IDLE: Act.ORCHESTRATOR_BACK,
-    Act.ORCHESTRATOR_REFUSES: Act.ORCHESTRATOR_BACK,
-    Act.REFUSES_SET: Act.MONITORS_BACK,
-    Act.REFUSES_RM: Act.MONITORS_BACK,
-    Act.REFUSES_DUMP: Act.MONITORS_BACK,
-    Act.REFUSES_GET: Act.MONITORS_BACK,
-    Act.REFUSES_OK_TO_STOP: Act.MONITORS_BACK,
-    Act.REFUSES_VERSIONS: Act.MONITORS_BACK,
-    Act.MONITORS_SLOW: Act.MONITORS_BACK,
-    Act.STORE_REFUSES: Act.STORE_BACK,
-    Act.FLAG: Act.NO_FLAG,
-    Act.NEARFULL: Act.NO_NEARFULL,
-    Act.SCRUB_FINDS_DAMAGE: Act.DAMAGE_REPAIRED,
-    Act.UPGRADE_BEGINS: Act.UPGRADE_ENDS,
-    Act.REPORTS_STOP: Act.REPORTS_COME,
-    Act.CLIENTS_STOP: Act.CLIENTS_COME,
-    Act.ADVICE_RAISES: Act.ADVICE_WORKS,
-    Act.SAMPLING_RAISES: Act.SAMPLING_WORKS,
+    ChaosEvent.PAUSE: ChaosEvent.RESUME,
+    ChaosEvent.OTHER_OPERATOR_PAUSES: ChaosEvent.RESUME,
+    ChaosEvent.MODE_OFF: ChaosEvent.MODE_ON,
+    ChaosEvent.MODE_OFF_IN_A_WRITE: ChaosEvent.MODE_ON,
+    ChaosEvent.WINDOW_CLOSES: ChaosEvent.WINDOW_OPENS,
+    ChaosEvent.OSD_DIES: ChaosEvent.OSD_STARTS,
+    ChaosEvent.HOST_DIES: ChaosEvent.HOST_STARTS,
+    ChaosEvent.MARKED_OUT: ChaosEvent.MARKED_IN,
+    ChaosEvent.ORCHESTRATOR_GONE: ChaosEvent.ORCHESTRATOR_BACK,
+    ChaosEvent.ORCHESTRATOR_IDLE: ChaosEvent.ORCHESTRATOR_BACK,
+    ChaosEvent.ORCHESTRATOR_REFUSES: ChaosEvent.ORCHESTRATOR_BACK,
+    ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_GET: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.STORE_REFUSES: ChaosEvent.STORE_BACK,
+    ChaosEvent.FLAG: ChaosEvent.NO_FLAG,
+    ChaosEvent.NEARFULL: ChaosEvent.NO_NEARFULL,
+    ChaosEvent.SCRUB_FINDS_DAMAGE: ChaosEvent.DAMAGE_REPAIRED,
+    ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
+    ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
+    ChaosEvent.CLIENTS_STOP: ChaosEvent.CLIENTS_COME,
+    ChaosEvent.ADVICE_RAISES: ChaosEvent.ADVICE_WORKS,
+    ChaosEvent.SAMPLING_RAISES: ChaosEvent.SAMPLING_WORKS,
 }
 #: They end most rollouts: one in so many is drawn.
-_FINAL = {Act.ABORT, Act.SETS_ALL, Act.SETS_OSD, Act.SETS_CLASS, Act.SETS_GLOBAL, Act.ROLLBACK}
+_FINAL = {
+    ChaosEvent.ABORT,
+    ChaosEvent.SETS_ALL,
+    ChaosEvent.SETS_OSD,
+    ChaosEvent.SETS_CLASS,
+    ChaosEvent.SETS_GLOBAL,
+    ChaosEvent.ROLLBACK,
+}
 
 
 def schedule(seed: str) -> Schedule:
@@ -221,9 +248,9 @@ def schedule(seed: str) -> Schedule:
     dice = random.Random(seed)
     loop = dice.choices((Loop.DRIVER, Loop.TUNER, Loop.AUTO_APPLY), (8, 2, 1))[0]
     change = Change.REMOVE_EQUAL if loop is Loop.AUTO_APPLY else dice.choice(_CHANGES)
-    theatre = dice.choice(_THEATRES if change is not Change.REMOVE_EQUAL else _WITHOUT_RESTARTS)
-    topology = drawn(dice, two_classes=change in _TWO_CLASSES, spare=theatre.spare)
-    soaks = theatre.soaks or dice.random() < 0.15
+    focus = dice.choice(_FOCI if change is not Change.REMOVE_EQUAL else _WITHOUT_RESTARTS)
+    topology = drawn(dice, two_classes=change in _TWO_CLASSES, spare=focus.spare)
+    soaks = focus.soaks or dice.random() < 0.15
     large = topology.shape is Shape.LARGE
     # Dice of their own: what was drawn before there were two options stays what it was.
     of_strings = random.Random(f'{seed}:strings')
@@ -235,27 +262,27 @@ def schedule(seed: str) -> Schedule:
         seed=seed,
         topology=topology,
         change=change,
-        value=theatre.value if not change.name.startswith('REMOVE') else NEW,
+        value=focus.value if not change.name.startswith('REMOVE') else NEW,
         soak=replace(soak, no_benefit=of_purpose.choice(tuple(NoBenefit))),
         purpose=of_purpose.choice(tuple(Purpose)),
         gains=of_purpose.random() < 0.5,
-        look_every_s=dice.choice((10.0, 20.0) if theatre.spare else (2.0, 5.0, 10.0)),
+        sample_every_s=dice.choice((10.0, 20.0) if focus.spare else (2.0, 5.0, 10.0)),
         delays=_delays(dice),
         loop=loop,
         orchestrator_forgets=dice.random() < 0.5,
-        most_looks=60 if large else dice.choice((120, 250)),
-        acts=(
-            *_acts(dice, theatre, len(topology.spots), loop),
-            *_other_string(of_strings, theatre),
+        max_samples=60 if large else dice.choice((120, 250)),
+        events=(
+            *_acts(dice, focus, len(topology.spots), loop),
+            *_other_string(of_strings, focus),
         ),
         option=ANNEX if of_annex else OPTION,
     )
 
 
-def _other_string(dice: random.Random, theatre: _Theatre) -> Iterator[Planned]:
+def _other_string(dice: random.Random, focus: _Focus) -> Iterator[Planned]:
     if dice.random() < 0.05:
-        moment = dice.choice((*theatre.moments, *_ON_THE_WAY))
-        yield _aimed(Act.SETS_OTHER_STRING, moment, int(dice.expovariate(1 / 1.5)))
+        moment = dice.choice((*focus.moments, *_ON_THE_WAY))
+        yield _aimed(ChaosEvent.SETS_OTHER_STRING, moment, int(dice.expovariate(1 / 1.5)))
 
 
 def _soak(dice: random.Random) -> SoakPlan:
@@ -266,7 +293,7 @@ def _soak(dice: random.Random) -> SoakPlan:
 
 
 def _delays(dice: random.Random) -> Delays:
-    """Within what the product is told to expect (`rollout.rules.Limits`)."""
+    """Within the configured limits of the product (`rollout.rules.Limits`)."""
     return Delays(
         report_s=dice.choice((0.0, 3.0, 4.0)),
         pg_report_s=dice.choice((1.0, 3.0, 4.0)),
@@ -276,20 +303,21 @@ def _delays(dice: random.Random) -> Delays:
     )
 
 
-def _acts(dice: random.Random, theatre: _Theatre, osds: int, loop: Loop) -> Iterator[Planned]:
+def _acts(dice: random.Random, focus: _Focus, osds: int, loop: Loop) -> Iterator[Planned]:
     if dice.random() < 0.2:
-        yield Planned(Act.DAILY_LIMIT, 0, None, dice.randrange(osds))
-    yield from dice.choice(theatre.provoked_by)
+        yield Planned(ChaosEvent.DAILY_LIMIT, 0, None, dice.randrange(osds))
+    yield from dice.choice(focus.provoked_by)
     possible = [
-        act
-        for act in Act
-        if act is not Act.SETS_OTHER_STRING and (loop is not Loop.DRIVER or act not in OF_THE_LOOP)
+        event
+        for event in ChaosEvent
+        if event is not ChaosEvent.SETS_OTHER_STRING
+        and (loop is not Loop.DRIVER or event not in OF_THE_LOOP)
     ]
     for _ in range(dice.choice((0, 1, 2, 3, 4, 5, 6, 8))):
-        act = dice.choice(possible)
-        if act in _FINAL and dice.randrange(3):
-            act = dice.choice(possible)
-        moments: Sequence[Moment] = theatre.moments
+        event = dice.choice(possible)
+        if event in _FINAL and dice.randrange(3):
+            event = dice.choice(possible)
+        moments: Sequence[Moment] = focus.moments
         if dice.random() < 0.2:
             moments = _ON_THE_WAY
         after = int(dice.expovariate(1 / 1.5))
@@ -298,15 +326,15 @@ def _acts(dice: random.Random, theatre: _Theatre, osds: int, loop: Loop) -> Iter
         moment = dice.choice(moments) if aimed else None
         if moment in _PASSED_AT_ONCE:
             after = 0
-        yield Planned(act, after if aimed else int(dice.expovariate(1 / 12)), moment, target)
-        if act in _ENDS_WITH and dice.random() < 0.7:
-            # After so many looks more, wherever that is.
-            looks = 1 + int(dice.expovariate(1 / 10))
-            yield Planned(_ENDS_WITH[act], looks, None, target, follows=True)
+        yield Planned(event, after if aimed else int(dice.expovariate(1 / 12)), moment, target)
+        if event in _ENDS_WITH and dice.random() < 0.7:
+            # After this many more samples, at any moment.
+            samples = 1 + int(dice.expovariate(1 / 10))
+            yield Planned(_ENDS_WITH[event], samples, None, target, follows=True)
 
 
-def whole_rollout(osds: int) -> Schedule:
-    """A rollout of many OSDs, of one device class, that runs to its end beside a few faults."""
+def complete_rollout(osds: int) -> Schedule:
+    """A complete rollout of many OSDs, of one device class, with a few faults."""
     dice = random.Random(f'whole:{osds}')
     quarter = osds // 4
     return Schedule(
@@ -315,21 +343,21 @@ def whole_rollout(osds: int) -> Schedule:
         change=Change.CLASS,
         value=NEW,
         soak=SoakPlan(),
-        look_every_s=10.0,
+        sample_every_s=10.0,
         # As little as may be: each second of a large cluster costs.
         delays=Delays(report_s=0.0, pg_report_s=1.0, boot_s=1.0, recover_s=4.0),
         loop=Loop.DRIVER,
         orchestrator_forgets=True,
-        most_looks=40 * osds,
-        runs_whole=True,
-        acts=(
-            _aimed(Act.FAIL_OVER, Moment.RESTARTING, quarter),
-            _aimed(Act.KILLED_AFTER_A_WRITE, Moment.BETWEEN, quarter),
-            Planned(Act.PURGED, quarter, Moment.RESTARTING, osds - 7),
-            Planned(Act.REPLACED, quarter // 2, Moment.RESTARTING, osds - 2),
-            _aimed(Act.WRITE_REFUSED, Moment.RESTARTING, quarter // 2),
-            Planned(Act.JOINS, quarter // 3, Moment.RESTARTING, 1),
-            _aimed(Act.PAUSE, Moment.RESTARTING, quarter // 4),
-            Planned(Act.RESUME, 5, None, None, follows=True),
+        max_samples=40 * osds,
+        runs_to_completion=True,
+        events=(
+            _aimed(ChaosEvent.FAIL_OVER, Moment.RESTARTING, quarter),
+            _aimed(ChaosEvent.KILLED_AFTER_A_WRITE, Moment.BETWEEN, quarter),
+            Planned(ChaosEvent.PURGED, quarter, Moment.RESTARTING, osds - 7),
+            Planned(ChaosEvent.REPLACED, quarter // 2, Moment.RESTARTING, osds - 2),
+            _aimed(ChaosEvent.WRITE_REFUSED, Moment.RESTARTING, quarter // 2),
+            Planned(ChaosEvent.JOINS, quarter // 3, Moment.RESTARTING, 1),
+            _aimed(ChaosEvent.PAUSE, Moment.RESTARTING, quarter // 4),
+            Planned(ChaosEvent.RESUME, 5, None, None, follows=True),
         ),
     )

@@ -1,7 +1,7 @@
 """Watches a rollout from outside: each rule is checked against the cluster itself.
 
-A violation is kept and raised, so that a manager that catches what its parts raise does not hide
-it: `Watch.broken` tells.
+A violation is stored and raised, so that a manager that catches exceptions of its parts does not
+hide it: see `Watch.broken`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import NamedTuple, NoReturn, Optional
+from typing import NamedTuple, Optional
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -22,76 +22,75 @@ from rocksdb_tuner.plan.entries import starts_with
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.tests.operations.rollout.conftest import Run, same_meaning
 
-from .rules import Rule, Violation
+from .checks import Checks
+from .rules import Rule
 
 #: As DESIGN names them, not as the code under test does.
 _HOLDING_FLAGS = {'noout', 'nobackfill', 'norecover', 'norebalance', 'pauserd', 'pausewr'}
 _HOLDING_HEALTH = {'OSD_NEARFULL', 'OSD_FULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'}
 _STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING, OsdStep.REPINNING}
 #: A manager that became active samples for so long.
-_LOOKS_FIRST_S = 10.0
+_OBSERVES_FIRST_S = 10.0
 #: An OSD that is down for this long does not start.
 _NOT_STARTING_S = 300.0
-#: What a manager may take to see it and to act, undisturbed.
+#: The time of a manager to notice and to act, undisturbed.
 _REACTION_S = 150.0
 _DAY_S = 86400.0
 #: Restarts of one OSD on the way forward that an orchestrator took.
 _MOST_RESTARTS = 3
-#: Questions to monitors and OSDs in one look, beyond those that are asked of every OSD once.
+#: Queries of monitors and OSDs per sample, in addition to one of every OSD.
 _MOST_QUESTIONS = 90
 
 
 class Left(NamedTuple):
-    """Where a rollout was when it left an OSD behind, and what had become of that."""
+    """The state of a rollout when it left an OSD behind, and of the OSD."""
 
     where: str
     how: str
 
 
-#: What had become of it.
+#: The outcome of an OSD.
 GONE, OUT, ANOTHER = 'purged', 'down and out', 'another OSD'
-#: Where the rollout was.
-PENDING, IN_THE_MIDDLE, AT_COLLAPSE, RECOVERING, ON_THE_WAY_BACK = (
-    'nothing was changed of it',
+#: The progress of the rollout.
+PENDING, IN_THE_MIDDLE, AT_COLLAPSE, RECOVERING, IN_ROLLBACK = (
+    'unchanged',
     'changed, or being changed',
     'while collapsing',
-    'while it was recovered',
-    'on the way back',
+    'during its recovery',
+    'in a rollback',
 )
 
 
-class Watch:
+class Watch(Checks[Rule]):
     """Watches one `Run`; a violation fails the test at the command that commits it."""
 
     def __init__(self, run: Run, only: Optional[Rule] = None) -> None:
-        """``only``: of all rules, look at this one alone."""
+        super().__init__(only)
         self.run = run
-        self.only = only
-        self.broken: Optional[Violation] = None
         self.restarted: list[int] = []
         #: Entries that the operator wrote last.
         self.operators: set[str] = set()
         #: Entries that an operator removed as the rollout does: it may take them for its own.
         self.anybodys: set[str] = set()
-        #: What entries held before an operator first set them.
+        #: The entries before an operator first set them.
         self._found: dict[str, Optional[str]] = {}
-        #: OSDs that somebody may have restarted with a value of their own, unasked.
+        #: OSDs possibly restarted by an operator with a value of their own.
         self.beside_itself: set[int] = set()
-        #: OSDs that are not, or not as they were, since the rollout began.
+        #: OSDs removed or replaced since the rollout started.
         self.others: set[int] = set()
         #: OSDs that the rollout had restarted, and that have not come back yet: how often they had
         #: booted until then.
         self._ours: dict[int, int] = {}
-        #: For how long each of them has been down while nothing stood in the way of its start, and
-        #: with options with which none starts.
+        #: How long each of them has been down without a blocker, and with options that prevent a
+        #: start.
         self._down_s: Counter[int] = Counter()
         self._unable_s: Counter[int] = Counter()
-        #: Managers that took over since then: each may ask once more, for what was asked for
-        #: may have ended with the one before it.
+        #: Managers that took over since then: each may ask once more, since a request may have
+        #: ended with the previous manager.
         self._takeovers: Counter[int] = Counter()
         self._manager_since_s = getattr(run, 'active_since_s', 0.0)
-        self._looked_s = run.cluster.now_s
-        #: When it asked for restarts.
+        self._sampled_s = run.cluster.now_s
+        #: The times of its restart requests.
         self._restarts_s: list[float] = []
         #: Restarts that the orchestrator took, by OSD, on the way forward.
         self._taken: Counter[int] = Counter()
@@ -100,34 +99,24 @@ class Watch:
         self._flying: Optional[int] = None
         #: OSDs that clients wrote to since their process started: nonce.
         self._written: dict[int, int] = {}
-        self._ended_looks = 0
-        #: When an operator changed the string that the rollout leaves alone; None: nobody did.
-        self._other_string_s: Optional[float] = None
+        self._ended_samples = 0
+        #: When an operator changed the string that the rollout does not change; None: never.
+        self._other_option_s: Optional[float] = None
         self.left: Counter[Left] = Counter()
-        self.checked: Counter[Rule] = Counter()
         run.cluster.on_command = self.check
-
-    def require(self, rule: Rule, ok: object, text: str) -> None:
-        self.checked[rule] += 1
-        if not ok and self.only in {None, rule}:
-            self.fail(rule, text)
-
-    def fail(self, rule: Rule, text: str) -> NoReturn:
-        self.broken = self.broken or Violation(rule, text)
-        raise self.broken
 
     def refuted(self, text: str) -> None:
         self.require(Rule.REQUESTS, ok=False, text=text)
 
     def expect_unchanged(
-        self, before: Optional[RolloutState], after: Optional[RolloutState], told: str
+        self, before: Optional[RolloutState], after: Optional[RolloutState], reported: str
     ) -> None:
         """A request that was refused: the loop may have gone on meanwhile, but as it would."""
         kept = (before is None) == (after is None)
         if before is not None and after is not None:
             kept = before.rollout_id == after.rollout_id and before.paused_by == after.paused_by
             kept = kept and (after.ending == before.ending or after.ending is None)
-        self.require(Rule.REQUESTS, kept, f'{told} changes the rollout: {after}')
+        self.require(Rule.REQUESTS, kept, f'{reported} changes the rollout: {after}')
 
     # -- what others do
 
@@ -136,11 +125,11 @@ class Watch:
         self.operators.add(who)
         self.run.cluster.operator_sets(who, value)
 
-    def operator_sets_other_string(self, value: str) -> None:
+    def operator_sets_other_option(self, value: str) -> None:
         cluster = self.run.cluster
         other = OPTION if cluster.option == ANNEX else ANNEX
         if cluster.entries_of(other).get('osd') != value:
-            self._other_string_s = cluster.now_s
+            self._other_option_s = cluster.now_s
         cluster.operator_sets('osd', value, other)
 
     def operator_removes(self, who: str) -> None:
@@ -150,12 +139,12 @@ class Watch:
             self.anybodys.add(who)
             return
         final = dict(state.request.final_entries)
-        # An entry that the rollout removes, too, tells nobody who did; nor does one that it has
-        # written, and not seen yet.
+        # An entry that the rollout removes, too, does not reveal the actor; nor does one that it
+        # has written, and not confirmed yet.
         alike = final.get(who) is None and (who in final or who.startswith('osd.'))
         alike = alike or (state.before.entry(who) is None and self._being_written(state, who))
         self.run.cluster.operator_removes(who)
-        # Set and removed while the rollout looked elsewhere: that tells nobody, too.
+        # Set and removed between two samples: that does not reveal the actor either.
         alike = alike or (who in self._found and self._found[who] is None)
         if alike:
             self.operators.discard(who)
@@ -195,7 +184,7 @@ class Watch:
         state = RolloutStorage(self.run.store).load_current()
         assert state is not None
         self.require(Rule.SAVED_BEFORE, not state.ended, f'{command} after the end')
-        self._looked_first(command)
+        self._observed_first(command)
         _, verb, *words = shlex.split(command)
         if verb == 'orch':
             self._restart(state, int(words[2].partition('.')[2]), command)
@@ -205,12 +194,14 @@ class Watch:
             self.require(Rule.AS_REQUESTED, words[2] == asked, f'{command}: it is of {asked}')
             self._write(state, words[1], value, command)
 
-    def _looked_first(self, command: str) -> None:
+    def _observed_first(self, command: str) -> None:
         since_s = getattr(self.run, 'active_since_s', None)
         if since_s is not None:
             active_s = self.run.cluster.now_s - since_s
             self.require(
-                Rule.OBSERVES_FIRST, active_s >= _LOOKS_FIRST_S, f'{command} after {active_s:.0f} s'
+                Rule.OBSERVES_FIRST,
+                active_s >= _OBSERVES_FIRST_S,
+                f'{command} after {active_s:.0f} s',
             )
 
     def _restart(self, state: RolloutState, osd_id: int, command: str) -> None:
@@ -223,7 +214,7 @@ class Watch:
         forward = state.direction is Direction.FORWARD
         self._same_osd(state, osd_id, command)
         outstanding = {found.asked_for for found in getattr(cluster, 'accepted', ())} - {osd_id}
-        self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} beside {outstanding}')
+        self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} during {outstanding}')
         again = not forward or progress[osd_id].restarts_asked > 1
         if not again or cluster.osds[osd_id].up:
             # Nothing is hurt by starting what is down.
@@ -241,7 +232,7 @@ class Watch:
         cluster = self.run.cluster
         self._restarts_s.append(cluster.now_s)
         does = cluster.orchestrator_reason is None and 'orch daemon' not in cluster.errors
-        # Where it takes the wrong one, that is the orchestrator's hand.
+        # A restart of the wrong one is the orchestrator's.
         right = cluster.orchestrator_restarts in {None, osd_id}
         if does and right and not cluster.orchestrator_idle:
             if osd_id not in self._ours:
@@ -249,15 +240,15 @@ class Watch:
             self._ours[osd_id] = cluster.osds[osd_id].boots
             self._taken[osd_id] += forward
 
-    def _same_osd(self, state: RolloutState, osd_id: int, told: str) -> None:
+    def _same_osd(self, state: RolloutState, osd_id: int, reported: str) -> None:
         same = osd_id not in self.others or state.direction is not Direction.FORWARD
-        self.require(Rule.SAME_OSD, same, f'{told}: it is not the OSD that was checked')
+        self.require(Rule.SAME_OSD, same, f'{reported}: it is not the OSD that was checked')
 
-    def _pause_holds(self, state: RolloutState, osd_id: Optional[int], told: str) -> None:
+    def _pause_holds(self, state: RolloutState, osd_id: Optional[int], reported: str) -> None:
         safe = osd_id is not None and (
             osd_id == self._flying or state.direction is Direction.RECOVER
         )
-        self.require(Rule.PAUSE_HOLDS, not self._paused or safe, f'{told} though paused')
+        self.require(Rule.PAUSE_HOLDS, not self._paused or safe, f'{reported} though paused')
 
     def _write(self, state: RolloutState, who: str, value: Optional[str], command: str) -> None:
         self.require(
@@ -277,7 +268,7 @@ class Watch:
         self.require(
             Rule.AS_REQUESTED,
             value in {None, before, finals.get(who), target},
-            f'{command}: nobody asked for that',
+            f'{command}: not requested',
         )
         self._outsiders(state, who, value, command)
         owner = owned.get(who)
@@ -307,8 +298,8 @@ class Watch:
             )
 
     def _outsiders(self, state: RolloutState, who: str, value: Optional[str], command: str) -> None:
-        """What each OSD that nobody checked would start with, before this and after it."""
-        # What is put back was so before any of them came.
+        """The options that each unchecked OSD would start with, before this and after it."""
+        # Restored entries existed before these OSDs joined.
         if state.direction is not Direction.FORWARD or value == state.before.entry(who):
             return
         cluster = self.run.cluster
@@ -318,7 +309,7 @@ class Watch:
             after[who] = value
         inside = set(state.request.order) - self.others
         for n, osd in cluster.osds.items():
-            # One that is down and out comes back only by somebody's hand, if ever.
+            # An OSD that is down and out only returns by an operator, if ever.
             if n in inside or not (osd.up or osd.in_cluster) or cluster.option in osd.conf_file:
                 continue
             old, new = self._starts(before, n), self._starts(after, n)
@@ -332,11 +323,11 @@ class Watch:
     # -- each state that is stored
 
     def changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
-        """Called with each state once it is stored: no OSD is begun that may not be."""
-        # After a rollback it still stands there what was said before it.
-        begun_back = new.direction is Direction.BACK
-        if new.ended and not begun_back and (old is None or not old.ended):
-            self._told_truly(new)
+        """Called with each state once it is stored: no OSD is started against a rule."""
+        # After a rollback it still has the earlier text.
+        started_rollback = new.direction is Direction.BACK
+        if new.ended and not started_rollback and (old is None or not old.ended):
+            self._check_rollback_offer(new)
         if old is None or old.rollout_id != new.rollout_id:
             self._began(old, new)
             return
@@ -348,7 +339,7 @@ class Watch:
             self._passed(old, new)
         for before, after in zip(old.osds, new.osds):
             if before.step is OsdStep.PENDING and after.step is OsdStep.SETTING:
-                self._begun(new, after.osd_id)
+                self._started(new, after.osd_id)
             if (before.step, after.step) == (OsdStep.CHECKING, OsdStep.SETTLING):
                 self._verified(new, after.osd_id)
             if (before.step, after.step) == (OsdStep.SETTLING, OsdStep.VERIFIED):
@@ -365,14 +356,14 @@ class Watch:
         how = GONE if found is None else ANOTHER if n in self.others else OUT
         where = PENDING if before.step is OsdStep.PENDING else IN_THE_MIDDLE
         if old.direction is not Direction.FORWARD:
-            where = RECOVERING if old.direction is Direction.RECOVER else ON_THE_WAY_BACK
+            where = RECOVERING if old.direction is Direction.RECOVER else IN_ROLLBACK
         elif old.stage is Phase.COLLAPSING:
             where = AT_COLLAPSE
         self.left[Left(where, how)] += 1
-        told = f'osd.{n} is left behind ({after.left_reason})'
+        reported = f'osd.{n} is left behind ({after.left_reason})'
         if getattr(self.run, 'seen_at_s', cluster.now_s) == cluster.now_s:
             away = found is None or not (found.up or found.in_cluster)
-            self.require(Rule.LEFT_RIGHTLY, away or n in self.others, f'{told}: it is there')
+            self.require(Rule.LEFT_CORRECTLY, away or n in self.others, f'{reported}: it is there')
         self._left_clean(old, n)
 
     def _left_clean(self, state: RolloutState, osd_id: int) -> None:
@@ -382,24 +373,24 @@ class Watch:
         found, had = self.run.cluster.entries_of().get(who), state.before.entry(who)
         self.require(Rule.LEFT_CLEAN, found == had, f'{who} is left with {found}, and had {had}')
 
-    def _left_told(self, state: RolloutState) -> None:
+    def _check_left_behind_named(self, state: RolloutState) -> None:
         left = [osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND]
-        told = state.failure or ''
+        reported = state.failure or ''
         for n in left:
             self._left_clean(state, n)
         # Of many, some are named; a text may be cut.
-        named = all(f'osd.{n} ' in told for n in left[:2]) or len(told) >= 590
+        named = all(f'osd.{n} ' in reported for n in left[:2]) or len(reported) >= 590
         if state.stage is not Phase.FAILED:
-            self.require(Rule.LEFT_TOLD, named, f'{left} were left behind: {told}')
+            self.require(Rule.LEFT_NAMED, named, f'{left} were left behind: {reported}')
 
     def _began(self, old: Optional[RolloutState], new: RolloutState) -> None:
-        self._other_string_s = None
+        self._other_option_s = None
         if new.request.actor != 'auto-apply':
             return
         run = self.run
-        stood_s = run.cluster.now_s - getattr(run, 'active_since_s', 0.0)
+        stable_s = run.cluster.now_s - getattr(run, 'active_since_s', 0.0)
         least_s = getattr(run, 'standing_s', 0.0)
-        self.require(Rule.NOT_UNASKED, stood_s >= least_s, f'it stood for {stood_s} s')
+        self.require(Rule.NOT_UNASKED, stable_s >= least_s, f'it was stable for {stable_s} s')
         tried = old is not None and old.stage in {Phase.ROLLED_BACK, Phase.FAILED}
         self.require(Rule.NOT_UNASKED, not tried, 'the same was tried and undone')
 
@@ -409,13 +400,13 @@ class Watch:
         if getattr(self.run, 'seen_at_s', cluster.now_s) < cluster.now_s or found is None:
             return
         self.require(
-            Rule.COMES_BACK,
+            Rule.RUNS_NEW_OPTIONS,
             found.up and found.nonce == osd.nonce_after,
             f'osd.{osd.osd_id} counts as changed with another process than was checked',
         )
 
     def _restored(self, old: RolloutState, new: RolloutState) -> None:
-        """What was put back runs what the store gives it."""
+        """A restored OSD runs the value of the store."""
         cluster = self.run.cluster
         for before, after in zip(old.osds, new.osds):
             n = after.osd_id
@@ -423,7 +414,7 @@ class Watch:
             if before.step is not OsdStep.CHECKING or not done or n not in cluster.osds:
                 continue
             entries = cluster.entries_of()
-            # Without an entry `config show` says "default", whatever it runs.
+            # Without an entry `config show` reports "default", whatever it runs.
             if self.operators | self.anybodys or starts_with(entries, n) is None:
                 continue
             runs, given = cluster.runs(n), self._starts(entries, n)
@@ -437,17 +428,21 @@ class Watch:
             return
         runs, target = cluster.runs(osd_id), dict(state.request.targets)[osd_id]
         self.require(
-            Rule.COMES_BACK, same_meaning(runs, target), f'osd.{osd_id} is verified with {runs}'
+            Rule.RUNS_NEW_OPTIONS,
+            same_meaning(runs, target),
+            f'osd.{osd_id} is verified with {runs}',
         )
 
-    def _told_truly(self, state: RolloutState) -> None:
-        """A rollback is offered where it would be carried out, and only there."""
+    def _check_rollback_offer(self, state: RolloutState) -> None:
+        """A rollback is offered exactly where it would be accepted."""
         refused = entries_blocking_rollback(state, self.run.cluster.entries_of())
-        told = state.failure or ''
-        if 'reverts it' in told and 'unless somebody else has set that' not in told:
-            self.require(Rule.TOLD_TRULY, not refused, f'{state.failure}: refused for {refused}')
-        if 'refuses to take it back' in told:
-            self.require(Rule.TOLD_TRULY, refused, f'{state.failure}: it would not be refused')
+        reported = state.failure or ''
+        if 'reverts it' in reported and 'unless somebody else has set that' not in reported:
+            self.require(
+                Rule.OFFER_IS_VALID, not refused, f'{state.failure}: refused for {refused}'
+            )
+        if 'refuses to take it back' in reported:
+            self.require(Rule.OFFER_IS_VALID, refused, f'{state.failure}: it would not be refused')
 
     def _passed(self, old: RolloutState, new: RolloutState) -> None:
         """No batch passes one of whose processes is not the one that was verified."""
@@ -476,34 +471,38 @@ class Watch:
             f'the canary passed with {found.value}, for {old.request.purpose.value}, {follows}',
         )
 
-    def _begun(self, state: RolloutState, osd_id: int) -> None:
-        told = f'osd.{osd_id} is begun'
+    def _started(self, state: RolloutState, osd_id: int) -> None:
+        reported = f'osd.{osd_id} is started'
         run, cluster = self.run, self.run.cluster
-        self._gates(osd_id, told)
+        self._gates(osd_id, reported)
         seen_s = getattr(run, 'seen_at_s', cluster.now_s)
-        theirs = self._other_string_s is not None and self._other_string_s <= seen_s
-        self.require(Rule.OPERATOR_WINS, not theirs, f'{told} though the other string was changed')
-        self._same_osd(state, osd_id, told)
-        self.require(Rule.PAUSE_HOLDS, state.paused_by is None, f'{told} though paused')
-        self.require(Rule.PAUSE_HOLDS, not self._paused, f'{told} though paused')
-        self.require(Rule.WINDOW, run.outside_window is None, f'{told} outside the window')
+        theirs = self._other_option_s is not None and self._other_option_s <= seen_s
+        self.require(
+            Rule.OPERATOR_WINS, not theirs, f'{reported} though the other string was changed'
+        )
+        self._same_osd(state, osd_id, reported)
+        self.require(Rule.PAUSE_HOLDS, state.paused_by is None, f'{reported} though paused')
+        self.require(Rule.PAUSE_HOLDS, not self._paused, f'{reported} though paused')
+        self.require(Rule.WINDOW, run.outside_window is None, f'{reported} outside the window')
         self._restarts_s = [at_s for at_s in self._restarts_s if cluster.now_s - at_s < _DAY_S]
         today = len(self._restarts_s)
         self.require(
             Rule.DAILY_LIMIT,
             not 0 < run.restarts_per_day <= today,
-            f'{told} after {today} restarts of {run.restarts_per_day}',
+            f'{reported} after {today} restarts of {run.restarts_per_day}',
         )
         started = cluster.osds[osd_id].started_with.get(cluster.option)
         elsewhere = started is not None and started.source == 'file'
-        self.require(Rule.STORE_DECIDES, not elsewhere, f'{told}: its value is {started}')
+        self.require(Rule.STORE_DECIDES, not elsewhere, f'{reported}: its value is {started}')
         others = {osd.osd_id: osd.step for osd in state.osds if osd.osd_id != osd_id}
         allowed = {OsdStep.PENDING, OsdStep.VERIFIED, OsdStep.LEFT_BEHIND}
-        self.require(Rule.ONE_AT_A_TIME, set(others.values()) <= allowed, f'{told} beside {others}')
-        self._batches(state, osd_id, others, told)
+        self.require(
+            Rule.ONE_AT_A_TIME, set(others.values()) <= allowed, f'{reported} during {others}'
+        )
+        self._batches(state, osd_id, others, reported)
 
     def _batches(
-        self, state: RolloutState, osd_id: int, others: Mapping[int, OsdStep], told: str
+        self, state: RolloutState, osd_id: int, others: Mapping[int, OsdStep], reported: str
     ) -> None:
         done = {OsdStep.VERIFIED, OsdStep.LEFT_BEHIND}
         for number, batch in enumerate(planned_batches(state.request, state.soak)):
@@ -514,48 +513,50 @@ class Watch:
                     if (found := self.run.cluster.osds.get(n)) is not None
                 }
                 alike = batch.domain is None or self.others or domains == {batch.domain}
-                self.require(Rule.ONE_AT_A_TIME, alike, f'{told} in a batch in {domains}')
+                self.require(Rule.ONE_AT_A_TIME, alike, f'{reported} in a batch in {domains}')
                 break
             self.require(
-                Rule.ONE_AT_A_TIME, all(others[n] in done for n in batch.osds), f'{told} too early'
+                Rule.ONE_AT_A_TIME,
+                all(others[n] in done for n in batch.osds),
+                f'{reported} too early',
             )
             judged = number < len(state.verdicts)
             self.require(
                 Rule.VERDICT_FIRST,
                 judged or not batch.watched,
-                f'{told} before the verdict on batch {number}',
+                f'{reported} before the verdict on batch {number}',
             )
 
-    def _gates(self, osd_id: int, told: str) -> None:
+    def _gates(self, osd_id: int, reported: str) -> None:
         """All that must hold of the cluster itself before an OSD that is up is stopped."""
         cluster, run = self.run.cluster, self.run
         if getattr(run, 'seen_at_s', cluster.now_s) < cluster.now_s:
-            # A monitor took its time after the manager had looked.
+            # A monitor was slow after the manager had sampled.
             return
-        hears = getattr(run, 'hears', run.no_reports_reason is None)
-        self.require(Rule.HEARS, hears, f'{told} though nothing is heard of OSDs')
-        self.require(Rule.GATES, cluster.osds[osd_id].up, f'{told}: it is down')
+        has_reports = getattr(run, 'hears', run.no_reports_reason is None)
+        self.require(Rule.REPORTS_ARRIVE, has_reports, f'{reported} without OSD reports')
+        self.require(Rule.GATES, cluster.osds[osd_id].up, f'{reported}: it is down')
         down = {n for n in cluster.down if cluster.osds[n].in_cluster}
-        self.require(Rule.GATES, not down, f'{told} while {down} are down')
+        self.require(Rule.GATES, not down, f'{reported} while {down} are down')
         flags = _HOLDING_FLAGS & cluster.flags
-        self.require(Rule.GATES, not flags, f'{told} with flags {flags}')
+        self.require(Rule.GATES, not flags, f'{reported} with flags {flags}')
         health = _HOLDING_HEALTH & set(cluster.health_codes())
-        self.require(Rule.GATES, not health, f'{told} in bad health: {health}')
+        self.require(Rule.GATES, not health, f'{reported} in bad health: {health}')
         pgs = cluster.pg_summary()
-        self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{told}: {pgs.by_state}')
+        self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
-        self.require(Rule.OK_TO_STOP, not errors, f'{told}: nobody answered {errors}')
+        self.require(Rule.OK_TO_STOP, not errors, f'{reported}: no answer to {errors}')
         reason = getattr(cluster, 'why_not_stop', cluster.ok_to_stop)((osd_id,))
-        self.require(Rule.OK_TO_STOP, reason is None, f'{told}: {reason}')
+        self.require(Rule.OK_TO_STOP, reason is None, f'{reported}: {reason}')
         upgrade = cluster.upgrades_to
-        self.require(Rule.NO_UPGRADE, upgrade is None, f'{told} during an upgrade to {upgrade}')
+        self.require(Rule.NO_UPGRADE, upgrade is None, f'{reported} during an upgrade to {upgrade}')
         releases = {osd.release for osd in cluster.osds.values() if osd.up} | {cluster.release}
-        self.require(Rule.NO_UPGRADE, len(releases) == 1, f'{told}: daemons run {releases}')
+        self.require(Rule.NO_UPGRADE, len(releases) == 1, f'{reported}: daemons run {releases}')
 
-    # -- each look
+    # -- each sample
 
-    def looked(self) -> None:
-        """Called after each look."""
+    def sampled(self) -> None:
+        """Called after each sample."""
         if self.broken is not None:
             raise self.broken
         cluster = self.run.cluster
@@ -563,7 +564,7 @@ class Watch:
         self._ours = {n: b for n, b in self._ours.items() if n in osds and osds[n].boots == b}
         down = {n for n in self._ours if not osds[n].up}
         self.require(Rule.ONE_DOWN, len(down) <= 1, f'{down} are down by our hand')
-        passed_s, self._looked_s = cluster.now_s - self._looked_s, cluster.now_s
+        passed_s, self._sampled_s = cluster.now_s - self._sampled_s, cluster.now_s
         since_s = getattr(self.run, 'active_since_s', 0.0)
         self._takeovers.update(n for n in down if since_s != self._manager_since_s)
         self._manager_since_s = since_s
@@ -595,7 +596,7 @@ class Watch:
             or run.store.error
             or getattr(run, 'next_writes', None)
             or getattr(run, 'slow_monitors', False)
-            or cluster.now_s - getattr(run, 'active_since_s', 0.0) < _LOOKS_FIRST_S + passed_s
+            or cluster.now_s - getattr(run, 'active_since_s', 0.0) < _OBSERVES_FIRST_S + passed_s
             or cluster.orchestrator_reason
             or cluster.orchestrator_idle
             or cluster.orchestrator_restarts is not None
@@ -610,8 +611,8 @@ class Watch:
             attempts = 1 + self._takeovers[osd_id]
             late = self._unable_s[osd_id] > attempts * (_NOT_STARTING_S + _REACTION_S)
             self.require(Rule.STARTS_AGAIN, not late, f'osd.{osd_id} still has {own}')
-        mended = value is None or not cluster.refuses_to_start(value.value)
-        if osd.broken or osd.conf_file or not run.may_act or self._paused or not mended:
+        fixed = value is None or not cluster.refuses_to_start(value.value)
+        if osd.broken or osd.conf_file or not run.may_act or self._paused or not fixed:
             return
         self._down_s[osd_id] += passed_s  # type: ignore[assignment]
         starts_s = getattr(cluster, 'slowest_s', {}).get(osd_id, cluster.boot_s)
@@ -631,15 +632,15 @@ class Watch:
             self.run.cluster.osds
         )
         total = sum(asked.values())
-        self.require(Rule.BOUNDED_TICK, total <= most, f'{total} questions in a look: {asked}')
+        self.require(Rule.BOUNDED_TICK, total <= most, f'{total} queries in a sample: {asked}')
         asked.clear()
 
     def _recorded(self, state: RolloutState) -> None:
         """Once it ended, and the store works, its end is in the history and in the store."""
         run = self.run
         works = run.store.error is None and not getattr(run, 'next_writes', None)
-        self._ended_looks = self._ended_looks + 1 if state.ended and works else 0
-        if self._ended_looks < 3:
+        self._ended_samples = self._ended_samples + 1 if state.ended and works else 0
+        if self._ended_samples < 3:
             return
         outcomes = {r.rollout_id: r.outcome for r in run.driver.history}
         found = outcomes.get(state.rollout_id)
@@ -655,11 +656,11 @@ class Watch:
 
     # -- the end
 
-    def at_the_end(self, before: Mapping[str, str]) -> None:
-        """What must hold once the rollout ended; ``before`` are the entries before it."""
+    def check_end(self, before: Mapping[str, str]) -> None:
+        """The rules for the end of a rollout; ``before`` are the entries before it."""
         state, cluster = self.run.state, self.run.cluster
         self.require(Rule.ENDS, state.ended, 'it has not ended')
-        self._left_told(state)
+        self._check_left_behind_named(state)
         entries = cluster.entries_of()
         touched = self.operators | self.anybodys | {f'osd.{n}' for n in self.others}
         for who in touched:
@@ -697,7 +698,7 @@ class Watch:
         self.require(Rule.VERDICT_FIRST, state.verdict is not Verdict.WORSE, 'it failed')
         left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
         targets = dict(state.request.targets)
-        # Where an entry for all would reach an OSD that nobody checked, it is not written.
+        # An entry for all that would reach an unchecked OSD is not written.
         finals = (
             state.request.final_entries
             if state.own_entries_stay is None
@@ -714,7 +715,9 @@ class Watch:
         self.require(Rule.END_AS_PLANNED, entries == expected, f'{entries}, not {expected}')
         for n in set(targets) - self.beside_itself - left:
             runs = self.run.cluster.runs(n)
-            self.require(Rule.COMES_BACK, same_meaning(runs, targets[n]), f'osd.{n} runs {runs}')
+            self.require(
+                Rule.RUNS_NEW_OPTIONS, same_meaning(runs, targets[n]), f'osd.{n} runs {runs}'
+            )
 
     def _nothing_in_flight(self, state: RolloutState, touched: Collection[str]) -> None:
         failure = state.failure or ''
@@ -728,7 +731,7 @@ class Watch:
         self.require(Rule.ALL_OR_NONE, flying is None or theirs, 'an OSD was left in flight')
 
     def _no_mixture(self, state: RolloutState) -> None:
-        """Only an operator leaves a part of the OSDs changed, and is told of which."""
+        """Only an operator leaves a part of the OSDs changed, and they are reported."""
         unchanged = {OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
         changed = [o.osd_id for o in state.osds if o.step not in unchanged]
         failure = state.failure or ''
@@ -743,7 +746,7 @@ class Watch:
         )
         if changed and state.direction is not Direction.BACK:
             self.require(
-                Rule.TOLD_TRULY,
+                Rule.OFFER_IS_VALID,
                 f'the change stays on osd.{changed[0]}' in failure or len(failure) >= 590,
                 f'{changed} stay changed: {failure}',
             )

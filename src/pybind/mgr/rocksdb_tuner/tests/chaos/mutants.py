@@ -1,7 +1,7 @@
 """Faults planted in the product, one at a time, each of which the invariants must catch.
 
-A mutant replaces one decision of the product by another one, wherever it is used. `MUTANTS` says of
-each which kind of fault it stands for and which rule is to bite.
+A mutant replaces one decision of the product at every use. `MUTANTS` has for each the kind of fault
+and the rule that must catch it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from rocksdb_tuner.plan import batches as planned_batches
 from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
 from rocksdb_tuner.plan.records import OPTION, ChangeRequest
 
-from .acts import Act
+from .chaos_events import ChaosEvent
 from .rules import Rule
 from .schedule import Change, Moment, Schedule
 
@@ -77,14 +77,14 @@ class Patch:
 
 class Mutant(NamedTuple):
     name: str
-    #: What kind of fault it is, as in the list of those that were planted by hand.
+    #: The kind of fault, as in the list of those that were planted by hand.
     kind: str
     #: The rule that catches it.
     rule: Rule
     plant: Callable[[Patch], None]
     #: Without any of these, aimed at one of those moments, a schedule hardly shows it; empty: any
     #: schedule may, and any moment will do.
-    shown_by: tuple[Act, ...] = ()
+    shown_by: tuple[ChaosEvent, ...] = ()
     at: tuple[Moment, ...] = ()
     changes: tuple[Change, ...] = ()
 
@@ -92,8 +92,8 @@ class Mutant(NamedTuple):
         if self.changes and planned.change not in self.changes:
             return False
         return not self.shown_by or any(
-            act.act in self.shown_by and (not self.at or act.moment in self.at)
-            for act in planned.acts
+            event.event in self.shown_by and (not self.at or event.moment in self.at)
+            for event in planned.events
         )
 
 
@@ -129,11 +129,11 @@ def _mixed_versions_ignored(patch: Patch) -> None:
     )
 
 
-def _gates_not_asked_before_restart(patch: Patch) -> None:
+def _gates_not_checked_before_restart(patch: Patch) -> None:
     patch.attribute(restart, 'why_closed', lambda state, _, seen: rules.why_held(state, seen))
 
 
-def _deaf_ignored(patch: Patch) -> None:
+def _silence_ignored(patch: Patch) -> None:
     closed = gates.closed_gate
     patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
 
@@ -141,17 +141,17 @@ def _deaf_ignored(patch: Patch) -> None:
 def _reports_not_needed(patch: Patch) -> None:
     observe = driver.Driver._observe
 
-    def deaf_and_content(self: Any, *args: Any, **named: Any) -> Any:
+    def silent_and_content(self: Any, *args: Any, **named: Any) -> Any:
         self._no_reports_reason = None
         return observe(self, *args, **named)
 
-    patch.attribute(driver.Driver, '_observe', deaf_and_content)
+    patch.attribute(driver.Driver, '_observe', silent_and_content)
 
 
 # -- mode, pause, window, daily limit
 
 
-def _mode_not_looked_at(patch: Patch) -> None:
+def _mode_not_checked(patch: Patch) -> None:
     held = rules.why_held
     patch.everywhere(held, lambda state, seen: held(state, replace(seen, may_act=True)))
     patch.never(gates._mode)
@@ -173,12 +173,12 @@ def _pause_holds_nothing(patch: Patch) -> None:
     patch.everywhere(held, lambda state, seen: held(replace(state, paused_by=None), seen))
 
 
-def _pause_ignored_on_the_way_back(patch: Patch) -> None:
+def _pause_ignored_in_rollback(patch: Patch) -> None:
     held = rules.why_held
 
     def only_forward(state: Any, seen: Any) -> Optional[str]:
-        going_back = state.direction is Direction.BACK
-        return held(replace(state, paused_by=None) if going_back else state, seen)
+        rolling_back = state.direction is Direction.BACK
+        return held(replace(state, paused_by=None) if rolling_back else state, seen)
 
     patch.everywhere(held, only_forward)
 
@@ -189,7 +189,7 @@ def _pause_lost_where_an_osd_fails(patch: Patch) -> None:
 
 
 def _window_ignored(patch: Patch) -> None:
-    _without_not_now(patch, 'outside_window', None)
+    _without_schedule_reason(patch, 'outside_window', None)
 
 
 def _daily_limit_ignored(patch: Patch) -> None:
@@ -210,7 +210,7 @@ def _window_only_for_the_canary(patch: Patch) -> None:
     patch.everywhere(begin, begin_anyway)
 
 
-def _without_not_now(patch: Patch, name: str, value: object) -> None:
+def _without_schedule_reason(patch: Patch, name: str, value: object) -> None:
     tick = driver.Driver.tick
 
     def tick_without(self: Any, now_s: float, may_act: Any, *args: Any, **named: Any) -> None:
@@ -226,18 +226,18 @@ def _without_not_now(patch: Patch, name: str, value: object) -> None:
 # -- restarts
 
 
-def _second_restart_beside_the_first(patch: Patch) -> None:
+def _second_concurrent_restart(patch: Patch) -> None:
     patch.never(restart.why_restart_outstanding)
 
 
 def _request_forgotten(patch: Patch) -> None:
     ask = restart._ask
 
-    def ask_and_forget(*args: Any, **named: Any) -> Any:
+    def ask_without_record(*args: Any, **named: Any) -> Any:
         asked = ask(*args, **named)
         return Step(replace(asked.state, asked=None), asked.actions)
 
-    patch.everywhere(ask, ask_and_forget)
+    patch.everywhere(ask, ask_without_record)
 
 
 def _killed_while_starting(patch: Patch) -> None:
@@ -274,16 +274,16 @@ def _restarted_again_and_again(patch: Patch) -> None:
     patch.everywhere(checking, once_more)
 
 
-def _lost_again_without_the_nonce(patch: Patch) -> None:
+def _lost_without_nonce(patch: Patch) -> None:
     lost = restart.process_lost
 
-    def by_up_alone(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+    def by_up_only(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         info = seen.osd(osd.osd_id)
         if info is not None and info.up:
             return None
         return lost(rules_, state, osd, seen)
 
-    patch.everywhere(lost, by_up_alone)
+    patch.everywhere(lost, by_up_only)
 
 
 def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
@@ -292,7 +292,7 @@ def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
     patch.never(gates._moved)
     patch.never(gates._held_cluster)
     patch.never(gates._ok_to_stop)
-    # The next one is begun while this one is down.
+    # The next one is started while this one is down.
     settle = restart.until_settled
     patch.everywhere(settle, lambda *_: None)
     patch.attribute(forward, '_drive', _never_waits(forward._drive))
@@ -307,8 +307,8 @@ def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
     return go_on
 
 
-def _two_at_once_on_the_way_back(patch: Patch) -> None:
-    """What was asked for counts as done."""
+def _two_at_once_in_rollback(patch: Patch) -> None:
+    """A requested restart counts as done."""
     restarting = restart.restarting
 
     def done(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
@@ -341,7 +341,7 @@ def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
 # -- what runs
 
 
-def _profile_check_left_out(patch: Patch) -> None:
+def _profile_check_skipped(patch: Patch) -> None:
     def believe(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         lost = restart.process_lost(rules_, state, osd, seen)
         return lost or Step(states.with_osd(state, replace(osd, step=OsdStep.SETTLING)))
@@ -358,7 +358,7 @@ def _any_value_accepted_forward(patch: Patch) -> None:
     patch.everywhere(checking, any_value)
 
 
-def _any_source_accepted_on_the_way_back(patch: Patch) -> None:
+def _any_source_accepted_in_rollback(patch: Patch) -> None:
     patch.never(rollback._runs_what_store_gives, answer=True)
 
 
@@ -391,7 +391,7 @@ def _file_counts_as_the_store(patch: Patch) -> None:
 def _not_saved_before(patch: Patch) -> None:
     step = driver.Driver._step
 
-    def act_first(self: Any, state: Any, *args: Any, **named: Any) -> Any:
+    def act_before_saving(self: Any, state: Any, *args: Any, **named: Any) -> Any:
         save = self._save
         self._save = lambda new: self.__dict__.update(_state=new)
         try:
@@ -401,7 +401,7 @@ def _not_saved_before(patch: Patch) -> None:
             if self._state is not state:
                 save(self._state)
 
-    patch.attribute(driver.Driver, '_step', act_first)
+    patch.attribute(driver.Driver, '_step', act_before_saving)
 
 
 def _saved_one_behind(patch: Patch) -> None:
@@ -451,7 +451,7 @@ def _undo_forgets_shared_entries(patch: Patch) -> None:
 
 
 def _undo_removes(patch: Patch) -> None:
-    """What was there before is removed, not put back."""
+    """The previous entry is removed instead of restored."""
     entry = rules.entry_action
 
     def remove(who: str, value: Optional[str]) -> Any:
@@ -547,7 +547,7 @@ def _outsiders_not_refused(patch: Patch) -> None:
 # -- who is concerned
 
 
-def _identity_not_asked(patch: Patch) -> None:
+def _identity_not_checked(patch: Patch) -> None:
     patch.never(identity.identity_mismatch)
 
 
@@ -559,7 +559,7 @@ def _only_the_class_tells(patch: Patch) -> None:
 # -- who is left behind
 
 
-def _any_that_is_down_is_away(patch: Patch) -> None:
+def _any_down_osd_is_absent(patch: Patch) -> None:
     found = absence._away
 
     def impatient(info: Any) -> Any:
@@ -583,12 +583,12 @@ def _any_new_process_is_another_osd(patch: Patch) -> None:
     patch.everywhere(found, by_its_process)
 
 
-def _left_with_its_entry(patch: Patch) -> None:
+def _left_behind_with_its_entry(patch: Patch) -> None:
     patch.everywhere(identity.start_leaving, identity.left_behind)
 
 
-def _entry_of_before_not_put_back(patch: Patch) -> None:
-    """What the id had is removed with what the rollout gave it."""
+def _previous_entry_not_restored(patch: Patch) -> None:
+    """The previous entry of the id is removed with that of the rollout."""
 
     def removed(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if f'osd.{osd.osd_id}' in seen.entries:
@@ -598,7 +598,7 @@ def _entry_of_before_not_put_back(patch: Patch) -> None:
     patch.everywhere(collapse._leaving, removed)
 
 
-def _nobody_is_named(patch: Patch) -> None:
+def _nothing_is_named(patch: Patch) -> None:
     patch.never(identity.describe_left_behind)
 
 
@@ -626,7 +626,7 @@ def _no_benefit_is_one(patch: Patch) -> None:
 
 
 def _no_purpose(patch: Patch) -> None:
-    """Whatever was promised, others follow."""
+    """Others follow, whatever gain was expected."""
     planned = planned_batches.soak_for
     patch.everywhere(
         planned,
@@ -643,13 +643,13 @@ def _crash_in_the_soak_ignored(patch: Patch) -> None:
     patch.never(soak.lost_process)
 
 
-def _soak_without_the_nonce(patch: Patch) -> None:
-    def by_up_alone(state: Any, batch: Any, cluster: Any) -> Any:
+def _soak_without_nonce(patch: Patch) -> None:
+    def by_up_only(state: Any, batch: Any, cluster: Any) -> Any:
         up = {info.osd_id for info in cluster.osds if info.up}
         of_batch = (osd for osd in state.osds if osd.osd_id in batch.osds)
         return next((osd for osd in of_batch if osd.osd_id not in up), None)
 
-    patch.everywhere(soak.lost_process, by_up_alone)
+    patch.everywhere(soak.lost_process, by_up_only)
 
 
 def _passes_without_data(patch: Patch) -> None:
@@ -674,21 +674,21 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
     patch.everywhere(judged, judged_as_passed)
 
 
-def _begun_beside_another(patch: Patch) -> None:
-    """The next one is begun while the one before it settles."""
+def _started_during_another(patch: Patch) -> None:
+    """The next one is started while the previous one settles."""
     settle = forward._settling
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         following = states.first_at(state, OsdStep.PENDING)
         if following is not None:
-            begun = replace(following, step=OsdStep.SETTING)
-            return Step(states.with_osd(state, begun))
+            started = replace(following, step=OsdStep.SETTING)
+            return Step(states.with_osd(state, started))
         return settle(rules_, state, osd, seen)
 
     patch.everywhere(settle, hurried)
 
 
-def _begun_while_another_is_checked(patch: Patch) -> None:
+def _started_while_another_is_checked(patch: Patch) -> None:
     check = forward._checking
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
@@ -723,7 +723,7 @@ def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
     patch.everywhere(aborted, at_once)
 
 
-def _failure_leaves_the_others_changed(patch: Patch) -> None:
+def _failure_leaves_others_changed(patch: Patch) -> None:
     patch.everywhere(
         rollback._after_recovery, lambda state, ending: Step(states.ended(state, ending))
     )
@@ -737,17 +737,17 @@ def _no_alarm_while_waiting(patch: Patch) -> None:
     patch.never(alarm.why_waiting)
 
 
-def _leftovers_not_told(patch: Patch) -> None:
+def _leftovers_not_reported(patch: Patch) -> None:
     patch.everywhere(conflicts.describe_leftovers, lambda state, entries: state)
 
 
-def _refusal_not_told(patch: Patch) -> None:
-    told = conflicts.describe_leftovers
-    patch.everywhere(told, lambda state, entries: told(state, {} if entries else entries))
+def _refusal_not_reported(patch: Patch) -> None:
+    reported = conflicts.describe_leftovers
+    patch.everywhere(reported, lambda state, entries: reported(state, {} if entries else entries))
 
 
-def _waits_for_ever(patch: Patch) -> None:
-    """What was waited for is not asked again."""
+def _waits_forever(patch: Patch) -> None:
+    """An awaited request is not repeated."""
     dispatch = machine._dispatch
 
     def stuck(rules_: Any, state: Any, seen: Any) -> Any:
@@ -768,7 +768,7 @@ def _collapse_never_ends(patch: Patch) -> None:
 # -- managers and requests
 
 
-def _takes_over_without_a_look(patch: Patch) -> None:
+def _takes_over_without_a_sample(patch: Patch) -> None:
     step = machine.Machine.step
 
     def at_once(self: Any, state: Any, seen: Any, now_s: float) -> Any:
@@ -777,7 +777,7 @@ def _takes_over_without_a_look(patch: Patch) -> None:
     patch.attribute(machine.Machine, 'step', at_once)
 
 
-def _looks_for_a_moment(patch: Patch) -> None:
+def _observes_too_briefly(patch: Patch) -> None:
     step = machine.Machine.step
 
     def hasty(self: Any, *args: Any) -> Any:
@@ -795,7 +795,7 @@ def _second_rollout_accepted(patch: Patch) -> None:
     patch.attribute(driver.Driver, '_refuse_while_running', lambda self: None)
 
 
-def _asks_every_osd(patch: Patch) -> None:
+def _queries_every_osd(patch: Patch) -> None:
     needs = machine._needs
 
     def of_all(state: Any, *args: Any) -> Any:
@@ -806,8 +806,8 @@ def _asks_every_osd(patch: Patch) -> None:
     patch.everywhere(needs, of_all)
 
 
-def _asks_without_need(patch: Patch) -> None:
-    """Monitors are asked of every OSD for what they would give it, at each step."""
+def _queries_needlessly(patch: Patch) -> None:
+    """At each step monitors are queried for the entry of every OSD."""
 
     def everything(state: Any, *_: Any) -> Needs:
         ids = tuple(osd.osd_id for osd in state.osds) * 20
@@ -816,7 +816,7 @@ def _asks_without_need(patch: Patch) -> None:
     patch.everywhere(machine._needs, everything)
 
 
-def _begins_at_once_by_itself(patch: Patch) -> None:
+def _starts_automatically_at_once(patch: Patch) -> None:
     decide = automatic.decide
 
     def hurried(recommendations: Any, standing: Any, past: Any, now_s: float, policy: Any) -> Any:
@@ -836,20 +836,20 @@ _BACK = tuple(moment for moment in Moment if moment.value.startswith('rolling ba
 MUTANTS = (
     Mutant('flags and health ignored', 'gates', Rule.GATES, _flags_and_health_ignored),
     Mutant('placement groups ignored', 'gates', Rule.GATES, _groups_ignored),
-    Mutant('gates not asked again', 'gates', Rule.GATES, _gates_not_asked_before_restart),
+    Mutant('gates not checked again', 'gates', Rule.GATES, _gates_not_checked_before_restart),
     Mutant(
         'ok-to-stop skipped',
         'ok-to-stop',
         Rule.OK_TO_STOP,
         _ok_to_stop_skipped,
-        (Act.REFUSES_OK_TO_STOP,),
+        (ChaosEvent.REFUSES_OK_TO_STOP,),
     ),
     Mutant(
         'no answer is yes',
         'ok-to-stop',
         Rule.OK_TO_STOP,
         _ok_to_stop_unanswered,
-        (Act.REFUSES_OK_TO_STOP,),
+        (ChaosEvent.REFUSES_OK_TO_STOP,),
     ),
     Mutant(
         'upgrade ignored',
@@ -857,8 +857,8 @@ MUTANTS = (
         Rule.NO_UPGRADE,
         _upgrade_ignored,
         (
-            Act.UPGRADE_BEGINS,
-            Act.OF_ANOTHER_RELEASE,
+            ChaosEvent.UPGRADE_BEGINS,
+            ChaosEvent.OF_ANOTHER_RELEASE,
         ),
     ),
     Mutant(
@@ -866,22 +866,38 @@ MUTANTS = (
         'upgrade',
         Rule.NO_UPGRADE,
         _mixed_versions_ignored,
-        (Act.OF_ANOTHER_RELEASE,),
+        (ChaosEvent.OF_ANOTHER_RELEASE,),
     ),
-    Mutant('no_reports_reason', 'reports', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
-    Mutant('reports not needed', 'reports', Rule.HEARS, _reports_not_needed, (Act.REPORTS_STOP,)),
     Mutant(
-        'mode not looked at',
+        'no_reports_reason',
+        'reports',
+        Rule.REPORTS_ARRIVE,
+        _silence_ignored,
+        (ChaosEvent.REPORTS_STOP,),
+    ),
+    Mutant(
+        'reports not needed',
+        'reports',
+        Rule.REPORTS_ARRIVE,
+        _reports_not_needed,
+        (ChaosEvent.REPORTS_STOP,),
+    ),
+    Mutant(
+        'mode not checked',
         'mode',
         Rule.MODE,
-        _mode_not_looked_at,
+        _mode_not_checked,
         (
-            Act.MODE_OFF,
-            Act.MODE_OFF_IN_A_WRITE,
+            ChaosEvent.MODE_OFF,
+            ChaosEvent.MODE_OFF_IN_A_WRITE,
         ),
     ),
     Mutant(
-        'switch ignored in a tick', 'mode', Rule.MODE, _switch_ignored, (Act.MODE_OFF_IN_A_WRITE,)
+        'switch ignored in a tick',
+        'mode',
+        Rule.MODE,
+        _switch_ignored,
+        (ChaosEvent.MODE_OFF_IN_A_WRITE,),
     ),
     Mutant(
         'pause holds nothing',
@@ -889,18 +905,18 @@ MUTANTS = (
         Rule.PAUSE_HOLDS,
         _pause_holds_nothing,
         (
-            Act.PAUSE,
-            Act.OTHER_OPERATOR_PAUSES,
+            ChaosEvent.PAUSE,
+            ChaosEvent.OTHER_OPERATOR_PAUSES,
         ),
     ),
     Mutant(
         'pause ignored back',
         'rollback while paused',
         Rule.PAUSE_HOLDS,
-        _pause_ignored_on_the_way_back,
+        _pause_ignored_in_rollback,
         (
-            Act.PAUSE,
-            Act.OTHER_OPERATOR_PAUSES,
+            ChaosEvent.PAUSE,
+            ChaosEvent.OTHER_OPERATOR_PAUSES,
         ),
         _BACK,
     ),
@@ -910,63 +926,67 @@ MUTANTS = (
         Rule.PAUSE_HOLDS,
         _pause_lost_where_an_osd_fails,
         (
-            Act.PAUSE,
-            Act.OTHER_OPERATOR_PAUSES,
+            ChaosEvent.PAUSE,
+            ChaosEvent.OTHER_OPERATOR_PAUSES,
         ),
         (Moment.RESTARTING, Moment.CHECKING),
     ),
-    Mutant('window ignored', 'window', Rule.WINDOW, _window_ignored, (Act.WINDOW_CLOSES,)),
+    Mutant('window ignored', 'window', Rule.WINDOW, _window_ignored, (ChaosEvent.WINDOW_CLOSES,)),
     Mutant(
         'window for the canary',
         'window',
         Rule.WINDOW,
         _window_only_for_the_canary,
-        (Act.WINDOW_CLOSES,),
+        (ChaosEvent.WINDOW_CLOSES,),
     ),
     Mutant(
         'daily limit ignored',
         'daily limit',
         Rule.DAILY_LIMIT,
         _daily_limit_ignored,
-        (Act.DAILY_LIMIT,),
+        (ChaosEvent.DAILY_LIMIT,),
     ),
     Mutant(
         'restarts not counted',
         'daily limit',
         Rule.DAILY_LIMIT,
         _restarts_not_counted,
-        (Act.DAILY_LIMIT,),
+        (ChaosEvent.DAILY_LIMIT,),
     ),
     Mutant(
         'second restart',
         'second restart',
         Rule.ONE_OUTSTANDING,
-        _second_restart_beside_the_first,
-        (Act.ORCHESTRATOR_LATE,),
+        _second_concurrent_restart,
+        (ChaosEvent.ORCHESTRATOR_LATE,),
     ),
     Mutant(
         'request forgotten',
         'second restart',
         Rule.ONE_OUTSTANDING,
         _request_forgotten,
-        (Act.ORCHESTRATOR_LATE,),
+        (ChaosEvent.ORCHESTRATOR_LATE,),
     ),
     Mutant(
         'killed while starting',
         'restart',
         Rule.BOUNDED_DOWNTIME,
         _killed_while_starting,
-        (Act.STARTS_SLOWLY,),
+        (ChaosEvent.STARTS_SLOWLY,),
     ),
     Mutant(
-        'asked every minute', 'restart', Rule.STOPS, _killed_while_starting, (Act.STARTS_SLOWLY,)
+        'requested every minute',
+        'restart',
+        Rule.STOPS,
+        _killed_while_starting,
+        (ChaosEvent.STARTS_SLOWLY,),
     ),
     Mutant(
         'killed shortly before it is up',
         'restart',
         Rule.BOUNDED_DOWNTIME,
         _killed_shortly_before_it_is_up,
-        (Act.STARTS_SLOWLY,),
+        (ChaosEvent.STARTS_SLOWLY,),
     ),
     Mutant(
         'waits for what does not start',
@@ -980,54 +1000,58 @@ MUTANTS = (
         'restart',
         Rule.STOPS,
         _restarted_again_and_again,
-        (Act.STUBBORN,),
+        (ChaosEvent.STUBBORN,),
     ),
     Mutant(
         'process_lost without the nonce',
         'nonce',
-        Rule.COMES_BACK,
-        _lost_again_without_the_nonce,
-        (Act.RESTARTED_BY_HAND,),
+        Rule.RUNS_NEW_OPTIONS,
+        _lost_without_nonce,
+        (ChaosEvent.RESTARTED_BY_HAND,),
         (Moment.CHECKING, Moment.SETTLING),
     ),
     Mutant(
         'gates open while one is down', 'gates', Rule.ONE_DOWN, _down_osds_do_not_close_the_gate
     ),
-    Mutant('two at once on the way back', 'rollback', Rule.ONE_DOWN, _two_at_once_on_the_way_back),
+    Mutant('two at once in a rollback', 'rollback', Rule.ONE_DOWN, _two_at_once_in_rollback),
     Mutant(
         'profile check left out',
         'profile check',
-        Rule.COMES_BACK,
-        _profile_check_left_out,
-        (Act.STUBBORN,),
+        Rule.RUNS_NEW_OPTIONS,
+        _profile_check_skipped,
+        (ChaosEvent.STUBBORN,),
     ),
     Mutant(
         'any value accepted',
         'profile check',
-        Rule.COMES_BACK,
+        Rule.RUNS_NEW_OPTIONS,
         _any_value_accepted_forward,
-        (Act.STUBBORN,),
+        (ChaosEvent.STUBBORN,),
     ),
     Mutant(
         'any source accepted back',
         'source',
         Rule.UNDO_EXACT,
-        _any_source_accepted_on_the_way_back,
+        _any_source_accepted_in_rollback,
         (
-            Act.STUBBORN,
-            Act.OVERRULED,
+            ChaosEvent.STUBBORN,
+            ChaosEvent.OVERRULED,
         ),
     ),
     Mutant('back without restarts', 'rollback', Rule.UNDO_EXACT, _back_without_restarts),
     Mutant(
-        'ceph.conf ignored', 'source', Rule.STORE_DECIDES, _elsewhere_ignored, (Act.NEXT_OVERRULED,)
+        'ceph.conf ignored',
+        'source',
+        Rule.STORE_DECIDES,
+        _elsewhere_ignored,
+        (ChaosEvent.NEXT_OVERRULED,),
     ),
     Mutant(
         'ceph.conf is the store',
         'source',
         Rule.STORE_DECIDES,
         _file_counts_as_the_store,
-        (Act.NEXT_OVERRULED,),
+        (ChaosEvent.NEXT_OVERRULED,),
     ),
     Mutant('not saved before', 'no save before act', Rule.SAVED_BEFORE, _not_saved_before),
     Mutant('saved one behind', 'no save before act', Rule.SAVED_BEFORE, _saved_one_behind),
@@ -1037,8 +1061,8 @@ MUTANTS = (
         Rule.OPERATOR_WINS,
         _entries_of_others_overwritten,
         (
-            Act.SETS_OSD,
-            Act.SETS_ALL,
+            ChaosEvent.SETS_OSD,
+            ChaosEvent.SETS_ALL,
         ),
     ),
     Mutant(
@@ -1046,7 +1070,7 @@ MUTANTS = (
         'entries of others',
         Rule.OPERATOR_WINS,
         _other_string_not_watched,
-        (Act.SETS_OTHER_STRING,),
+        (ChaosEvent.SETS_OTHER_STRING,),
     ),
     Mutant(
         'always the main option',
@@ -1060,8 +1084,8 @@ MUTANTS = (
         Rule.OPERATOR_WINS,
         _rollback_over_others,
         (
-            Act.SETS_OSD,
-            Act.SETS_ALL,
+            ChaosEvent.SETS_OSD,
+            ChaosEvent.SETS_ALL,
         ),
     ),
     Mutant(
@@ -1082,9 +1106,9 @@ MUTANTS = (
         Rule.NO_OUTSIDER,
         _collapse_on_an_undecided_osd,
         (
-            Act.JOINS,
-            Act.ANOTHER_CLASS_JOINS,
-            Act.REPLACED,
+            ChaosEvent.JOINS,
+            ChaosEvent.ANOTHER_CLASS_JOINS,
+            ChaosEvent.REPLACED,
         ),
     ),
     Mutant(
@@ -1097,71 +1121,88 @@ MUTANTS = (
     Mutant('own entries stay', 'collapse', Rule.END_AS_PLANNED, _collapse_forgets_own_entries),
     Mutant('one own entry stays', 'collapse', Rule.END_AS_PLANNED, _collapse_leaves_one),
     Mutant(
-        'identity not asked',
+        'identity not checked',
         'identity',
         Rule.SAME_OSD,
-        _identity_not_asked,
+        _identity_not_checked,
         (
-            Act.REPLACED,
-            Act.REPLACED_BY_ANOTHER_CLASS,
+            ChaosEvent.REPLACED,
+            ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
         ),
     ),
     Mutant(
-        'only the class tells', 'identity', Rule.SAME_OSD, _only_the_class_tells, (Act.REPLACED,)
+        'only the class is compared',
+        'identity',
+        Rule.SAME_OSD,
+        _only_the_class_tells,
+        (ChaosEvent.REPLACED,),
     ),
     Mutant(
         'down is away',
         'left behind',
-        Rule.LEFT_RIGHTLY,
-        _any_that_is_down_is_away,
-        (Act.OSD_DIES, Act.HOST_DIES, Act.CRASHES, Act.BREAKS),
+        Rule.LEFT_CORRECTLY,
+        _any_down_osd_is_absent,
+        (ChaosEvent.OSD_DIES, ChaosEvent.HOST_DIES, ChaosEvent.CRASHES, ChaosEvent.BREAKS),
     ),
     Mutant(
         'a new process is another OSD',
         'left behind',
-        Rule.LEFT_RIGHTLY,
+        Rule.LEFT_CORRECTLY,
         _any_new_process_is_another_osd,
     ),
     Mutant(
         'left with its entry',
         'left behind',
         Rule.LEFT_CLEAN,
-        _left_with_its_entry,
-        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS),
+        _left_behind_with_its_entry,
+        (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS),
     ),
     Mutant(
-        'entry of before not put back',
+        'previous entry not restored',
         'left behind',
         Rule.LEFT_CLEAN,
-        _entry_of_before_not_put_back,
-        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS),
+        _previous_entry_not_restored,
+        (ChaosEvent.PURGED, ChaosEvent.REPLACED, ChaosEvent.REPLACED_BY_ANOTHER_CLASS),
         changes=(Change.ALL_OVER_OWN,),
     ),
     Mutant(
-        'nobody is named',
+        'nothing is named',
         'left behind',
-        Rule.LEFT_TOLD,
-        _nobody_is_named,
-        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS, Act.DIES_AND_IS_OUT),
+        Rule.LEFT_NAMED,
+        _nothing_is_named,
+        (
+            ChaosEvent.PURGED,
+            ChaosEvent.REPLACED,
+            ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
+            ChaosEvent.DIES_AND_IS_OUT,
+        ),
     ),
     Mutant(
         'a number is named',
         'left behind',
-        Rule.LEFT_TOLD,
+        Rule.LEFT_NAMED,
         _a_number_is_named,
-        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS, Act.DIES_AND_IS_OUT),
+        (
+            ChaosEvent.PURGED,
+            ChaosEvent.REPLACED,
+            ChaosEvent.REPLACED_BY_ANOTHER_CLASS,
+            ChaosEvent.DIES_AND_IS_OUT,
+        ),
     ),
     Mutant(
         'failed verdict passes',
         'verdict',
         Rule.VERDICT_FIRST,
         _failed_verdict_passes,
-        (Act.NEW_IS_SLOW,),
+        (ChaosEvent.NEW_IS_SLOW,),
     ),
     Mutant('no benefit is one', 'verdict', Rule.NO_SPREAD, _no_benefit_is_one),
     Mutant('no benefit is anyones', 'verdict', Rule.NO_SPREAD, _no_purpose),
     Mutant(
-        'batch before the verdict', 'batch begun before verdict', Rule.VERDICT_FIRST, _soak_skipped
+        'batch before the verdict',
+        'batch started before verdict',
+        Rule.VERDICT_FIRST,
+        _soak_skipped,
     ),
     Mutant(
         'crash in the soak ignored',
@@ -1169,10 +1210,10 @@ MUTANTS = (
         Rule.SAME_PROCESS,
         _crash_in_the_soak_ignored,
         (
-            Act.OSD_DIES,
-            Act.RESTARTED_BY_HAND,
-            Act.HOST_DIES,
-            Act.CRASHES,
+            ChaosEvent.OSD_DIES,
+            ChaosEvent.RESTARTED_BY_HAND,
+            ChaosEvent.HOST_DIES,
+            ChaosEvent.CRASHES,
         ),
         (Moment.SOAKING, Moment.JUDGING),
     ),
@@ -1180,26 +1221,30 @@ MUTANTS = (
         'soak without the nonce',
         'soak',
         Rule.SAME_PROCESS,
-        _soak_without_the_nonce,
-        (Act.RESTARTED_BY_HAND,),
+        _soak_without_nonce,
+        (ChaosEvent.RESTARTED_BY_HAND,),
         (Moment.SOAKING,),
     ),
     Mutant(
-        'passes without data', 'verdict', Rule.MEASURED, _passes_without_data, (Act.CLIENTS_STOP,)
+        'passes without data',
+        'verdict',
+        Rule.MEASURED,
+        _passes_without_data,
+        (ChaosEvent.CLIENTS_STOP,),
     ),
     Mutant(
         'inconclusive is a pass',
         'verdict',
         Rule.MEASURED,
         _inconclusive_is_a_pass,
-        (Act.CLIENTS_STOP,),
+        (ChaosEvent.CLIENTS_STOP,),
     ),
-    Mutant('begun beside another', 'order', Rule.ONE_AT_A_TIME, _begun_beside_another),
+    Mutant('started during another', 'order', Rule.ONE_AT_A_TIME, _started_during_another),
     Mutant(
-        'begun while another is checked',
+        'started while another is checked',
         'order',
         Rule.ONE_AT_A_TIME,
-        _begun_while_another_is_checked,
+        _started_while_another_is_checked,
     ),
     Mutant('history not recorded', 'history', Rule.RECORDED, _history_not_recorded),
     Mutant('outcome not recorded', 'history', Rule.RECORDED, _outcome_not_recorded),
@@ -1208,18 +1253,18 @@ MUTANTS = (
         'abort',
         Rule.ALL_OR_NONE,
         _abort_leaves_an_osd_in_flight,
-        (Act.ABORT,),
+        (ChaosEvent.ABORT,),
     ),
     Mutant(
         'failure leaves others changed',
         'rollback',
         Rule.ALL_OR_NONE,
-        _failure_leaves_the_others_changed,
+        _failure_leaves_others_changed,
         (
-            Act.BREAKS,
-            Act.STUBBORN,
-            Act.OVERRULED,
-            Act.CRASHES,
+            ChaosEvent.BREAKS,
+            ChaosEvent.STUBBORN,
+            ChaosEvent.OVERRULED,
+            ChaosEvent.CRASHES,
         ),
     ),
     Mutant('no alarm', 'no alarm', Rule.ALARM, _no_alarm),
@@ -1229,58 +1274,58 @@ MUTANTS = (
         Rule.ALARM,
         _no_alarm_while_waiting,
         (
-            Act.ORCHESTRATOR_GONE,
-            Act.ORCHESTRATOR_IDLE,
-            Act.ORCHESTRATOR_WRONG,
-            Act.OVERRULED,
-            Act.STUBBORN,
-            Act.CLIENTS_STOP,
+            ChaosEvent.ORCHESTRATOR_GONE,
+            ChaosEvent.ORCHESTRATOR_IDLE,
+            ChaosEvent.ORCHESTRATOR_WRONG,
+            ChaosEvent.OVERRULED,
+            ChaosEvent.STUBBORN,
+            ChaosEvent.CLIENTS_STOP,
         ),
     ),
     Mutant(
-        'leftovers not told',
+        'leftovers not reported',
         'leftovers',
-        Rule.TOLD_TRULY,
-        _leftovers_not_told,
+        Rule.OFFER_IS_VALID,
+        _leftovers_not_reported,
         (
-            Act.ABORT,
-            Act.SETS_ALL,
+            ChaosEvent.ABORT,
+            ChaosEvent.SETS_ALL,
         ),
     ),
     Mutant(
-        'refusal not told',
+        'refusal not reported',
         'leftovers',
-        Rule.TOLD_TRULY,
-        _refusal_not_told,
+        Rule.OFFER_IS_VALID,
+        _refusal_not_reported,
         (
-            Act.SETS_ALL,
-            Act.SETS_OSD,
+            ChaosEvent.SETS_ALL,
+            ChaosEvent.SETS_OSD,
         ),
     ),
-    Mutant('waits for ever', 'waiting', Rule.ENDS, _waits_for_ever),
+    Mutant('waits for ever', 'waiting', Rule.ENDS, _waits_forever),
     Mutant('collapse never ends', 'waiting', Rule.ENDS, _collapse_never_ends),
     Mutant(
-        'takes over without a look',
+        'takes over without a sample',
         'takeover',
         Rule.OBSERVES_FIRST,
-        _takes_over_without_a_look,
+        _takes_over_without_a_sample,
         (
-            Act.FAIL_OVER,
-            Act.KILLED_AFTER_A_WRITE,
-            Act.KILLED_BEFORE_A_WRITE,
-            Act.MODULE_UPGRADED,
+            ChaosEvent.FAIL_OVER,
+            ChaosEvent.KILLED_AFTER_A_WRITE,
+            ChaosEvent.KILLED_BEFORE_A_WRITE,
+            ChaosEvent.MODULE_UPGRADED,
         ),
     ),
     Mutant(
-        'looks for a moment',
+        'observes too briefly',
         'takeover',
         Rule.OBSERVES_FIRST,
-        _looks_for_a_moment,
+        _observes_too_briefly,
         (
-            Act.FAIL_OVER,
-            Act.KILLED_AFTER_A_WRITE,
-            Act.KILLED_BEFORE_A_WRITE,
-            Act.MODULE_UPGRADED,
+            ChaosEvent.FAIL_OVER,
+            ChaosEvent.KILLED_AFTER_A_WRITE,
+            ChaosEvent.KILLED_BEFORE_A_WRITE,
+            ChaosEvent.MODULE_UPGRADED,
         ),
     ),
     Mutant(
@@ -1288,17 +1333,19 @@ MUTANTS = (
         'requests',
         Rule.REQUESTS,
         _any_name_means_the_last,
-        (Act.ROLLBACK_UNKNOWN,),
+        (ChaosEvent.ROLLBACK_UNKNOWN,),
     ),
     Mutant(
         'second rollout accepted',
         'requests',
         Rule.REQUESTS,
         _second_rollout_accepted,
-        (Act.APPLY_ANOTHER,),
+        (ChaosEvent.APPLY_ANOTHER,),
     ),
-    Mutant('asks every OSD', 'cost of a tick', Rule.BOUNDED_TICK, _asks_every_osd),
-    Mutant('asks without need', 'cost of a tick', Rule.BOUNDED_TICK, _asks_without_need),
-    Mutant('begins at once by itself', 'auto-apply', Rule.NOT_UNASKED, _begins_at_once_by_itself),
+    Mutant('queries every OSD', 'cost of a tick', Rule.BOUNDED_TICK, _queries_every_osd),
+    Mutant('queries needlessly', 'cost of a tick', Rule.BOUNDED_TICK, _queries_needlessly),
+    Mutant(
+        'begins at once by itself', 'auto-apply', Rule.NOT_UNASKED, _starts_automatically_at_once
+    ),
     Mutant('repeats what failed', 'auto-apply', Rule.NOT_UNASKED, _repeats_what_failed),
 )

@@ -1,4 +1,4 @@
-"""What must always hold: the safety rules of the product, by name."""
+"""The invariants: the safety rules of the product, by name."""
 
 from __future__ import annotations
 
@@ -9,64 +9,56 @@ class Rule(Enum):
     """One invariant; the number is that of the safety rule behind it."""
 
     #: Rule 1
-    AS_REQUESTED = 'no entry gets a value that was neither there before nor asked for'
+    AS_REQUESTED = 'an entry only gets its previous or its requested value'
     #: Rule 2
-    STORE_DECIDES = 'no OSD is begun whose options come from elsewhere'
-    COMES_BACK = 'an OSD counts as changed once a new process runs the new options'
-    ONE_AT_A_TIME = 'no OSD is begun beside another one in flight, the canary first'
+    STORE_DECIDES = 'no OSD is started whose options come from another source'
+    RUNS_NEW_OPTIONS = 'an OSD counts as changed once a new process runs the new options'
+    ONE_AT_A_TIME = 'one OSD is in flight at a time, the canary first'
     SAME_OSD = 'only the OSD that was checked is changed'
-    LEFT_RIGHTLY = 'only an OSD that is away, or another one by now, is left behind'
+    LEFT_CORRECTLY = 'only an absent or replaced OSD is left behind'
     #: Rule 3
-    ONE_DOWN = 'never are two OSDs down by the hand of the rollout'
-    ONE_OUTSTANDING = 'no restart is asked for while another one may still happen'
+    ONE_DOWN = 'the rollout never has two OSDs down'
+    ONE_OUTSTANDING = 'no restart is requested while another one may still happen'
     GATES = 'no OSD is stopped in a cluster that is not clean, or is held'
     OK_TO_STOP = 'no OSD is stopped that placement groups need'
     NO_UPGRADE = 'no OSD is stopped during an upgrade'
     #: Rule 4
     STARTS_AGAIN = 'options with which an OSD does not start are removed'
-    BOUNDED_DOWNTIME = 'no OSD stays down by the hand of the rollout for longer than it starts'
+    BOUNDED_DOWNTIME = 'the rollout keeps no OSD down for longer than its start'
     #: Rule 5
-    SAVED_BEFORE = 'what is done was stored before'
-    UNDO_EXACT = 'a rollback restores what was there'
+    SAVED_BEFORE = 'every action was stored before'
+    UNDO_EXACT = 'a rollback restores the previous state'
     END_AS_PLANNED = 'at the end of a change the entries are those of the plan'
     ALL_OR_NONE = 'a change that fails leaves no part of the cluster changed'
-    LEFT_CLEAN = 'an OSD that is left behind has the entry that its id had'
-    LEFT_TOLD = 'who was left behind is named where the rollout ended'
+    LEFT_CLEAN = 'an OSD left behind has the previous entry of its id'
+    LEFT_NAMED = 'the conclusion names OSDs left behind'
     #: Rule 6
-    OPERATOR_WINS = 'what an operator changed is not overwritten'
-    PAUSE_HOLDS = 'nothing is begun after a pause, on no way'
-    MODE = 'nothing is changed in mode off but for an OSD that cannot start'
-    WINDOW = 'no OSD is begun outside the maintenance window'
-    DAILY_LIMIT = 'no OSD is begun beyond restarts_per_day'
+    OPERATOR_WINS = "an operator's change is not overwritten"
+    PAUSE_HOLDS = 'nothing starts after a pause, in either direction'
+    MODE = 'nothing is changed in mode off except for an OSD that cannot start'
+    WINDOW = 'no OSD is started outside the maintenance window'
+    DAILY_LIMIT = 'no OSD is started beyond restarts_per_day'
     REQUESTS = 'a request that is refused changes nothing'
     #: Rule 7
     OBSERVES_FIRST = 'a manager samples before it acts'
-    HEARS = 'no OSD is begun while none reports'
+    REPORTS_ARRIVE = 'no OSD is started while none reports'
     #: Rule 8
     STOPS = 'an OSD is not restarted again and again'
-    ALARM = 'whoever needs an operator raises a health check'
-    TOLD_TRULY = 'a rollback is offered where it would be accepted'
+    ALARM = 'a need for the operator raises a health check'
+    OFFER_IS_VALID = 'a rollback is offered where it would be accepted'
     #: Rule 9
-    VERDICT_FIRST = 'no batch is begun before the verdict on the one before it'
+    VERDICT_FIRST = 'no batch is started before the verdict on the previous one'
     SAME_PROCESS = 'no batch passes of which a process ended'
-    MEASURED = 'nothing passes of which nothing was measured'
+    MEASURED = 'nothing passes without measurements'
     #: Rule 10
-    BOUNDED_TICK = 'a look asks a bounded number of questions'
+    BOUNDED_TICK = 'a sample has a bounded number of queries'
     #: Rule 11
     NO_MASKS = 'no entry with a mask is written'
     NO_OUTSIDER = 'no OSD outside the rollout changes at its next start'
     #: Rule 12
-    NO_SPREAD = 'what brought no gain that was promised does not spread by itself'
-    NOT_UNASKED = 'what begins by itself was recommended for long enough, and did not fail before'
-    #: Whatever happens
-    ENDS = 'it ends once all works and the operator does what he is told'
+    NO_SPREAD = 'a change without its expected gain does not spread by itself'
+    NOT_UNASKED = 'an automatic change was recommended for long enough, and did not fail before'
+    #: In all cases
+    ENDS = 'it ends once everything works and the operator follows the instructions'
     RECORDED = 'each end is in the history'
     NO_TRACEBACK = 'nothing raises'
-
-
-class Violation(AssertionError):  # noqa: N818 - what it is
-    """An invariant does not hold."""
-
-    def __init__(self, rule: Rule, text: str) -> None:
-        super().__init__(f'{rule.name} ({rule.value}): {text}')
-        self.rule = rule

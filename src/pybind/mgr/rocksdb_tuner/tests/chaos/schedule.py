@@ -1,4 +1,4 @@
-"""What a schedule is: a cluster, a change of it, and what happens to both at which moments."""
+"""A schedule: a cluster, a change of it, and events at certain moments."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rocksdb_tuner.operations.rollout.soak import undecided
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.records import OPTION, Purpose
 
-from .acts import Act
+from .chaos_events import ChaosEvent
 from .topology import Topology
 
 
 class Moment(str, Enum):
-    """Where a rollout stands between two of its effects: what faults are aimed at."""
+    """The state of a rollout between two of its effects: faults are aimed at these."""
 
     IDLE = 'before the first'
     PREFLIGHT = 'preflight'
@@ -49,7 +49,7 @@ class Moment(str, Enum):
     ENDED = 'ended'
 
 
-#: Moments that most schedules pass within a look, or never come to.
+#: Moments that most schedules pass within a sample, or never reach.
 RARE = tuple(m for m in Moment if m.value.startswith(('collapsing', 'recover', 'rolling back')))
 
 _FORWARD = {
@@ -81,7 +81,7 @@ _WAITS_FOR_ONE_AWAY = 'it will be left behind unless it returns'
 
 
 def moment_of(state: Optional[RolloutState]) -> Moment:
-    """Where a rollout stands; None: there was none yet."""
+    """The moment of a rollout; None: there was none yet."""
     if state is None:
         return Moment.IDLE
     if state.ended:
@@ -107,13 +107,13 @@ def moment_of(state: Optional[RolloutState]) -> Moment:
 
 
 class Planned(NamedTuple):
-    """One act: what happens, when, and to which OSD.
+    """One event: what happens, when, and to which OSD.
 
-    With a ``moment`` it happens when the rollout has been seen there ``after`` times; without
-    one, after so many looks, counted from the beginning or from the act before it.
+    With a ``moment`` it happens when the rollout has been seen there ``after`` times; without one,
+    after so many samples, counted from the start or from the previous event.
     """
 
-    act: Act
+    event: ChaosEvent
     after: int
     moment: Optional[Moment] = None
     #: The n-th OSD of the cluster; None: the one in flight, or the canary.
@@ -125,26 +125,26 @@ class Planned(NamedTuple):
         target = 'the OSD in flight' if self.osd is None else f'OSD number {self.osd}'
         if self.moment is None:
             since = ' after that' if self.follows else ''
-            return f'{self.after} looks{since}: {self.act.name} ({target})'
-        return f'at "{self.moment.value}", {self.after} looks in: {self.act.name} ({target})'
+            return f'{self.after} samples{since}: {self.event.name} ({target})'
+        return f'at "{self.moment.value}", {self.after} samples in: {self.event.name} ({target})'
 
 
 class Change(str, Enum):
-    """What the rollout is to do, and what was there before."""
+    """The change of the rollout, and the previous state."""
 
     ALL = 'the same string for all OSDs'
     ALL_OVER_ENTRY = 'another string in the entry for all OSDs'
     ALL_OVER_OWN = 'one entry for all instead of those of single OSDs'
-    ALL_OVER_MASKED = 'one entry for all, beside a masked one that has the string already'
+    ALL_OVER_MASKED = 'one entry for all, with a masked one that has the string already'
     REACHES_OTHERS = 'one entry for all, though one device class is to change: to be refused'
     CLASS = 'one device class of several'
     REMOVE = 'no entry any more'
-    REMOVE_ALIKE = 'no entries any more, which all say the same'
+    REMOVE_ALIKE = 'removal of entries that are all equal'
     REMOVE_EQUAL = 'no entry any more, which equals the default: nothing restarts'
 
 
 class Loop(str, Enum):
-    """What drives the rollout."""
+    """The driver of the rollout."""
 
     DRIVER = 'the driver alone'
     TUNER = 'the whole loop: sampling, advice, requests'
@@ -153,7 +153,7 @@ class Loop(str, Enum):
 
 @dataclass(frozen=True)
 class Delays:
-    """How late things happen, or are heard of, in seconds."""
+    """The delays of events and reports, in seconds."""
 
     report_s: float = 3.0
     pg_report_s: float = 3.0
@@ -169,16 +169,16 @@ class Schedule:
     change: Change
     value: str
     soak: SoakPlan
-    look_every_s: float
+    sample_every_s: float
     delays: Delays
     loop: Loop
     #: What the orchestrator has accepted ends with the manager in which it runs.
     orchestrator_forgets: bool
-    #: Looks after which the operator makes an end of a rollout that has not ended, or repairs all.
-    most_looks: int
-    acts: tuple[Planned, ...]
-    #: However large it is, it is not ended before, and nothing is asked of it afterwards.
-    runs_whole: bool = False
+    #: Samples after which the operator ends the rollout, or repairs everything.
+    max_samples: int
+    events: tuple[Planned, ...]
+    #: A rollout of any size is not ended before, and not changed afterwards.
+    runs_to_completion: bool = False
     #: The option that it changes.
     option: str = OPTION
     #: Whether a gain is promised, and whether there is one.
@@ -195,10 +195,10 @@ class Schedule:
             soak += f', batches {then}, no benefit {self.soak.no_benefit.value}'
             soak += f', for {self.purpose.value}, which comes: {self.gains}'
         yield f'seed {self.seed}: {self.topology}'
-        looks = f'a look every {self.look_every_s:g} s'
-        yield f'{self.option}: {self.change.value}, {self.loop.value}, {soak}, {looks}'
+        samples = f'a sample every {self.sample_every_s:g} s'
+        yield f'{self.option}: {self.change.value}, {self.loop.value}, {soak}, {samples}'
         yield f'{self.delays}, orchestrator_forgets={self.orchestrator_forgets}'
         if 'foo' in self.value:
             yield 'with the new string no OSD starts'
-        for planned in self.acts:
+        for planned in self.events:
             yield f'  {planned}'

@@ -1,4 +1,4 @@
-"""A schedule that fails, made readable: without whatever it fails without, too."""
+"""Reduces a failing schedule to the events that it needs to fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocksdb_tuner.judge.records import SoakPlan
 from .rules import Rule
 from .schedule import Delays, Loop, Planned, Schedule
 
-#: What a failure must still break to count as the same: a rule, or anything at all.
+#: The rule that a failure must still break to count as the same; None: any.
 Fails = Callable[[Schedule], bool]
 
 #: Schedules that are tried.
@@ -41,17 +41,17 @@ def shrunk(planned: Schedule, fails: Fails) -> Schedule:
 
 def _simpler(planned: Schedule) -> Iterator[Schedule]:
     """Schedules with one part less, the largest parts first."""
-    acts = planned.acts
-    for size in (len(acts) // 2, 1):
-        for start in range(0, len(acts), size) if size else ():
-            yield replace(planned, acts=_without(acts, start, size))
+    events = planned.events
+    for size in (len(events) // 2, 1):
+        for start in range(0, len(events), size) if size else ():
+            yield replace(planned, events=_without(events, start, size))
     yield from _plainer(planned)
-    for number, act in enumerate(acts):
-        earlier = (act._replace(after=0),) if act.after else ()
-        nearer = (act._replace(osd=None),) if act.osd is not None else ()
+    for number, event in enumerate(events):
+        earlier = (event._replace(after=0),) if event.after else ()
+        nearer = (event._replace(osd=None),) if event.osd is not None else ()
         for simpler in (*earlier, *nearer):
             following = number + 1
-            yield replace(planned, acts=(*acts[:number], simpler, *acts[following:]))
+            yield replace(planned, events=(*events[:number], simpler, *events[following:]))
 
 
 def _plainer(planned: Schedule) -> Iterator[Schedule]:
@@ -66,14 +66,14 @@ def _plainer(planned: Schedule) -> Iterator[Schedule]:
         yield replace(planned, loop=Loop.DRIVER)
     if planned.orchestrator_forgets:
         yield replace(planned, orchestrator_forgets=False)
-    if planned.look_every_s != 2.0:
-        yield replace(planned, look_every_s=2.0)
+    if planned.sample_every_s != 2.0:
+        yield replace(planned, sample_every_s=2.0)
 
 
-def _without(acts: tuple[Planned, ...], start: int, size: int) -> tuple[Planned, ...]:
-    """Without some acts; what followed one of them stands by itself."""
+def _without(events: tuple[Planned, ...], start: int, size: int) -> tuple[Planned, ...]:
+    """Without some events; the event after one of them stays by itself."""
     end = start + size
-    kept = acts[:start] + acts[end:]
+    kept = events[:start] + events[end:]
     # What follows the first of all has nothing to follow.
     if kept and kept[0].follows:
         kept = (kept[0]._replace(follows=False), *kept[1:])

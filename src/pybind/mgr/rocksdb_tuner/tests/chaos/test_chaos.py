@@ -1,8 +1,8 @@
-"""Random faults and acts of operators, in any order: the invariants hold and every path ends.
+"""Random faults and operator actions, in any order: the invariants hold and every path ends.
 
 A new seed every time, printed; ``ROCKSDB_TUNER_CHAOS_SEED=<seed>`` repeats a run, and the
 ``<seed>:<number>`` that a failure names repeats that one schedule alone. How many there are is
-``ROCKSDB_TUNER_CHAOS_SCHEDULES``; ``make check`` carries out 1,200.
+``ROCKSDB_TUNER_CHAOS_SCHEDULES``; ``make check`` runs 1,200.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import NamedTuple, Optional
 
 import pytest
 
-from .acts import Act
-from .course import Course, Happened, carried_out
-from .coverage import of_those_left, summary
+from .chaos_events import ChaosEvent
+from .coverage import of_remaining, summary
 from .effects import _EFFECTS
-from .generator import schedule, whole_rollout
+from .generator import complete_rollout, schedule
 from .invariants import (
     ANOTHER,
     AT_COLLAPSE,
     GONE,
+    IN_ROLLBACK,
     IN_THE_MIDDLE,
-    ON_THE_WAY_BACK,
     OUT,
     PENDING,
     Left,
 )
 from .rules import Rule
 from .schedule import Moment, Schedule
+from .schedule_run import Happened, ScheduleRun, carried_out
 from .shrink import breaks, shrunk
 from .topology import Shape
 
@@ -45,7 +45,7 @@ WHOLE_OSDS = int(os.environ.get('ROCKSDB_TUNER_CHAOS_OSDS', '300'))
 
 class Outcome(NamedTuple):
     seed: str
-    #: The phase in which it ended; None: nothing began.
+    #: The phase in which it ended; None: nothing started.
     phase: Optional[str]
     broken: Optional[str]
     happened: Counter[Happened]
@@ -56,14 +56,14 @@ class Outcome(NamedTuple):
 
 def _outcome(seed: str) -> Outcome:
     planned = schedule(seed)
-    course, violation = carried_out(planned)
+    schedule_run, violation = carried_out(planned)
     return Outcome(
         seed,
-        course.ended,
+        schedule_run.ended,
         None if violation is None else str(violation),
-        course.happened,
-        course.watch.left,
-        len(planned.acts),
+        schedule_run.happened,
+        schedule_run.watch.left,
+        len(planned.events),
         planned.topology.shape,
     )
 
@@ -89,7 +89,7 @@ def _seeds() -> list[str]:
 
 def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     seeds = _seeds()
-    # Shown by pytest where it fails; the name of a schedule stands in the failure, too.
+    # Shown by pytest on a failure; the failure has the name of a schedule, too.
     sys.stdout.write(f'ROCKSDB_TUNER_CHAOS_SEED={SEED}, {len(seeds)} schedules\n')
     ended: Counter[str] = Counter()
     shapes: Counter[str] = Counter()
@@ -100,13 +100,13 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
         for outcome in pool.imap(_outcome, seeds, chunksize=5):
             if outcome.broken is not None:
                 pytest.fail(_text(outcome.seed, outcome.broken))
-            ended[outcome.phase or 'nothing began'] += 1
+            ended[outcome.phase or 'nothing started'] += 1
             shapes[outcome.shape.value] += 1
             happened += outcome.happened
             left += outcome.left
             planned += outcome.planned
     sys.stdout.write(f'ended: {dict(ended)}\nclusters: {dict(shapes)}\n')
-    for line in (*summary(happened, planned), *of_those_left(left)):
+    for line in (*summary(happened, planned), *of_remaining(left)):
         sys.stdout.write(f'{line}\n')
     # Schedules that all end alike would prove little.
     assert len(seeds) < 300 or min(ended[p] for p in ('done', 'rolled-back', 'failed')) > 10
@@ -116,8 +116,8 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
 
 
 def _enough_were_left(left: Counter[Left], happened: Counter[Happened]) -> None:
-    """OSDs went away, or were others by now, wherever a rollout may meet that."""
-    for where in (PENDING, IN_THE_MIDDLE, AT_COLLAPSE, ON_THE_WAY_BACK):
+    """OSDs were removed or replaced at every moment where a rollout may be affected."""
+    for where in (PENDING, IN_THE_MIDDLE, AT_COLLAPSE, IN_ROLLBACK):
         assert sum(times for found, times in left.items() if found.where == where) > 1
     for how in (GONE, OUT, ANOTHER):
         assert sum(times for found, times in left.items() if found.how == how) > 1
@@ -130,30 +130,30 @@ _SELDOM = {Moment.REPINNING, Moment.JUDGING, Moment.IDLE}
 
 
 @pytest.mark.parametrize('number', range(4))
-def test_a_seed_always_gives_the_same_schedule_and_the_same_course(number: int) -> None:
+def test_seed_gives_the_same_schedule_and_course(number: int) -> None:
     seed = f'repeated:{number}'
     assert schedule(seed) == schedule(seed)
-    courses = []
+    schedule_runs = []
     for _ in range(2):
-        course = Course(schedule(seed))
-        course.carry_out()
-        courses.append((course.cluster.commands, course.world.known))
-    assert courses[0] == courses[1]
+        schedule_run = ScheduleRun(schedule(seed))
+        schedule_run.execute()
+        schedule_runs.append((schedule_run.cluster.commands, schedule_run.world.known))
+    assert schedule_runs[0] == schedule_runs[1]
 
 
-def test_a_rollout_of_many_osds_runs_to_its_end() -> None:
-    """Others are ended early: each look costs as much as there are OSDs, and there are as many."""
-    course, broken = carried_out(whole_rollout(WHOLE_OSDS))
+def test_rollout_of_many_osds_completes() -> None:
+    """Others are ended early: the cost of a sample and their number grow with the OSDs."""
+    schedule_run, broken = carried_out(complete_rollout(WHOLE_OSDS))
     assert broken is None, str(broken)
-    assert course.ended == 'done'
-    assert len(course.happened) == len(course.planned.acts)
-    assert {found.how for found in course.watch.left} == {GONE, ANOTHER}
+    assert schedule_run.ended == 'done'
+    assert len(schedule_run.happened) == len(schedule_run.planned.events)
+    assert {found.how for found in schedule_run.watch.left} == {GONE, ANOTHER}
 
 
-def test_every_act_can_be_drawn_and_is_carried_out() -> None:
-    assert set(_EFFECTS) == set(Act)
-    drawn = {planned.act for n in range(1000) for planned in schedule(f'acts:{n}').acts}
-    assert drawn == set(Act)
+def test_every_action_can_be_drawn_and_executed() -> None:
+    assert set(_EFFECTS) == set(ChaosEvent)
+    drawn = {planned.event for n in range(1000) for planned in schedule(f'acts:{n}').events}
+    assert drawn == set(ChaosEvent)
 
 
 def test_every_shape_of_cluster_can_be_drawn() -> None:

@@ -22,7 +22,7 @@ class Shape(str, Enum):
 
 
 class Spot(NamedTuple):
-    """Where an OSD stands."""
+    """The location of an OSD."""
 
     host: str
     domain: FailureDomain

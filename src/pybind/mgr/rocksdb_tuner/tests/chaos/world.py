@@ -1,4 +1,4 @@
-"""A cluster with one manager at a time: what schedules are carried out in.
+"""A cluster with one manager at a time: the environment of schedules.
 
 The manager is the driver alone, or the whole loop above it. It may be killed before and after each
 write, and monitors may refuse, delay or lose each of them.
@@ -48,14 +48,14 @@ class Killed(BaseException):
 
 
 class WriteFault(Enum):
-    """What befalls one write, of the store or of the config store, or a request for a restart."""
+    """The fault of one write, of the store or of the config store, or of a restart request."""
 
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
     REFUSED = auto()
-    #: It took effect, and the manager hears that it failed.
+    #: It took effect, and the manager is told that it failed.
     ANSWER_LOST = auto()
-    #: The manager hears that it took effect, and it did not: of entries only.
+    #: The manager is told that it took effect, and it did not: of entries only.
     LOST = auto()
     DELAYED = auto()
     #: The operator switches the mode off meanwhile.
@@ -75,21 +75,21 @@ class World(Run):
     """One cluster, one store, one manager; the driver alone drives the rollout."""
 
     cluster: ChaosCluster
-    #: Questions that one look may ask of every OSD.
+    #: Queries per sample that may go to every OSD.
     questions_of_all = 0
 
     def __init__(self, planned: Schedule, cluster: ChaosCluster) -> None:
         self.planned = planned
         #: Called with every state once it is stored, and the one before it.
         self.on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None
-        #: Called when the manager looks at the cluster, before anything follows from that.
+        #: Called when the manager samples the cluster, before any decision.
         self.on_observation: Callable[[], None] = lambda: None
-        #: What the manager's clock shows beyond the time that has passed.
+        #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
         #: Every write takes `DELAY_S`.
         self.slow_monitors = False
-        #: When the manager became active, and when it last looked at the cluster.
+        #: When the manager became active, and its last sample of the cluster.
         self.active_since_s = cluster.now_s
         self.seen_at_s = cluster.now_s
         self.advice_fails = self.sampling_fails = False
@@ -142,7 +142,7 @@ class World(Run):
         return self.driver.state
 
     def look(self, seconds: float) -> None:
-        """One look of the manager at the cluster, and so much time."""
+        """One sample of the cluster by the manager, and so much time."""
         if self.may_act and not self.sampling_fails:
             self.driver.observed(self.clients.newest, self.clock_s)
         self.driver.tick(
@@ -181,7 +181,7 @@ class World(Run):
 
     # -- what operators and the loop ask of it
 
-    def begins_by_itself(self) -> None:
+    def starts_automatically(self) -> None:
         """From now on, in mode auto-apply."""
         raise NotImplementedError
 
@@ -204,7 +204,7 @@ class World(Run):
         self.driver.acknowledge()
 
     def health(self) -> HealthChecks:
-        """What `ceph health` says of the module."""
+        """The module's health checks in `ceph health`."""
         return health_checks(
             Snapshot(
                 taken_s=self.clock_s,
@@ -273,7 +273,7 @@ class LoopWorld(World):
         self.auto_apply = False
         self._reported_s = cluster.now_s
         super().__init__(planned, cluster)
-        # What begins by itself does so from the first look on.
+        # Automatic rollouts start from the first sample on.
         for _ in range(0 if planned.loop is Loop.AUTO_APPLY else 6):
             self.look(5.0)
 
@@ -290,8 +290,7 @@ class LoopWorld(World):
             monotonic=lambda: self.cluster.now_s,
             sleep=lambda _: None,
         )
-        # A request is taken at once, in the one thread that there is here, and no OSD is asked in
-        # a thread of its own.
+        # A request is handled at once, in the only thread, and no OSD is queried in its own thread.
         tuner.wake = tuner.take_requests
         tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         tuner.operations.driver._on_change = self._changed
@@ -309,7 +308,7 @@ class LoopWorld(World):
         )
 
     def _spoil(self, tuner: Tuner) -> None:
-        """Let advice and sampling fail where the schedule says so."""
+        """Let advice and sampling fail as scheduled."""
         evaluate, sample = tuner.evaluation.evaluate, tuner.sampler.sample
 
         def evaluate_or_fail(*args: Any, **named: Any) -> Published:
@@ -339,7 +338,7 @@ class LoopWorld(World):
             gate_alarm_after_s=GATE_ALARM_S,
         )
 
-    def begins_by_itself(self) -> None:
+    def starts_automatically(self) -> None:
         self.auto_apply = True
 
     def fail_over(self) -> None:

@@ -124,7 +124,7 @@ def osd_info(dice: Dice, osd_id: int) -> OsdInfo:
         wal_device_bytes=dice.maybe(dice.count()),
         main_device_bytes=dice.maybe(dice.count()),
         main_rotational=main_rotational,
-        # Without a device of its own the DB lies on that of the data.
+        # Without a dedicated device the DB is on that of the data.
         db_rotational=None if main_rotational is None else dice.flag(),
         min_alloc_size_bytes=dice.maybe(dice.count()),
         created_version=dice.maybe('16.2.15'),
@@ -196,7 +196,7 @@ def module_state(dice: Dice) -> ModuleState:
     )
 
 
-#: What rules may take from, by the id of the bucket.
+#: The possible roots of rules, by the id of the bucket.
 _ROOTS = {-1: 'default', -2: 'default~ssd', -3: 'default~hdd'}
 
 

@@ -34,7 +34,7 @@ from rocksdb_tuner.plan.records import OPTION
 
 from .samples import ADDRESSES, HOSTS, collections
 
-_WORDS = ('on', 'compression=kLZ4Compression,', 'osd.3', '', ':', '(', '_', '/', '16.2.15')
+_NAMES = ('on', 'compression=kLZ4Compression,', 'osd.3', '', ':', '(', '_', '/', '16.2.15')
 
 
 @st.composite
@@ -43,7 +43,7 @@ def with_names_in_texts(draw: st.DrawFn) -> tuple[Collection, list[str], list[st
     hosts = draw(st.lists(HOSTS, min_size=1, max_size=3, unique=True))
     addresses = draw(st.lists(ADDRESSES, min_size=1, max_size=3))
     short = [host.split('.')[0].upper() for host in hosts]
-    parts = st.sampled_from([*_WORDS, *addresses, *hosts, *short])
+    parts = st.sampled_from([*_NAMES, *addresses, *hosts, *short])
     texts = st.lists(parts, max_size=5).map(' '.join)
     collection = draw(collections(st.lists(texts, min_size=1, max_size=4), st.just(hosts)))
     # That a text names a host is known of hosts of the cluster.
@@ -89,7 +89,7 @@ def test_counters_sizes_and_classes_stay(collection: Collection) -> None:
         i: o.dumps for i, o in collection.osds.items()
     }
     for a, b in zip(hidden.cluster_map.osds, collection.cluster_map.osds):
-        # Nobody knows a release "zz".
+        # There is no release "zz".
         others = {'host': None, 'failure_domain': None, 'release': None, 'pod_namespace': None}
         assert {**vars(a), **others} == {**vars(b), **others}
         assert (a.release == b.release) == (b.release != 'zz')
@@ -111,7 +111,7 @@ def test_failure_domains_are_told_apart_as_before_and_follow_from_the_renamed_tr
 
 
 def _with_text(text: str, *hosts: str) -> str:
-    """What becomes of a text in a cluster with these hosts, and a pool of Alice's."""
+    """The anonymized text in a cluster with these hosts, and a pool of Alice's."""
     pool = PoolInfo(1, 'alices.mail', (), 3, 2, (), cephfs_metadata=False, crush_rule=0)
     entries = tuple(ConfigEntry(f'osd/host:{host}', 'x', '') for host in hosts)
     collection = Collection(ClusterMap(1, frozenset(), None, (), (pool,)), entries=entries)
@@ -147,9 +147,7 @@ def _with_text(text: str, *hosts: str) -> str:
         ('Zo\u00eb%20Z\u00fcrich', (), 'name1'),
     ],
 )
-def test_texts_lose_names_and_addresses_and_nothing_else(
-    text: str, hosts: tuple[str, ...], shown: str
-) -> None:
+def test_texts_lose_only_names_and_addresses(text: str, hosts: tuple[str, ...], shown: str) -> None:
     assert _with_text(text, *hosts) == shown
 
 
@@ -161,13 +159,13 @@ def test_published_option_strings_stay(text: str) -> None:
     assert _with_text(text) == text
 
 
-def test_examples_of_names_in_our_own_code_are_no_words() -> None:
-    """Its docstrings tell of hosts that may be the operator's."""
+def test_examples_of_names_in_the_code_are_no_words() -> None:
+    """Its docstrings mention hosts that may be the operator's."""
     assert not {'node7', 'alice', 'r1', 'berlin'} & words()
     assert {'restart', 'osd', 'klz4compression', 'noout'} <= words()
 
 
-def test_entries_of_other_daemons_are_left_out_for_their_names() -> None:
+def test_entries_of_other_daemons_are_dropped() -> None:
     collection = Collection(
         ClusterMap(1, frozenset(), None, (), ()),
         entries=(
@@ -203,7 +201,7 @@ class Planter:
         if issubclass(kind, Enum):
             return next(iter(kind))
         if issubclass(kind, (bool, int, float)):
-            # One OSD, whatever names it.
+            # One OSD under all its names.
             return kind(1)
         hints = get_type_hints(kind)
         if is_dataclass(kind):
@@ -223,7 +221,7 @@ class Planter:
         return self.planted[-1]
 
     def _key(self, kind: Any, place: str) -> Any:
-        """Of options and counters nobody makes names up, and only known ones are kept."""
+        """Options and counters have no operator-defined names, and only known ones are kept."""
         if place == 'OsdCollection.running':
             return OPTION
         return 'bluestore.kv_sync_lat' if place == 'CounterDump.points' else self.make(kind, place)
@@ -284,8 +282,8 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def test_one_name_is_replaced_by_one_other_everywhere() -> None:
-    """What belongs together still does: hosts, users, classes in all places of a report."""
+def test_each_name_has_one_replacement_everywhere() -> None:
+    """Equal names stay equal: hosts, users, classes in all places of a report."""
     whole: Collection = Planter(lambda: 'zq', 'name').make(Collection)
     alice = replace(whole.history[0], actor='dashboard:alice', reason='paused by alice on berlin-1')
     osds = (replace(whole.cluster_map.osds[0], host='berlin-1', device_class='gold'),)
@@ -310,6 +308,6 @@ def test_one_name_is_replaced_by_one_other_everywhere() -> None:
     assert shown.rollout.failure == f'{user}: {host}'
 
 
-def test_a_record_of_a_kind_that_is_not_known_is_refused_instead_of_shown() -> None:
+def test_record_of_unknown_kind_is_refused_instead_of_shown() -> None:
     with pytest.raises(TypeError, match='bytes'):
         Replacement(Collection(ClusterMap(1, frozenset(), None, (), ()))).of(b'node7')

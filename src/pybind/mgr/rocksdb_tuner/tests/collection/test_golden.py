@@ -62,7 +62,7 @@ EMPTY = Collection(ClusterMap(1, frozenset(), None, (), ()))
 
 
 @pytest.mark.parametrize('name', ['report', 'anonymous'])
-def test_a_report_is_written_as_it_was_recorded(name: str) -> None:
+def test_report_is_written_as_recorded(name: str) -> None:
     """A file a line, so that a difference shows in which file it is."""
     written = report(whole(), anonymous=name == 'anonymous')
     golden = (GOLDEN / f'{name}.json').read_text(encoding='utf-8').rstrip('\n')
@@ -85,17 +85,17 @@ def test_every_file_is_declared_under_its_name(kind: Kind) -> None:
         assert json_name(field) == file_name(kind)
 
 
-def test_each_text_becomes_what_was_recorded() -> None:
-    """Of hosts, places, pools, users, addresses, and words that nobody defined."""
+def test_each_text_is_replaced_as_recorded() -> None:
+    """Of hosts, places, pools, users, addresses, and undefined words."""
     assert texts() == json.loads((GOLDEN / 'texts.json').read_text(encoding='utf-8'))
 
 
-def test_what_is_read_of_a_report_is_written_again_as_it_was() -> None:
+def test_parsed_report_is_written_back_unchanged() -> None:
     text = report(whole(), anonymous=False)
     found = read(unpack('x', text.encode()))
     document = json.loads(text)['files']
     again = json.loads(json.dumps(dict(files(found.collection))))
-    # Nothing is concluded from what was changed, and entries of other daemons are not looked at.
+    # Changes are not interpreted, and entries of other daemons are ignored.
     assert again.pop('history.json') == []
     assert len(document.pop('history.json')) == 4
     entries = document.pop('config_dump.json')
@@ -110,7 +110,7 @@ def test_what_is_read_of_a_report_is_written_again_as_it_was() -> None:
     assert (found.ignored, found.times_of_files, found.classes_guessed) == ((), frozenset(), False)
 
 
-def test_what_is_not_there_is_no_file() -> None:
+def test_missing_data_gives_no_file() -> None:
     assert [name for name, _ in files(EMPTY)] == [
         *('osd_dump.json', 'osd_crush_dump.json', 'osd_metadata.json'),
     ]
@@ -123,7 +123,7 @@ def test_what_is_not_there_is_no_file() -> None:
 # -- names
 
 
-def test_new_names_have_as_many_digits_as_their_number_needs() -> None:
+def test_new_names_have_enough_digits() -> None:
     """They sort as the old ones do."""
     osds = tuple(replace(osd_info(i), host=f'h{i:03}', failure_domain=None) for i in range(100))
     cluster_map = replace(EMPTY.cluster_map, osds=osds)
@@ -136,7 +136,7 @@ def test_new_names_have_as_many_digits_as_their_number_needs() -> None:
 @pytest.mark.parametrize(
     ('host', 'text', 'shown'),
     [
-        # What Ceph defines stays, whatever hosts are called.
+        # Names defined by Ceph stay, whatever hosts are called.
         ('ssd', 'a ssd', 'a ssd'),
         ('noout', 'noout', 'noout'),
         # A word of the module's own is the host here.
@@ -148,33 +148,31 @@ def test_new_names_have_as_many_digits_as_their_number_needs() -> None:
         (' ', '- -', '- -'),
     ],
 )
-def test_a_host_may_be_called_by_a_word(host: str, text: str, shown: str) -> None:
+def test_host_may_be_named_like_a_word(host: str, text: str, shown: str) -> None:
     entries = (ConfigEntry(f'osd/host:{host}', OPTION, ''),)
     assert Replacement(replace(EMPTY, entries=entries)).text(text) == shown
 
 
-def test_the_whole_name_of_a_host_goes_before_the_first_part_of_another() -> None:
+def test_full_host_name_is_replaced_before_the_short_name_of_another() -> None:
     entries = tuple(ConfigEntry(f'osd/host:{h}', OPTION, '') for h in ('ZQ.example', 'zq'))
     assert Replacement(replace(EMPTY, entries=entries)).text('zq, zq.example') == 'host-2, host-1'
 
 
-def test_a_place_called_as_a_host_is_another_and_a_host_of_another_cluster_is_none_of_these() -> (
-    None
-):
+def test_place_named_like_a_host_is_distinct_and_hosts_of_other_clusters_are_unknown() -> None:
     entries = (ConfigEntry('osd/host:zq/rack:zq', OPTION, ''),)
     replacement = Replacement(replace(EMPTY, entries=entries))
     assert replacement.of('osd/host:zq/rack:zq') == 'osd/host:host-1/rack:other-rack-1'
     assert replacement.of('osd/host:zqother') == 'osd/host:other-host-1'
 
 
-def test_counters_that_nobody_looks_at_are_left_out_for_their_names() -> None:
+def test_unused_counters_are_dropped() -> None:
     points = {name: CounterPoint(1.0, 5) for name in ('osd.op_w', 'rgw.of_alice')}
     osds = {0: OsdCollection(dumps=(CounterDump(1.0, points),))}
     (dump,) = anonymous(replace(EMPTY, osds=osds)).osds[0].dumps
     assert dump.points == {'osd.op_w': CounterPoint(1.0, 5)}
 
 
-def test_what_a_rollout_names_is_replaced_as_everywhere() -> None:
+def test_names_in_a_rollout_are_replaced_as_everywhere() -> None:
     names = iter(f'zq{number}' for number in range(1000))
     state: RolloutState = Planter(lambda: next(names), 'name').make(RolloutState)
     state = replace(
@@ -197,7 +195,7 @@ def test_what_a_rollout_names_is_replaced_as_everywhere() -> None:
         ]
     )
     assert host.partition(':')[2] < shown.request.who.partition(':')[2]
-    # A host of which nobody knew in time would be a place of its own.
+    # A host found too late would become a separate place.
     assert 'other-host' not in repr(shown)
     assert rack.startswith('osd/rack:other-rack-')
     assert device_class.startswith('osd/class:class-')
@@ -214,12 +212,12 @@ def test_what_a_rollout_names_is_replaced_as_everywhere() -> None:
         ('', ''),
     ],
 )
-def test_who_asked(actor: str, shown: str) -> None:
+def test_actors_are_anonymized(actor: str, shown: str) -> None:
     record = replace(whole().history[0], actor=actor)
     assert anonymous(replace(EMPTY, history=(record,))).history[0].actor == shown
 
 
-def test_each_place_that_names_a_class_is_looked_at_before_any_gets_its_new_name() -> None:
+def test_class_names_are_collected_everywhere_before_any_is_replaced() -> None:
     """In the order of their names, and not of the places: so advice does not depend on them."""
     module, pool = whole().module, whole().cluster_map.pools[0]
     assert module is not None
@@ -262,7 +260,7 @@ def test_each_place_that_names_a_class_is_looked_at_before_any_gets_its_new_name
     ]
 
 
-def test_each_place_that_names_a_host_or_a_rack_is_looked_at_before_any_gets_its_new_name() -> None:
+def test_host_and_rack_names_are_collected_everywhere_before_any_is_replaced() -> None:
     module = whole().module
     assert module is not None
     osds = (
@@ -320,10 +318,10 @@ def function():
 """
 
 
-def test_sentences_of_the_code_are_words_and_its_docstrings_are_not(
+def test_messages_of_the_code_are_words_and_docstrings_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor what tests say, nor a file that is being replaced."""
+    """Neither text of tests, nor a file that is being replaced."""
     monkeypatch.setattr(vocabulary, '_PACKAGE', tmp_path)
     (tmp_path / 'inner').mkdir()
     (tmp_path / 'tests').mkdir()
@@ -340,9 +338,9 @@ def test_sentences_of_the_code_are_words_and_its_docstrings_are_not(
     assert 'no words of broken.py' in caplog.text
 
 
-def test_words_are_those_of_the_knowledge_and_of_the_sentences_in_the_code() -> None:
+def test_words_are_those_of_the_knowledge_and_of_messages_in_the_code() -> None:
     known = words()
-    # Of both, in small letters, with and without what stands around and between them.
+    # Of both, in lower case, with and without the surrounding text.
     assert {'write_buffer_size', 'bluestore_rocksdb_options', 'hdd', 'noout', 'pacific'} <= known
     assert {'klz4compression', 'ceph-rocksdb-tuner-report', 'osd_dump', 'json'} <= known
     assert {'kLZ4Compression', '', 'zeus'} & known == set()
@@ -361,7 +359,7 @@ NOTHING = Evidence(7, (), (), (), Answers((), ()))
 
 
 def collected(evidence: Optional[Evidence], osd: OsdInfo) -> OsdCollection:
-    """What is collected of the one OSD of a cluster, whose process 7 is known to be sharded."""
+    """The collection of the one OSD of a cluster, whose process 7 is known to be sharded."""
 
     class Keeping(Kept):
         def evidence(self, osd_id: int) -> Optional[Evidence]:
@@ -387,12 +385,12 @@ def collected(evidence: Optional[Evidence], osd: OsdInfo) -> OsdCollection:
     return found.osds[osd.osd_id]
 
 
-def test_of_an_osd_that_is_not_seen_nothing_is_collected_but_what_its_process_told() -> None:
+def test_osd_without_signals_has_only_the_report_of_its_process() -> None:
     assert collected(None, osd_info(4)) == OsdCollection(sharded=True)
     assert collected(None, osd_info(4, nonce=8)) == OsdCollection()
 
 
-def test_counters_of_a_process_that_is_gone_are_not_collected() -> None:
+def test_counters_of_a_dead_process_are_not_collected() -> None:
     seen = NOTHING._replace(
         samples=(sample_at(100.0, 1),),
         deep=Answers((KvAnswer(90.0, STATS),), ()),
@@ -403,8 +401,8 @@ def test_counters_of_a_process_that_is_gone_are_not_collected() -> None:
     assert gone.kv_stats == (KvStatsText(90.0, format_kv_stats(STATS)),)
 
 
-def test_a_dump_holds_all_that_is_kept_of_its_time() -> None:
-    """An anchor, a close look and a sample, each under the names of the OSD's release."""
+def test_dump_has_all_data_kept_of_its_time() -> None:
+    """An anchor, a detailed sample and a sample, each under the names of the OSD's release."""
     look = DetailSample(
         **dict.fromkeys(DetailSample._fields)  # type: ignore[arg-type]
     )._replace(
@@ -475,7 +473,7 @@ def test_memtable_times_belong_to_the_newest_answers() -> None:
         ([5.0, MAX_GAP_S / 2 + 5, MAX_GAP_S / 2 + 6], [5.0, MAX_GAP_S / 2 + 5, MAX_GAP_S / 2 + 6]),
     ],
 )
-def test_of_anchors_as_few_are_collected_as_bridge_all_gaps(
+def test_fewest_anchors_that_bridge_all_gaps_are_collected(
     times_s: list[float], kept_s: list[float]
 ) -> None:
     seen = NOTHING._replace(anchors=tuple(Anchor(time_s, 1, 2) for time_s in times_s))

@@ -1,4 +1,4 @@
-"""What is taken of each file, and the sentence that says what is wrong with it, in full."""
+"""The content read from each file, and the full error message for it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def source(name: str, content: object, modified_s: Optional[float] = 1e9) -> Sou
 
 
 def reading(**files: object) -> Reading:
-    """Of these files, by their names with two underscores for each dot, beside an OSD dump."""
+    """Of these files, by their names with two underscores for each dot, with an OSD dump."""
     sources: dict[str, object] = {'osd_dump.json': OSD_DUMP}
     sources.update({name.replace('__', '.'): content for name, content in files.items()})
     return read(source(name, content) for name, content in sources.items())
@@ -123,9 +123,7 @@ PRINTS_PERF = 'is not the output of "ceph tell osd.N perf dump": '
         ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(
-    name: str, content: object, reason: Optional[str]
-) -> None:
+def test_errors_in_a_file_are_reported(name: str, content: object, reason: Optional[str]) -> None:
     problems = refused(**{name.replace('.', '__'): content})
     if reason is None:
         assert problems == (Problem('osd_dump.json', 'does not contain osd.9, which has files'),)
@@ -134,7 +132,7 @@ def test_what_is_wrong_with_a_file_is_said(
     assert reason in problems[0].reason
 
 
-def test_bytes_that_are_no_text_are_told_where() -> None:
+def test_invalid_utf_8_is_reported_with_its_position() -> None:
     for name in ('health.json', 'osd.0.kv_stats.1795217000.txt'):
         files = [source('osd_dump.json', OSD_DUMP), SourceFile(name, b'ab\xff', 1e9)]
         with pytest.raises(UnreadableError) as error:
@@ -142,7 +140,7 @@ def test_bytes_that_are_no_text_are_told_where() -> None:
         assert error.value.problems == (Problem(name, 'is not text: byte 2 is not UTF-8'),)
 
 
-def test_without_the_osd_map_that_is_said_and_what_prints_it() -> None:
+def test_missing_osd_map_is_reported_with_the_command_that_prints_it() -> None:
     with pytest.raises(UnreadableError) as error:
         read([source('health.json', {'checks': {}})])
     (problem,) = error.value.problems
@@ -155,19 +153,19 @@ def test_without_the_osd_map_that_is_said_and_what_prints_it() -> None:
     assert [p.reason for p in refused(osd_dump__json='')] == ['is empty']
 
 
-def test_of_osds_that_are_not_in_the_map_the_first_one_is_named() -> None:
+def test_first_osd_missing_from_the_map_is_named() -> None:
     (problem,) = refused(
         osd__16__config_show__json=[], osd__9__config_show__json=[], osd__7__config_show__json=[]
     )
     assert problem.reason == 'does not contain osd.9, which has files'
 
 
-def test_problems_come_by_name() -> None:
+def test_problems_are_ordered_by_name() -> None:
     names = [p.name for p in refused(health__json='', config_dump__json='', osd_dump__json='{')]
     assert names == ['config_dump.json', 'health.json', 'osd_dump.json']
 
 
-def test_of_two_files_that_say_the_same_nobody_knows_which_is_right() -> None:
+def test_two_files_with_the_same_content_are_ambiguous() -> None:
     (twice,) = refused(osd_dump__txt=OSD_DUMP)
     assert twice == Problem('osd_dump.txt', 'duplicates osd_dump.json: remove one of them')
     for kind in ('perf_dump', 'kv_stats'):
@@ -179,7 +177,7 @@ def test_of_two_files_that_say_the_same_nobody_knows_which_is_right() -> None:
         )
 
 
-def test_a_file_without_a_time_needs_that_of_the_file_system() -> None:
+def test_file_without_a_time_requires_that_of_the_file_system() -> None:
     files = [source('osd_dump.json', OSD_DUMP), source('osd.0.perf_dump.json', OP_W, 5.0)]
     found = read([*files, source('osd.7.kv_stats.x.txt', 'said', 6.0)])
     assert found.times_of_files == {0, 7}
@@ -196,7 +194,7 @@ def test_a_file_without_a_time_needs_that_of_the_file_system() -> None:
     )
 
 
-def test_all_that_is_there_is_taken() -> None:
+def test_all_available_files_are_read() -> None:
     shown = [
         {'name': OPTION, 'value': 'ttl=1', 'source': 'mon'},
         {'name': WATCHED_IF_SET[0], 'value': '5', 'source': 'default'},
@@ -248,7 +246,7 @@ def test_all_that_is_there_is_taken() -> None:
     assert found.times_of_files == frozenset()
 
 
-def test_what_is_not_there_is_not_known() -> None:
+def test_missing_values_are_unknown() -> None:
     bare = reading()
     collection = bare.collection
     assert (collection.entries, collection.orchestrated, collection.health_codes) == (None,) * 3
@@ -266,13 +264,13 @@ def test_what_is_not_there_is_not_known() -> None:
 @pytest.mark.parametrize(
     'metadata', [METADATA[0], METADATA, {'00': METADATA[0]}, {'0': {**METADATA[0], 'id': 0}}]
 )
-def test_metadata_of_one_osd_of_all_and_as_the_manager_has_them(metadata: object) -> None:
+def test_metadata_is_read_for_one_osd_for_all_and_from_the_manager(metadata: object) -> None:
     found = reading(osd_metadata__json=metadata).collection.cluster_map
     assert found.osds[0].host == 'a'
 
 
 @pytest.mark.parametrize(
-    ('document', 'said'),
+    ('document', 'message'),
     [
         ({'format': 'x', 'version': 1, 'files': {}}, '"format" is "x" and should be "ceph-rocksdb'),
         (
@@ -282,15 +280,15 @@ def test_metadata_of_one_osd_of_all_and_as_the_manager_has_them(metadata: object
         ({'format': 'ceph-rocksdb-tuner-report', 'version': 1}, '"files" is missing'),
     ],
 )
-def test_a_document_of_another_kind_is_refused(document: object, said: str) -> None:
+def test_document_of_another_kind_is_refused(document: object, message: str) -> None:
     with pytest.raises(UnreadableError) as error:
         unpack('ticket', json.dumps(document).encode())
     (problem,) = error.value.problems
     assert problem.name == 'ticket'
-    assert said in problem.reason
+    assert message in problem.reason
 
 
-def test_a_document_may_hold_statistics_as_a_text_or_as_json() -> None:
+def test_statistics_may_be_text_or_json() -> None:
     files = {
         'osd_dump.json': OSD_DUMP,
         'osd.0.kv_stats.1795217000.txt': {'a': 1},
@@ -332,11 +330,11 @@ def test_a_document_may_hold_statistics_as_a_text_or_as_json() -> None:
         ({'avgcount': 2, 'sum': '3'}, None),
         ({'avgcount': 2, 'sum': Decimal('18446744073.709551616')}, (1 << 64, 2)),
         ({'avgcount': 2, 'sum': Decimal('18446744073.709551617')}, None),
-        # As text it would take as many digits as it says.
+        # As text it would take that many digits.
         ({'avgcount': 2, 'sum': Decimal('1e999999')}, None),
     ],
 )
-def test_a_counter_is_a_count_or_an_average(
+def test_counter_is_a_count_or_an_average(
     value: object, found: Optional[tuple[int, Optional[int]]]
 ) -> None:
     dump = {'osd': {'op_w': value, 'nope': 1}, 'mon': {'op_w': 1}}
@@ -350,12 +348,12 @@ def test_a_counter_is_a_count_or_an_average(
 @pytest.mark.parametrize(
     'dump', [{}, {'osd': {}}, {'osd': []}, {'osd': {'op_w': None}}, {'mon': {'op_w': 1}}]
 )
-def test_a_dump_without_any_wanted_counter_is_none(dump: object) -> None:
+def test_dump_without_a_used_counter_is_none(dump: object) -> None:
     with pytest.raises(ShapeError, match=r'^no OSD counters found$'):
         parse_perf_dump(dump, 1.0)
 
 
-def test_counters_of_any_release_are_wanted_and_written_as_they_were_printed() -> None:
+def test_counters_of_any_release_are_kept_as_printed() -> None:
     paths = {'bluestore.commit_lat', 'bluestore.txc_commit_lat', 'osd.op_w', MEMTABLE_TIME}
     assert paths <= wanted_paths()
     points = {'osd.op_w': CounterPoint(5.0, 3), MEMTABLE_TIME: CounterPoint(5.0, 1_500_000_000, 2)}
@@ -399,11 +397,11 @@ def test_counters_of_any_release_are_wanted_and_written_as_they_were_printed() -
         ('osd.0.kv_stats..txt', None),
     ],
 )
-def test_what_a_name_says(name: str, found: Optional[FileName]) -> None:
+def test_file_name_parts_are_parsed(name: str, found: Optional[FileName]) -> None:
     assert parse_name(name) == found
 
 
-def test_names_that_are_written() -> None:
+def test_written_names_are_parsed() -> None:
     assert file_name(Kind.HEALTH) == 'health.json'
     assert file_name(Kind.CONFIG_SHOW, 0) == 'osd.0.config_show.json'
     assert file_name(Kind.PERF_DUMP, 3, 0) == 'osd.3.perf_dump.0.0.json'
@@ -429,7 +427,7 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
         ({'mode': 'x'}, '"mode" is "x" instead of one of off, '),
         (
@@ -473,15 +471,13 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
         ),
     ],
 )
-def test_what_is_wrong_in_what_the_module_wrote_is_said(
-    changes: dict[str, object], said: str
-) -> None:
+def test_errors_in_module_output_are_reported(changes: dict[str, object], message: str) -> None:
     with pytest.raises((ShapeError, StoredStateError)) as error:
         parse_module_state(module_document(**changes))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
-def test_what_the_module_wrote_is_read_with_numbers_of_the_right_kind() -> None:
+def test_module_output_is_parsed_with_the_right_number_types() -> None:
     state = parse_module_state(
         module_document(
             growth={'1': GROWTH}, interval_s=5, tick_ms=None, limits={'x': 1}, taken_s=7
@@ -505,14 +501,14 @@ def test_what_the_module_wrote_is_read_with_numbers_of_the_right_kind() -> None:
     ]
 
 
-def test_a_report_of_before_starts_were_watched_has_none() -> None:
+def test_report_from_before_start_tracking_has_no_starts() -> None:
     """It is read as it always was."""
     document = module_document()
     del document['starts']
     assert parse_module_state(document).starts == {}
 
 
-def test_what_a_later_module_added_is_no_matter() -> None:
+def test_fields_of_a_later_module_are_ignored() -> None:
     """A report is read with an older release as far as that knows what is in it."""
     document = module_document(added=1)
     document['managers'][0]['added'] = 2

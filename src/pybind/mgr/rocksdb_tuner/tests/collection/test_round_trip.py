@@ -1,4 +1,4 @@
-"""What is written is what is read, whatever was collected."""
+"""Collected data is read as it was written."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_a_report_of_the_module_is_what_its_schema_says(
         ('notes.txt', 'x'),
     ],
 )
-def test_the_schema_refuses_a_file_of_another_form(name: str, content: object) -> None:
-    """What the module itself says is described to the last name, as in its other answers."""
+def test_schema_refuses_a_malformed_file(name: str, content: object) -> None:
+    """The module's own output is described to the last name, as in its other answers."""
     document = json.loads((GOLDEN / 'report.json').read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
     assert validator.is_valid(document)

@@ -41,7 +41,7 @@ from rocksdb_tuner.workload.classifier import Memories
 from rocksdb_tuner.workload.hysteresis import Memory
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
-#: What `report` writes of it, with names and without, and what becomes of texts.
+#: Its `report`, with names and without, and its anonymized texts.
 GOLDEN = Path(__file__).parent / 'data'
 
 _OSD = OsdInfo(

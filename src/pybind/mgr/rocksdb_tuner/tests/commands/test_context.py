@@ -1,4 +1,4 @@
-"""What commands share: recommendations by id."""
+"""Shared by commands: recommendations by id."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def context_with(*recommendations: Recommendation) -> Context:
     return Context(lambda: tuner, unused, unused, unused, unused)
 
 
-def test_a_recommendation_is_found_by_its_id() -> None:
+def test_recommendation_is_found_by_its_id() -> None:
     known = recommendation()
     assert context_with(known).recommendation(known.recommendation_id) is known
 
 
 @pytest.mark.parametrize(
-    ('asked', 'told'),
+    ('asked', 'reported'),
     [
         ('ssd-000000', 'does not exist: if it was shown before, it has changed since'),
         ('ssd-000000', 'review "ceph rocksdb-tuner show ssd-1a2b3c"'),
@@ -36,11 +36,11 @@ def test_a_recommendation_is_found_by_its_id() -> None:
         ('ssd', 'does not exist; recommendations: hdd-1a2b3c, ssd-1a2b3c'),
     ],
 )
-def test_an_id_that_is_not_known_is_refused_with_what_there_is_now(asked: str, told: str) -> None:
+def test_unknown_id_is_refused_with_the_current_ones(asked: str, reported: str) -> None:
     """Advice that changed since it was shown is never applied in its place."""
     known = recommendation()
     other = replace(known, recommendation_id='hdd-1a2b3c', who='osd/class:hdd')
-    with pytest.raises(CommandRefusedError, match=told) as refused:
+    with pytest.raises(CommandRefusedError, match=reported) as refused:
         context_with(known, other).recommendation(asked)
     assert refused.value.errno == errno.ENOENT
 

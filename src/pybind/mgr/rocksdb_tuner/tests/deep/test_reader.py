@@ -1,4 +1,4 @@
-"""What is switched on for a look is put back, whatever happens in between."""
+"""Settings changed for a deep query are restored, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Died(BaseException):
 
 
 class Osds:
-    """Running OSDs that take options, as 16.2.15 does: overrides beside what else is set."""
+    """Running OSDs that accept options, as 16.2.15 does: overrides on top of other settings."""
 
     def __init__(self) -> None:
-        #: What the config store or a file sets, and what somebody set in the process.
+        #: Values from the config store or a file, and values set in the process.
         self.below: dict[str, bool] = {}
         self.override: dict[str, bool] = {}
         self.nonce = 100
         #: Commands until the manager dies, or until the OSD stops answering.
-        self.dies_after: Optional[int] = None
+        self.fails_after: Optional[int] = None
         self.silent_after: Optional[int] = None
         self.asked: list[str] = []
 
@@ -49,7 +49,7 @@ class Osds:
         self.override.clear()
 
     def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
-        if self.dies_after is not None and len(self.asked) >= self.dies_after:
+        if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise Died
         if self.silent_after is not None and len(self.asked) >= self.silent_after:
             raise CommandError(errno.ETIMEDOUT, 'osd.0 did not answer')
@@ -100,7 +100,7 @@ def store() -> FakeStore:
     return FakeStore()
 
 
-def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: FakeStore) -> None:
+def test_deep_query_enables_statistics_reads_and_restores(osds: Osds, store: FakeStore) -> None:
     look = DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert look.stats.uptime_s == 12.5
     assert look.switched_on == OPTIONS
@@ -109,14 +109,14 @@ def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: Fa
     assert store.values == {}
 
 
-def test_what_is_on_already_is_not_touched(osds: Osds, store: FakeStore) -> None:
+def test_enabled_statistics_are_left_alone(osds: Osds, store: FakeStore) -> None:
     osds.below = dict.fromkeys(OPTIONS, True)
     look = DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert look.switched_on == ()
     assert osds.asked == ['config diff', 'dump_objectstore_kv_stats']
 
 
-def test_what_an_operator_set_in_the_process_is_set_again(osds: Osds, store: FakeStore) -> None:
+def test_setting_of_an_operator_in_the_process_is_restored(osds: Osds, store: FakeStore) -> None:
     before = {'rocksdb_perf': False, 'rocksdb_collect_memory_stats': True}
     osds.override = dict(before)
     osds.below = {'rocksdb_perf': True}
@@ -124,7 +124,7 @@ def test_what_an_operator_set_in_the_process_is_set_again(osds: Osds, store: Fak
     assert osds.override == before
 
 
-def test_the_note_is_there_before_anything_is_changed(osds: Osds, store: FakeStore) -> None:
+def test_note_is_stored_before_any_change(osds: Osds, store: FakeStore) -> None:
     seen = []
 
     def on_set(key: str) -> None:
@@ -135,7 +135,7 @@ def test_the_note_is_there_before_anything_is_changed(osds: Osds, store: FakeSto
     assert seen[0] == (f'{OVERRIDES}osd.0', False)
 
 
-def test_where_the_note_cannot_be_stored_nothing_is_changed(osds: Osds, store: FakeStore) -> None:
+def test_nothing_is_changed_if_the_note_cannot_be_stored(osds: Osds, store: FakeStore) -> None:
     store.error = CommandError(errno.EIO, 'no quorum')
     with pytest.raises(CommandError):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
@@ -143,26 +143,26 @@ def test_where_the_note_cannot_be_stored_nothing_is_changed(osds: Osds, store: F
 
 
 @given(
-    dies_after=st.integers(0, 12),
+    fails_after=st.integers(0, 12),
     below=st.dictionaries(st.sampled_from(OPTIONS), st.booleans()),
     override=st.dictionaries(st.sampled_from(OPTIONS), st.booleans()),
     again=st.integers(0, 12),
 )
 @settings(max_examples=200)
 def test_a_manager_that_dies_anywhere_is_cleaned_up_after(
-    dies_after: int, below: dict[str, bool], override: dict[str, bool], again: int
+    fails_after: int, below: dict[str, bool], override: dict[str, bool], again: int
 ) -> None:
     """Also where the next manager dies while it cleans up."""
     osds, store = Osds(), FakeStore()
     osds.below, osds.override = below, dict(override)
-    osds.dies_after = dies_after
+    osds.fails_after = fails_after
     with contextlib.suppress(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
-    osds.asked, osds.dies_after = [], again
+    osds.asked, osds.fails_after = [], again
     try:
         takeover(osds, store)
     except Died:
-        osds.asked, osds.dies_after = [], None
+        osds.asked, osds.fails_after = [], None
         takeover(osds, store)
     assert osds.override == override
     assert store.values == {}
@@ -175,9 +175,7 @@ def takeover(osds: Osds, store: FakeStore) -> DeepStatsReader:
     return reader
 
 
-def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
-    osds: Osds, store: FakeStore
-) -> None:
+def test_osd_that_stops_answering_is_retried_until_it_answers(osds: Osds, store: FakeStore) -> None:
     osds.silent_after = 3
     reader = DeepStatsReader(osds, store)
     with pytest.raises(CommandError):
@@ -194,11 +192,11 @@ def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
     assert store.values == {}
 
 
-def test_one_that_is_down_is_waited_for(osds: Osds, store: FakeStore) -> None:
-    osds.dies_after = 3
+def test_osd_that_is_down_is_awaited(osds: Osds, store: FakeStore) -> None:
+    osds.fails_after = 3
     with pytest.raises(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
-    osds.dies_after = None
+    osds.fails_after = None
     reader = DeepStatsReader(osds, store)
     reader.load()
     asked = list(osds.asked)
@@ -208,13 +206,11 @@ def test_one_that_is_down_is_waited_for(osds: Osds, store: FakeStore) -> None:
 
 
 @pytest.mark.parametrize('gone', [True, False])
-def test_of_a_process_that_is_gone_there_is_nothing_to_put_back(
-    osds: Osds, store: FakeStore, gone: bool
-) -> None:
-    osds.dies_after = 3
+def test_dead_process_has_nothing_to_restore(osds: Osds, store: FakeStore, gone: bool) -> None:
+    osds.fails_after = 3
     with pytest.raises(Died):
         DeepStatsReader(osds, store).read(osds.info(), 1000.0)
-    osds.dies_after, osds.asked = None, []
+    osds.fails_after, osds.asked = None, []
     osds.restart()
     reader = DeepStatsReader(osds, store)
     reader.load()
@@ -223,14 +219,14 @@ def test_of_a_process_that_is_gone_there_is_nothing_to_put_back(
     assert store.values == {}
 
 
-def test_a_note_that_cannot_be_read_is_set_aside(osds: Osds, store: FakeStore) -> None:
+def test_unreadable_note_is_quarantined(osds: Osds, store: FakeStore) -> None:
     store.values[f'{OVERRIDES}osd.0'] = '{"version": 1, "osd"'
     takeover(osds, store)
     assert osds.asked == []
     assert store.values == {f'broken/{OVERRIDES}osd.0': '{"version": 1, "osd"'}
 
 
-def test_an_osd_that_is_down_is_not_asked(osds: Osds, store: FakeStore) -> None:
+def test_osd_that_is_down_is_not_queried(osds: Osds, store: FakeStore) -> None:
     with pytest.raises(DeepStatsRefused, match=r'osd\.0 is down'):
         DeepStatsReader(osds, store).read(osds.info(up=False), 1000.0)
 
@@ -267,6 +263,6 @@ def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
         STORED_TEXT.replace('null', '5'),
     ],
 )
-def test_another_text_is_refused(text: str) -> None:
+def test_invalid_answer_is_refused(text: str) -> None:
     with pytest.raises(StoredStateError):
         decode(text)

@@ -68,7 +68,7 @@ class Track(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """What one recording says of how OSDs vary."""
+    """The recorded variation of OSDs."""
 
     name: str
     tracks: Mapping[str, Track]
@@ -85,7 +85,7 @@ def source(name: str) -> Source:
 
 
 def _windows(recording: Recording, osd_id: int) -> list[Measured]:
-    """What the OSD did while the client was at its work, window by window."""
+    """The work of the OSD under the client, window by window."""
     samples = [
         sample
         for report in recording.reports
@@ -122,10 +122,10 @@ class Trial:
 
     controls: int
     before_blocks: int
-    #: A look from this many blocks on, and the end.
+    #: An evaluation from this many blocks on, and the end.
     least_after: int
     most_after: int
-    #: What the change does to one signal: 0.2 is 20% more.
+    #: The effect of the change on one signal: 0.2 is 20% more.
     worsening: float = 0.0
     worsened: str = MEANS[0]
     #: OSDs that share a machine differ less than others: by how much more these do.
@@ -149,7 +149,7 @@ class Outcome(NamedTuple):
 
 
 def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
-    """Soak as a rollout does: look at every block, and end with the first verdict."""
+    """Soak as a rollout does: evaluate every block, and end with the first verdict."""
     blocks = _blocks(trial, drawn_from, rng)
     before = blocks[: trial.before_blocks]
     first = min(limits().least_blocks, trial.least_after)

@@ -1,4 +1,4 @@
-"""Arms against controls and each other: what is told of them, and what is not."""
+"""Arms compared with controls and each other: what can be concluded, and what cannot."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def effects(found: Comparison, signal: str = OBJECTIVE) -> dict[str, Effect]:
     return {a.name: one.effect for a in found.arms for one in a.signals if one.name == signal}
 
 
-def test_what_is_better_and_what_is_the_same_are_told_apart() -> None:
-    """An arm that is 20% better, beside one without an effect."""
+def test_better_and_equal_are_distinguished() -> None:
+    """An arm that is 20% better, and one without an effect."""
     found = compare(observed({'a': -0.2}))
     assert effects(found) == {'a': Effect.BETTER, 'b': Effect.SAME}
     assert found.pairs['a', 'b'].below
@@ -82,11 +82,11 @@ def test_what_is_better_and_what_is_the_same_are_told_apart() -> None:
     assert gain.low is not None
     assert gain.high is not None
     assert gain.low < -0.2 < gain.high
-    told = next(one for one in found.arms[0].signals if one.name == OBJECTIVE)
-    assert told.change_percent == pytest.approx(math.expm1(gain.estimate) * 100)
+    reported = next(one for one in found.arms[0].signals if one.name == OBJECTIVE)
+    assert reported.change_percent == pytest.approx(math.expm1(gain.estimate) * 100)
 
 
-def test_what_is_worse_is_to_end_and_nothing_else() -> None:
+def test_only_worse_arms_are_dropped() -> None:
     """Worse by more than the tolerance, in the objective or in a guard."""
     found = compare(observed({'b': 0.2}))
     assert [arm.worse for arm in found.arms] == [(), (OBJECTIVE,)]
@@ -99,7 +99,7 @@ def test_what_is_worse_is_to_end_and_nothing_else() -> None:
     assert effects(guarded)['a'] is Effect.BETTER
 
 
-def test_what_is_tolerated_is_not_worse() -> None:
+def test_tolerated_change_is_not_worse() -> None:
     """5% is above nothing with certainty, and below the tolerance."""
     found = compare(observed({'a': 0.05}, blocks=8))
     assert found.arms[0].gain is not None
@@ -107,13 +107,13 @@ def test_what_is_tolerated_is_not_worse() -> None:
     assert not found.arms[0].worse
 
 
-def test_between_nothing_and_the_least_effect_it_is_unclear() -> None:
+def test_effect_between_zero_and_the_minimum_is_unclear() -> None:
     """8% worse: no gain, not the same with certainty, and tolerated."""
     found = compare(observed({'a': 0.085}))
     assert effects(found)['a'] is Effect.UNCLEAR
 
 
-def test_of_a_signal_that_nobody_measured_nothing_is_told() -> None:
+def test_unmeasured_signal_gives_no_result() -> None:
     """Unknown is not the same."""
     found = compare(observed({}))
     assert effects(found, 'db_used_bytes') == {'a': Effect.UNCLEAR, 'b': Effect.UNCLEAR}
@@ -121,7 +121,7 @@ def test_of_a_signal_that_nobody_measured_nothing_is_told() -> None:
     assert effects(found, 'slow_commits') == {'a': Effect.UNCLEAR, 'b': Effect.UNCLEAR}
 
 
-def test_an_arm_with_one_osd_left_is_not_told_from_its_osd() -> None:
+def test_arm_with_one_osd_left_is_not_separated_from_the_osd() -> None:
     """Nor is one whose OSD has no baseline."""
     for period in (0, 1):
         found = compare(without(observed({'a': -0.2}), (0,), period))
@@ -136,7 +136,7 @@ def test_blocks_with_fewer_than_two_controls_do_not_count() -> None:
     assert compare(without(observed({}), CONTROLS, 0)).pairs == {}
 
 
-def test_with_too_few_osds_nothing_is_bounded() -> None:
+def test_too_few_osds_bound_nothing() -> None:
     """An estimate without an interval decides nothing."""
     found = observed({'a': 0.5})
     arms = (Period({}, found.periods[0].blocks), Period({'a': (0, 1)}, found.periods[1].blocks))
@@ -146,13 +146,17 @@ def test_with_too_few_osds_nothing_is_bounded() -> None:
     assert gain.low is None
     assert gain.furthest is None
     assert (gain.above, gain.below, gain.within(9.0)) == (False, False, False)
-    told = next(one for one in result.arms[0].signals if one.name == OBJECTIVE)
-    assert (told.effect, told.low_percent, told.high_percent) == (Effect.UNCLEAR, None, None)
+    reported = next(one for one in result.arms[0].signals if one.name == OBJECTIVE)
+    assert (reported.effect, reported.low_percent, reported.high_percent) == (
+        Effect.UNCLEAR,
+        None,
+        None,
+    )
     guarded = compare(Observed(('a',), (4, 5), 'op_w_latency_ms', 0.1, arms))
     assert effects(guarded)['a'] is Effect.UNCLEAR
 
 
-def test_an_osd_that_went_back_is_not_counted_until_it_is_in_an_arm_again() -> None:
+def test_restored_osd_is_not_counted_until_it_is_in_an_arm_again() -> None:
     """It is neither a control nor of its arm."""
     found = observed({'a': -0.2})
     last = Period({'a': (0, 1)}, found.periods[1].blocks)
@@ -162,7 +166,7 @@ def test_an_osd_that_went_back_is_not_counted_until_it_is_in_an_arm_again() -> N
 
 
 @pytest.mark.parametrize('arms', [1, 2, 5])
-def test_the_rates_of_all_intervals_make_the_rate_of_errors(arms: int) -> None:
+def test_error_rates_of_all_intervals_sum_to_the_total_rate(arms: int) -> None:
     """Nothing is spent twice."""
     kinds = [signal.kind for signal in judged_signals()]
     total = (
@@ -181,7 +185,7 @@ def test_equivalence_is_within_the_least_effect_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize(('variance', 'bounded'), [(0.01, True), (1e6, False)])
-def test_an_interval_beyond_any_measure_is_not_bounded(variance: float, *, bounded: bool) -> None:
+def test_interval_beyond_any_measure_is_unbounded(variance: float, *, bounded: bool) -> None:
     """With few degrees of freedom it would be too wide for a number."""
     found = Fit({'a': 0.2}, {('a', 'a'): 1.0}, variance, free=5)
     contrast = arms._contrast(found, 'a', None, 0.01)

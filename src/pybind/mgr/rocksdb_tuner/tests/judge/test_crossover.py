@@ -12,7 +12,7 @@ EFFECTS = st.floats(-0.5, 0.5)
 
 
 def crossed(a: float, b: float, apart: float) -> list[Unit]:
-    """Two arms that swap OSDs 0 to 3, beside the controls 4 and 5."""
+    """Two arms that swap OSDs 0 to 3, with the controls 4 and 5."""
     arms = ((None,) * 6, ('a', 'a', 'b', 'b', None, None), ('b', 'b', 'a', 'a', None, None))
     effect = {'a': a, 'b': b, None: 0.0}
     return [
@@ -29,7 +29,7 @@ def known(found: Fit | None) -> Fit:
 
 @given(EFFECTS, EFFECTS, EFFECTS)
 def test_levels_of_osds_and_what_all_feel_cancel(a: float, b: float, apart: float) -> None:
-    """What is left are the effects of the arms, and nothing unexplained."""
+    """The rest is the effects of the arms, and nothing unexplained."""
     found = known(fit(crossed(a, b, apart)))
     assert found.difference('a', None)[0] == pytest.approx(a, abs=1e-9)
     assert found.difference('a', 'b')[0] == pytest.approx(a - b, abs=1e-9)
@@ -37,20 +37,20 @@ def test_levels_of_osds_and_what_all_feel_cancel(a: float, b: float, apart: floa
     assert found.free == 18 - 6 - 4
 
 
-def test_what_swaps_osds_is_told_from_each_other_better_than_from_controls() -> None:
+def test_swapped_arms_are_separated_better_than_controls() -> None:
     """Each OSD ran both arms."""
     found = known(fit(crossed(0, 0, 0)))
     assert found.difference('a', 'b')[1] < found.difference('a', None)[1]
 
 
-def test_more_controls_tell_more() -> None:
+def test_more_controls_narrow_the_interval() -> None:
     """The variance of an effect holds that of the controls."""
     few = crossed(0, 0, 0)
     more = [*few, *(u._replace(osd_id=u.osd_id + 9) for u in few if u.osd_id > 3)]
     assert known(fit(more)).covariance['a', 'a'] < known(fit(few)).covariance['a', 'a']
 
 
-def test_without_controls_or_arms_there_are_no_effects() -> None:
+def test_no_effects_without_controls_or_arms() -> None:
     """Arm and period are the same then."""
     alone = [Unit(n, p, 'a' if p else None, 0.0, 3) for n in range(2) for p in range(2)]
     assert fit(alone) is None
@@ -58,8 +58,8 @@ def test_without_controls_or_arms_there_are_no_effects() -> None:
     assert fit([]) is None
 
 
-def test_two_osds_leave_nothing_to_take_a_spread_from() -> None:
-    """One in the arm and one beside it explain each other fully."""
+def test_two_osds_have_no_spread() -> None:
+    """One OSD in the arm and one control explain each other fully."""
     found = known(
         fit([Unit(n, p, 'a' if p and n else None, float(n * p), 3) for n in (0, 1) for p in (0, 1)])
     )
@@ -67,7 +67,7 @@ def test_two_osds_leave_nothing_to_take_a_spread_from() -> None:
     assert (found.free, found.variance) == (0, 0.0)
 
 
-def test_more_blocks_of_one_osd_help_only_so_far() -> None:
-    """What stays with the OSD is not averaged out."""
+def test_more_blocks_of_one_osd_have_diminishing_returns() -> None:
+    """A persistent difference of the OSD is not averaged out."""
     assert variance_of(1) == pytest.approx(1)
     assert variance_of(4) > variance_of(1e9) > 0.2

@@ -1,4 +1,4 @@
-"""Blocks of a history: as long as asked for, complete, and without what would spoil the noise."""
+"""Blocks of a history: of the requested length, complete, and without disturbances of the noise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kept(rows: dict[int, list[Work]], step_s: float = 30.0) -> KeptWork:
     return KeptWork(times_s, step_s, {n: tuple(row) for n, row in rows.items()})
 
 
-def test_a_block_has_the_means_of_its_intervals() -> None:
+def test_block_has_the_means_of_its_intervals() -> None:
     found = history_blocks(kept({0: [work(), work(1.2), work(0.3), work(0.3)]}), 60)
     assert [block.of(0).kv_sync_ms_per_txn for block in found] == pytest.approx([3.0, 1.0])
     first = found[0].of(0)
@@ -34,7 +34,7 @@ def test_a_block_has_the_means_of_its_intervals() -> None:
     assert (first.slow_ops, first.slow_commits, first.flushed) == (None, None, None)
 
 
-def test_blocks_end_with_the_history_and_what_is_left_over_is_the_oldest() -> None:
+def test_blocks_end_with_the_history_and_drop_the_oldest_remainder() -> None:
     found = history_blocks(kept({0: [work(9.0), work(), work()]}), 60)
     assert [block.of(0).kv_sync_ms_per_txn for block in found] == pytest.approx([2.0])
     assert history_blocks(kept({0: []}), 60) == ()
@@ -50,7 +50,7 @@ def test_blocks_end_with_the_history_and_what_is_left_over_is_the_oldest() -> No
         ([work()._replace(kv_sync_s=None), work()], None),
     ],
 )
-def test_a_mean_over_a_restart_or_few_writes_is_unknown(
+def test_mean_over_a_restart_or_few_writes_is_unknown(
     intervals: list[Work], expected: Optional[float]
 ) -> None:
     found = history_blocks(kept({0: intervals}), 60)[0].of(0)
@@ -58,7 +58,7 @@ def test_a_mean_over_a_restart_or_few_writes_is_unknown(
     assert value is None if expected is None else value == pytest.approx(expected)
 
 
-def test_the_longest_history_without_disturbances_is_taken() -> None:
+def test_longest_undisturbed_history_is_used() -> None:
     """A restart of most OSDs ends it; one of many OSDs is left out instead."""
     steady = [work()] * 12
     most = {n: [*[UNKNOWN] * 3, *[work()] * 9] for n in range(4)}
@@ -72,7 +72,7 @@ def test_the_longest_history_without_disturbances_is_taken() -> None:
     assert 20 not in noise.by_osd
 
 
-def test_too_short_a_history_or_too_few_osds_are_no_history() -> None:
+def test_short_history_or_few_osds_give_no_blocks() -> None:
     blocks = history_blocks(kept({n: [work()] * 5 for n in range(3)}), 30)
     assert len(undisturbed(blocks, [SIGNAL], 5)) == 5
     assert undisturbed(blocks, [SIGNAL], 6) == ()

@@ -14,7 +14,7 @@ SIGNAL = 'op_w_latency_ms'
 
 
 def blocks(osds: int, count: int, noise: Noise, seed: int = 1) -> list[Block]:
-    """OSDs that move once, in the middle, beside what all of them do."""
+    """OSDs that change once, in the middle, in addition to a common change."""
     rng = random.Random(seed)
     moved = {n: [rng.gauss(0, noise.persistent) for _ in range(2)] for n in range(osds)}
     found = []
@@ -36,7 +36,7 @@ def blocks(osds: int, count: int, noise: Noise, seed: int = 1) -> list[Block]:
 
 
 @pytest.mark.parametrize('true', [Noise(0.05, 0.0), Noise(0.02, 0.05)])
-def test_both_kinds_of_noise_are_found_beside_what_all_osds_do(true: Noise) -> None:
+def test_both_noise_components_are_separated_from_cluster_wide_changes(true: Noise) -> None:
     """With many OSDs; a move in the middle counts a little as scatter, too."""
     found = measured_noise(SIGNAL, blocks(300, 12, true))
     assert found is not None
@@ -45,7 +45,7 @@ def test_both_kinds_of_noise_are_found_beside_what_all_osds_do(true: Noise) -> N
     assert len(found.by_osd) == 300
 
 
-def test_an_osd_that_scatters_more_stands_out() -> None:
+def test_osd_with_more_variance_stands_out() -> None:
     """By its own blocks."""
     found = blocks(8, 12, Noise(0.01, 0.0))
     loud = [
@@ -57,7 +57,7 @@ def test_an_osd_that_scatters_more_stands_out() -> None:
     assert max(noise.by_osd, key=lambda n: noise.by_osd[n]) == 3
 
 
-def test_too_few_blocks_or_osds_tell_nothing() -> None:
+def test_too_few_blocks_or_osds_give_no_noise() -> None:
     """Nor does an OSD that was not measured all the time."""
     found = blocks(3, 4, Noise(0.01, 0.0))
     assert measured_noise(SIGNAL, found) is not None
@@ -66,6 +66,6 @@ def test_too_few_blocks_or_osds_tell_nothing() -> None:
     assert measured_noise(SIGNAL, gap) is None
 
 
-def test_the_mean_of_more_blocks_varies_less_but_for_what_persists() -> None:
+def test_mean_of_more_blocks_varies_less_except_for_persistent_noise() -> None:
     """The variance of a period."""
     assert Noise(0.2, 0.1).variance(4) == pytest.approx(0.02)

@@ -35,7 +35,7 @@ def compared(predicted: Predicted, signal: SignalVerdict) -> Comparison:
     return comparison
 
 
-def test_more_writes_are_compared_with_less_time_for_each() -> None:
+def test_more_writes_are_compared_with_less_time_per_write() -> None:
     comparison = compared(Predicted(IOPS, 0.0, 25.0), latency(-22.0, 1.0))
     assert comparison.predicted_low_percent == pytest.approx(-20.0)
     assert comparison.predicted_high_percent == pytest.approx(0.0)
@@ -51,7 +51,7 @@ def test_more_writes_are_compared_with_less_time_for_each() -> None:
         (12.0, PredictionResult.WRONG),
     ],
 )
-def test_intervals_that_meet_are_right_and_signs_decide_otherwise(
+def test_overlapping_intervals_are_right_and_otherwise_signs_decide(
     measured: float, result: PredictionResult
 ) -> None:
     assert compared(Predicted(IOPS, 0.0, 25.0), latency(measured)).result is result
@@ -80,7 +80,7 @@ def amplification(
         ((1.0, 3.0), amplification(4.0), PredictionResult.DIRECTION),
     ],
 )
-def test_how_right_a_prediction_was(
+def test_prediction_accuracy(
     predicted: tuple[float, float], signal: SignalVerdict, result: PredictionResult
 ) -> None:
     comparison = compared(Predicted(AMPLIFICATION, *predicted), signal)
@@ -92,7 +92,7 @@ def test_how_right_a_prediction_was(
     assert comparison.measured_high_percent == (change if high is None else high)
 
 
-def test_of_writes_that_stop_altogether_each_takes_for_ever() -> None:
+def test_stopped_writes_take_infinite_time() -> None:
     for least in (-100.0, -120.0):
         comparison = compared(Predicted(IOPS, least, 0.0), latency(5.0))
         assert comparison.predicted_high_percent == float('inf')
@@ -103,7 +103,7 @@ def test_of_writes_that_stop_altogether_each_takes_for_ever() -> None:
     assert compared_with(Predicted(AMPLIFICATION, 0.0, 1.0), unknown) is None
 
 
-def test_a_metric_is_compared_with_its_own_signal() -> None:
+def test_metric_is_compared_with_its_signal() -> None:
     written = SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0)
     both = Judgement(Verdict.NO_WORSE, (latency(50.0), written))
     comparison = compared_with(Predicted(AMPLIFICATION, -40.0, -25.0), both)
@@ -124,13 +124,13 @@ def test_a_metric_is_compared_with_its_own_signal() -> None:
         (-100.0, 100.0, -15.0, 200.0),
     ],
 )
-def test_an_interval_scores_its_width_and_what_it_misses(
+def test_interval_scores_by_width_and_misses(
     low: float, high: float, measured: float, score: float
 ) -> None:
     assert interval_score(low, high, measured) == pytest.approx(score)
 
 
-def test_what_nothing_shows_is_not_compared() -> None:
+def test_unmeasured_prediction_is_not_compared() -> None:
     """Without a prediction, a signal for it, a judgment, or a change that is clear."""
     judged = Judgement(Verdict.NO_WORSE, (latency(5.0),))
     iops = Predicted(IOPS, 0.0, 25.0)

@@ -1,4 +1,4 @@
-"""The test that may be looked at any time: what its errors are, and where it cannot tell."""
+"""The sequential test, which may be evaluated at any time: its error rates and its limits."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def test_without_an_effect_the_mean_e_value_is_one(free: int, spread: float) -> 
     assert total == pytest.approx(1, abs=0.05)
 
 
-def test_no_degrees_of_freedom_tell_nothing() -> None:
+def test_no_degrees_of_freedom_give_no_evidence() -> None:
     """Nothing is bounded by a spread that is not known."""
     assert critical(0.05, 0, 8.0) is None
 
 
-def test_looks_at_every_value_do_not_raise_the_errors() -> None:
-    """Means of values without an effect, looked at after each of 200."""
+def test_checks_at_every_value_do_not_raise_the_error_rate() -> None:
+    """Means of values without an effect, evaluated after each of 200."""
     rng = random.Random(7)
     crossed = 0
     for _ in range(200):
@@ -68,7 +68,7 @@ def test_looks_at_every_value_do_not_raise_the_errors() -> None:
     assert crossed <= 24
 
 
-def test_p_is_what_the_largest_e_value_leaves() -> None:
+def test_p_value_follows_from_the_largest_e_value() -> None:
     """At most 1, and 1 over the e-value below it."""
     assert always_valid_p(0.5) == 1.0
     assert always_valid_p(40.0) == 0.025

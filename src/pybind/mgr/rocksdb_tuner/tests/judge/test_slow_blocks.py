@@ -1,4 +1,4 @@
-"""Slow requests of arms beside those of controls."""
+"""Slow requests of arms compared with those of controls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def blocks(count: int, arm: Optional[float], controls: Optional[float]) -> list[
     return [Block(by_osd)] * count
 
 
-def test_slow_requests_of_an_arm_alone_end_it() -> None:
+def test_slow_requests_of_one_arm_drop_it() -> None:
     """In every block, and in none of the controls."""
     found = judged(blocks(4, 0, 0), blocks(8, 3, 0))
     assert (found.effect, found.change_percent) == (Effect.WORSE, 100)
@@ -37,25 +37,25 @@ def test_one_block_is_not_enough() -> None:
     assert judged(blocks(4, 0, 0), blocks(1, 3, 0)).effect is Effect.SAME
 
 
-def test_what_is_slow_for_all_or_was_before_is_not_the_arm_s() -> None:
-    """Neither beside others nor against before does it stand out."""
+def test_slow_requests_of_all_or_from_before_are_not_blamed_on_the_arm() -> None:
+    """It does not stand out, neither from others nor from before."""
     assert judged(blocks(4, 0, 0), blocks(20, 3, 3)).effect is Effect.SAME
     assert judged(blocks(4, 1, 0), blocks(20, 3, 0)).effect is Effect.UNCLEAR
 
 
-def test_fewer_are_not_held_against_it() -> None:
+def test_fewer_slow_requests_are_no_worsening() -> None:
     """Only the controls are slow."""
     found = judged(blocks(4, 0, 0), blocks(20, 0, 3))
     assert (found.effect, found.change_percent) == (Effect.SAME, -100)
 
 
-def test_what_is_not_known_counts_for_nothing() -> None:
+def test_unknown_slow_requests_are_ignored() -> None:
     """Pacific knows of no slow commits."""
     assert judged(blocks(4, None, None), blocks(9, None, None)).effect is Effect.UNCLEAR
 
 
-def test_without_a_difference_it_is_seldom_called_worse() -> None:
-    """A tenth of all blocks of all OSDs, often at the same times, looked at 30 times."""
+def test_equal_arms_are_rarely_called_worse() -> None:
+    """A tenth of all blocks of all OSDs, often at the same times, evaluated 30 times."""
     rng = random.Random(3)
     wrong = 0
     for _ in range(200):

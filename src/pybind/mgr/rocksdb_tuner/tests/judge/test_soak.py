@@ -16,7 +16,7 @@ UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
 NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
 
 
-def test_blocks_grow_so_that_all_of_a_soak_is_kept_and_eight_of_them_fit_it() -> None:
+def test_block_length_grows_to_keep_the_whole_soak_in_at_least_eight_blocks() -> None:
     """30 s each, of which 120 are kept: up to an hour."""
     assert block_length_s(SoakPlan(300.0, 3600.0)) == 30.0
     assert block_length_s(SoakPlan(300.0, 7200.0)) == 60.0
@@ -39,7 +39,7 @@ def test_blocks_grow_so_that_all_of_a_soak_is_kept_and_eight_of_them_fit_it() ->
         (NOTHING, 600.0, Verdict.INCONCLUSIVE),
     ],
 )
-def test_a_failure_ends_the_soak_at_once_a_pass_after_its_least_and_doubt_after_its_most(
+def test_failure_ends_the_soak_at_once_pass_at_its_minimum_and_doubt_at_its_maximum(
     judgement: Judgement, after_s: float, end: Optional[Verdict]
 ) -> None:
     assert ends_with(judgement, after_s, SOAK) is end
@@ -49,7 +49,7 @@ def test_a_failure_ends_the_soak_at_once_a_pass_after_its_least_and_doubt_after_
     'soak',
     [SoakPlan(600, 600), SoakPlan(600, 0), SoakPlan(60, 600, batches=SoakPlan(300, 0)), SoakPlan()],
 )
-def test_a_soak_that_is_off_or_as_long_as_it_may_be_is_no_contradiction(soak: SoakPlan) -> None:
+def test_disabled_or_longest_soak_is_no_contradiction(soak: SoakPlan) -> None:
     assert contradiction(soak) is None
 
 
@@ -63,12 +63,12 @@ def test_a_soak_that_is_off_or_as_long_as_it_may_be_is_no_contradiction(soak: So
         ),
     ],
 )
-def test_a_soak_in_which_nothing_can_pass_names_the_options_and_a_remedy(
+def test_soak_that_cannot_pass_names_the_options_and_a_remedy(
     soak: SoakPlan, names: tuple[str, ...]
 ) -> None:
     """Those of the batches apart from those of the canary."""
-    told = f' {contradiction(soak)}'
-    assert [name for name in names if name not in told] == []
+    reported = f' {contradiction(soak)}'
+    assert [name for name in names if name not in reported] == []
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,6 @@ def test_a_soak_in_which_nothing_can_pass_names_the_options_and_a_remedy(
         (Verdict.NO_DATA, False, 'no-data', 'no-data'),
     ],
 )
-def test_what_a_verdict_is_called(
-    verdict: Verdict, harmless: bool, stored: str, words: str
-) -> None:
+def test_names_of_verdicts(verdict: Verdict, harmless: bool, stored: str, words: str) -> None:
     """In what is stored and in texts; nothing passes for want of data."""
     assert (verdict.harmless, verdict.pass_or_fail, verdict.words) == (harmless, stored, words)

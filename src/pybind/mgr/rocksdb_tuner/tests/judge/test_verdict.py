@@ -1,4 +1,4 @@
-"""The verdict on a canary: its rates of errors, and what it says where it cannot tell."""
+"""The verdict on a canary: its error rates, and its reason if it is inconclusive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def share(found: list[Outcome], verdict: Verdict) -> float:
     return sum(o.judgement.verdict is verdict for o in found) / len(found)
 
 
-def test_a_change_of_nothing_is_failed_or_called_better_in_at_most_5_percent() -> None:
+def test_null_change_is_failed_or_called_better_in_at_most_5_percent() -> None:
     found = outcomes(USUAL, seed=1)
     assert share(found, Verdict.WORSE) <= limits().error_rate
     assert share(found, Verdict.BETTER) <= limits().error_rate
@@ -46,33 +46,33 @@ def test_a_change_of_nothing_is_failed_or_called_better_in_at_most_5_percent() -
 
 
 @pytest.mark.parametrize('signal', MEANS)
-def test_a_worsening_by_20_percent_is_failed_in_at_least_95_percent(signal: str) -> None:
+def test_worsening_by_20_percent_fails_in_at_least_95_percent(signal: str) -> None:
     found = outcomes(replace(USUAL, worsening=0.2, worsened=signal), seed=2)
     assert share(found, Verdict.WORSE) >= 0.95
 
 
-def test_a_promise_of_what_changes_nothing_is_called_kept_in_at_most_5_percent() -> None:
+def test_expected_gain_of_a_null_change_is_confirmed_in_at_most_5_percent() -> None:
     found = outcomes(replace(USUAL, promised='db_bytes_per_txn'), seed=4)
     assert share(found, Verdict.BETTER) <= limits().error_rate
     assert share(found, Verdict.WORSE) <= limits().error_rate
 
 
 @pytest.mark.parametrize('promised', ['op_w_latency_ms', 'db_bytes_per_txn'])
-def test_a_gain_of_20_percent_that_was_promised_is_found_in_at_least_95_percent(
+def test_expected_gain_of_20_percent_is_found_in_at_least_95_percent(
     promised: str,
 ) -> None:
     gains = replace(USUAL, promised=promised, worsening=-0.2, worsened=promised)
     assert share(outcomes(gains, seed=5), Verdict.BETTER) >= 0.95
 
 
-def test_noise_makes_the_verdict_wait_instead_of_err() -> None:
+def test_noise_delays_the_verdict_instead_of_misleading_it() -> None:
     found = outcomes(replace(USUAL, noise=6.0, most_after=22), seed=3)
     assert share(found, Verdict.INCONCLUSIVE) > 0.3
     assert share(found, Verdict.WORSE) <= limits().error_rate
 
 
 def block(canary: float, *controls: Optional[float]) -> Block:
-    """Every signal at 1, 2 or whatever is given, in ms or bytes."""
+    """Every signal at 1, 2 or the given values, in ms or bytes."""
     values = enumerate((canary, *controls))
     return Block({n: Measured(v, v, v, v) for n, v in values if v is not None})
 
@@ -98,14 +98,14 @@ def of(judgement: Judgement, name: str) -> SignalVerdict:
     return next(s for s in judgement.signals if s.name == name)
 
 
-def test_what_all_osds_feel_is_not_held_against_the_change() -> None:
+def test_change_of_all_osds_is_not_blamed_on_the_rollout() -> None:
     judged = judge(evidence(wobble(12), wobble(10, common=3.0)))
     assert judged.verdict is Verdict.NO_WORSE
     assert {s.effect for s in judged.signals if s.name not in EVENTS} == {Effect.SAME}
     assert {of(judged, name).effect for name in EVENTS} == {Effect.UNCLEAR}
 
 
-def test_a_worsening_is_failed_and_said_by_how_much() -> None:
+def test_worsening_fails_with_its_size() -> None:
     judged = judge(evidence(wobble(12), wobble(10, factor=1.3)))
     assert judged.verdict is Verdict.WORSE
     latency = of(judged, 'op_w_latency_ms')
@@ -116,25 +116,25 @@ def test_a_worsening_is_failed_and_said_by_how_much() -> None:
     assert latency.low_percent < 30 < latency.high_percent
 
 
-def test_an_improvement_passes_as_better() -> None:
+def test_improvement_passes_as_better() -> None:
     judged = judge(evidence(wobble(12), wobble(10, factor=0.7)))
     assert judged.verdict is Verdict.BETTER
     assert of(judged, 'kv_sync_ms_per_txn').effect is Effect.BETTER
 
 
-def test_within_the_tolerance_nothing_is_said_to_have_changed() -> None:
+def test_difference_within_the_tolerance_is_no_change() -> None:
     for factor in (0.94, 1.06):
         judged = judge(evidence(wobble(12), wobble(10, factor=factor)))
         assert judged.verdict is Verdict.NO_WORSE
 
 
-def test_too_few_controls_are_named_as_what_is_missing() -> None:
+def test_too_few_controls_are_reported_as_missing() -> None:
     judged = judge(evidence(wobble(12), wobble(10), controls=(1,)))
     assert judged.verdict is Verdict.INCONCLUSIVE
     assert judged.missing == ('2 OSDs to compare with, of which there are 1',)
 
 
-def test_an_osd_without_writes_is_named_and_nothing_is_passed() -> None:
+def test_osd_without_writes_is_named_and_nothing_passes() -> None:
     quiet = tuple(block(1.0, 1.0, None) for _ in range(12))
     judged = judge(evidence(quiet, quiet))
     assert judged.verdict is Verdict.NO_DATA
@@ -143,7 +143,7 @@ def test_an_osd_without_writes_is_named_and_nothing_is_passed() -> None:
     assert judged.missing[0].endswith('so many had osd.2 (0 before, 0 after)')
 
 
-def test_one_block_fewer_than_needed_is_no_verdict() -> None:
+def test_one_missing_block_prevents_a_verdict() -> None:
     least = limits().least_blocks
     enough, short = ((block(5.0, 3.0, 4.0),) * n for n in (least, least - 1))
     assert judge(evidence(enough, enough)).verdict is Verdict.NO_WORSE
@@ -151,14 +151,14 @@ def test_one_block_fewer_than_needed_is_no_verdict() -> None:
     assert judge(evidence(short, enough)).verdict is Verdict.NO_DATA
 
 
-def test_blocks_without_a_control_are_not_compared_with_one_alone() -> None:
+def test_blocks_without_two_controls_are_not_compared() -> None:
     gaps = tuple(block(1.0, 1.0, 1.0 if i % 2 else None) for i in range(20))
     judged = judge(evidence(gaps, gaps))
     assert judged.verdict is Verdict.NO_WORSE
     assert judge(evidence(gaps[:18], gaps[:15])).verdict is not Verdict.NO_WORSE
 
 
-def test_controls_that_part_by_themselves_forbid_a_verdict() -> None:
+def test_diverging_controls_prevent_a_verdict() -> None:
     before = tuple(block(1.0, 1.0, 1.0) for _ in range(12))
     after = tuple(block(1.15, 0.7, 1.5) for _ in range(12))
     judged = judge(evidence(before, after))
@@ -166,7 +166,7 @@ def test_controls_that_part_by_themselves_forbid_a_verdict() -> None:
     assert 'precision' in judged.missing[0]
 
 
-def test_slow_swings_are_not_taken_for_many_independent_values() -> None:
+def test_slow_drift_does_not_count_as_many_independent_values() -> None:
     def swinging(count: int, phase: float) -> tuple[Block, ...]:
         return tuple(block(math.exp(math.sin(phase + i / 4)), 1.0, 1.0) for i in range(count))
 
@@ -184,14 +184,14 @@ def grown_db(before_gb: float, after_gb: float) -> Judgement:
     return judge(evidence(tuple(sized(before_gb) for _ in range(12)), grown))
 
 
-def test_logs_that_rocksdb_preallocates_on_an_empty_osd_are_no_growth() -> None:
+def test_preallocated_logs_of_an_empty_osd_are_no_growth() -> None:
     """Measured on 16.2.15: 0.09 GB with a write_buffer_size of 64 MiB, 0.31 GB with 256 MiB."""
     judged = grown_db(0.09, 0.31)
     assert judged.verdict is Verdict.NO_WORSE
     assert of(judged, 'db_used_bytes').effect is Effect.SAME
 
 
-def test_a_db_that_doubles_beside_steady_ones_fails() -> None:
+def test_doubled_db_beside_steady_ones_fails() -> None:
     judged = grown_db(5.0, 10.0)
     assert judged.verdict is Verdict.WORSE
     assert of(judged, 'db_used_bytes').effect is Effect.WORSE
@@ -206,7 +206,7 @@ def troubled(canary: Sequence[Optional[int]], controls: int = 0) -> tuple[Block,
     )
 
 
-def test_slow_requests_that_only_the_canary_has_and_only_since_then_fail_it() -> None:
+def test_slow_requests_of_the_canary_alone_since_the_change_fail_it() -> None:
     judged = judge(evidence(troubled([0] * 20), troubled([3, 0] * 10)))
     assert judged.verdict is Verdict.WORSE
     assert of(judged, 'slow_ops').effect is Effect.WORSE
@@ -215,7 +215,7 @@ def test_slow_requests_that_only_the_canary_has_and_only_since_then_fail_it() ->
     assert 'spans with slow requests +50%' in in_words(judged)
 
 
-def test_slow_requests_of_all_or_of_before_are_not_held_against_the_change() -> None:
+def test_slow_requests_of_all_or_from_before_are_not_blamed_on_the_change() -> None:
     of_all = judge(evidence(troubled([0] * 20), troubled([3] * 20, controls=2)))
     of_before = judge(evidence(troubled([1] * 20), troubled([3] * 20)))
     for judged in (of_all, of_before):
@@ -224,18 +224,18 @@ def test_slow_requests_of_all_or_of_before_are_not_held_against_the_change() -> 
         assert of(judged, 'slow_ops').change_percent == pytest.approx(0.0)
 
 
-def test_one_incident_of_slow_requests_is_no_verdict() -> None:
+def test_single_incident_of_slow_requests_is_no_verdict() -> None:
     judged = judge(evidence(troubled([0] * 20), troubled([5] * 4 + [0] * 16)))
     assert (judged.verdict, of(judged, 'slow_ops').effect) == (Verdict.NO_WORSE, Effect.SAME)
 
 
-def test_slow_requests_that_end_with_the_change_are_better_without_deciding_anything() -> None:
+def test_slow_requests_that_end_with_the_change_are_better_without_deciding() -> None:
     judged = judge(evidence(troubled([2] * 20, controls=2), troubled([0] * 20, controls=2)))
     assert of(judged, 'slow_ops').effect is Effect.BETTER
     assert judged.verdict is Verdict.NO_WORSE
 
 
-def test_slow_requests_that_nobody_told_of_are_unknown_and_decide_nothing() -> None:
+def test_unreported_slow_requests_are_unknown_and_not_decisive() -> None:
     judged = judge(evidence(troubled([None] * 20), troubled([None] * 20)))
     assert judged.verdict is Verdict.NO_WORSE
     assert of(judged, 'slow_ops') == SignalVerdict('slow_ops', Effect.UNCLEAR)
@@ -255,17 +255,17 @@ def test_the_exact_test_counts_all_ways(found: int, more: int, other: int, rest:
         assert chance == pytest.approx(sum(n >= found for n in drawn) / len(drawn))
 
 
-def test_slow_commits_are_counted_within_a_block_and_not_across_a_reset() -> None:
-    told = [SlowEvents(0, 5), SlowEvents(4, 5), SlowEvents(1, 9)]
-    assert measured(None, 7, 40, told) == NOTHING
+def test_slow_commits_are_counted_per_block_and_not_across_a_reset() -> None:
+    reported = [SlowEvents(0, 5), SlowEvents(4, 5), SlowEvents(1, 9)]
+    assert measured(None, 7, 40, reported) == NOTHING
     some = _window()
-    assert measured(some, 7, 40, told)[-3:-1] == (4, 4)
+    assert measured(some, 7, 40, reported)[-3:-1] == (4, 4)
     assert measured(some, 7, 40, [SlowEvents(None, 9), SlowEvents(None, 2)])[-3:-1] == (None, None)
     assert measured(some, 7, 40, [SlowEvents(2, None)])[-3:-1] == (2, None)
 
 
 @pytest.mark.parametrize(('written', 'flushed'), [(None, None), (0, 0), (1, 1), (1 << 40, 1)])
-def test_a_flush_is_seen_by_what_was_written_to_sst_files(
+def test_flush_is_detected_by_bytes_written_to_sst_files(
     written: Optional[int], flushed: Optional[int]
 ) -> None:
     assert measured(_window()._replace(bytes_written_sst=written), 7, 40).flushed == flushed
@@ -279,7 +279,7 @@ def flushing(blocks: tuple[Block, ...], *flushed: Optional[float]) -> tuple[Bloc
     )
 
 
-def test_a_pass_in_which_nothing_was_flushed_is_no_data_and_says_why() -> None:
+def test_pass_without_a_flush_is_no_data_with_a_reason() -> None:
     """The options are about what happens to memtables: nothing of that showed yet."""
     before, after = wobble(12), wobble(10)
     never = judge(evidence(before, flushing(after, *[0] * 10)))
@@ -297,12 +297,12 @@ def test_a_pass_in_which_nothing_was_flushed_is_no_data_and_says_why() -> None:
     assert judge(evidence(before, partly)).verdict is Verdict.NO_DATA
 
 
-def test_what_got_worse_without_a_flush_got_worse() -> None:
+def test_worsening_without_a_flush_is_still_a_worsening() -> None:
     judged = judge(evidence(wobble(12), flushing(wobble(10, factor=1.3), *[0] * 10)))
     assert judged.verdict is Verdict.WORSE
 
 
-def test_a_gain_that_was_promised_is_waited_for_until_it_could_be_seen() -> None:
+def test_expected_gain_is_awaited_until_detectable() -> None:
     """The bytes for each write need no precision, unless a gain in them was promised."""
     rng = random.Random(1)
 
@@ -366,7 +366,7 @@ def _window() -> Window:
     )
 
 
-def test_a_mean_of_few_operations_is_not_known() -> None:
+def test_mean_of_few_operations_is_unknown() -> None:
     some = _window()
     assert measured(some, 7, 50) == Measured(None, 0.5, 10.0, 7, flushed=1)
     assert measured(some, 7, 40) == Measured(5.0, 0.5, 10.0, 7, flushed=1)

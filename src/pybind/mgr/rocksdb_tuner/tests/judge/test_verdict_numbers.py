@@ -1,7 +1,7 @@
 """The numbers of a verdict against SciPy, its shares of the rate of errors, and those rates.
 
-Expectations are made here from SciPy and NumPy, never with the module's own statistics. Where no
-tolerance stands beside it, a number must agree to one part in a million.
+Expectations are made here from SciPy and NumPy, never with the module's own statistics. Without an
+explicit tolerance, a number must agree to one part in a million.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
 @pytest.mark.parametrize(('m', 'n'), [(8, 8), (9, 14), (20, 11)])
 @pytest.mark.parametrize('sign', [1, -1])
 @pytest.mark.parametrize('z', [1.64, 2.326])
-def test_the_shift_is_bounded_by_what_scipys_rank_test_accepts(
+def test_shift_is_bounded_by_the_acceptance_region_of_scipys_rank_test(
     m: int, n: int, sign: int, z: float
 ) -> None:
     before = sign * np.exp(independent(m, seed=m))
@@ -98,7 +98,7 @@ def autocorrelated(count: int, r: float, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(('m', 'n', 'seed'), [(30, 30, 3), (16, 40, 5), (40, 25, 9)])
-def test_values_that_follow_their_neighbors_widen_the_interval_by_kendalls_estimate(
+def test_autocorrelated_values_widen_the_interval_by_kendalls_estimate(
     m: int, n: int, seed: int
 ) -> None:
     before, after = autocorrelated(m, 0.4, seed), autocorrelated(n, 0.4, seed + 100)
@@ -111,26 +111,26 @@ def test_values_that_follow_their_neighbors_widen_the_interval_by_kendalls_estim
     )
 
 
-def test_a_series_that_hardly_returns_counts_as_correlated_by_nine_tenths() -> None:
+def test_slowly_reverting_series_has_a_correlation_of_nine_tenths() -> None:
     slow = np.arange(60.0) + independent(60, seed=2, scale=0.01)
     assert lag_one([slow]) > 0.9
     found = shift(list(slow), list(slow), 0.5)
     assert found.half_width == pytest.approx(scipy_half_width(slow, slow, 0.5 * math.sqrt(19)))
 
 
-def test_neighbors_on_opposite_sides_narrow_nothing() -> None:
+def test_alternating_neighbors_do_not_narrow_the_interval() -> None:
     turning = numbers(*([1.0, -1.0] * 6)) + np.arange(12) / 100
     assert lag_one([turning]) < -0.5
     found = shift(list(turning), list(turning), 1.5)
     assert found.half_width == pytest.approx(scipy_half_width(turning, turning, 1.5))
 
 
-def test_series_without_any_variation_are_apart_by_exactly_what_they_are_apart() -> None:
+def test_constant_series_differ_by_their_exact_distance() -> None:
     assert shift([2.0] * 8, [5.0] * 8, 2.0) == (3.0, 0.0)
 
 
-def test_too_few_values_for_the_asked_certainty_bound_nothing() -> None:
-    """Of 4 and 4 values the rank test cannot reach 1%; of 4 and 5 the first difference does."""
+def test_too_few_values_for_the_requested_confidence_bound_nothing() -> None:
+    """With 4 and 4 values the rank test cannot reach 1%; with 4 and 5 the first difference does."""
     z = 8 / math.sqrt(4 * 4 * 9 / 12)
     values = list(independent(4, seed=1))
     assert shift(values, values, z * 0.99).half_width is None
@@ -179,7 +179,7 @@ def bounds(judged: SignalVerdict) -> tuple[float, float, float]:
 
 
 def share_of_errors(among: int) -> float:
-    """What each of the four means gets of 5%, after 0.2% for each of the two kinds of events."""
+    """The share of 5% for each of the four means, after 0.2% for each kind of events."""
     return (0.05 - 2 * 0.002) / 4 / among
 
 
@@ -198,10 +198,8 @@ def test_each_mean_of_each_verdict_gets_its_share_of_the_errors(name: str, among
 
 @pytest.mark.parametrize('changed', [1, 2, 4])
 @pytest.mark.parametrize('moved', [(0.0, 0.3), (-0.1, 0.0, 0.25), (0.2, -0.2, 0.1, -0.1, 0.0)])
-def test_how_far_controls_part_by_themselves_widens_the_interval(
-    moved: tuple[float, ...], changed: int
-) -> None:
-    """Between them as their variance says, within from the blocks, weighed by what each knows."""
+def test_divergence_of_controls_widens_the_interval(moved: tuple[float, ...], changed: int) -> None:
+    """Between them by their variance, within from the blocks, weighted by their precision."""
     noise = independent(32, seed=8, scale=0.02)
     canaries = [np.exp(noise + 0.01 * n) for n in range(changed)]
     controls = [np.exp(np.where(np.arange(32) < 16, 0.0, shifted)) * 5 for shifted in moved]
@@ -227,8 +225,8 @@ def inflation(before: np.ndarray, after: np.ndarray) -> float:
     return math.sqrt((1 + r) / (1 - r))
 
 
-def test_controls_that_agree_better_than_their_blocks_vary_narrow_nothing() -> None:
-    """Two that moved alike by chance say less than the variation from block to block."""
+def test_unusually_close_controls_do_not_narrow_the_interval() -> None:
+    """Two that changed alike by chance have less weight than the variation from block to block."""
     noise = independent(32, seed=8, scale=0.05)
     evidence = of_signal(LATENCY, [np.exp(noise), [5.0] * 32, [5.0] * 32], 1, 16)
     middle, low, _ = bounds(verdict_on(LATENCY, judge(evidence)))
@@ -242,7 +240,7 @@ def sizes(before: float, *after: float) -> list[float]:
     return [gb * 1e9 for gb in (*[before] * 8, *after)]
 
 
-def test_the_size_of_a_db_is_what_it_reached_in_the_second_half_since_the_change() -> None:
+def test_db_size_is_the_maximum_of_the_second_half_since_the_change() -> None:
     """Against the controls' middle, and as certain as twice the farthest of them is from it."""
     canary = sizes(10, 99, 1, 50, 40, *[13, 14, 15, 90])
     controls = [
@@ -258,7 +256,7 @@ def test_the_size_of_a_db_is_what_it_reached_in_the_second_half_since_the_change
     assert (high - middle, middle - low) == pytest.approx((2 * farthest, 2 * farthest))
 
 
-def test_a_control_that_shrank_makes_the_size_as_uncertain_as_one_that_grew() -> None:
+def test_shrunk_control_makes_the_size_as_uncertain_as_a_grown_one() -> None:
     for far in (0.9, 1.1**2 / 0.9):
         controls = [sizes(10, *[10 * f] * 8) for f in (1.1, 1.12, far)]
         judged = judge(of_signal('db_used_bytes', [sizes(10, *[11] * 8), *controls], 1, 8))
@@ -268,7 +266,7 @@ def test_a_control_that_shrank_makes_the_size_as_uncertain_as_one_that_grew() ->
         assert (high - middle, middle - low) == pytest.approx((2 * farthest, 2 * farthest))
 
 
-def test_of_several_changed_osds_the_middle_one_tells_the_size() -> None:
+def test_median_of_the_changed_osds_gives_the_size() -> None:
     changed = [sizes(10, *[10 * f] * 8) for f in (1.0, 1.9, 4.0)]
     judged = judge(
         of_signal('db_used_bytes', [*changed, sizes(10, *[10] * 8), sizes(8, *[8] * 8)], 3, 8)
@@ -276,7 +274,7 @@ def test_of_several_changed_osds_the_middle_one_tells_the_size() -> None:
     assert verdict_on('db_used_bytes', judged).change_percent == pytest.approx(90.0)
 
 
-def test_a_db_below_the_floor_counts_as_large_as_that() -> None:
+def test_db_below_the_floor_counts_as_the_floor() -> None:
     floor = 1 << 30
     small = [float(floor) / 4] * 16
     for to, percent in ((floor / 2, 0.0), (floor * 1.2, 20.0)):
@@ -297,27 +295,31 @@ def events(before: int, after: int, beside: int, of: int = 20, controls: int = 1
 
 
 @pytest.mark.parametrize('of', [10, 20, 40])
-def test_blocks_with_slow_requests_are_worse_from_where_scipys_exact_test_says_so(of: int) -> None:
+def test_blocks_with_slow_requests_are_worse_from_the_limit_of_scipys_exact_test_on(
+    of: int,
+) -> None:
     """0.2% for each kind of events; and by more than a fifth of the blocks."""
     for after in range(of + 1):
-        told = [
+        reported = [
             stats.fisher_exact([[after, of - after], [0, n]], alternative='greater').pvalue
             for n in (of, 2 * of)
         ]
-        expected = Effect.WORSE if max(told) <= 0.002 and after / of > 0.2 else Effect.SAME
+        expected = Effect.WORSE if max(reported) <= 0.002 and after / of > 0.2 else Effect.SAME
         judged = verdict_on('slow_ops', judge(events(0, after, 0, of)))
         assert judged.effect is expected, after
         assert judged.change_percent == pytest.approx(100 * after / of)
 
 
-def test_fewer_events_that_may_be_chance_are_no_improvement() -> None:
-    """5 of 20 before and beside, none since then: by more than a fifth, of a chance of 2%."""
+def test_random_decrease_of_events_is_no_improvement() -> None:
+    """5 of 20 before and in controls, none since then: by more than a fifth, with a probability of
+    2%.
+    """
     for before, beside in ((5, 5), (5, 9), (9, 5)):
         assert verdict_on('slow_ops', judge(events(before, 0, beside))).effect is Effect.SAME
     assert verdict_on('slow_ops', judge(events(9, 0, 9))).effect is Effect.BETTER
 
 
-def test_many_verdicts_share_the_errors_of_events() -> None:
+def test_many_verdicts_share_the_error_rate_of_events() -> None:
     """9 of 20 against none has a chance of 0.06%: enough for one of two, not for one of four."""
     evidence = events(0, 9, 0)
     chance = stats.fisher_exact([[9, 11], [0, 20]], alternative='greater').pvalue
@@ -341,7 +343,7 @@ def test_many_verdicts_share_the_errors_of_events() -> None:
         (0, 4, 0, Effect.SAME, 20),
     ],
 )
-def test_events_count_against_the_nearer_of_before_and_controls(
+def test_events_are_compared_with_the_nearer_of_before_and_controls(
     before: int, after: int, beside: int, effect: Effect, change: float
 ) -> None:
     judged = verdict_on('slow_ops', judge(events(before, after, beside)))
@@ -349,7 +351,7 @@ def test_events_count_against_the_nearer_of_before_and_controls(
     assert judged.change_percent == pytest.approx(change, abs=1e-9)
 
 
-def test_a_rise_that_is_certain_but_small_is_no_worsening() -> None:
+def test_certain_but_small_rise_is_no_worsening() -> None:
     """18% of 400 blocks against none is beyond chance, and within the tolerance of 20%."""
     assert verdict_on('slow_ops', judge(events(0, 72, 0, of=400))).effect is Effect.SAME
     assert verdict_on('slow_ops', judge(events(0, 88, 0, of=400))).effect is Effect.WORSE
@@ -386,7 +388,7 @@ def test_events_must_differ_by_more_than_a_fifth_from_the_nearer_of_before_and_c
 @pytest.mark.parametrize(
     ('before', 'after', 'beside', 'effect'), [(0, 9, 0, Effect.WORSE), (9, 0, 9, Effect.BETTER)]
 )
-def test_a_chance_of_exactly_the_rate_of_errors_is_small_enough(
+def test_probability_of_exactly_the_error_rate_is_small_enough(
     monkeypatch: pytest.MonkeyPatch,
     before: int,
     after: int,
@@ -440,7 +442,7 @@ def test_half_of_the_changed_osds_are_enough_and_fewer_are_not() -> None:
     assert not sufficient([silent, *controls], 1, 10)
 
 
-def test_blocks_in_which_fewer_than_half_of_the_changed_osds_are_known_do_not_count() -> None:
+def test_blocks_with_fewer_than_half_of_the_changed_osds_do_not_count() -> None:
     """Three changed OSDs, two with gaps: eight blocks of twelve are left."""
 
     def rows(gaps: int) -> list[list[Optional[float]]]:
@@ -471,9 +473,7 @@ PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2), (0, 1))
 
 @pytest.mark.parametrize('three', ['changed', 'controls'])
 @pytest.mark.parametrize('at', [0, 12])
-def test_a_block_with_one_of_three_does_not_count_though_each_has_enough_blocks(
-    three: str, at: int
-) -> None:
+def test_block_with_one_of_three_osds_does_not_count(three: str, at: int) -> None:
     def rows(blocks: int) -> list[list[Optional[float]]]:
         few = [steady(24) for _ in range(3)]
         for block, pair in enumerate(PAIRS[:blocks]):
@@ -487,7 +487,7 @@ def test_a_block_with_one_of_three_does_not_count_though_each_has_enough_blocks(
     assert not sufficient(rows(5), changed, 12)
 
 
-def test_a_control_that_is_missing_at_times_moves_nothing() -> None:
+def test_intermittent_control_does_not_shift_the_result() -> None:
     """Its level differs from the others'; against its own before, its absence is no change."""
     made: list[list[Optional[float]]] = [steady(24), [50.0] * 24, [0.02] * 24, steady(24)]
     for block in range(12, 15):
@@ -497,7 +497,7 @@ def test_a_control_that_is_missing_at_times_moves_nothing() -> None:
     assert judged.change_percent == pytest.approx(0.0)
 
 
-def test_a_changed_osd_that_is_missing_at_times_moves_nothing() -> None:
+def test_intermittent_changed_osd_does_not_shift_the_result() -> None:
     """Without the one whose level is the highest the middle of the others would be lower."""
     made: list[list[Optional[float]]] = [steady(24), [50.0] * 24, [2.0] * 24, *[steady(24)] * 2]
     for block in range(12, 16):
@@ -508,27 +508,27 @@ def test_a_changed_osd_that_is_missing_at_times_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize('side', [0, 12])
-def test_a_control_with_too_few_blocks_on_either_side_says_nothing(side: int) -> None:
+def test_control_with_too_few_blocks_on_either_side_is_ignored(side: int) -> None:
     """Seven blocks of one that went another way: it would count as a control that parted."""
-    strange: list[Optional[float]] = [*[1.0] * 12, *[3.0] * 12]
+    unusual: list[Optional[float]] = [*[1.0] * 12, *[3.0] * 12]
     end = side + 5
-    strange[side:end] = [None] * 5
-    made = [steady(24), steady(24), steady(24), strange]
+    unusual[side:end] = [None] * 5
+    made = [steady(24), steady(24), steady(24), unusual]
     judged = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
     assert (judged.effect, judged.low_percent, judged.high_percent) == (Effect.SAME, 0.0, 0.0)
-    strange[side + 4] = 1.0 if side == 0 else 3.0
+    unusual[side + 4] = 1.0 if side == 0 else 3.0
     wide = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
     assert wide.effect is Effect.UNCLEAR
 
 
-def test_where_fewer_than_half_of_the_changed_osds_write_those_that_do_not_are_named() -> None:
+def test_idle_changed_osds_are_named_if_they_are_more_than_half() -> None:
     silent: list[Optional[float]] = [None] * 20
     made = [steady(20), silent, silent, steady(20), steady(20)]
     missing = judge(of_signal(LATENCY, made, 3, 10)).missing[0]
     assert missing.endswith('so many had osd.1 (0 before, 0 after), osd.2 (0 before, 0 after)')
 
 
-def test_a_figure_of_zero_is_not_known() -> None:
+def test_zero_operations_have_no_mean() -> None:
     zeros: list[Optional[float]] = [0.0] * 20
     assert not sufficient([zeros, steady(20), steady(20)], 1, 10)
 
@@ -547,7 +547,7 @@ def test_ten_percent_are_tolerated_in_either_direction() -> None:
     assert apart_by(100 / 1.1001 - 100).effect is Effect.BETTER
 
 
-def test_precision_tells_a_worsening_that_must_be_seen_from_the_tolerated_one() -> None:
+def test_precision_separates_a_relevant_worsening_from_a_tolerated_one() -> None:
     """The half-width at most log(1.2 / 1.1), which is less than log(1.1)."""
     needed = {s.name: s.precision for s in judged_signals()}
     assert needed[LATENCY] == pytest.approx(math.log(1.2 / 1.1))
@@ -557,7 +557,7 @@ def test_precision_tells_a_worsening_that_must_be_seen_from_the_tolerated_one() 
 
 
 def uncertain(by: float, percent: float = 0.0) -> tuple[Judgement, SignalVerdict]:
-    """Controls that part by so much, and a canary in their middle or beside it."""
+    """Controls that differ by so much, and a canary in their middle or outside."""
     rows = [
         [1.0] * 16 + [1 + percent / 100] * 16,
         [1.0] * 16 + [math.exp(by)] * 16,
@@ -567,7 +567,7 @@ def uncertain(by: float, percent: float = 0.0) -> tuple[Judgement, SignalVerdict
     return judged, verdict_on(LATENCY, judged)
 
 
-def test_an_uncertain_signal_is_named_and_decides_only_what_is_certain() -> None:
+def test_uncertain_signal_is_named_and_only_certain_parts_decide() -> None:
     judged, wide = uncertain(0.1)
     assert (judged.verdict, wide.effect) == (Verdict.INCONCLUSIVE, Effect.UNCLEAR)
     assert 'precision: it is uncertain by' in judged.missing[0]
@@ -584,7 +584,7 @@ def test_an_uncertain_signal_is_named_and_decides_only_what_is_certain() -> None
     assert uncertain(0.1, least - 0.5)[1].effect is Effect.BETTER
 
 
-def test_how_uncertain_a_signal_is_stands_in_what_is_missing() -> None:
+def test_missing_evidence_has_the_uncertainty_of_a_signal() -> None:
     judged, wide = uncertain(0.1)
     _, low, high = bounds(wide)
     percent = 100 * math.expm1((high - low) / 2)
@@ -607,7 +607,7 @@ def doubling(monkeypatch: pytest.MonkeyPatch, canary: float, control: float) -> 
     return judge(of_signal('db_used_bytes', rows, 1, 8))
 
 
-def test_what_is_exactly_as_certain_as_needed_is_certain_enough(
+def test_confidence_of_exactly_the_required_level_is_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     judged = doubling(monkeypatch, canary=1.5, control=2.0)
@@ -615,7 +615,7 @@ def test_what_is_exactly_as_certain_as_needed_is_certain_enough(
 
 
 @pytest.mark.parametrize('canary', [2.0, 0.5])
-def test_what_is_exactly_tolerated_is_no_change(
+def test_change_of_exactly_the_tolerance_is_no_change(
     monkeypatch: pytest.MonkeyPatch, canary: float
 ) -> None:
     judged = doubling(monkeypatch, canary, control=1.0)
@@ -668,7 +668,7 @@ MOST = int(stats.binom.ppf(0.9999, TRIALS, 0.05))
     ('controls', 'changed', 'drift', 'r'),
     [(2, 1, 0.0, 0.0), (3, 1, 0.03, 0.0), (8, 4, 0.1, 0.0), (8, 1, 0.15, 0.0), (3, 1, 0.0, 0.6)],
 )
-def test_a_change_of_nothing_is_rarely_called_a_change(
+def test_null_change_is_rarely_called_a_change(
     controls: int, changed: int, drift: float, r: float
 ) -> None:
     """OSDs that drift apart by themselves, and blocks that follow one another, do not mislead."""
@@ -677,13 +677,13 @@ def test_a_change_of_nothing_is_rarely_called_a_change(
     assert sum(j.verdict in {Verdict.WORSE, Verdict.BETTER} for j in found) <= MOST
 
 
-def test_a_worsening_by_a_fifth_beside_two_controls_is_seen() -> None:
+def test_worsening_by_a_fifth_is_found_with_two_controls() -> None:
     rng = np.random.default_rng(13)
     found = [trial(rng, controls=2, worsening=0.2) for _ in range(TRIALS)]
     assert rate([j.verdict is Verdict.WORSE for j in found]) >= 0.95
 
 
-def test_a_harmless_change_is_not_kept_waiting_by_noise_of_five_percent() -> None:
+def test_harmless_change_is_not_delayed_by_noise_of_five_percent() -> None:
     rng = np.random.default_rng(14)
     found = [trial(rng, controls=3) for _ in range(TRIALS)]
     assert rate([j.verdict is Verdict.NO_WORSE for j in found]) >= 0.9
@@ -708,7 +708,7 @@ def window(**changes: object) -> Window:
 @pytest.mark.parametrize(
     ('commit', 'known'), [(Latency(0.5, 50), True), (Latency(0.5, 49), False), (None, False)]
 )
-def test_what_is_per_transaction_needs_fifty_of_them(
+def test_signal_per_transaction_needs_fifty_transactions(
     commit: Optional[Latency], known: bool
 ) -> None:
     found = measured(window(commit=commit), None, 50)
@@ -720,9 +720,9 @@ def test_what_is_per_transaction_needs_fifty_of_them(
         assert measured(window(**{lacks: None}), None, 50).db_bytes_per_txn is None
 
 
-def test_slow_commits_are_counted_from_the_first_to_the_last_that_was_told() -> None:
-    def risen(*told: Optional[int]) -> Optional[float]:
-        return measured(window(), None, 50, [SlowEvents(None, n) for n in told]).slow_commits
+def test_slow_commits_are_counted_from_the_first_to_the_last_report() -> None:
+    def risen(*reported: Optional[int]) -> Optional[float]:
+        return measured(window(), None, 50, [SlowEvents(None, n) for n in reported]).slow_commits
 
     assert risen() is None
     assert risen(5) is None
@@ -745,20 +745,20 @@ def test_slow_commits_are_counted_from_the_first_to_the_last_that_was_told() -> 
         ('db_bytes_per_txn', 'db_bytes_per_txn', Effect.SAME, Verdict.NO_WORSE),
     ],
 )
-def test_better_is_what_was_promised_and_without_a_promise_any_required_signal(
+def test_better_requires_the_expected_gain_or_any_required_signal(
     promised: Optional[str], name: str, effect: Effect, verdict: Verdict
 ) -> None:
     assert harmless((SignalVerdict(name, effect, -30.0, -40.0, -20.0),), promised) is verdict
 
 
-def test_a_verdict_in_words_has_the_cause_and_each_change_with_its_bounds_where_known() -> None:
+def test_verdict_text_has_the_cause_and_each_change_with_its_bounds() -> None:
     latency = SignalVerdict(LATENCY, Effect.WORSE, 31.4, 20.6, 43.2)
     bare = SignalVerdict('slow_ops', Effect.SAME, 0.4)
     half = SignalVerdict('db_used_bytes', Effect.UNCLEAR, 5.0, 1.0, None)
     other = SignalVerdict('db_bytes_per_txn', Effect.UNCLEAR, 6.0, None, 7.0)
     unknown = SignalVerdict('slow_commits', Effect.UNCLEAR)
-    strange = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
-    assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, strange))) == (
+    unusual = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
+    assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, unusual))) == (
         'worse: client write latency +31% (+21 to +43%), spans with slow requests +0%, '
         'space used by the DB +5%, DB bytes written per write +6%, '
         'of_a_later_version -2% (-3 to -1%)'
@@ -767,12 +767,12 @@ def test_a_verdict_in_words_has_the_cause_and_each_change_with_its_bounds_where_
     assert in_words(Judgement(Verdict.WORSE, cause='it crashed')) == 'worse: it crashed'
 
 
-def test_too_few_controls_are_told_from_none() -> None:
+def test_too_few_controls_are_distinguished_from_none() -> None:
     assert too_few_controls(0).cause == 'not judged: no controls'
     assert too_few_controls(1).cause == 'not judged: too few controls'
 
 
-def test_what_is_missing_names_only_signals_that_a_verdict_needs() -> None:
+def test_only_required_signals_are_reported_missing() -> None:
     """DB bytes are not known here, and nothing waits for them."""
     rows = [steady(20)] * 3
     one = judge(of_signal(LATENCY, rows, 1, 10))
@@ -785,7 +785,7 @@ def test_what_is_missing_names_only_signals_that_a_verdict_needs() -> None:
     assert (other.verdict, len(other.missing)) == (Verdict.NO_DATA, 2)
 
 
-def test_spans_without_writes_of_enough_osds_at_once_are_counted_for_each_side() -> None:
+def test_idle_spans_of_enough_osds_at_once_are_counted_for_each_side() -> None:
     made = [steady(24) for _ in range(3)]
     for block in range(3):
         made[1][block] = made[2][block + 3] = None

@@ -1,4 +1,4 @@
-"""What an experiment ends with, and that it goes on until then."""
+"""The results of an experiment, and that it continues until there is one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocksdb_tuner.judge.arms import ArmResult, Comparison, Contrast
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.judge.winner import Answer, Conclusion, conclude, to_end
 
-#: Contrasts by what they say.
+#: Contrasts by their conclusion.
 BETTER = Contrast(-0.2, -0.25, -0.15)
 SAME = Contrast(0.0, -0.05, 0.05)
 UNCLEAR = Contrast(-0.05, -0.2, 0.1)
@@ -35,7 +35,7 @@ def answer(comparison: Comparison, over: bool = False) -> Optional[Answer]:
     return None if found is None else found.answer
 
 
-def test_a_clear_winner_ends_it_at_once() -> None:
+def test_clear_winner_ends_the_experiment_at_once() -> None:
     """Better than the old set, and ahead of the runner-up."""
     found = concluded(compared(arm('a', SAME), arm('b', BETTER, Effect.UNCLEAR)))
     assert found == Conclusion(
@@ -44,12 +44,12 @@ def test_a_clear_winner_ends_it_at_once() -> None:
     assert concluded(compared(arm('a', BETTER))) == Conclusion(Answer.WINNER, 'a', BETTER)
 
 
-def test_a_runner_up_that_is_as_good_does_not_hold_it_up() -> None:
+def test_equally_good_runner_up_does_not_delay_the_winner() -> None:
     """A difference below the least effect is none."""
     assert answer(compared(arm('a', BETTER), arm('b', BETTER), lead=SAME)) is Answer.WINNER
 
 
-def test_until_the_best_is_known_it_goes_on_and_then_says_what_is_best() -> None:
+def test_experiment_continues_until_the_best_arm_is_known() -> None:
     """A lead that is not certain waits for the end."""
     close = compared(arm('a', BETTER), arm('b', UNCLEAR), lead=UNCLEAR)
     assert answer(close) is None
@@ -58,44 +58,44 @@ def test_until_the_best_is_known_it_goes_on_and_then_says_what_is_best() -> None
     assert (found.answer, found.winner, found.lead) == (Answer.WINNER, 'a', UNCLEAR)
 
 
-def test_no_difference_is_an_answer_with_a_bound() -> None:
+def test_no_difference_is_a_result_with_a_bound() -> None:
     """Equivalence of all that are left."""
     found = concluded(compared(arm('a', SAME), arm('b', SAME)))
     assert found == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
 
 
-def test_that_none_can_be_better_is_an_answer() -> None:
+def test_no_possible_improvement_is_a_result() -> None:
     """Each is the same or worse, or all have ended."""
     assert answer(compared(arm('a', SAME), arm('b', NOT_BETTER))) is Answer.NO_GAIN
     assert answer(compared(arm('a', BETTER, Effect.WORSE))) is Answer.NO_GAIN
 
 
-def test_that_it_cannot_be_told_is_an_answer_only_at_the_end() -> None:
-    """Whatever is not bounded."""
+def test_inconclusive_is_a_result_only_at_the_end() -> None:
+    """Any unbounded one."""
     for gain in (UNCLEAR, UNBOUNDED, None):
         found = compared(arm('a', gain), arm('b', None))
         assert answer(found) is None
         assert answer(found, over=True) is Answer.UNCLEAR
 
 
-def test_a_winner_stands_at_the_end_beside_an_arm_of_which_nothing_is_known() -> None:
+def test_arm_without_known_effect_does_not_prevent_a_winner_at_the_end() -> None:
     """The unknown arm holds it up until then."""
     found = Comparison((arm('a', BETTER), arm('b', None)), {})
     assert answer(found) is None
-    told = concluded(found, over=True)
-    assert told is not None
-    assert (told.winner, told.runner_up, told.lead) == ('a', None, None)
+    reported = concluded(found, over=True)
+    assert reported is not None
+    assert (reported.winner, reported.runner_up, reported.lead) == ('a', None, None)
 
 
-def test_what_ended_or_is_to_end_does_not_win() -> None:
+def test_dropped_arm_does_not_win() -> None:
     """However well it does in the objective."""
     found = compared(arm('a', BETTER, Effect.WORSE), arm('b', BETTER), arm('c', SAME))
     assert to_end(found) == ('a',)
-    told = conclude(found, 0.1, over=False, ended=('b',))
-    assert told == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
+    reported = conclude(found, 0.1, over=False, ended=('b',))
+    assert reported == Conclusion(Answer.NO_DIFFERENCE, within=math.expm1(0.05))
 
 
-def test_a_crash_ends_it_without_a_winner() -> None:
+def test_crash_ends_the_experiment_without_a_winner() -> None:
     """Before anything that was measured."""
     found = conclude(compared(arm('a', BETTER)), 0.1, over=False, failed=['b', 'a'])
     assert found == Conclusion(Answer.FAILED, failed=('a', 'b'))

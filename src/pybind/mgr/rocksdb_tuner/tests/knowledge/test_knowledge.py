@@ -40,26 +40,26 @@ def schema(name: str) -> Any:
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_each_file_fits_its_schema(name: str) -> None:
+def test_each_file_matches_its_schema(name: str) -> None:
     validator = jsonschema.Draft202012Validator(schema(name))
     validator.check_schema(schema(name))
     assert not list(validator.iter_errors(loader.load(name)))
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_each_schema_refuses_a_field_it_does_not_know(name: str) -> None:
+def test_each_schema_refuses_an_unknown_field(name: str) -> None:
     content = copy.deepcopy(loader.load(name))
     content[name][0]['typo'] = 1
     assert not jsonschema.Draft202012Validator(schema(name)).is_valid(content)
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_names_occur_once(name: str) -> None:
+def test_names_are_unique(name: str) -> None:
     names = [entry['name'] for entry in loader.load(name)[name]]
     assert len(names) == len(set(names))
 
 
-def test_every_option_of_profiles_and_defaults_is_in_the_catalogue_and_assessed() -> None:
+def test_every_option_of_profiles_and_defaults_is_cataloged_and_assessed() -> None:
     strings = [p['options'] for p in loader.load('profiles')['profiles']]
     strings += [release.default_options for release in known_releases()]
     for text in strings:
@@ -67,7 +67,7 @@ def test_every_option_of_profiles_and_defaults_is_in_the_catalogue_and_assessed(
             assert catalogue().options[name].assessed, name
 
 
-def test_every_default_is_a_value_that_its_option_takes() -> None:
+def test_every_default_is_a_valid_value_of_its_option() -> None:
     for info in catalogue().options.values():
         for version, facts in info.versions.items():
             assert version in catalogue().measured_versions
@@ -79,7 +79,7 @@ def test_every_default_is_a_value_that_its_option_takes() -> None:
                     assert read_member(info, member, default).text == default, info.name
 
 
-def test_what_the_releases_file_says_of_defaults_the_related_options_say_too() -> None:
+def test_defaults_agree_between_releases_and_related_options() -> None:
     newest = {release.name: release for release in known_releases()}
     for name, release in newest.items():
         for option, text in (
@@ -90,7 +90,7 @@ def test_what_the_releases_file_says_of_defaults_the_related_options_say_too() -
             assert related_options()[option].defaults.get(name, text) == text
 
 
-def test_every_related_option_that_is_judged_is_explained() -> None:
+def test_every_checked_related_option_is_explained() -> None:
     assert set(RELATED_OPTIONS) < set(related_options())
 
 
@@ -98,12 +98,12 @@ def test_no_related_option_is_an_option_of_the_string() -> None:
     assert not set(related_options()) & set(catalogue().options)
 
 
-def test_ceph_s_own_four_keys_are_there() -> None:
+def test_four_keys_of_ceph_are_listed() -> None:
     own = {info.name for info in catalogue().options.values() if info.scope == 'ceph'}
     assert own == {'compaction_threads', 'flusher_threads', 'compact_on_mount', 'disableWAL'}
 
 
-def test_everything_set_by_default_is_within_its_sane_range() -> None:
+def test_every_default_is_within_its_sane_range() -> None:
     for version in catalogue().measured_versions:
         for name, text in check('', version).effective.items():
             info = catalogue().options.get(name)
@@ -111,7 +111,7 @@ def test_everything_set_by_default_is_within_its_sane_range() -> None:
                 assert info.sane.minimum <= int(float(text)) <= info.sane.maximum, name
 
 
-def test_what_was_read_stays_when_the_files_are_replaced_under_a_running_manager(
+def test_loaded_knowledge_is_kept_when_files_are_replaced_under_a_running_manager(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     loader.load_all()
@@ -132,7 +132,7 @@ SECTIONS = {
 }
 
 
-def test_every_section_that_is_cited_exists() -> None:
+def test_every_cited_section_exists() -> None:
     cited = 0
     contents = {path.stem: loader.load(path.stem) for path in FOLDER.glob('*.json')}
     contents['conditions'] = texts_of_conditions()
@@ -162,9 +162,7 @@ def texts_of(content: Any) -> Iterator[str]:
         ('conditions', 'kv-sync-bound', 'Profiling an OSD'),
     ],
 )
-def test_the_section_that_is_cited_is_the_one_that_says_so(
-    file: str, name: str, section: str
-) -> None:
+def test_cited_section_supports_the_claim(file: str, name: str, section: str) -> None:
     entries = texts_of_conditions() if file == 'conditions' else loader.load(file)[file]
     (source,) = [e['source'] for e in entries if name in (e.get('name'), e.get('id'))]
     assert f'Deep-Dive, 2022, {section}' in source

@@ -1,4 +1,4 @@
-"""What the published texts say is in the knowledge, or on a list of what was left out and why.
+"""The published texts are covered by the knowledge, or by a list of exclusions with reasons.
 
 `data/references.json` walks the five texts that the module started from: each number, option,
 option string, formula and hazard with its section, and where it went.
@@ -31,7 +31,7 @@ ENTRIES = [
     for reference in REFERENCES
     for entry in reference['entries']
 ]
-#: What an entry is called by, in the files of the knowledge.
+#: The name of an entry, in the files of the knowledge.
 _KEYS = ('name', 'id', 'quantity')
 
 
@@ -53,7 +53,7 @@ def named(content: Any, name: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize('entry', ENTRIES)
-def test_each_is_kept_where_the_list_says_or_left_out_for_a_reason(entry: dict[str, Any]) -> None:
+def test_each_reference_is_listed_or_excluded_with_a_reason(entry: dict[str, Any]) -> None:
     assert entry['kept'] or entry['left_out']
     for place in entry['kept']:
         found = list(named(content_of(place['file']), place['name']))
@@ -63,7 +63,7 @@ def test_each_is_kept_where_the_list_says_or_left_out_for_a_reason(entry: dict[s
 
 
 @pytest.mark.parametrize('entry', ENTRIES)
-def test_each_option_that_is_named_is_explained(entry: dict[str, Any]) -> None:
+def test_each_named_option_is_explained(entry: dict[str, Any]) -> None:
     known = {*catalogue().options, *related_options()}
     text = f'{entry["what"]} {entry.get("options", "")}'
     names = re.findall(
@@ -82,7 +82,7 @@ def test_each_published_string_is_a_profile(entry: dict[str, Any]) -> None:
     assert {place['name'] for place in entry['kept']} & same
 
 
-def test_all_five_texts_are_walked() -> None:
+def test_all_five_texts_are_checked() -> None:
     years = [reference['year'] for reference in REFERENCES]
     assert years == [2018, 2019, 2022, 2023, 2025]
     sections = {e['section'] for r in REFERENCES if r['year'] == 2022 for e in r['entries']}

@@ -1,4 +1,4 @@
-"""What the tests ask the model about."""
+"""Inputs of the model for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compactions write follows from what lives, not from what lies in level 0 meanwhile."""
+"""Compactions rewrite live data, not temporary content of level 0."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def live_bytes() -> float:
     return sum(c.live_bytes(HELD, 'kNoCompression') for c in workload.columns.values())
 
 
-def test_newer_values_in_level_0_are_no_data_that_a_compaction_writes() -> None:
+def test_newer_values_in_level_0_are_not_compacted_data() -> None:
     """SST files hold level 0 too, half full on average: taken for cold data, an OSD of 20.2.4 was
     predicted 1.8 times of what its compactions wrote."""
     live = live_bytes()
     assert compactions(1.1 * live) == pytest.approx(compactions(live), rel=0.02)
 
 
-def test_cold_data_is_written_along() -> None:
+def test_cold_data_is_rewritten_too() -> None:
     """What no level 0 can be is other data, which a compaction of level 1 meets."""
     live = live_bytes()
     assert compactions(10 * live) > 1.2 * compactions(live)
 
 
 @pytest.mark.parametrize(('of_each_group', 'share'), [(3_000, 'less'), (10, 'more')])
-def test_requests_are_remembered_only_beyond_the_log(of_each_group: int, share: str) -> None:
+def test_requests_outlive_the_log_only_in_the_dup_list(of_each_group: int, share: str) -> None:
     """A write puts more into "P" where the log is shorter than the 3,000 that are remembered."""
     usual = calibration().workloads['rbd-randwrite']
 

@@ -1,4 +1,4 @@
-"""What was measured for the model fits its schema, and covers what the model asks of it."""
+"""The measured values of the model match their schema, and cover all its inputs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from rocksdb_tuner.workload.records import WorkloadClass
 SCHEMA = Path(loader.__file__).parent / 'schemas' / 'model.schema.json'
 
 
-def test_the_file_fits_its_schema() -> None:
+def test_file_matches_its_schema() -> None:
     schema = json.loads(SCHEMA.read_text(encoding='utf-8'))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(loader.load('model'), schema)
 
 
-def test_every_workload_knows_the_columns_of_every_release() -> None:
+def test_every_workload_has_the_columns_of_every_release() -> None:
     for workload in calibration().workloads.values():
         for release in known_releases():
             names = {column.name for column in columns(release.default_cfs)}
             assert names <= {*workload.columns}
 
 
-def test_every_interval_was_compared_and_none_is_backwards() -> None:
+def test_every_interval_was_compared_and_is_ordered() -> None:
     quantities = calibration().quantities
     assert quantities
     for name, quantity in quantities.items():
@@ -47,13 +47,13 @@ def test_every_interval_was_compared_and_none_is_backwards() -> None:
         (WorkloadClass.UNKNOWN, None),
     ],
 )
-def test_only_what_was_measured_stands_for_a_class(
+def test_only_measured_values_represent_a_class(
     workload: WorkloadClass, measured: str | None
 ) -> None:
     assert workload_of_class(workload.value) == measured
 
 
-def test_without_column_families_all_of_a_workload_is_in_the_default_one() -> None:
+def test_unsharded_workload_is_entirely_in_the_default_column_family() -> None:
     for workload in calibration().workloads.values():
         whole = workload.over(['default']).columns['default']
         assert whole.written_bytes == pytest.approx(workload.written_bytes)

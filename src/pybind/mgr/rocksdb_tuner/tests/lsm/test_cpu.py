@@ -1,4 +1,4 @@
-"""CPU of RocksDB follows from what it does, and lies near what was published of it."""
+"""The CPU cost of RocksDB follows from its work, and is close to the published values."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_more_compaction_is_a_change_for_the_worse(work: CpuWork, more: float) -
 
 @given(works(compressed=True), st.floats(0.1, 10))
 def test_a_processor_slower_by_a_factor_changes_no_ratio(work: CpuWork, factor: float) -> None:
-    """What makes a ratio worth more than microseconds: costs are those of another machine."""
+    """Why a ratio is worth more than microseconds: costs are those of another machine."""
     known = calibration()
 
     def slower(cost: Estimate) -> Estimate:
@@ -178,7 +178,7 @@ def test_a_processor_slower_by_a_factor_changes_no_ratio(work: CpuWork, factor: 
 # -- what follows from a tree
 
 
-def test_without_compression_the_work_is_what_amplification_says() -> None:
+def test_uncompressed_work_follows_from_amplification() -> None:
     """Bytes of the tree's own flushes and compactions."""
     for workload in WORKLOADS:
         found = tree(DEFAULT, workload)
@@ -188,20 +188,20 @@ def test_without_compression_the_work_is_what_amplification_says() -> None:
         assert work.compression == ()
 
 
-def test_what_is_overwritten_is_read_once_more_than_it_is_written() -> None:
-    """A database of a steady size: compactions drop as much as flushes bring."""
+def test_overwritten_data_is_read_once_more_than_it_is_written() -> None:
+    """A database of a steady size: compactions drop as much as flushes add."""
     work = cpu_of(tree(DEFAULT)).work
     assert work.compaction_read == pytest.approx(work.compaction_written + work.flush_written)
 
 
-def test_what_is_kept_is_read_as_often_as_it_is_written() -> None:
+def test_retained_data_is_read_as_often_as_it_is_written() -> None:
     """New keys of a bucket index: only what is not kept is dropped."""
     work = cpu_of(tree(DEFAULT, 'omap-heavy')).work
     dropped = work.compaction_read - work.compaction_written
     assert 0 <= dropped < 0.1 * work.flush_written
 
 
-def test_compression_is_counted_over_what_is_compressed() -> None:
+def test_compression_is_counted_for_compressed_bytes() -> None:
     """More bytes than go to the device: as many as were packed into them."""
     found = tree(LZ4)
     work = cpu_of(found).work
@@ -214,7 +214,7 @@ def test_compression_is_counted_over_what_is_compressed() -> None:
     assert work.compression[0].decompressed == pytest.approx(work.compaction_read)
 
 
-def test_a_column_without_compression_of_its_own_is_not_counted() -> None:
+def test_column_without_own_compression_is_not_counted() -> None:
     """Options of a column come over those of the database."""
     cfs = 'm(3) p(3,0-12) O(3,0-13)=compression=kNoCompression L P'
     load = Load(workload='rbd-randwrite', data_bytes=30.0 * GIB)
@@ -236,7 +236,7 @@ def test_small_memtables_take_less_of_the_thread_and_more_of_flushes() -> None:
     assert after.compactions_us_per_wal_kib > before.compactions_us_per_wal_kib
 
 
-def test_what_is_not_known_is_none() -> None:
+def test_unknown_input_gives_none() -> None:
     """No workload, a compression that was not measured, two workloads: never a number."""
     known = tree(DEFAULT)
     for unknown in (tree_of(DEFAULT), tree(f'{DEFAULT},compression=kZlibCompression')):
@@ -246,7 +246,7 @@ def test_what_is_not_known_is_none() -> None:
     assert cpu_change(known, tree(DEFAULT, 'omap-heavy')) is None
 
 
-def test_costs_are_those_of_the_end_that_is_asked_for() -> None:
+def test_costs_match_the_requested_end_of_the_interval() -> None:
     """Low and high are other costs, not a margin: each thread's are moved together."""
     work = CpuWork('rbd-randwrite', 0.5, 2.5, 2.0, ())
     measured = COSTS[work.workload]
@@ -271,7 +271,7 @@ def test_costs_are_those_of_the_end_that_is_asked_for() -> None:
     ('name', 'compress', 'decompress'),
     [('kLZ4Compression', 780, 4970), ('kSnappyCompression', 565, 1950)],
 )
-def test_compression_takes_no_more_than_about_what_its_authors_say(
+def test_compression_cost_matches_the_published_benchmarks(
     workload: str, name: str, compress: float, decompress: float
 ) -> None:
     """MB/s on one core, lz4's README (v1.9, Silesia corpus). Smaller files spare a part of it."""
@@ -281,7 +281,7 @@ def test_compression_takes_no_more_than_about_what_its_authors_say(
 
 
 @pytest.mark.parametrize('name', ['alternate-2019', 'variant-2022-d'])
-def test_sets_that_gave_more_iops_take_no_more_cpu(name: str) -> None:
+def test_sets_with_more_published_iops_take_no_more_cpu(name: str) -> None:
     """M. Nelson, 2022: +9.4 and +19.9% IOPS on the same cores."""
     for data_gib in (1, 30):
         data_bytes = float(data_gib) * GIB
@@ -292,7 +292,7 @@ def test_sets_that_gave_more_iops_take_no_more_cpu(name: str) -> None:
         assert found.value < 1
 
 
-def test_on_two_cores_no_set_is_far_from_another() -> None:
+def test_sets_are_close_to_each_other_on_two_cores() -> None:
     """M. Nelson, 2022, Effects of Limiting CPU: puts of RGW are "fairly even" on 2 cores.
 
     RocksDB is a part of the OSD, so a difference of a quarter in it is far less of the whole.
@@ -304,7 +304,7 @@ def test_on_two_cores_no_set_is_far_from_another() -> None:
         assert found.low < 1.33
 
 
-def test_lz4_of_a_bucket_index_costs_what_nobody_saw_of_the_whole() -> None:
+def test_lz4_of_a_bucket_index_costs_an_insignificant_part_of_the_whole() -> None:
     """2025: LZ4 had no measurable effect on the CPU of OSDs, and 2.68 times less to store.
 
     The same keys before and after, so the database that is compressed is as much smaller.

@@ -1,4 +1,4 @@
-"""What a flush keeps is what an exact memtable would keep of the same writes."""
+"""A modeled flush keeps the same data as an exact memtable under the same writes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WRITES = st.floats(1, 1e9)
 
 
 @pytest.mark.parametrize('writes', [100, 1000, 5000, 20000])
-def test_distinct_onodes_are_those_of_a_memtable(writes: int) -> None:
+def test_distinct_onodes_are_counted_per_memtable(writes: int) -> None:
     """Uniform draws from 3,000 objects, counted one by one."""
     rng = random.Random(writes)
     distinct = len({rng.randrange(3000) for _ in range(writes)})
@@ -53,7 +53,7 @@ def test_distinct_onodes_are_those_of_a_memtable(writes: int) -> None:
 
 
 @pytest.mark.parametrize('writes', [100, 1000, 5000, 20000])
-def test_log_entries_are_those_of_a_memtable(writes: int) -> None:
+def test_log_entries_are_counted_per_memtable(writes: int) -> None:
     """A log of 3,000 entries in its steady state, written and trimmed one by one."""
     memtable: dict[int, bool] = {}
     for number in range(3000, 3000 + writes):
@@ -87,7 +87,7 @@ def test_no_more_is_left_than_was_written(kind: KeyKind, writes: float, held: Po
     assert 0 < left_bytes(kind, writes, held) <= most * (1 + 1e-9)
 
 
-def test_a_window_as_long_as_many_logs_leaves_one_log_and_its_removals() -> None:
+def test_window_of_many_logs_retains_one_log_and_its_removals() -> None:
     held = Population(1, 30, 90_000)
     left = left_bytes(LOGGED, 900_000, held)
     assert left == 90_000 * LOGGED.left_bytes + 900_000 * LOGGED.tombstone_bytes
@@ -97,13 +97,13 @@ def test_a_window_as_long_as_many_logs_leaves_one_log_and_its_removals() -> None
     ('placement_groups', 'log_entries', 'dups'),
     [(100, 300_000, 0), (32, 18_750, 32 * DUPS_TRACKED - 18_750), (1200, 300_000, 3_300_000)],
 )
-def test_trimmed_requests_are_remembered_only_of_short_logs(
+def test_dup_entries_are_kept_only_for_short_logs(
     placement_groups: int, log_entries: int, dups: int
 ) -> None:
     assert Population(1, placement_groups, log_entries).log_dups == dups
 
 
-def test_what_grows_has_no_size_of_its_own() -> None:
+def test_growing_data_has_no_fixed_size() -> None:
     held = Population(1000, 100, 300_000)
     assert live_bytes((OVERWRITTEN, LOGGED), held) == 1000 * 500 + 300_000 * 250
     assert live_bytes((OVERWRITTEN, KEPT), held) is None

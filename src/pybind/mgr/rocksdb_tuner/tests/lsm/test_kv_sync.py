@@ -46,28 +46,28 @@ def change(before: str, after: str, load: Load = RBD) -> Estimate:
     ],
     ids=['16 x 64 MiB, merge 2', 'alternate', 'variant D'],
 )
-def test_the_published_iops_lie_in_what_is_predicted(options: str, iops: int) -> None:
+def test_published_iops_are_within_the_predicted_interval(options: str, iops: int) -> None:
     """M. Nelson, 2022: 527,603 IOPS with the default, and the thread its bottleneck."""
     predicted = change(DEFAULT, options)
     assert 1 / predicted.high <= iops / 527603 <= 1 / predicted.low
     assert 1 / predicted.value == pytest.approx(iops / 527603, rel=0.04)
 
 
-def test_with_four_times_the_writes_of_level_0_less_is_gained_than_inserts_spare() -> None:
+def test_fourfold_level_0_writes_reduce_the_gain_from_cheaper_inserts() -> None:
     """16 x 64 MiB without merging: 6.1% published, where inserts alone would give 8."""
     predicted = change(DEFAULT, SMALL)
     assert 1.061 < 1 / predicted.value < 1.1
 
 
 @pytest.mark.parametrize(('mib', 'least', 'most'), [(8, 0.71, 0.82), (16, 0.73, 0.92)])
-def test_what_was_measured_of_the_thread_lies_near(mib: int, least: float, most: float) -> None:
+def test_measured_thread_times_are_close(mib: int, least: float, most: float) -> None:
     """CPU of bstore_kv_sync for a write against 256 MiB, OSDs of 16.2.15, four rounds."""
     predicted = change(DEFAULT, f'{DEFAULT},max_write_buffer_number=128,write_buffer_size={mib}M')
     assert predicted.low < most
     assert predicted.high > least
 
 
-def test_inserts_cost_a_thread_that_waits_for_its_device_more() -> None:
+def test_inserts_cost_more_if_the_thread_waits_for_its_device() -> None:
     """By 16% and 18%: OSDs of 16.2.15 whose rounds took 10 ms, 23 against 2 MiB."""
     before, after = (
         f'{DEFAULT},max_write_buffer_number=64,write_buffer_size={kib}K' for kib in (23 << 10, 2048)
@@ -86,7 +86,7 @@ def test_inserts_cost_a_thread_that_waits_for_its_device_more() -> None:
         (4 << 10, 512, (0.9, 0.94, 0.84, 0.9, 0.82)),
     ],
 )
-def test_under_many_keys_a_write_the_thread_mostly_inserts(
+def test_thread_mostly_inserts_with_many_keys_per_write(
     before_kib: int, after_kib: int, measured: tuple[float, ...]
 ) -> None:
     """CPU of bstore_kv_sync for a byte in the WAL, nine rounds of bench_cpu.py, three releases."""
@@ -121,20 +121,20 @@ def test_back_again_is_as_before(one: int, other: int) -> None:
     assert there.low * back.high == pytest.approx(1)
 
 
-def test_a_wal_that_is_full_first_keeps_memtables_small() -> None:
+def test_full_wal_keeps_memtables_small() -> None:
     """Memtables of 1 GiB under a WAL of 64 MiB are never larger than that."""
     huge = f'{DEFAULT},write_buffer_size=1G,max_total_wal_size=64M'
     assert change(DEFAULT, huge).high < 0.95
 
 
-def test_without_a_workload_it_is_not_known() -> None:
+def test_unknown_workload_gives_unknown_time() -> None:
     tree = tree_of(DEFAULT)
     assert tree.kv_sync_time is None
     assert kv_sync_time(tree.column_families, INSERTS) is None
     assert kv_sync_change(tree.column_families, tree.column_families, INSERTS) is None
 
 
-def test_the_default_of_pacific_takes_about_what_was_measured_with() -> None:
+def test_default_of_pacific_takes_about_the_measured_time() -> None:
     found = tree_of(DEFAULT, '6.8', PACIFIC_CFS, load=RBD).kv_sync_time
     assert found is not None
     assert found.value == pytest.approx(1, abs=0.03)

@@ -20,7 +20,7 @@ SIZES = st.integers(1, 1 << 20)
 
 
 @pytest.mark.parametrize('writes', [5, 50, 500, 5000])
-def test_a_map_holds_the_blocks_and_blobs_that_random_writes_met(writes: int) -> None:
+def test_map_holds_the_written_blocks_and_blobs(writes: int) -> None:
     """Counted one by one: blobs, extents, and checksums up to the last block of each blob."""
     rng = random.Random(writes)
     total = 0.0
@@ -32,18 +32,18 @@ def test_a_map_holds_the_blocks_and_blobs_that_random_writes_met(writes: int) ->
     assert ONODES.map_bytes(4096.0, writes) == pytest.approx(total / 200, rel=0.05)
 
 
-def test_an_object_of_which_all_was_written_needs_most() -> None:
+def test_fully_written_object_needs_the_most() -> None:
     """Blocks of 16 KiB have a quarter of the extents and as many checksums."""
     assert ONODES.map_bytes(4 * KIB, None) == 64 * 52 + 1024 * 8
     assert ONODES.map_bytes(16 * KIB, None) == 64 * 52 + 256 * 4 + 1024 * 4
 
 
-def test_a_small_map_is_part_of_the_onode() -> None:
+def test_small_map_is_part_of_the_onode() -> None:
     (onode,) = ONODES.kinds(4 * KIB, 5.0)
     assert onode.written_bytes == pytest.approx(650 + ONODES.map_bytes(4 * KIB, 5.0))
 
 
-def test_of_a_map_in_shards_a_write_changes_one() -> None:
+def test_write_changes_one_shard_of_a_sharded_map() -> None:
     onode, shard = ONODES.kinds(4 * KIB, None)
     assert onode.written_bytes + shard.written_bytes == 1300
     assert shard.keys * shard.left_bytes == pytest.approx(ONODES.map_bytes(4 * KIB, None))
@@ -70,8 +70,8 @@ def test_checksums_and_extents_do_not_compress() -> None:
     assert 0.4 < sparse < full < 1
 
 
-def test_what_is_not_known_of_writes_is_as_it_was_measured() -> None:
-    """Writes of 4 KiB to all blocks: what the columns of the file say."""
+def test_unknown_writes_have_the_measured_size() -> None:
+    """Writes of 4 KiB to all blocks: the columns of the file."""
     workload = replace(calibration().workloads['rbd-randwrite'], onodes=ONODES)
     assert workload.of_writes(None, None) is workload
     assert workload.of_writes(None, 10.0) == workload.of_writes(4096.0, 10.0)

@@ -1,4 +1,4 @@
-"""The model grows where RocksDB's tree grows, and never says what cannot be."""
+"""The model grows where RocksDB's tree grows, and never gives impossible values."""
 
 from __future__ import annotations
 
@@ -262,19 +262,19 @@ def test_another_compaction_style_is_not_modeled(style: str) -> None:
 
 
 @pytest.mark.parametrize('multiplier', ['nan', 'inf'])
-def test_levels_that_have_no_size_are_not_modeled(multiplier: str) -> None:
+def test_levels_without_a_size_are_not_modeled(multiplier: str) -> None:
     options = OptionSet((('max_bytes_for_level_multiplier', multiplier),))
     with pytest.raises(NotModeledError, match='no level has a size'):
         model(TreeInputs(options, '7.9', columns('')))
 
 
-def test_shares_of_a_workload_are_a_whole() -> None:
+def test_shares_of_a_workload_sum_to_one() -> None:
     for workload in calibration().workloads.values():
         total = sum(workload.share(name) for name in workload.columns)
         assert total == pytest.approx(1, abs=0.01)
 
 
-def test_of_a_single_family_a_wal_file_holds_a_memtable() -> None:
+def test_wal_file_holds_a_memtable_of_a_single_family() -> None:
     options = OptionSet((('write_buffer_size', str(64 * MIB)), ('max_write_buffer_number', '4')))
     wal = model(TreeInputs(options, '7.9', columns(''))).wal
     assert wal.device_bytes.value == pytest.approx(4 * 64 * MIB * 1.1 + wal.file_bytes, rel=0.01)

@@ -37,7 +37,7 @@ def test_level0_is_memtable_times_merge_times_trigger(
     assert options.level0_bytes == level0_mib * MIB
 
 
-def test_the_steps_of_the_old_defaults() -> None:
+def test_steps_of_the_old_defaults() -> None:
     """256 MiB, 2.56 GB, 25.6 GB, 256 GB: DB devices of 3, 30 and 300 GB."""
     tree = tree_of(OLD)
     assert [level.target_bytes for level in tree.levels.levels[:4]] == [
@@ -50,7 +50,7 @@ def test_the_steps_of_the_old_defaults() -> None:
     assert with_level0 == pytest.approx([0.5, 3, 28, 278])
 
 
-def test_the_steps_of_the_new_default() -> None:
+def test_steps_of_the_new_default() -> None:
     """1, 9, 73 and 585 GiB."""
     tree = tree_of(NEW)
     assert [level.cumulative_bytes // GIB for level in tree.levels.levels[:4]] == [1, 9, 73, 585]
@@ -72,7 +72,7 @@ def test_the_steps_of_the_new_default() -> None:
         (NEW, 617, 4),
     ],
 )
-def test_a_db_device_ends_between_steps(options: str, device_gib: int, last_level: int) -> None:
+def test_db_device_ends_between_steps(options: str, device_gib: int, last_level: int) -> None:
     """Only levels that fit whole into 95% of the device, level 0 counted as one of level 1."""
     device = tree_of(options, devices=with_db(device_gib * GIB)).db_device
     assert device is not None
@@ -80,7 +80,7 @@ def test_a_db_device_ends_between_steps(options: str, device_gib: int, last_leve
     assert device.levels_bytes + device.extra_bytes + device.unused_bytes == device.usable_bytes
 
 
-def test_spillover_although_the_device_is_half_empty() -> None:
+def test_spillover_with_a_half_empty_device() -> None:
     """24 of 50 GiB used and 102 GiB spilled: two levels fit, the third does not by a little."""
     options = 'max_bytes_for_level_base=536870912,max_bytes_for_level_multiplier=10'
     tree = tree_of(
@@ -106,7 +106,7 @@ def test_spillover_with_318_of_596_gib_used() -> None:
     assert tree.db_device.unused_bytes > 280 * GIB
 
 
-def test_level_sizes_that_were_made_to_fill_a_device() -> None:
+def test_level_sizes_chosen_to_fill_a_device() -> None:
     """350 MB x 7: 140 GB of levels in a DB device of 160 GB."""
     options = 'max_bytes_for_level_base=350000000,max_bytes_for_level_multiplier=7'
     tree = tree_of(options, devices=with_db(160 * 10**9))
@@ -115,7 +115,7 @@ def test_level_sizes_that_were_made_to_fill_a_device() -> None:
     assert tree.levels.levels[3].cumulative_bytes == 140 * 10**9
 
 
-def test_some_extra_is_the_device_less_twice_the_last_level() -> None:
+def test_use_some_extra_is_the_device_minus_twice_the_last_level() -> None:
     """60 GB for the old defaults: level 3 fits, and what its double leaves is open to level 4."""
     tree = tree_of(OLD, devices=with_db(60 * GIB))
     assert tree.db_device is not None
@@ -124,7 +124,7 @@ def test_some_extra_is_the_device_less_twice_the_last_level() -> None:
     assert tree.db_device.extra_bytes == tree.db_device.usable_bytes - reserved
 
 
-def test_a_reserve_in_bytes_overrules_the_factor() -> None:
+def test_reserve_in_bytes_overrides_the_factor() -> None:
     tree = tree_of(
         OLD, devices=with_db(60 * GIB), selection=VolumeSelection(reserved_bytes=50 * GIB)
     )
@@ -132,7 +132,7 @@ def test_a_reserve_in_bytes_overrules_the_factor() -> None:
     assert tree.db_device.extra_bytes == tree.db_device.usable_bytes - 50 * GIB
 
 
-def test_fit_to_fast_takes_whatever_fits() -> None:
+def test_fit_to_fast_uses_all_fitting_levels() -> None:
     tree = tree_of(
         f'{OLD},level_compaction_dynamic_level_bytes=true',
         devices=with_db(10 * GIB),
@@ -164,7 +164,7 @@ def test_dynamic_levels_end_at_the_base() -> None:
         assert targets[level] == pytest.approx(10 * targets[level - 1], rel=1e-6)
 
 
-def test_dynamic_levels_are_fixed_ones_where_there_are_too_few_of_them() -> None:
+def test_dynamic_levels_are_fixed_if_there_are_too_few() -> None:
     """ "Even L1 will be too large": level 1 has the base size, and each other grows from it."""
     load = Load(workload='omap-heavy', data_bytes=3000.0 * GIB)
     assert tree_of(f'{OLD},num_levels=4', load=load).levels.dynamic_levels == (
@@ -174,11 +174,11 @@ def test_dynamic_levels_are_fixed_ones_where_there_are_too_few_of_them() -> None
     )
 
 
-def test_without_a_limit_the_wal_is_four_times_all_memtables_counted_twice() -> None:
+def test_default_wal_limit_is_four_times_all_memtables_counted_twice() -> None:
     """ "Default value (0) caused rocksdb to set maximum of 16GB for WALs" (ceph/ceph#35277).
 
     That is four times the memtables of four column families. RocksDB counts them twice when it
-    opens a database: an OSD of 16.2.15 with twelve of 2 x 256 KiB said "max_total_wal_size is
+    opens a database: an OSD of 16.2.15 with twelve of 2 x 256 KiB logged "max_total_wal_size is
     50331648", and one with 2 x 4 MiB let the WAL grow to 768 MiB.
     """
     old = 'write_buffer_size=268435456,max_write_buffer_number=4'
@@ -191,13 +191,13 @@ def test_without_a_limit_the_wal_is_four_times_all_memtables_counted_twice() -> 
     assert limited.wal.limit_bytes == GIB
 
 
-def test_with_one_column_family_no_limit_is_looked_at() -> None:
+def test_single_column_family_ignores_the_wal_limit() -> None:
     """Four memtables of 256 MiB: the 1 GiB that WAL devices were built for."""
     old = 'write_buffer_size=268435456,max_write_buffer_number=4,max_total_wal_size=1048576'
     assert tree_of(old, cfs='').wal.limit_bytes == GIB
 
 
-def test_the_ceiling_of_memtables_of_the_new_default() -> None:
+def test_memtable_limit_of_the_new_default() -> None:
     """12 column families x 64 x 16 MiB = 12 GiB, bounded by the WAL's 1 GiB."""
     memtables = tree_of(NEW, cfs=REEF_CFS, memory_target_bytes=4 * GIB).memtables
     assert memtables.ceiling_bytes == 12 * GIB
@@ -207,19 +207,19 @@ def test_the_ceiling_of_memtables_of_the_new_default() -> None:
     assert memtables.share_of_memory_target < 0.3
 
 
-def test_a_wal_file_is_preallocated_with_a_tenth_on_top() -> None:
+def test_wal_file_is_preallocated_with_a_tenth_on_top() -> None:
     """282 MiB of 256 MiB memtables, seen as a spillover on an empty DB device of 128 MiB."""
     wal = tree_of(profile('bluestore-default-pacific').options, '6.8').wal
     assert wal.file_bytes // MIB == 281
 
 
-def test_column_families_have_options_of_their_own() -> None:
+def test_column_families_have_their_own_options() -> None:
     tree = tree_of(NEW, cfs=REEF_CFS)
     merge = {c.name: c.min_write_buffer_number_to_merge for c in tree.column_families}
     assert merge == {'default': 6, 'm': 6, 'p': 6, 'O': 6, 'L': 32, 'P': 32}
 
 
-def test_rocksdb_corrects_the_options_of_a_column_family_too() -> None:
+def test_rocksdb_corrects_column_family_options_too() -> None:
     """32 memtables cannot be merged where there are 4."""
     tree = tree_of(profile('bluestore-default-pacific').options, '6.8', cfs=REEF_CFS)
     merge = {c.name: c.min_write_buffer_number_to_merge for c in tree.column_families}
@@ -236,7 +236,7 @@ def test_rocksdb_corrects_the_options_of_a_column_family_too() -> None:
         ('max_background_compactions=31,max_background_jobs=8', 1, 31),
     ],
 )
-def test_background_work_as_rocksdb_divides_it(
+def test_background_jobs_are_divided_as_in_rocksdb(
     options: str, flushes: int, compactions: int
 ) -> None:
     tree = tree_of(options)
@@ -256,21 +256,21 @@ def test_stalls_of_the_default() -> None:
     }
 
 
-def test_the_last_of_three_memtables_is_no_reason_to_slow_down() -> None:
+def test_last_of_three_memtables_causes_no_slowdown() -> None:
     causes = {(s.cause, s.effect) for s in tree_of('max_write_buffer_number=3').stalls}
     assert ('memtables', 'slowdown') not in causes
     assert ('memtables', 'stop') in causes
 
 
 @pytest.mark.parametrize(('version', 'slowdown'), [('6.8', True), ('6.15', True), ('7.9', False)])
-def test_memtables_that_wait_for_a_flush_slow_nothing_down(version: str, slowdown: bool) -> None:
+def test_waiting_memtables_cause_no_stall(version: str, slowdown: bool) -> None:
     """Since facebook/rocksdb#7921: of 4, of which 3 are merged, the third only begins a flush."""
     options = 'max_write_buffer_number=4,min_write_buffer_number_to_merge=3'
     causes = {(s.cause, s.effect) for s in tree_of(options, version).stalls}
     assert (('memtables', 'slowdown') in causes) == slowdown
 
 
-def test_pending_bytes_are_counted_as_rocksdb_estimates_them() -> None:
+def test_pending_bytes_are_estimated_as_in_rocksdb() -> None:
     """Level 0 and 1, and of what is over in each level as much more as the next is larger.
 
     2 into 1 of 1: 3 to compact; 2 are over and go into 10: 2 x (10 / 3 + 1); 2 into 50 of 100
@@ -282,7 +282,7 @@ def test_pending_bytes_are_counted_as_rocksdb_estimates_them() -> None:
     assert pending_compaction_bytes(2, (1, 0, 0), (1, 10, 100)) == 3
 
 
-def test_what_is_pending_comes_to_its_limit_long_before_as_much_is_written() -> None:
+def test_pending_bytes_reach_their_limit_long_before_the_same_amount_is_written() -> None:
     """The tree below multiplies it; at the end of the headroom the limit is met."""
     load = Load(workload='omap-heavy', wal_bytes_per_s=1e6, data_bytes=300.0 * GIB)
     tree = tree_of(NEW, load=load)
@@ -300,7 +300,7 @@ def test_levels_grow_by_the_multiplier_until_a_number_is_full() -> None:
     assert targets[-1] == targets[-2]
 
 
-def test_small_memtables_write_more_as_was_measured_in_2016() -> None:
+def test_small_memtables_write_more_as_measured_in_2016() -> None:
     """32 x 32 MiB: 51,569 MB with 8 merged, 118,022 with none; 4 x 256 MiB: 41,374."""
     load = Load(workload='omap-heavy', data_bytes=40.0 * GIB)
 
@@ -318,7 +318,7 @@ def test_small_memtables_write_more_as_was_measured_in_2016() -> None:
     assert large <= merged < small
 
 
-def test_what_was_not_given_is_not_known() -> None:
+def test_missing_input_is_unknown() -> None:
     tree = tree_of(NEW, devices=Devices())
     assert tree.amplification.write is None
     assert tree.amplification.space is None
@@ -334,13 +334,13 @@ def test_what_was_not_given_is_not_known() -> None:
         assert column.level0_file_bytes is None
 
 
-def test_a_database_of_unknown_size_is_assumed_and_said() -> None:
+def test_unknown_database_size_is_assumed_and_reported() -> None:
     tree = tree_of(NEW, load=Load(workload='omap-heavy'))
     assert tree.amplification.write is not None
     assert any('assumed to fill' in text for text in tree.assumptions)
 
 
-def test_a_family_with_few_writes_is_flushed_by_the_wal() -> None:
+def test_family_with_few_writes_is_flushed_by_the_wal() -> None:
     """Seen on 16.2.15: onodes under an omap load are flushed long before a memtable is full."""
     tree = tree_of(
         profile('bluestore-default-pacific').options, '6.8', load=Load(workload='omap-heavy')
@@ -350,12 +350,12 @@ def test_a_family_with_few_writes_is_flushed_by_the_wal() -> None:
     assert by['p'] == 'memtables'
 
 
-def test_the_database_is_one_of_this_many_column_families() -> None:
+def test_database_has_this_number_of_column_families() -> None:
     tree = tree_of(NEW, cfs=PACIFIC_CFS)
     assert sum(c.shards for c in tree.column_families) == 12
 
 
-def test_a_bound_of_all_memtables_together_is_said_not_to_be_in_the_flushes() -> None:
+def test_total_memtable_limit_is_reported_as_not_included_in_flushes() -> None:
     tree = tree_of(f'{NEW},db_write_buffer_size=134217728')
     assert tree.memtables.bounded_by == 'db_write_buffer_size'
     assert tree.memtables.bounded_bytes.value == 128 * MIB

@@ -2,7 +2,7 @@
 
 "DB Writes" of the 2022 publication is what compactions wrote: its author's tool for OSD logs
 (ceph/cbt, tools/ceph_rocksdb_log_parser.py) adds up the output of "compaction_finished" events and
-looks at no other. With flushes or the WAL added, no number of objects gives the published ratios.
+ignores all others. With flushes or the WAL added, no number of objects gives the published ratios.
 How many objects an OSD held is not published; placement groups are those of a usual OSD.
 """
 
@@ -100,12 +100,12 @@ def flushes_too(found: Amplification) -> float:
 
 @pytest.mark.parametrize('objects', [256, 3000, 10000, 30000, 50000, 60000])
 def test_each_row_of_2022_is_within_30_percent(objects: int) -> None:
-    """Whatever number of objects a test of some hundred GB for each OSD wrote to."""
+    """With any number of objects of a test with some hundred GB per OSD."""
     found = ratios(PUBLISHED_2022, OPTIONS_2022, objects, PACIFIC_CFS, compactions)
     assert all(0.7 <= ratio <= 1.3 for ratio in found.values()), found
 
 
-def test_the_rows_of_2022_come_in_their_order_and_near() -> None:
+def test_rows_of_2022_are_in_order_and_close() -> None:
     """30,000 objects of 4 MiB: 120 GB of image data on an OSD of 4 TB."""
     found = ratios(PUBLISHED_2022, OPTIONS_2022, 30000, PACIFIC_CFS, compactions)
     assert all(0.9 <= ratio <= 1.1 for ratio in found.values()), found
@@ -115,7 +115,7 @@ def test_the_rows_of_2022_come_in_their_order_and_near() -> None:
 
 
 @pytest.mark.parametrize('objects', [256, 3000, 30000, 100000, 500000])
-def test_with_flushes_counted_no_row_of_2022_would_fit(objects: int) -> None:
+def test_counting_flushes_would_match_no_row_of_2022(objects: int) -> None:
     """The evidence that the table counts compactions: nothing else gives 3.7 times as much."""
     found = ratios(PUBLISHED_2022, OPTIONS_2022, objects, PACIFIC_CFS, flushes_too)
     assert found['16 x 64 MiB'] < 0.7
@@ -129,7 +129,7 @@ def test_each_row_of_2016_is_within_30_percent(objects: int) -> None:
 
 
 @pytest.mark.parametrize('objects', [256, 3000, 30000, 100000])
-def test_the_rows_of_2016_come_in_their_order(objects: int) -> None:
+def test_rows_of_2016_are_in_order(objects: int) -> None:
     found = ratios(PUBLISHED_2016, OPTIONS_2016, objects, '', compactions)
     predicted = {name: ratio * PUBLISHED_2016[name][1] for name, ratio in found.items()}
     assert sorted(predicted, key=lambda name: predicted[name]) == list(PUBLISHED_2016)

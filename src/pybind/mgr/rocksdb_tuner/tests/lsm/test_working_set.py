@@ -1,4 +1,4 @@
-"""How many objects clients write to is told by what is written for them, and no more exactly."""
+"""The number of written objects is estimated from their writes, with the precision that allows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def amplification(objects: float, inputs: TreeInputs = INPUTS) -> float:
 
 
 @pytest.mark.parametrize('objects', [2e4, 5e4, 1e5, 3e5])
-def test_what_is_written_tells_what_is_written_to(objects: float) -> None:
+def test_estimate_follows_from_the_written_bytes(objects: float) -> None:
     """The median is the true number within a factor of 2, where the prior spans four orders."""
     seen = Measured(amplification(objects) * 0.95, DAY_S)
     found = working_set(INPUTS, seen)
@@ -47,7 +47,7 @@ def test_what_is_written_tells_what_is_written_to(objects: float) -> None:
     assert found.fitted.high / found.fitted.low < found.prior.high / found.prior.low
 
 
-def test_few_objects_are_told_no_more_exactly_than_their_writes_differ() -> None:
+def test_few_objects_are_estimated_within_the_spread_of_their_writes() -> None:
     """Ten objects and a thousand make an OSD write the same: any of them may be it."""
     found = working_set(INPUTS, Measured(amplification(10) * 0.95, DAY_S))
     assert found is not None
@@ -56,7 +56,7 @@ def test_few_objects_are_told_no_more_exactly_than_their_writes_differ() -> None
     assert found.fitted.high > 500
 
 
-def test_the_whole_model_is_asked_once_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_model_is_evaluated_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dozens of numbers are tried, and of each only the amplification counts."""
     asked: list[TreeInputs] = []
 
@@ -80,13 +80,13 @@ def test_the_whole_model_is_asked_once_only(monkeypatch: pytest.MonkeyPatch) -> 
         Load(),
     ],
 )
-def test_amplification_alone_is_that_of_the_whole_model(load: Load) -> None:
+def test_amplification_equals_that_of_the_whole_model(load: Load) -> None:
     """To the last digit, also where the workload or the size of the database is not known."""
     inputs = replace(INPUTS, load=load)
     assert amplification_of(inputs) == model(inputs).amplification
 
 
-def test_no_more_objects_than_the_database_has_room_for() -> None:
+def test_estimate_is_limited_by_the_size_of_the_database() -> None:
     most = most_objects(INPUTS)
     assert most is not None
     assert 5e5 < most < 1e6
@@ -98,15 +98,15 @@ def test_no_more_objects_than_the_database_has_room_for() -> None:
 
 
 @pytest.mark.parametrize('window_s', [0.0, 60.0, 300.0])
-def test_a_window_of_few_compactions_tells_nothing(window_s: float) -> None:
+def test_window_of_few_compactions_gives_no_estimate(window_s: float) -> None:
     found = working_set(INPUTS, Measured(amplification(3e4), window_s))
     assert found is not None
     assert found.fitted is None
 
 
 @pytest.mark.parametrize('write_amplification', [0.8, 20.0])
-def test_what_the_model_does_not_explain_tells_nothing(write_amplification: float) -> None:
-    """Something else writes there: a reshard, a compaction that was asked for."""
+def test_writes_not_explained_by_the_model_give_no_estimate(write_amplification: float) -> None:
+    """Other writes: a reshard, a requested compaction."""
     found = working_set(INPUTS, Measured(write_amplification, DAY_S))
     assert found is not None
     assert found.fitted is None
@@ -122,7 +122,7 @@ def test_what_the_model_does_not_explain_tells_nothing(write_amplification: floa
     ],
     ids=['no workload', 'no size', 'grows with every write', 'hardly any data'],
 )
-def test_where_there_is_no_such_number_nothing_is_told(load: Load) -> None:
+def test_missing_input_gives_no_estimate(load: Load) -> None:
     assert working_set(replace(INPUTS, load=load), Measured(2.0, DAY_S)) is None
 
 
@@ -139,11 +139,11 @@ def test_an_estimate_lies_within_what_was_possible(
 
 @given(st.floats(1, 1e6), st.floats(1, 100))
 def test_more_objects_are_written_no_less_for(objects: float, factor: float) -> None:
-    """So a measured amplification tells one number, or a range of them, and not several."""
+    """So a measured amplification gives one number, or a range, and not several."""
     assert amplification(objects) <= amplification(objects * factor) * 1.001
 
 
-def test_a_young_osd_whose_log_is_short_is_explained() -> None:
+def test_young_osd_with_a_short_log_is_explained() -> None:
     """4,000 objects, a log of a tenth, memtables of 512 KiB: the model then gives what it wrote."""
     options = (
         'compression=kNoCompression,max_write_buffer_number=16,write_buffer_size=512K,'
@@ -162,7 +162,7 @@ def test_a_young_osd_whose_log_is_short_is_explained() -> None:
     assert write.value == pytest.approx(written, rel=0.1)
 
 
-def test_a_log_that_was_cut_is_taken_as_it_is() -> None:
+def test_trimmed_log_is_modeled_as_is() -> None:
     cut = replace(INPUTS, load=replace(INPUTS.load, log_entries=1000.0))
     found = working_set(cut, Measured(amplification(1e5, cut) * 0.95, DAY_S))
     assert found is not None

@@ -1,4 +1,4 @@
-"""The HTTP server of the metrics, asked over HTTP on loopback."""
+"""The HTTP server of the metrics, queried over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def refuses(address: Address) -> bool:
     return False
 
 
-def test_a_scrape_gets_the_text_with_the_content_type_of_the_format(
+def test_scrape_gets_the_text_with_the_content_type_of_the_format(
     endpoint: MetricsEndpoint,
 ) -> None:
     address = free_address()
@@ -94,7 +94,7 @@ def test_a_scrape_gets_the_text_with_the_content_type_of_the_format(
         ('DELETE', '/metrics', 501),
     ],
 )
-def test_only_reading_one_path_is_possible(
+def test_only_get_of_one_path_is_allowed(
     endpoint: MetricsEndpoint, method: str, path: str, status: int
 ) -> None:
     address = free_address()
@@ -104,7 +104,7 @@ def test_only_reading_one_path_is_possible(
     assert TEXT.encode() not in body
 
 
-def test_a_request_that_is_no_http_is_refused_and_the_next_one_answered(
+def test_invalid_http_request_is_refused_and_the_next_one_answered(
     endpoint: MetricsEndpoint,
 ) -> None:
     address = free_address()
@@ -115,7 +115,7 @@ def test_a_request_that_is_no_http_is_refused_and_the_next_one_answered(
     assert ask(address)[0].status == 200
 
 
-def test_a_failure_of_the_text_is_503_without_its_details() -> None:
+def test_failed_rendering_is_503_without_details() -> None:
     def broken() -> str:
         raise RuntimeError('secret detail')
 
@@ -130,7 +130,7 @@ def test_a_failure_of_the_text_is_503_without_its_details() -> None:
         endpoint.close()
 
 
-def test_it_follows_its_address_and_frees_the_one_before(endpoint: MetricsEndpoint) -> None:
+def test_address_change_frees_the_previous_one(endpoint: MetricsEndpoint) -> None:
     first, second = free_address(), free_address()
     endpoint.follow(first)
     endpoint.follow(second)
@@ -142,7 +142,7 @@ def test_it_follows_its_address_and_frees_the_one_before(endpoint: MetricsEndpoi
     assert ask(first)[0].status == 200
 
 
-def test_a_taken_port_is_a_problem_until_it_is_free(endpoint: MetricsEndpoint) -> None:
+def test_taken_port_is_a_problem_until_it_is_free(endpoint: MetricsEndpoint) -> None:
     with socket.socket() as other:
         other.bind(('127.0.0.1', 0))
         other.listen()
@@ -156,16 +156,14 @@ def test_a_taken_port_is_a_problem_until_it_is_free(endpoint: MetricsEndpoint) -
 
 
 @pytest.mark.parametrize('host', ['', 'localhost', '127.0.0.1:80', '1.2.3', 'x\n'])
-def test_what_is_no_ip_address_is_named_and_nothing_is_looked_up(
-    endpoint: MetricsEndpoint, host: str
-) -> None:
+def test_invalid_ip_address_is_named_without_a_lookup(endpoint: MetricsEndpoint, host: str) -> None:
     problem = endpoint.follow(Address(host, free_address().port))
     assert problem is not None
     assert f'"{host}"' in problem
     assert '127.0.0.1' in problem
 
 
-def test_all_addresses_of_the_host_are_those_of_ipv4_and_ipv6(endpoint: MetricsEndpoint) -> None:
+def test_all_addresses_include_ipv4_and_ipv6(endpoint: MetricsEndpoint) -> None:
     port = free_address('::').port
     assert endpoint.follow(Address('::', port)) is None
     assert ask(Address('127.0.0.1', port))[0].status == 200
@@ -200,7 +198,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.monotonic() - began_s
 
 
-def test_thirty_two_clients_that_trickle_do_not_keep_a_scraper_waiting(
+def test_thirty_two_slow_clients_do_not_block_a_scraper(
     endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
 ) -> None:
     """A byte each every now and then, for ever, and never a whole request."""
@@ -227,7 +225,7 @@ def test_thirty_two_clients_that_trickle_do_not_keep_a_scraper_waiting(
         thread.join()
 
 
-def test_readers_that_do_not_read_do_not_keep_a_scraper_waiting(
+def test_stalled_readers_do_not_block_a_scraper(
     sockets: Callable[[Address], socket.socket],
 ) -> None:
     """More than there are places, each with an answer that no socket takes at once."""
@@ -245,7 +243,7 @@ def test_readers_that_do_not_read_do_not_keep_a_scraper_waiting(
         endpoint.close()
 
 
-def test_of_too_many_connections_the_oldest_gives_way_to_the_newest(
+def test_newest_connection_replaces_the_oldest_at_the_limit(
     endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
 ) -> None:
     address = free_address()
@@ -259,12 +257,12 @@ def test_of_too_many_connections_the_oldest_gives_way_to_the_newest(
             other.recv(1)
 
 
-def test_a_request_and_its_answer_have_so_long_and_no_longer(
+def test_request_and_response_have_time_limits(
     endpoint: MetricsEndpoint,
     sockets: Callable[[Address], socket.socket],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of the whole: a client that sends something now and then wins no time."""
+    """In total: a client that sends something occasionally gets no additional time."""
     monkeypatch.setattr('rocksdb_tuner.metrics.endpoint.REQUEST_TIMEOUT_S', 1.0)
     address = free_address()
     endpoint.follow(address)
@@ -281,7 +279,7 @@ def is_readable(connection: socket.socket, wait_s: float) -> bool:
     return bool(select.select([connection], [], [], wait_s)[0])
 
 
-def test_a_request_without_an_end_is_refused_by_its_size(
+def test_endless_request_is_refused_by_its_size(
     endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
 ) -> None:
     address = free_address()
@@ -295,7 +293,7 @@ def test_a_request_without_an_end_is_refused_by_its_size(
     ('request_line', 'status'),
     [(b'GET http://[ HTTP/1.0', b' 400 '), (b'GET ' + b'/' * 12000 + b' HTTP/1.0', b' 404 ')],
 )
-def test_a_path_that_is_none_is_refused(
+def test_invalid_path_is_refused(
     endpoint: MetricsEndpoint,
     sockets: Callable[[Address], socket.socket],
     request_line: bytes,
@@ -308,7 +306,7 @@ def test_a_path_that_is_none_is_refused(
     assert status in connection.recv(4096)
 
 
-def test_a_request_in_pieces_is_answered(
+def test_request_in_pieces_is_answered(
     endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
 ) -> None:
     address = free_address()
@@ -321,7 +319,7 @@ def test_a_request_in_pieces_is_answered(
     assert answer.endswith(TEXT.encode())
 
 
-def test_a_closed_endpoint_sends_what_it_began_and_leaves_no_thread(
+def test_closed_endpoint_finishes_responses_and_leaves_no_thread(
     sockets: Callable[[Address], socket.socket],
 ) -> None:
     text = 'a 1.0\n' * 2_000_000
@@ -341,7 +339,7 @@ def test_a_closed_endpoint_sends_what_it_began_and_leaves_no_thread(
         time.sleep(0.01)
 
 
-def test_a_text_is_written_once_for_each_snapshot_and_limit(
+def test_text_is_rendered_once_per_snapshot_and_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown, limit = [samples.small_cluster()], [10]
@@ -371,13 +369,13 @@ def module() -> Iterator[Any]:
     made._metrics.close()
 
 
-def test_nothing_listens_unless_it_is_switched_on(module: Any) -> None:
+def test_nothing_listens_unless_enabled(module: Any) -> None:
     assert module._serve_metrics() is None
     assert module.uri == ''
     assert module._metrics._server is None
 
 
-def test_the_module_serves_its_metrics_where_the_options_say_and_announces_it(module: Any) -> None:
+def test_metrics_are_served_as_configured_and_announced(module: Any) -> None:
     address = free_address()
     module.options.update(metrics=True, metrics_port=address.port)
     assert module._serve_metrics() is None
@@ -391,16 +389,14 @@ def test_the_module_serves_its_metrics_where_the_options_say_and_announces_it(mo
 
 
 @pytest.mark.parametrize(('addr', 'host'), [('0.0.0.0', '192.0.2.1'), ('::1', '[::1]')])
-def test_the_announced_address_is_one_that_others_can_use(
-    module: Any, addr: str, host: str
-) -> None:
+def test_announced_address_is_reachable_by_others(module: Any, addr: str, host: str) -> None:
     port = free_address(addr).port
     module.options.update(metrics=True, metrics_addr=addr, metrics_port=port)
     assert module._serve_metrics() is None
     assert module.uri == f'http://{host}:{port}/metrics'
 
 
-def test_metrics_that_cannot_be_served_are_a_health_check(module: Any) -> None:
+def test_unservable_metrics_are_a_health_check(module: Any) -> None:
     module.options.update(metrics=True, metrics_addr='nowhere')
     problem = module._serve_metrics()
     assert module.uri == ''
@@ -411,7 +407,7 @@ def test_metrics_that_cannot_be_served_are_a_health_check(module: Any) -> None:
     assert module._serve_metrics() is None
 
 
-def test_a_standby_answers_without_a_sample_and_frees_its_port_when_it_ends() -> None:
+def test_standby_answers_without_samples_and_frees_its_port() -> None:
     standby: Any = StandbyModule('rocksdb_tuner', None)
     address = free_address()
     standby.options.update(metrics=True, metrics_port=address.port)
@@ -430,7 +426,7 @@ def test_a_standby_answers_without_a_sample_and_frees_its_port_when_it_ends() ->
     assert refuses(address)
 
 
-def test_a_standby_that_is_gone_leaves_the_active_module_its_log() -> None:
+def test_stopped_standby_leaves_the_log_to_the_active_module() -> None:
     """Both live in one interpreter, and Ceph's own standby takes away the handlers of both."""
     double: Any = mgr_module  # not of the real one
     handler = double.MgrLogHandler()
@@ -444,7 +440,7 @@ def test_a_standby_that_is_gone_leaves_the_active_module_its_log() -> None:
         logging.getLogger().removeHandler(handler)
 
 
-def test_active_and_standby_have_the_same_options_in_lists_of_their_own() -> None:
+def test_active_and_standby_have_equal_but_separate_option_lists() -> None:
     """The manager appends options of its own to the list of each class."""
     names = [o['name'] for o in StandbyModule.MODULE_OPTIONS]
     assert names == ['metrics', 'metrics_addr', 'metrics_port', 'metrics_osd_limit']

@@ -23,7 +23,7 @@ from ..present import samples
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
-#: By Prometheus' naming conventions: base units, or a count of what the name says.
+#: By Prometheus' naming conventions: base units, or a count of the named thing.
 UNITS = re.compile(
     r'_(seconds|bytes|ratio|bytes_per_second|writes_per_second|reads_per_second|info'
     r'|osds|findings|recommendations|phase|mode|pending|managers_without_module)$'
@@ -79,7 +79,7 @@ def test_any_snapshot_is_read_back_sample_by_sample(snapshot: Snapshot, osd_limi
 
 
 @pytest.mark.parametrize('name', samples.all_snapshots())
-def test_names_and_units_are_those_of_the_conventions(name: str) -> None:
+def test_names_and_units_follow_the_conventions(name: str) -> None:
     for metric in metrics(samples.all_snapshots()[name], 10**6):
         assert re.fullmatch(PREFIX + '[a-z0-9_]+', metric.name)
         assert UNITS.search(metric.name), metric.name
@@ -89,7 +89,7 @@ def test_names_and_units_are_those_of_the_conventions(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', samples.all_snapshots())
-def test_the_number_of_series_is_bounded_as_documented(name: str) -> None:
+def test_number_of_series_is_bounded_as_documented(name: str) -> None:
     snapshot = samples.all_snapshots()[name]
     bound = (
         len(snapshot.osds) * SERIES_PER_OSD
@@ -100,7 +100,7 @@ def test_the_number_of_series_is_bounded_as_documented(name: str) -> None:
     assert len(series(snapshot)) < bound
 
 
-def test_every_documented_series_of_an_osd_and_a_class_is_there() -> None:
+def test_every_documented_series_of_an_osd_and_a_class_exists() -> None:
     """The bound is reached, so it is not a bound of something else."""
     osds = (
         samples.facts(0)._replace(
@@ -144,7 +144,7 @@ def test_values_are_in_base_units() -> None:
     )
 
 
-def test_a_device_class_shows_its_worst_osd_and_its_sum() -> None:
+def test_device_class_has_its_worst_osd_and_its_sum() -> None:
     busy = samples.facts(1)._replace(
         signals=samples.signals(1)._replace(kv_sync_busy=0.9, wal_bytes_per_s=5.0)
     )
@@ -162,7 +162,7 @@ def test_a_device_class_shows_its_worst_osd_and_its_sum() -> None:
     assert value(found, 'device_class_osds', device_class='ssd') == 3
 
 
-def test_what_is_not_known_has_no_sample() -> None:
+def test_unknown_value_has_no_sample() -> None:
     """An OSD that is down or shares its device is absent, never 0."""
     found = series(samples.partial_cluster())
     names = {name for name, labels in found if ('ceph_daemon', 'osd.0') in labels}
@@ -174,7 +174,7 @@ def test_what_is_not_known_has_no_sample() -> None:
     assert not [name for name, _ in fresh if name.startswith('rollout')]
 
 
-def test_beyond_the_limit_only_single_osds_are_left_out_and_that_is_said() -> None:
+def test_only_osd_series_are_dropped_beyond_the_limit_and_that_is_reported() -> None:
     snapshot = samples.small_cluster()
     whole, short = series(snapshot, osd_limit=3), series(snapshot, osd_limit=2)
     assert value(whole, 'omitted_osds') == 0
@@ -184,7 +184,7 @@ def test_beyond_the_limit_only_single_osds_are_left_out_and_that_is_said() -> No
     }
 
 
-def test_exactly_one_mode_and_one_phase_is_in_force() -> None:
+def test_exactly_one_mode_and_one_phase_is_active() -> None:
     snapshot = samples.small_cluster()
     found = series(snapshot)
     assert snapshot.rollout is not None
@@ -206,7 +206,7 @@ def test_findings_are_counted_by_condition_with_their_osds() -> None:
     assert value(found, 'findings', severity='error') == 1
 
 
-def test_an_experiment_has_its_phase_and_the_effects_of_its_arms() -> None:
+def test_experiment_has_its_phase_and_the_effects_of_its_arms() -> None:
     """Nothing before the first, and no number for what is not bounded yet."""
     snapshot = samples.small_cluster()
     assert not [name for name, _ in series(snapshot) if name.startswith('experiment')]
@@ -221,13 +221,13 @@ def test_an_experiment_has_its_phase_and_the_effects_of_its_arms() -> None:
     assert value(found, 'experiment_arm_effect_ratio', **labels) == pytest.approx(-0.125)
     assert value(found, 'experiment_arm_effect_low_ratio', **labels) == pytest.approx(-0.271)
     assert value(found, 'experiment_arm_effect_high_ratio', **labels) == pytest.approx(0.043)
-    begun = series(replace(snapshot, experiment=experiments.baseline()))
-    assert value(begun, 'experiment_arm_info', arm=experiments.BEST, verdict='') == 1
-    assert not [name for name, _ in begun if 'effect' in name]
+    started = series(replace(snapshot, experiment=experiments.baseline()))
+    assert value(started, 'experiment_arm_info', arm=experiments.BEST, verdict='') == 1
+    assert not [name for name, _ in started if 'effect' in name]
 
 
 @pytest.mark.parametrize('state', sorted(experiments.all_states()))
-def test_an_experiment_adds_few_series(state: str) -> None:
+def test_experiment_adds_few_series(state: str) -> None:
     snapshot = samples.small_cluster()
     with_it = replace(snapshot, experiment=experiments.all_states()[state])
     assert len(series(with_it)) - len(series(snapshot)) <= 13 + 4 * 2

@@ -74,7 +74,7 @@ class _OptionWithLevel(dict[str, Any]):
 
 
 class _MgrModule:
-    """What is the same in all releases."""
+    """The common part of all releases."""
 
     module_name = 'rocksdb_tuner'
     release_name = ''

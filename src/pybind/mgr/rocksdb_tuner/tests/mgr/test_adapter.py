@@ -41,7 +41,7 @@ def module() -> Any:
 
 
 @pytest.mark.parametrize('release', RELEASES)
-def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
+def test_recorded_maps_give_the_recorded_osd(release: str) -> None:
     cluster_map = parse_cluster_map(
         recorded(release, 'osd_map'),
         recorded(release, 'osd_map_crush'),
@@ -52,7 +52,7 @@ def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
     assert (osd.release, osd.version) == (release, RELEASES[release])
     assert osd.nonce is not None
     assert osd.host == 'vm'
-    # The rule chooses OSDs, whatever their hosts.
+    # The rule chooses OSDs of any hosts.
     assert osd.failure_domain == FailureDomain('osd', 'osd.0')
     assert osd.device_class == 'hdd'
     assert (osd.dedicated_db, osd.dedicated_wal, osd.db_device_bytes) == (False, False, None)
@@ -65,7 +65,7 @@ def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
     assert 'noout' not in cluster_map.flags
 
 
-def test_a_rule_with_a_step_that_ceph_prints_by_its_number_is_read() -> None:
+def test_rule_with_a_numeric_step_is_parsed() -> None:
     osd_map, crush = recorded('pacific', 'osd_map'), recorded('pacific', 'osd_map_crush_racks')
     (two_levels,) = [r for r in crush['rules'] if any('op' not in s for s in r['steps'])]
     pool = {**osd_map['pools'][0], 'crush_rule': two_levels['rule_id']}
@@ -74,7 +74,7 @@ def test_a_rule_with_a_step_that_ceph_prints_by_its_number_is_read() -> None:
     assert cluster_map.osds[0].failure_domain == FailureDomain('host', 'host0')
 
 
-def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
+def test_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     cluster_map = parse_cluster_map(
         {
             'epoch': 3,
@@ -96,7 +96,7 @@ def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     assert cluster_map.flags == {'noout', 'sortbitwise'}
 
 
-def test_progress_is_shown_in_ceph_s_and_ended(module: Any) -> None:
+def test_progress_events_are_shown_and_completed(module: Any) -> None:
     cluster = MgrCluster(module)
     cluster.show_progress('r1', 'Changing', 0.5)
     cluster.end_progress('r1', None)
@@ -108,14 +108,14 @@ def test_progress_is_shown_in_ceph_s_and_ended(module: Any) -> None:
     ]
 
 
-def test_without_the_progress_module_nothing_fails(module: Any) -> None:
+def test_nothing_fails_without_the_progress_module(module: Any) -> None:
     module.other_modules.clear()
     MgrCluster(module).show_progress('r1', 'Changing', 0.5)
     MgrCluster(module).end_progress('r1', None)
     assert module.remote_calls == []
 
 
-def test_the_cluster_log_names_the_module(module: Any) -> None:
+def test_cluster_log_names_the_module(module: Any) -> None:
     module.module_name = 'rocksdb_tuner'
     MgrCluster(module).log('rollout r1: done', warning=False)
     MgrCluster(module).log('rollout r1: failed', warning=True)
@@ -126,7 +126,7 @@ def test_the_cluster_log_names_the_module(module: Any) -> None:
     ]
 
 
-def test_slow_requests_are_told_by_osd_and_those_of_monitors_are_left_out(module: Any) -> None:
+def test_slow_requests_are_counted_per_osd_without_those_of_monitors(module: Any) -> None:
     module.daemon_health_metrics = {
         'osd.0': [{'type': 'SLOW_OPS', 'value': 0}, {'type': 'PENDING_CREATING_PGS', 'value': 4}],
         'osd.12': [{'type': 'SLOW_OPS', 'value': 7}],
@@ -136,7 +136,7 @@ def test_slow_requests_are_told_by_osd_and_those_of_monitors_are_left_out(module
     assert MgrCluster(module).slow_ops() == {0: 0, 12: 7}
 
 
-def test_a_pool_s_device_class_comes_from_its_rule() -> None:
+def test_pool_gets_the_device_class_of_its_rule() -> None:
     pool = {
         'pool': 2,
         'pool_name': 'fast',
@@ -172,7 +172,7 @@ def test_scrubbing_pgs_are_clean_and_undersized_ones_are_not() -> None:
     assert (summary.total, summary.active_clean) == (10, 7)
 
 
-def test_a_counter_that_was_never_reported_is_unknown(module: Any) -> None:
+def test_unreported_counter_is_unknown(module: Any) -> None:
     module.counters['0', 'osd.op_w'] = (17.5, 42)
     module.counters['0', 'bluestore.kv_sync_lat'] = (17.5, 9000, 3)
     cluster = MgrCluster(module)
@@ -199,7 +199,7 @@ def test_config_entries_carry_section_and_mask(module: Any) -> None:
     )
 
 
-def test_an_option_that_is_not_listed_runs_the_osds_own_default(module: Any) -> None:
+def test_unlisted_option_has_the_default_of_the_osd(module: Any) -> None:
     shown = [{'name': OPTION, 'value': 'a=1', 'source': 'file', 'ignores': 'mon'}]
     module.mon_answers = [(0, json.dumps(shown), ''), (0, '\n', '')]
     running = MgrCluster(module).running(0, [OPTION, f'{OPTION}_annex'])
@@ -209,7 +209,7 @@ def test_an_option_that_is_not_listed_runs_the_osds_own_default(module: Any) -> 
     }
 
 
-def test_an_option_asked_for_if_set_costs_no_command_of_its_own(module: Any) -> None:
+def test_option_requested_if_set_costs_no_additional_command(module: Any) -> None:
     shown = [
         {'name': OPTION, 'value': 'a=1', 'source': 'mon'},
         {'name': 'bluefs_buffered_io', 'value': 'false', 'source': 'file'},
@@ -222,7 +222,7 @@ def test_an_option_asked_for_if_set_costs_no_command_of_its_own(module: Any) -> 
     }
 
 
-def test_an_empty_answer_is_an_error_of_the_cluster_and_not_of_the_module(module: Any) -> None:
+def test_empty_answer_is_an_error_of_the_cluster_and_not_of_the_module(module: Any) -> None:
     """As 16.2.15 answers, with success, just after a failover."""
     module.mon_answers = [(0, '\n', '')]
     with pytest.raises(CommandError, match='"config show" has no answer yet') as raised:
@@ -230,7 +230,7 @@ def test_an_empty_answer_is_an_error_of_the_cluster_and_not_of_the_module(module
     assert raised.value.errno == errno.EAGAIN
 
 
-def test_a_failed_mon_command_raises_with_cephs_own_words(module: Any) -> None:
+def test_failed_mon_command_raises_with_the_text_of_ceph(module: Any) -> None:
     module.mon_answers = [(-errno.ENOENT, '', 'no config state for daemon osd.77')]
     with pytest.raises(CommandError, match=r'no config state for daemon osd\.77') as raised:
         MgrCluster(module).running(77, [OPTION])
@@ -245,9 +245,7 @@ def test_a_failed_mon_command_raises_with_cephs_own_words(module: Any) -> None:
         ((-2, '', 'No orchestrator configured'), 'No orchestrator configured'),
     ],
 )
-def test_an_orchestrator_that_cannot_restart_says_why(
-    module: Any, answer: Any, expected: Any
-) -> None:
+def test_orchestrator_without_restart_has_a_reason(module: Any, answer: Any, expected: Any) -> None:
     module.mon_answers = [answer]
     cluster = MgrCluster(module)
     assert cluster.unavailable_reason() == expected
@@ -256,7 +254,7 @@ def test_an_orchestrator_that_cannot_restart_says_why(
 
 
 ABLE = {'daemon_action': {'available': True}}
-#: Of Rook's orchestrator: it inherits what does nothing.
+#: As in Rook's orchestrator: it inherits methods without an effect.
 UNABLE = {'daemon_action': {'available': False}}
 
 
@@ -269,10 +267,10 @@ UNABLE = {'daemon_action': {'available': False}}
         (None, 'the orchestrator backend rook does not report what it can do'),
     ],
 )
-def test_a_backend_is_asked_whether_it_can_restart_daemons(
+def test_backend_reports_whether_it_can_restart_daemons(
     module: Any, features: Any, expected: Optional[str]
 ) -> None:
-    """That it is available says nothing of that."""
+    """Availability does not imply that."""
     module.mon_answers = [(0, '{"available": true, "backend": "rook"}', '')]
     module.features = features
     reason = MgrCluster(module).unavailable_reason()
@@ -280,10 +278,10 @@ def test_a_backend_is_asked_whether_it_can_restart_daemons(
     assert (reason or '').startswith(expected or '')
 
 
-def test_a_backend_that_can_neither_restart_nor_upgrade_is_asked_for_upgrades_once(
+def test_backend_without_restart_and_upgrade_is_queried_for_upgrades_once(
     module: Any,
 ) -> None:
-    """Each time it is asked it logs a traceback."""
+    """Each query logs a traceback."""
     refusal = 'This Orchestrator does not support `orch upgrade status`'
     module.features = UNABLE
     module.mon_answers = [
@@ -300,7 +298,7 @@ def event(text: str, level: str = 'INFO', at: str = '01') -> str:
 
 
 def listed(*events: object, **fields: object) -> dict[str, object]:
-    """What `orch ps` prints of an OSD."""
+    """The output of `orch ps` for an OSD."""
     daemon = {'daemon_type': 'osd', 'daemon_id': '3', 'hostname': 'vm', 'status': 1, **fields}
     return {**daemon, 'events': list(events)} if events else daemon
 
@@ -336,7 +334,7 @@ def test_an_event_tells_that_a_request_was_carried_out(given: object, carried_ou
 @pytest.mark.parametrize(
     ('status', 'running'), [(1, True), (2, True), (0, False), (-1, False), (-2, None), (None, None)]
 )
-def test_whether_a_process_runs_is_what_the_orchestrator_last_saw(
+def test_running_state_of_a_process_is_that_of_the_orchestrator(
     status: Optional[int], running: Optional[bool]
 ) -> None:
     times = {'started': '2026-01-01T00:00:02.000000Z', 'last_refresh': '2026-01-01T00:01'}
@@ -344,7 +342,7 @@ def test_whether_a_process_runs_is_what_the_orchestrator_last_saw(
     assert found == OrchestratedDaemon(running, times['started'], times['last_refresh'])
 
 
-def test_what_cephadm_stores_of_a_host_tells_what_is_scheduled(module: Any) -> None:
+def test_schedule_is_read_from_the_host_cache_of_cephadm(module: Any) -> None:
     host = {
         'daemons': {'osd.3': {'started': 's1'}, 'osd.4': {}},
         'scheduled_daemon_actions': {'osd.4': 'restart'},
@@ -367,7 +365,7 @@ def test_what_cephadm_stores_of_a_host_tells_what_is_scheduled(module: Any) -> N
     assert keys == ['mgr/cephadm/host.vm'] * 2
 
 
-def test_a_paused_orchestrator_has_still_to_do_whatever_it_was_asked_for(module: Any) -> None:
+def test_paused_orchestrator_still_has_pending_requests(module: Any) -> None:
     host = {'daemons': {'osd.3': {'started': 's1'}}}
     module.mon_answers = [
         (0, '{"available": true, "backend": "cephadm", "paused": true}', ''),
@@ -381,7 +379,7 @@ def test_a_paused_orchestrator_has_still_to_do_whatever_it_was_asked_for(module:
     assert found.paused
 
 
-def test_an_orchestrator_that_stores_nothing_of_its_hosts_tells_nothing_of_it(module: Any) -> None:
+def test_orchestrator_without_stored_hosts_gives_no_schedule(module: Any) -> None:
     module.mon_answers = [
         (0, '{"available": true, "backend": "rook"}', ''),
         (0, json.dumps([listed()]), ''),
@@ -396,7 +394,7 @@ def test_an_orchestrator_that_stores_nothing_of_its_hosts_tells_nothing_of_it(mo
     assert cluster.describe_osd(5, False) is None
 
 
-def test_only_the_host_of_an_osd_is_looked_at_again(module: Any) -> None:
+def test_only_the_host_of_an_osd_is_refreshed(module: Any) -> None:
     module.mon_answers = [(0, json.dumps([listed()]), ''), (0, '[]', '')]
     MgrCluster(module).describe_osd(3, True)
     assert module.mon_commands[-1] == {
@@ -409,7 +407,7 @@ def test_only_the_host_of_an_osd_is_looked_at_again(module: Any) -> None:
     }
 
 
-def test_tell_takes_an_error_text_for_an_error_though_the_code_is_0(module: Any) -> None:
+def test_tell_treats_an_error_text_with_code_0_as_an_error(module: Any) -> None:
     def send(result: Any, *_: Any) -> None:
         result.complete(0, '', 'unknown command prefix nosuch')
 
@@ -418,14 +416,14 @@ def test_tell_takes_an_error_text_for_an_error_though_the_code_is_0(module: Any)
         MgrCluster(module).tell(0, 'nosuch', {})
 
 
-def test_ok_to_stop_gives_the_reason_of_a_refusal(module: Any) -> None:
+def test_ok_to_stop_has_the_reason_of_a_refusal(module: Any) -> None:
     module.mon_answers = [(-errno.EBUSY, '{"ok_to_stop":false}', 'unsafe to stop'), (0, '{}', '')]
     cluster = MgrCluster(module)
     assert cluster.ok_to_stop([0]) == 'unsafe to stop'
     assert cluster.ok_to_stop([1]) is None
 
 
-def test_stored_texts_come_back_and_go(module: Any) -> None:
+def test_stored_texts_are_read_and_removed(module: Any) -> None:
     store = MgrStore(module)
     store.set('history/2', 'b')
     store.set('history/1', 'a')
@@ -436,7 +434,7 @@ def test_stored_texts_come_back_and_go(module: Any) -> None:
     assert list(store.keys('history/')) == ['history/2']
 
 
-def test_a_text_that_the_monitors_refuse_is_not_taken_for_stored(module: Any) -> None:
+def test_text_refused_by_the_monitors_is_not_considered_stored(module: Any) -> None:
     """`MgrModule.set_store` only logs that: a rollout would act on what no other manager knows."""
     module.module_name = 'rocksdb_tuner'
     store = MgrStore(module)
@@ -452,7 +450,7 @@ def test_a_text_that_the_monitors_refuse_is_not_taken_for_stored(module: Any) ->
     assert {c['key'] for c in module.mon_commands} == {'mgr/rocksdb_tuner/rollout/current'}
 
 
-def test_managers_and_those_that_lack_the_module() -> None:
+def test_managers_and_those_without_the_module_are_listed() -> None:
     modules = [{'name': 'status'}, {'name': 'rocksdb_tuner'}]
     mgr_map = {
         'active_name': 'x',
@@ -473,7 +471,7 @@ def test_managers_and_those_that_lack_the_module() -> None:
     )
 
 
-def test_between_two_active_managers_there_is_none_without_a_name() -> None:
+def test_between_two_active_managers_the_name_is_none() -> None:
     mgr_map = {'active_name': '', 'available_modules': [], 'standbys': []}
     assert parse_managers(mgr_map, 'rocksdb_tuner', lambda _: {}) == ()
 
@@ -490,14 +488,14 @@ def test_between_two_active_managers_there_is_none_without_a_name() -> None:
         ((-2, '', 'This Orchestrator does not support `orch upgrade status`'), None),
     ],
 )
-def test_an_upgrade_by_the_orchestrator_is_seen_also_while_paused(
+def test_orchestrator_upgrade_is_detected_also_while_paused(
     module: Any, answer: Any, expected: Any
 ) -> None:
     module.mon_answers = [answer, (0, '{"available": true, "backend": "rook"}', '')]
     assert MgrCluster(module).orchestrated_upgrade() == expected
 
 
-def test_a_backend_that_cannot_upgrade_is_asked_once_until_there_is_another(
+def test_backend_without_upgrade_is_queried_once_until_replaced(
     module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For each time the orchestrator writes a traceback to the log of the manager."""
@@ -525,7 +523,7 @@ def test_a_backend_that_cannot_upgrade_is_asked_once_until_there_is_another(
     assert cluster.orchestrated_upgrade() == 'c:v18'
 
 
-def test_an_orchestrator_that_fails_is_asked_again_after_a_while(
+def test_failing_orchestrator_is_retried_later(
     module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_s = 1000.0
@@ -541,7 +539,7 @@ def test_an_orchestrator_that_fails_is_asked_again_after_a_while(
     assert cluster.orchestrated_upgrade() is None
 
 
-def test_an_orchestrator_that_fails_does_not_pass_for_one_that_upgrades_nothing(
+def test_failing_orchestrator_is_not_treated_as_idle(
     module: Any,
 ) -> None:
     module.mon_answers = [(-errno.EIO, '', 'ssh failed')]
@@ -549,7 +547,7 @@ def test_an_orchestrator_that_fails_does_not_pass_for_one_that_upgrades_nothing(
         MgrCluster(module).orchestrated_upgrade()
 
 
-def test_versions_are_those_of_each_kind_of_daemon(module: Any) -> None:
+def test_versions_are_listed_per_daemon_type(module: Any) -> None:
     text = 'ceph version {} (618f440892089921c3e944a991122ddc44e60516) {} (stable)'
     old, new = text.format('16.2.15', 'pacific'), text.format('18.2.7', 'reef')
     answer = {'mon': {new: 3}, 'mgr': {new: 1, old: 1}, 'mds': {}, 'overall': {new: 4, old: 1}}

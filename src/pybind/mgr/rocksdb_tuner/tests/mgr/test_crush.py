@@ -70,7 +70,7 @@ def crush(tree: Tree, *rules: Sequence[str]) -> CrushMap:
 def domains(
     crush_map: CrushMap, used: Iterable[int] = (0,), osds: Iterable[int] = range(6)
 ) -> dict[int, Optional[str]]:
-    """By OSD, as they are shown; each OSD has told the host "its-host"."""
+    """By OSD, as shown; each OSD has reported the host "its-host"."""
     found = failure_domains(crush_map, used, dict.fromkeys(osds, 'its-host'))
     return {n: None if domain is None else str(domain) for n, domain in found.items()}
 
@@ -87,29 +87,27 @@ def by_itself(*osd_ids: int) -> dict[int, str]:
         ('rack', dict(enumerate(['rack r1'] * 4 + ['rack r2'] * 2))),
     ],
 )
-def test_the_type_that_the_rule_chooses_is_the_failure_domain(
-    kind: str, expected: dict[int, str]
-) -> None:
+def test_chosen_type_of_the_rule_is_the_failure_domain(kind: str, expected: dict[int, str]) -> None:
     assert domains(crush(TWO_RACKS, [f'default: {kind}'])) == expected
 
 
 @pytest.mark.parametrize(
     'rules', [[['default: rack'], ['default: host']], [['default: rack host']]]
 )
-def test_of_several_types_the_finest_counts(rules: list[list[str]]) -> None:
-    """As with 2 copies in each of 2 racks; in whatever order rules and steps come."""
+def test_finest_of_several_types_counts(rules: list[list[str]]) -> None:
+    """As with 2 copies in each of 2 racks; in any order of rules and steps."""
     hosts = dict(enumerate(['host a'] * 2 + ['host b'] * 2 + ['host c'] * 2))
     assert domains(crush(TWO_RACKS, *rules), (0, 1)) == hosts
     turned = [[' '.join(['default:', *d.split()[:0:-1]]) for d in rule] for rule in reversed(rules)]
     assert domains(crush(TWO_RACKS, *turned), (0, 1)) == hosts
 
 
-def test_a_rule_that_no_pool_has_does_not_count() -> None:
+def test_unused_rule_does_not_count() -> None:
     crush_map = crush(TWO_RACKS, ['default: rack'], ['default: osd'])
     assert set(domains(crush_map).values()) == {'rack r1', 'rack r2'}
 
 
-def test_pools_that_have_nothing_on_the_osds_do_not_count() -> None:
+def test_pools_without_data_on_the_osds_do_not_count() -> None:
     """Those of another device class, in whose shadow tree the OSDs are not, and of another root."""
     tree: Tree = {
         **TWO_RACKS,
@@ -127,27 +125,27 @@ def test_pools_that_have_nothing_on_the_osds_do_not_count() -> None:
 @pytest.mark.parametrize(
     'used', [(), (7,)], ids=['there is no pool', 'nothing is known of its rule']
 )
-def test_where_no_rule_says_anything_the_host_counts(used: tuple[int, ...]) -> None:
+def test_host_is_the_failure_domain_without_a_rule(used: tuple[int, ...]) -> None:
     crush_map = crush(TWO_RACKS, ['default: rack'])
     assert set(domains(crush_map, used).values()) == {'host its-host'}
     assert failure_domains(crush_map, used, {0: None}) == {0: None}
     assert failure_domains(CrushMap(), (0,), {0: 'a'}) == {0: FailureDomain('host', 'a')}
 
 
-def test_an_osd_that_is_in_no_bucket_of_the_type_is_of_no_known_domain() -> None:
+def test_osd_outside_any_bucket_of_the_type_has_no_known_domain() -> None:
     tree: Tree = {'root default': {'rack r1': {'host a': [0]}, 'host b': [1]}}
     assert domains(crush(tree, ['default: rack']), osds=(0, 1)) == {0: 'rack r1', 1: None}
     both = crush(tree, ['default: rack'], ['default: host'])
     assert domains(both, (0, 1), (0, 1)) == {0: 'host a', 1: None}
 
 
-def test_osds_that_hang_at_different_heights_in_one_bucket_are_in_it_all_the_same() -> None:
+def test_osds_at_different_depths_of_one_bucket_belong_to_it() -> None:
     tree: Tree = {'root default': {'datacenter d': {'rack r1': {'host a': [0]}, 'host b': [1]}}}
     found = domains(crush(tree, ['default: datacenter']), osds=(0, 1))
     assert found == {0: 'datacenter d', 1: 'datacenter d'}
 
 
-def test_a_rule_that_chooses_twice_among_the_same_osds_leaves_each_by_itself() -> None:
+def test_rule_that_chooses_twice_among_the_same_osds_isolates_each() -> None:
     """Both copies may be in one rack; where each draw has its own device class they are not."""
     assert domains(crush(TWO_RACKS, ['default: rack', 'r1: host'])) == {
         **by_itself(0, 1, 2, 3),
@@ -159,7 +157,7 @@ def test_a_rule_that_chooses_twice_among_the_same_osds_leaves_each_by_itself() -
     }  # fmt: skip
 
 
-def test_where_buckets_of_two_rules_overlap_each_osd_is_by_itself() -> None:
+def test_osds_in_overlapping_buckets_of_two_rules_are_isolated() -> None:
     tree: Tree = {**TWO_RACKS, 'root power': {'pdu p1': [0, 2], 'pdu p2': [1, 3], 'pdu p3': [4, 5]}}
     crush_map = crush(tree, ['default: host'], ['power: pdu'])
     found = domains(crush_map, (0, 1))
@@ -167,14 +165,14 @@ def test_where_buckets_of_two_rules_overlap_each_osd_is_by_itself() -> None:
     assert found[4] == found[5] != 'osd.4'
 
 
-def test_a_rule_that_takes_an_osd_or_chooses_nothing_leaves_it_by_itself() -> None:
+def test_rule_that_takes_an_osd_or_chooses_nothing_isolates_it() -> None:
     named = CrushMap((), (CrushRule(0, (CrushDraw(0, 'osd.0', ()),)),))
     assert domains(named, osds=(0, 1)) == {0: 'osd.0', 1: 'host its-host'}
     assert domains(crush(TWO_RACKS, ['default: ']), osds=(0,)) == {0: 'osd.0'}
 
 
-def test_a_tree_that_bites_its_tail_or_hangs_in_two_places_ends() -> None:
-    """No cluster has such a one; a file that somebody made may."""
+def test_cyclic_or_doubly_linked_tree_terminates() -> None:
+    """No cluster has such a tree; an edited file may."""
     choices = (CrushChoice('chooseleaf_firstn', 'host'),)
     rules = (CrushRule(0, (CrushDraw(-1, 'default', choices),)),)
     loop = (CrushBucket(-1, 'default', 'root', (-2,)), CrushBucket(-2, 'a', 'host', (0, -1)))
@@ -188,7 +186,7 @@ def test_a_tree_that_bites_its_tail_or_hangs_in_two_places_ends() -> None:
     assert domains(CrushMap(tuple(chain), rules), osds=(0,)) == {0: 'host a'}
 
 
-def test_steps_that_nobody_knows_do_not_hide_those_that_choose() -> None:
+def test_unknown_steps_do_not_hide_choose_steps() -> None:
     """A tunable of one rule is printed by its number; MSR rules have operations of their own."""
     document = {
         'rules': [
@@ -228,7 +226,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-def test_of_recorded_maps_every_rule_says_its_failure_domains(release: str) -> None:
+def test_every_rule_of_recorded_maps_has_failure_domains(release: str) -> None:
     """Four hosts in two racks; replicated rules and those of erasure codes, of two classes."""
     recorded = json.loads((DATA / release / 'osd_map_crush_racks.json').read_text())
     found = {
@@ -244,7 +242,7 @@ def test_of_recorded_maps_every_rule_says_its_failure_domains(release: str) -> N
     assert domains(parse_crush(recorded), both, range(4)) == {**HOST, 3: 'rack rack1'}
 
 
-# -- whatever a map holds
+# -- any map
 
 
 @st.composite

@@ -1,6 +1,6 @@
-"""Each difference between the releases' mgr API is met; without its handling a test here fails.
+"""Each difference between the releases' mgr API is covered; without its handling a test here fails.
 
-The whole module is loaded beside an mgr_module in the shape of each release.
+The whole module is loaded with an mgr_module in the shape of each release.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PACKAGE = Path(rocksdb_tuner.__file__).parent
 
 @dataclass(frozen=True)
 class Loaded:
-    """The module as it was loaded beside one shape of mgr_module."""
+    """The module loaded with one shape of mgr_module."""
 
     mgr_module: Any
     module: Any
@@ -35,7 +35,7 @@ class Loaded:
 
     @property
     def commands(self) -> dict[str, Any]:
-        """Handlers' entries by prefix, where this shape's mgr looks for them."""
+        """Handlers' entries by prefix, as this shape's mgr finds them."""
         owner = self.mgr_module if hasattr(self.mgr_module, 'CLICommand') else self.module
         found: dict[str, Any] = owner.CLICommand.COMMANDS
         return found
@@ -73,23 +73,23 @@ def test_every_command_is_registered_with_its_permission(loaded: Loaded) -> None
     assert set(permissions) == reads | writes
 
 
-def test_the_mgr_finds_the_commands_by_the_attribute_of_the_class(loaded: Loaded) -> None:
+def test_mgr_finds_the_commands_by_the_class_attribute(loaded: Loaded) -> None:
     assert loaded.module.CLICommand.COMMANDS is loaded.commands
 
 
-def test_the_mgr_calls_a_handler_with_the_module_first(loaded: Loaded) -> None:
+def test_mgr_calls_a_handler_with_the_module_first(loaded: Loaded) -> None:
     """Handlers are outside of the class: the mgr's registry gives them the module."""
     module = loaded.module('rocksdb_tuner', None, None)
     assert loaded.commands['rocksdb-tuner status'].func(module, format='json').retval == 0
 
 
-def test_the_newest_point_of_a_counter_without_labels_is_read(loaded: Loaded) -> None:
+def test_newest_point_of_an_unlabeled_counter_is_read(loaded: Loaded) -> None:
     module = loaded.module('rocksdb_tuner', None, None)
     read = loaded.releases.latest_counter_reader(module)
     assert read('osd', '0', 'osd.op_w') == {'osd.op_w': POINT}
 
 
-def test_options_have_their_default_in_its_own_place(loaded: Loaded) -> None:
+def test_options_declare_their_default(loaded: Loaded) -> None:
     """Reef put `level` before `default`: a default given by position would be taken for it."""
     options = {option['name']: option for option in loaded.module.MODULE_OPTIONS}
     assert options['mode']['default'] == 'recommend'
@@ -97,17 +97,17 @@ def test_options_have_their_default_in_its_own_place(loaded: Loaded) -> None:
     assert all(option.get('level', 1) == 1 for option in options.values())
 
 
-def test_a_change_of_the_osd_map_is_listed_and_understood(loaded: Loaded) -> None:
-    """Since NotifyType the mgr tells of what is listed only; before, it tells plain names."""
+def test_osd_map_change_is_listed_and_parsed(loaded: Loaded) -> None:
+    """Since NotifyType the mgr only sends listed notifications; before, it sends plain names."""
     assert list(loaded.module.NOTIFY_TYPES) == ['osd_map']
     module = loaded.module('rocksdb_tuner', None, None)
-    for told, known in (('osd_map', False), ('health', True)):
+    for reported, known in (('osd_map', False), ('health', True)):
         module._cluster._map_read_s = 1.0
-        module.notify(told, '')
+        module.notify(reported, '')
         assert bool(module._cluster._map_read_s) is known
 
 
-def test_nothing_is_imported_that_not_every_release_has() -> None:
+def test_only_libraries_of_every_release_are_imported() -> None:
     """`object_format` is in no Pacific, and jsonschema in none; wcwidth may be missing."""
     allowed = {*sys.stdlib_module_names, 'mgr_module', 'prettytable', 'wcwidth', 'tests'}
     imported = {
@@ -128,7 +128,7 @@ def _imported(node: ast.AST) -> list[str]:
     return []
 
 
-def test_everything_is_imported_when_the_module_is_loaded() -> None:
+def test_everything_is_imported_at_load_time() -> None:
     """An import left for later would load new code into old, once the files were replaced."""
     later = [
         f'{path.relative_to(PACKAGE)}:{inner.lineno}'
@@ -144,7 +144,7 @@ def test_everything_is_imported_when_the_module_is_loaded() -> None:
     assert later == []
 
 
-def test_every_part_of_the_module_is_reached_from_its_first_import(loaded: Loaded) -> None:
+def test_every_part_of_the_module_is_reachable_from_its_first_import(loaded: Loaded) -> None:
     """A file that nothing imports at the start could only be loaded later.
 
     `offline` is a program of its own, and so is what schemas and types of the tab are made with.
@@ -176,7 +176,7 @@ def test_every_part_of_the_module_is_reached_from_its_first_import(loaded: Loade
     assert {f.removesuffix('.__init__') for f in files} - set(sys.modules) - programs == set()
 
 
-def test_without_wcwidth_text_is_measured_by_an_older_prettytable(
+def test_older_prettytable_measures_text_without_wcwidth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     older = types.ModuleType('prettytable')
@@ -204,7 +204,7 @@ def test_without_wcwidth_text_is_measured_by_an_older_prettytable(
         (None, 'bluestore.txc_commit_lat'),
     ],
 )
-def test_a_renamed_counter_is_read_by_its_name_in_the_osds_release(
+def test_renamed_counter_is_read_by_its_name_in_the_osd_release(
     release: Optional[str], name: str
 ) -> None:
     assert names_for(release).commit == name

@@ -33,7 +33,7 @@ def osd_info(
 
 
 def sample(time_s: float, progress: int, nonce: int = 7) -> Sample:
-    """A sample in which every monotonic counter stands at ``progress`` times something."""
+    """A sample in which every monotonic counter is a multiple of ``progress``."""
     return Sample(
         time_s=time_s,
         nonce=nonce,

@@ -37,7 +37,7 @@ def test_the_column_families_of_the_release_are_found(
 
 
 @pytest.mark.parametrize('release', RELEASES)
-def test_levels_add_up_to_the_sum_that_rocksdb_prints(release: str) -> None:
+def test_levels_sum_to_the_total_printed_by_rocksdb(release: str) -> None:
     for name in ('compaction_only', 'extended'):
         for family in parse_deep_stats(answer(release, name)).column_families:
             sizes = [level.size_bytes or 0 for level in family.levels]
@@ -83,7 +83,7 @@ def test_figures_are_in_bytes_and_seconds() -> None:
     assert (stats.block_cache_bytes, stats.memtable_bytes) == (1234, 99)
 
 
-def test_what_is_too_little_to_be_shown_is_not_known() -> None:
+def test_too_small_values_are_unknown() -> None:
     text = TABLE.replace('0.15         2', '0.00         2').replace(
         'cumulative 0.028', 'cumulative 0.000'
     )
@@ -107,5 +107,5 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     'text', ['', "error: RocksDB perf is disabled, can't probe for stats.", '[]']
 )
-def test_of_nothing_there_is_nothing(text: str) -> None:
+def test_empty_answer_gives_nothing(text: str) -> None:
     assert parse_deep_stats(text) == DeepStats()

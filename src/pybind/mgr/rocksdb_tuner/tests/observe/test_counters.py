@@ -14,7 +14,7 @@ from rocksdb_tuner.observe.counters import by_any_name, details_for, names_for
 
 DATA = Path(__file__).parent / 'data'
 MEASURED = ('pacific', 'reef', 'tentacle')
-#: Published, or not known at all: nobody read which names these have.
+#: Published, or unknown: the names of their counters were not read.
 UNMEASURED = ('quincy', 'squid', 'octopus', 'a later one', None)
 
 AVERAGE = 4
@@ -44,21 +44,21 @@ class Sender:
 
 
 @pytest.mark.parametrize('release', MEASURED)
-def test_every_counter_that_is_read_reaches_the_mgr_of_this_release(release: str) -> None:
+def test_every_counter_used_reaches_the_mgr_of_this_release(release: str) -> None:
     """A name of another release, or one that is not sent by default, would read as unknown."""
     paths = {*names_for(release), *filter(None, details_for(release))}
     assert paths - set(sent(release)) == set()
 
 
 @pytest.mark.parametrize('release', MEASURED)
-def test_no_counter_is_passed_over_that_this_release_sends(release: str) -> None:
+def test_no_counter_sent_by_this_release_is_missed(release: str) -> None:
     newest = details_for('tentacle')._asdict()
-    passed_over = [f for f, path in details_for(release)._asdict().items() if path is None]
-    assert {newest[field] for field in passed_over} & set(sent(release)) == set()
+    skipped = [f for f, path in details_for(release)._asdict().items() if path is None]
+    assert {newest[field] for field in skipped} & set(sent(release)) == set()
 
 
 @pytest.mark.parametrize('release', MEASURED)
-def test_what_is_read_as_a_latency_is_one_in_this_release(release: str) -> None:
+def test_latency_counters_are_latencies_in_this_release(release: str) -> None:
     names = {**names_for(release)._asdict(), **details_for(release)._asdict()}
     for field, path in names.items():
         if path is not None:
@@ -75,7 +75,7 @@ def test_what_is_read_as_a_latency_is_one_in_this_release(release: str) -> None:
 
 @pytest.mark.parametrize('release', UNMEASURED)
 @pytest.mark.parametrize('sender', MEASURED)
-def test_where_nobody_read_the_names_each_known_one_is_tried(
+def test_every_known_name_is_tried_if_names_were_not_read(
     release: Optional[str], sender: str
 ) -> None:
     """Whichever of the three such a release resembles, the commit latency is measured."""
@@ -84,7 +84,7 @@ def test_where_nobody_read_the_names_each_known_one_is_tried(
 
 
 @pytest.mark.parametrize('release', MEASURED)
-def test_where_the_names_are_known_no_other_is_tried(release: str) -> None:
+def test_only_known_names_are_read_if_available(release: str) -> None:
     """Each read costs the manager microseconds, for every OSD and at every tick."""
     sender = Sender(release)
     reader = by_any_name(sender, release)

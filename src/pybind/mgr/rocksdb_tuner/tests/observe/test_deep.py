@@ -1,4 +1,4 @@
-"""RocksDB's own statistics are asked for rarely, and a rate never spans two processes."""
+"""RocksDB's own statistics are queried rarely, and a rate never spans two processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def answer(compact_write_bytes: int) -> str:
     return TEXT.replace(COMPACTED, f'rocksdb.compact.write.bytes COUNT : {compact_write_bytes}')
 
 
-def test_one_osd_at_a_time_and_each_in_turn() -> None:
+def test_one_osd_at_a_time_in_turn() -> None:
     deep = DeepStatistics()
     osds = [(i, 1) for i in range(4)]
     asked = []
@@ -33,7 +33,7 @@ def test_one_osd_at_a_time_and_each_in_turn() -> None:
     assert all(b - a >= CLUSTER_SPACING_S for (a, _), (b, _) in zip(asked, asked[1:]))
 
 
-def test_an_osd_without_statistics_is_left_alone_for_hours_unless_it_restarts() -> None:
+def test_osd_without_statistics_is_skipped_for_hours_unless_restarted() -> None:
     deep = DeepStatistics()
     assert deep.next_requests([(0, 1)], 0.0) == (DeepRequest(0, 1),)
     deep.accept(0, 1, '', 0.0)
@@ -52,7 +52,7 @@ def test_two_answers_of_one_process_give_a_rate() -> None:
     assert (rate.bytes_per_s, rate.window_s) == (10.0, 300.0)
 
 
-def test_a_rate_never_spans_a_restart_or_a_reset() -> None:
+def test_rate_never_spans_a_restart_or_a_reset() -> None:
     deep = DeepStatistics()
     deep.accept(0, 1, answer(1000), 100.0)
     deep.accept(0, 2, answer(4000), 400.0)
@@ -61,7 +61,7 @@ def test_a_rate_never_spans_a_restart_or_a_reset() -> None:
     assert deep.compaction(0, 2, 701.0) is None
 
 
-def test_an_old_rate_and_one_of_another_process_are_not_shown() -> None:
+def test_old_rate_and_rate_of_another_process_are_not_shown() -> None:
     deep = DeepStatistics()
     deep.accept(0, 1, answer(1000), 100.0)
     deep.accept(0, 1, answer(4000), 400.0)
@@ -69,7 +69,7 @@ def test_an_old_rate_and_one_of_another_process_are_not_shown() -> None:
     assert deep.compaction(0, 1, 400.0 + 2 * OSD_SPACING_S + 1) is None
 
 
-def test_two_answers_give_the_times_of_rocksdb() -> None:
+def test_two_answers_give_rocksdb_times() -> None:
     deep = DeepStatistics()
     deep.accept(0, 1, TEXT, 100.0)
     later = TEXT.replace('COUNT : 18614 SUM : 15242452', 'COUNT : 19614 SUM : 16242452')
@@ -86,7 +86,7 @@ def test_two_answers_give_the_times_of_rocksdb() -> None:
     assert deep.times(0, 1, 400.0 + 2 * OSD_SPACING_S + 1) is None
 
 
-def test_the_insert_into_memtables_is_of_one_process() -> None:
+def test_memtable_insert_time_belongs_to_one_process() -> None:
     def dump(total_s: float, writes: int) -> str:
         counted = {'avgcount': writes, 'sum': total_s}
         return json.dumps({'rocksdb': {'rocksdb_write_memtable_time': counted}})

@@ -1,4 +1,4 @@
-"""Close looks: few OSDs at each tick, and nothing from a process that is gone."""
+"""Detailed samples: few OSDs at each tick, and no data of an ended process."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def looked_at(release: str) -> Details:
     return details(before, take_details(table, 0, names, sample(160.0, 4000)))
 
 
-def test_two_looks_give_the_parts_of_a_write() -> None:
+def test_two_samples_give_the_parts_of_a_write() -> None:
     found = looked_at('reef')
     latency = found.latency
     assert latency is not None
@@ -69,7 +69,7 @@ def test_two_looks_give_the_parts_of_a_write() -> None:
     assert found.memory_mapped_bytes == 512 * MIB
 
 
-def test_hits_are_those_between_two_looks_and_fallbacks_those_since_the_start() -> None:
+def test_hits_are_between_two_samples_and_fallbacks_since_the_start() -> None:
     found = looked_at('reef')
     assert (found.onode_hits, found.onode_misses, found.window_s) == (3000, 3000, 60.0)
     assert (found.bluefs_fallbacks, found.fragmentation) == (4000, 0.004)
@@ -83,7 +83,7 @@ def test_hits_are_those_between_two_looks_and_fallbacks_those_since_the_start() 
     assert first.bluefs_fallbacks == 1000
 
 
-def test_a_cache_counter_that_fell_gives_no_hits() -> None:
+def test_decreased_cache_counter_gives_no_hits() -> None:
     table, names = CounterTable(), details_for('reef')
     report(table, 100.0, 1000, names)
     before = take_details(table, 0, names, sample(100.0, 1000))
@@ -94,7 +94,7 @@ def test_a_cache_counter_that_fell_gives_no_hits() -> None:
     assert (found.onode_hits, found.onode_misses) == (None, 3000)
 
 
-def test_what_pacific_does_not_send_is_unknown_and_not_even_asked_for() -> None:
+def test_counters_missing_on_pacific_are_unknown_and_not_requested() -> None:
     names = details_for('pacific')
     assert names.kv_queued is None
     found = looked_at('pacific')
@@ -104,7 +104,7 @@ def test_what_pacific_does_not_send_is_unknown_and_not_even_asked_for() -> None:
     assert found.omap_seek_ms is None
 
 
-def test_one_look_gives_sizes_and_no_latencies() -> None:
+def test_one_sample_gives_sizes_and_no_latencies() -> None:
     table, names = CounterTable(), details_for('reef')
     report(table, 100.0, 1000, names)
     found = details(None, take_details(table, 0, names, sample(100.0, 1000)))
@@ -112,7 +112,7 @@ def test_one_look_gives_sizes_and_no_latencies() -> None:
     assert found.memory_target_bytes == 512 * MIB
 
 
-def test_an_allocator_that_says_0_is_unknown() -> None:
+def test_allocator_value_of_0_is_unknown() -> None:
     """The OSDs of Debian's 16.2.15 are built without tcmalloc."""
     table, names = CounterTable(), details_for('pacific')
     report(table, 100.0, 1000, names)
@@ -123,7 +123,7 @@ def test_an_allocator_that_says_0_is_unknown() -> None:
 
 
 @pytest.mark.parametrize('change', ['nonce', 'reset', 'stale', 'gap'])
-def test_what_cannot_be_compared_gives_no_latency(change: str) -> None:
+def test_incomparable_samples_give_no_latency(change: str) -> None:
     table, names = CounterTable(), details_for('reef')
     report(table, 100.0, 1000, names)
     before = take_details(table, 0, names, sample(100.0, 1000))
@@ -146,14 +146,14 @@ def test_what_cannot_be_compared_gives_no_latency(change: str) -> None:
 
 
 @pytest.mark.parametrize('osds', [0, 1, 3, 4, 5, 20, 23, 24, 25, 1000])
-def test_all_have_their_turn_within_eight_ticks_and_few_at_a_time(osds: int) -> None:
+def test_all_osds_are_sampled_within_eight_ticks_few_at_a_time(osds: int) -> None:
     ids = list(range(osds))
     rounds = [choose(ids, number) for number in range(ROUNDS)]
     assert set().union(*rounds) == set(ids)
     assert all(len(chosen) <= max(LEAST_PER_TICK, -(-osds // ROUNDS)) for chosen in rounds)
 
 
-def test_an_observer_looks_closely_and_forgets_with_the_process() -> None:
+def test_detailed_samples_are_dropped_with_the_process() -> None:
     table, observer, names = CounterTable(), Observer(), details_for('pacific')
     osd = osd_info()
     for step in range(2):

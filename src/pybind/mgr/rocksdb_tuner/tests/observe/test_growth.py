@@ -39,14 +39,14 @@ def history(
     return grown.forecast
 
 
-def test_steady_growth_is_told_to_the_hour() -> None:
+def test_steady_growth_is_forecast_to_the_hour() -> None:
     found = history(24, gib_per_day=10)
     assert found.outlook is Outlook.FILLING
     assert found.growth_bytes_per_day == pytest.approx(10 * GIB, rel=1e-6)
     assert found.full_in_s == pytest.approx(8 * DAY_S, rel=1e-3)
 
 
-def test_of_a_hundred_noisy_days_the_interval_holds_the_truth_nine_times_in_ten() -> None:
+def test_interval_covers_the_truth_in_nine_of_ten_noisy_series() -> None:
     right = 0
     for seed in range(100):
         found = history(24, gib_per_day=10, noise_gib=2, seed=seed)
@@ -58,7 +58,7 @@ def test_of_a_hundred_noisy_days_the_interval_holds_the_truth_nine_times_in_ten(
     assert right >= 88
 
 
-def test_the_sawtooth_of_compaction_is_no_growth() -> None:
+def test_compaction_sawtooth_is_no_growth() -> None:
     grown = GrowthHistory()
     for step in range(POINTS):
         grown.add(step * SPACING_S, (10 + step % 6) * GIB, 100 * GIB, 0)
@@ -67,41 +67,41 @@ def test_the_sawtooth_of_compaction_is_no_growth() -> None:
     assert grown.forecast.full_in_s is None
 
 
-def test_one_jump_is_no_trend() -> None:
+def test_single_jump_is_no_trend() -> None:
     used = [10 * GIB] * 24 + [40 * GIB] + [10 * GIB] * 24
     times = [step * SPACING_S for step in range(len(used))]
     assert forecast(times, used, 100 * GIB, 0).outlook is Outlook.NOT_GROWING
 
 
 @pytest.mark.parametrize('hours', [0.5, 3, 5.5])
-def test_a_short_history_says_so(hours: float) -> None:
+def test_short_history_is_reported(hours: float) -> None:
     found = history(hours, gib_per_day=50)
     assert found.outlook is Outlook.NOT_ENOUGH_HISTORY
     assert found.growth_bytes_per_day is None
     assert found.full_in_s is None
 
 
-def test_the_shortest_history_that_says_something() -> None:
+def test_shortest_history_with_a_forecast() -> None:
     points = max(MIN_POINTS, int(MIN_HISTORY_S / SPACING_S) + 1)
     assert history((points - 1) / 2, gib_per_day=20).outlook is Outlook.FILLING
 
 
-def test_slow_growth_is_no_date_in_the_next_century() -> None:
+def test_slow_growth_gives_no_date() -> None:
     found = history(24, gib_per_day=0.1)
     assert found.outlook is Outlook.BEYOND_HORIZON
     assert found.growth_bytes_per_day == pytest.approx(0.1 * GIB, rel=1e-3)
     assert found.full_in_s is None
 
 
-def test_a_device_that_spilled_is_not_forecast() -> None:
+def test_device_that_spilled_has_no_forecast() -> None:
     assert forecast([0.0], [GIB], GIB, slow_used_bytes=1).outlook is Outlook.SPILLED
 
 
-def test_a_full_device_is_full_now() -> None:
+def test_full_device_is_full_now() -> None:
     assert history(24, gib_per_day=10, used=92).full_in_s == 0.0
 
 
-def test_another_device_and_a_clock_set_back_end_the_history() -> None:
+def test_device_change_or_clock_set_back_ends_the_history() -> None:
     grown = GrowthHistory()
     for step in range(POINTS):
         grown.add(step * SPACING_S, step * GIB, 100 * GIB, 0)
@@ -115,14 +115,14 @@ def _points(grown: GrowthHistory) -> Optional[int]:
     return grown.forecast.points if grown.forecast else None
 
 
-def test_ten_thousand_samples_of_a_day_leave_a_point_each_half_hour() -> None:
+def test_ten_thousand_samples_of_a_day_keep_a_point_per_half_hour() -> None:
     grown = GrowthHistory()
     for step in range(8640 * 2):
         grown.add(step * 10.0, GIB + step, 100 * GIB, 0, stagger_s=111.0)
     assert _points(grown) == POINTS
 
 
-def test_neighbors_are_reckoned_at_different_times() -> None:
+def test_neighbors_are_computed_at_different_times() -> None:
     def reckoned_s(stagger_s: float) -> list[float]:
         grown, seen, before = GrowthHistory(), [], None
         for step in range(400):

@@ -28,7 +28,7 @@ def test_one_sample_is_no_window() -> None:
     assert history.newest is not None
 
 
-def test_the_short_window_reaches_back_half_a_minute_and_no_further() -> None:
+def test_short_window_spans_half_a_minute() -> None:
     history = filled(60, 10.0)
     assert history.short is not None
     assert history.short.window_s == SHORT_WINDOW_S
@@ -40,14 +40,14 @@ def test_rare_samples_still_give_a_window_of_two() -> None:
     assert history.short.window_s == 75.0
 
 
-def test_the_same_report_twice_changes_nothing() -> None:
+def test_repeated_report_changes_nothing() -> None:
     history = filled(3, 10.0)
     before = history.short
     history.add(sample(1020.0, 20))
     assert history.short == before
 
 
-def test_a_report_held_up_on_its_way_is_passed_over_and_ends_nothing() -> None:
+def test_delayed_report_is_skipped_and_ends_nothing() -> None:
     history = filled(3, 10.0)
     before = history.short
     history.add(sample(1020.0 + MIN_WINDOW_S / 2, 70))
@@ -57,7 +57,7 @@ def test_a_report_held_up_on_its_way_is_passed_over_and_ends_nothing() -> None:
     assert history.short.window_s == 30.0
 
 
-def test_a_clock_set_back_starts_anew_and_does_not_freeze_the_last_window() -> None:
+def test_clock_set_back_restarts_the_window() -> None:
     history = filled(3, 10.0)
     history.add(sample(500.0, 30))
     at_once = history.short
@@ -67,13 +67,13 @@ def test_a_clock_set_back_starts_anew_and_does_not_freeze_the_last_window() -> N
     assert (history.short.window_s, history.short.op_w) == (10.0, 10)
 
 
-def test_the_longest_interval_that_may_be_chosen_still_gives_windows() -> None:
+def test_longest_interval_still_gives_windows() -> None:
     history = filled(2, MAX_INTERVAL_S)
     assert history.short is not None
     assert history.short.window_s == MAX_INTERVAL_S
 
 
-def test_a_restart_forgets_everything_before_it() -> None:
+def test_restart_discards_all_earlier_samples() -> None:
     history = filled(30, 60.0)
     history.add(sample(5000.0, 1, nonce=8))
     history.add(sample(5010.0, 3, nonce=8))
@@ -84,19 +84,19 @@ def test_a_restart_forgets_everything_before_it() -> None:
     assert written.window_s == 10.0
 
 
-def test_a_reset_counter_forgets_everything_before_it() -> None:
+def test_counter_reset_discards_all_earlier_samples() -> None:
     history = filled(3, 10.0)
     history.add(sample(1030.0, 1))
     assert history.short is None
 
 
-def test_a_long_silence_ends_the_window() -> None:
+def test_long_gap_ends_the_window() -> None:
     history = filled(3, 10.0)
     history.add(sample(1020.0 + MAX_GAP_S + 1, 1000))
     assert history.short is None
 
 
-def test_the_long_window_is_bounded_and_reaches_back_two_hours() -> None:
+def test_long_window_is_bounded_and_spans_two_hours() -> None:
     history = filled(2000, 10.0)
     written = history.written()
     assert written is not None

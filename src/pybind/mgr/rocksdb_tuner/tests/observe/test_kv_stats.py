@@ -26,19 +26,19 @@ EXTENDED = {
 
 
 @pytest.mark.parametrize('release', EXTENDED)
-def test_recorded_answers_give_the_tickers_of_the_whole_database(release: str) -> None:
+def test_recorded_answers_give_database_wide_tickers(release: str) -> None:
     text = (DATA / release / 'extended.txt').read_text()
     assert parse_kv_stats(text) == EXTENDED[release]
 
 
 @pytest.mark.parametrize('release', EXTENDED)
-def test_tables_of_one_column_family_are_not_taken_for_the_database(release: str) -> None:
+def test_column_family_tables_are_not_mistaken_for_the_database(release: str) -> None:
     text = (DATA / release / 'compaction_only.txt').read_text()
     with pytest.raises(KvStatsUnavailableError, match='rocksdb_collect_extended_stats'):
         parse_kv_stats(text)
 
 
-def test_a_disabled_osd_says_why() -> None:
+def test_disabled_osd_has_a_reason() -> None:
     with pytest.raises(KvStatsUnavailableError, match='RocksDB perf is disabled'):
         parse_kv_stats((DATA / 'tentacle' / 'default.txt').read_text())
     with pytest.raises(KvStatsUnavailableError, match='empty'):
@@ -63,12 +63,12 @@ def test_garbage_is_unavailable_and_nothing_worse(text: str) -> None:
         parse_kv_stats(text)
 
 
-def test_deep_nesting_is_unavailable_and_nothing_worse() -> None:
+def test_deep_nesting_is_unavailable_without_an_error() -> None:
     with pytest.raises(KvStatsUnavailableError):
         parse_kv_stats('[' * 100_000)
 
 
-def test_the_time_of_memtables_is_known_only_where_it_was_counted() -> None:
+def test_memtable_time_is_known_only_if_counted() -> None:
     counted = '{"rocksdb": {"rocksdb_write_memtable_time": {"avgcount": 50177, "sum": 1.114}}}'
     off = '{"rocksdb": {"rocksdb_write_memtable_time": {"avgcount": 0, "sum": 0.0}}}'
     assert parse_memtable_time(counted) == (1.114, 50177)

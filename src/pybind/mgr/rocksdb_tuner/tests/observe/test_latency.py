@@ -1,4 +1,4 @@
-"""Where a write's time goes: parts that add up, a bottleneck with a name, and null elsewhere."""
+"""The latency of a write: parts that add up, a named bottleneck, and null elsewhere."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def ms(latency: WriteLatency) -> dict[str, object]:
     return {part.part: part.ms for part in parts(latency)}
 
 
-def test_the_parts_of_bluestore_add_up_to_it() -> None:
+def test_parts_of_bluestore_sum_to_the_whole() -> None:
     whole = REEF.prepare_ms, REEF.data_write_ms, REEF.kv_ms
     assert sum(part for part in whole if part is not None) == pytest.approx(2.1033, abs=0.002)
 
 
-def test_what_the_release_does_not_send_is_null() -> None:
+def test_values_missing_in_the_release_are_null() -> None:
     seen = ms(PACIFIC)
     assert seen['kv-queue'] is None
     assert seen['wal-sync'] is None
@@ -65,7 +65,7 @@ def test_what_the_release_does_not_send_is_null() -> None:
     assert seen['kv'] == pytest.approx(2.0396, abs=1e-3)
 
 
-def test_every_part_is_within_one_that_is_there() -> None:
+def test_every_part_belongs_to_an_existing_whole() -> None:
     found = parts(REEF)
     names = [part.part for part in found]
     assert len(names) == len(set(names))
@@ -73,7 +73,7 @@ def test_every_part_is_within_one_that_is_there() -> None:
     assert all(part.within in names for part in found if part.within is not None)
 
 
-def test_a_recorded_osd_waits_for_its_replicas_on_two_shared_cores() -> None:
+def test_recorded_osd_waits_for_replicas_on_two_shared_cores() -> None:
     assert named(PACIFIC).part == 'replicas'
     assert named(REEF).part == 'replicas'
     assert named(REEF).share == pytest.approx(0.379, abs=0.01)
@@ -97,17 +97,17 @@ def test_a_recorded_osd_waits_for_its_replicas_on_two_shared_cores() -> None:
         ({'prepare_ms': 20.1, 'bluestore_ms': 22.0, 'client_op_ms': 25.0}, 'prepare'),
     ],
 )
-def test_the_largest_part_is_the_bottleneck(change: dict[str, float], part: str) -> None:
+def test_largest_part_is_the_bottleneck(change: dict[str, float], part: str) -> None:
     assert named(REEF._replace(**change)).part == part
 
 
-def test_before_reef_the_kv_thread_is_named_as_a_whole() -> None:
+def test_kv_thread_is_one_part_before_reef() -> None:
     found = named(PACIFIC._replace(client_op_ms=3.0, osd_queue_ms=0.1))
     assert found.part == 'kv'
     assert 'commit' in found.statement
 
 
-def test_the_sync_of_the_wal_is_named_where_statistics_are_on() -> None:
+def test_wal_sync_is_shown_if_statistics_are_enabled() -> None:
     slow = REEF._replace(kv_round_ms=20.0, bluestore_ms=22.0, client_op_ms=25.0)
     assert '76% of a commit' in named(slow).statement
     without = slow._replace(wal_sync_ms=None)
@@ -115,16 +115,16 @@ def test_the_sync_of_the_wal_is_named_where_statistics_are_on() -> None:
 
 
 @pytest.mark.parametrize('field', ['client_op_ms', 'bluestore_ms'])
-def test_too_little_known_names_no_bottleneck(field: str) -> None:
+def test_few_known_parts_give_no_bottleneck(field: str) -> None:
     unknown: dict[str, Any] = {field: None}
     assert bottleneck(REEF._replace(**unknown)) is None
 
 
-def test_an_idle_osd_has_no_bottleneck() -> None:
+def test_idle_osd_has_no_bottleneck() -> None:
     assert bottleneck(WriteLatency(60.0)) is None
 
 
-def test_a_local_commit_slower_than_the_client_s_mean_says_nothing_of_replicas() -> None:
+def test_local_commit_slower_than_the_client_mean_gives_no_replica_time() -> None:
     """The OSD is a replica of much larger writes than clients send to it."""
     assert REEF._replace(bluestore_ms=9.0).replicas_ms is None
 

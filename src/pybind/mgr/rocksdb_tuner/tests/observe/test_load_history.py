@@ -24,7 +24,7 @@ UNKNOWN = Work(*(None for _ in Work._fields))
 
 
 def observed(times_s: list[float], nonces: Optional[list[int]] = None) -> WorkHistory:
-    """One OSD that does 10 writes a second, looked at then."""
+    """One OSD with 10 writes per second, sampled then."""
     history = WorkHistory()
     for number, time_s in enumerate(times_s):
         nonce = 7 if nonces is None else nonces[number]
@@ -36,7 +36,7 @@ def every(step_s: float, count: int) -> list[float]:
     return [1000 + step_s * number for number in range(count)]
 
 
-def test_an_interval_holds_the_work_between_two_samples() -> None:
+def test_interval_has_the_work_between_two_samples() -> None:
     kept = observed(every(30, 3)).read([0])
     assert list(kept.times_s) == [1000, 1030, 1060]
     assert kept.span_s == 60
@@ -59,7 +59,7 @@ def test_samples_within_an_interval_are_skipped_and_ticks_may_jitter() -> None:
     assert observed([1000, 1028]).read([0]).times_s == (1000, 1028)
 
 
-def test_a_restart_an_absent_osd_and_an_unknown_counter_make_unknown_intervals() -> None:
+def test_restart_absence_and_unknown_counters_make_unknown_intervals() -> None:
     restarted = observed(every(30, 4), [7, 7, 8, 8]).read([0]).by_osd[0]
     assert [work == UNKNOWN for work in restarted] == [False, True, False]
     history = WorkHistory()
@@ -77,21 +77,21 @@ def test_a_restart_an_absent_osd_and_an_unknown_counter_make_unknown_intervals()
     assert kept.by_osd[9] == (UNKNOWN, UNKNOWN)
 
 
-def test_an_osd_that_is_gone_is_dropped() -> None:
+def test_removed_osd_is_dropped() -> None:
     history = observed(every(30, 3))
     history.add({1: sample(1090, 0)}, 1090)
     assert history.read([0]).by_osd[0] == (UNKNOWN,) * 3
 
 
 @pytest.mark.parametrize('next_s', [990.0, 1060 + MAX_GAP_S + 1])
-def test_after_a_gap_or_a_jump_of_the_clock_it_starts_over(next_s: float) -> None:
+def test_gap_or_clock_jump_restarts_the_history(next_s: float) -> None:
     history = observed(every(30, 3))
     history.add({0: sample(next_s, 1)}, next_s)
     assert history.read([0]) == KeptWork((next_s,), SPACINGS_S[0], {0: ()})
 
 
 @pytest.mark.parametrize('next_s', [990.0, 1060.0, 1075.0, 1086.9, 1087.0, 1060 + MAX_GAP_S + 1])
-def test_samples_of_a_time_that_is_not_due_change_nothing_and_others_do(next_s: float) -> None:
+def test_early_samples_are_ignored_and_others_are_used(next_s: float) -> None:
     history = observed(every(30, 3))
     before, due = history.read([0]), history.due(next_s)
     history.add({0: sample(next_s, int(next_s * 10))}, next_s)
@@ -99,7 +99,7 @@ def test_samples_of_a_time_that_is_not_due_change_nothing_and_others_do(next_s: 
     assert due is (not 1060 <= next_s < 1087)
 
 
-def test_nothing_is_kept_once_it_is_cleared() -> None:
+def test_clearing_discards_everything() -> None:
     history = observed(every(30, 3))
     history.clear()
     assert history.read([0]) == KeptWork((), SPACINGS_S[0], {0: ()})
@@ -125,7 +125,7 @@ def test_merged_intervals_hold_the_same_work_in_bounded_memory(count: int, step_
         assert kept.span_s >= INTERVALS / 2 * step_s
 
 
-def test_a_restart_makes_the_merged_interval_unknown() -> None:
+def test_restart_makes_the_merged_interval_unknown() -> None:
     times_s = every(30, INTERVALS + 2)
     nonces = [7] * (INTERVALS - 1) + [8] * 3
     kept = observed(times_s, nonces).read([0])
@@ -135,7 +135,7 @@ def test_a_restart_makes_the_merged_interval_unknown() -> None:
     assert unknown[0] >= len(kept.by_osd[0]) - 2
 
 
-def test_a_sample_counts_only_with_the_one_before() -> None:
+def test_sample_counts_only_with_its_predecessor() -> None:
     """An interval whose first sample is missing is unknown."""
     first: Optional[Sample] = None
     history = WorkHistory()

@@ -50,7 +50,7 @@ def test_signals_of_a_busy_osd() -> None:
     assert found.wal_bytes_per_write_op == 16384.0
 
 
-def test_an_idle_osd_has_rates_of_zero_and_no_means() -> None:
+def test_idle_osd_has_zero_rates_and_no_means() -> None:
     found = two_samples(osd_info(), 1000, 1000)
     assert (found.write_iops, found.read_iops, found.kv_sync_busy) == (0.0, 0.0, 0.0)
     assert found.kv_sync_ms is None
@@ -67,44 +67,44 @@ def test_one_sample_gives_sizes_and_no_rates() -> None:
     assert all(getattr(found, name) is None for name in rates)
 
 
-def test_a_shared_device_gives_no_limit_of_the_db_and_a_dedicated_one_does() -> None:
+def test_shared_device_has_no_db_limit_and_a_dedicated_one_does() -> None:
     assert two_samples(osd_info()).db_total_bytes is None
     assert two_samples(osd_info()).db_device_shared is True
     assert two_samples(osd_info(dedicated_db=True)).db_total_bytes == 100 * MIB
 
 
-def test_devices_that_are_not_there_are_unknown_and_not_empty() -> None:
+def test_missing_devices_are_unknown_and_not_empty() -> None:
     found = two_samples(osd_info())
     assert found.wal_used_bytes is None
     assert found.slow_used_bytes is None
 
 
-def test_write_amplification_waits_for_flushes() -> None:
+def test_write_amplification_needs_flushes() -> None:
     assert two_samples(osd_info(), after=100).db_write_amp is None
     assert two_samples(osd_info(), after=10_000).db_write_amp == pytest.approx(3.0)
 
 
-def test_compaction_is_estimated_as_what_no_flush_can_have_written() -> None:
+def test_compaction_is_estimated_as_writes_no_flush_can_explain() -> None:
     found = two_samples(osd_info(), after=1000)
     assert found.compaction_source == 'estimated'
     assert found.compaction_bytes_per_s == pytest.approx((32768 - 16384) * 100)
 
 
-def test_an_osd_that_is_down_or_never_reported_has_no_signals() -> None:
+def test_osd_down_or_without_reports_has_no_signals() -> None:
     table, observer = CounterTable(), Observer()
     table.report(0, sample(100.0, 1000))
     observer.observe(table, cluster_of(osd_info(up=False), osd_info(1), osd_info(2, None)), 101.0)
     assert observer.signals() == {}
 
 
-def test_a_stale_report_is_no_signal() -> None:
+def test_stale_report_gives_no_signal() -> None:
     table, observer = CounterTable(), Observer()
     table.report(0, sample(100.0, 1000))
     observer.observe(table, cluster_of(osd_info()), 101.0 + MAX_REPORT_AGE_S)
     assert observer.signals() == {}
 
 
-def test_a_counter_that_is_no_longer_sent_is_unknown() -> None:
+def test_counter_no_longer_sent_is_unknown() -> None:
     table, observer = CounterTable(), Observer()
     table.report(0, sample(100.0, 0))
     observed(table, observer, osd_info(), 101.0)
@@ -133,14 +133,14 @@ class ReportsWhileRead(CounterTable):
         return points
 
 
-def test_a_report_that_arrives_while_counters_are_read_is_taken_whole() -> None:
+def test_report_arriving_during_the_read_is_taken_as_a_whole() -> None:
     then = sample(105.0, 2000)
     table = ReportsWhileRead(then)
     table.report(0, sample(100.0, 1000))
     assert take_sample(table, 0, 7, NAMES, 105.0) == then
 
 
-def test_sizes_of_devices_and_the_use_of_none_are_read_once_of_a_process() -> None:
+def test_device_sizes_and_unused_devices_are_read_once_per_process() -> None:
     table = CounterTable()
     table.report(0, sample(100.0, 1000))
     first = take_sample(table, 0, 7, NAMES, 100.0)
@@ -160,7 +160,7 @@ def test_sizes_of_devices_and_the_use_of_none_are_read_once_of_a_process() -> No
     assert other.wal_used_bytes == 1 << 40
 
 
-def test_what_is_used_of_a_device_that_is_there_is_read_again() -> None:
+def test_usage_of_an_existing_device_is_read_again() -> None:
     table = CounterTable()
     table.report(0, sample(100.0, 1000)._replace(wal_total_bytes=MIB, slow_total_bytes=MIB))
     first = take_sample(table, 0, 7, NAMES, 100.0)
@@ -171,7 +171,7 @@ def test_what_is_used_of_a_device_that_is_there_is_read_again() -> None:
     assert (found.db_used_bytes, found.wal_used_bytes, found.slow_used_bytes) == (4096,) * 3
 
 
-def test_a_counter_of_another_kind_than_expected_is_unknown() -> None:
+def test_counter_of_unexpected_type_is_unknown() -> None:
     table, observer = CounterTable(), Observer()
     for step in range(2):
         table.report(0, sample(100.0 + 10 * step, 1000 * step))
@@ -183,7 +183,7 @@ def test_a_counter_of_another_kind_than_expected_is_unknown() -> None:
     assert found.write_iops == 100.0
 
 
-def test_after_a_restart_the_old_process_s_report_is_not_taken_for_the_new_one_s() -> None:
+def test_old_report_after_a_restart_is_not_attributed_to_the_new_process() -> None:
     table, observer = CounterTable(), Observer()
     for step in range(3):
         table.report(0, sample(100.0 + 10 * step, 1000 * step))
@@ -197,7 +197,7 @@ def test_after_a_restart_the_old_process_s_report_is_not_taken_for_the_new_one_s
     assert observed(table, observer, restarted, 146.0).write_iops == 2.0
 
 
-def test_an_osd_that_left_is_forgotten() -> None:
+def test_removed_osd_is_dropped() -> None:
     table, observer = CounterTable(), Observer()
     table.report(0, sample(100.0, 1000))
     observed(table, observer, osd_info(), 101.0)
@@ -221,6 +221,6 @@ def test_the_interval_keeps_the_mgr_free(
         assert tick_s <= interval_s * MAX_SHARE * 1.0001
 
 
-def test_a_usual_cluster_is_sampled_every_ten_seconds() -> None:
+def test_typical_cluster_is_sampled_every_ten_seconds() -> None:
     assert choose_interval(3, None, 0.0) == 10.0
     assert choose_interval(1000, 0.15, 0.0) == 10.0

@@ -1,4 +1,4 @@
-"""Option strings are asked for when something changed, and never shown for another process."""
+"""Option strings are queried after a change, and never shown for another process."""
 
 from __future__ import annotations
 
@@ -13,24 +13,13 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from rocksdb_tuner.observe.option_watch import ASKED_PER_TICK, POLL_S, SETTLE_S, OptionWatch
 
+from .samples import osd_info
+
 NAME = 'bluestore_rocksdb_options'
 
 
 def osd(osd_id: int, nonce: int = 1, *, up: bool = True) -> OsdInfo:
-    return OsdInfo(
-        osd_id=osd_id,
-        up=up,
-        in_cluster=True,
-        nonce=nonce,
-        host='vm',
-        device_class='ssd',
-        version='16.2.15',
-        release='pacific',
-        dedicated_db=False,
-        dedicated_wal=False,
-        db_device_bytes=None,
-        objectstore='bluestore',
-    )
+    return osd_info(osd_id, nonce, up=up)
 
 
 def cluster_of(*osds: OsdInfo) -> ClusterMap:
@@ -40,7 +29,7 @@ def cluster_of(*osds: OsdInfo) -> ClusterMap:
 
 
 class FakeConfig:
-    """A config store in memory that counts how often it is asked."""
+    """A config store in memory that counts its queries."""
 
     def __init__(self) -> None:
         self.stored: tuple[ConfigEntry, ...] = ()
@@ -76,7 +65,7 @@ def config() -> FakeConfig:
     return config
 
 
-def test_a_process_is_asked_until_its_own_report_is_there_and_never_again(
+def test_process_is_queried_until_its_report_arrives_and_then_never_again(
     config: FakeConfig,
 ) -> None:
     watch = OptionWatch(config, [NAME])
@@ -88,10 +77,10 @@ def test_a_process_is_asked_until_its_own_report_is_there_and_never_again(
     assert running[NAME].value == 'a=1'
 
 
-def test_a_removed_entry_does_not_make_a_running_process_look_restarted(
+def test_removed_entry_does_not_make_a_running_process_appear_restarted(
     config: FakeConfig,
 ) -> None:
-    """`config show` says "default" at once, though the process still runs the old value."""
+    """`config show` reports "default" at once, though the process still runs the old value."""
     watch = OptionWatch(config, [NAME])
     for now_s in (0.0, 10.0, 20.0, 30.0):
         watch.refresh(cluster_of(osd(0)), now_s)
@@ -102,7 +91,7 @@ def test_a_removed_entry_does_not_make_a_running_process_look_restarted(
     assert running[NAME].value == 'a=1'
 
 
-def test_a_restarted_osd_is_asked_again_and_its_old_answer_is_not_shown(
+def test_restarted_osd_is_queried_again_and_its_old_answer_hidden(
     config: FakeConfig,
 ) -> None:
     watch = OptionWatch(config, [NAME])
@@ -115,13 +104,13 @@ def test_a_restarted_osd_is_asked_again_and_its_old_answer_is_not_shown(
     assert running[NAME].value == 'a=2'
 
 
-def test_an_osd_that_is_down_runs_nothing(config: FakeConfig) -> None:
+def test_osd_that_is_down_runs_nothing(config: FakeConfig) -> None:
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0)), 0.0)
     assert watch.running(osd(0, up=False)) is None
 
 
-def test_an_osd_that_did_not_report_yet_is_unknown_and_asked_again(config: FakeConfig) -> None:
+def test_osd_without_a_report_is_unknown_and_queried_again(config: FakeConfig) -> None:
     del config.values[1]
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(1)), 0.0)
@@ -131,10 +120,10 @@ def test_an_osd_that_did_not_report_yet_is_unknown_and_asked_again(config: FakeC
     assert watch.running(osd(1)) is not None
 
 
-def test_an_answer_stays_where_the_same_process_is_not_reported_for_a_moment(
+def test_answer_survives_a_brief_gap_in_reports_of_the_process(
     config: FakeConfig,
 ) -> None:
-    """Asked again while it settles, and the monitor has nothing to say: what it runs is known."""
+    """Queried again while it settles, and the monitor has no report: its options stay known."""
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0)), 0)
     del config.values[0]
@@ -155,7 +144,7 @@ def test_changed_entries_are_seen_at_the_next_poll(config: FakeConfig) -> None:
     assert watch.entries == config.stored
 
 
-def test_many_osds_are_asked_over_several_ticks(config: FakeConfig) -> None:
+def test_many_osds_are_queried_over_several_ticks(config: FakeConfig) -> None:
     osds = [osd(i) for i in range(3 * ASKED_PER_TICK)]
     config.values = {o.osd_id: 'a=1' for o in osds}
     watch = OptionWatch(config, [NAME])
@@ -166,7 +155,7 @@ def test_many_osds_are_asked_over_several_ticks(config: FakeConfig) -> None:
     assert all(watch.running(o) is not None for o in osds)
 
 
-def test_an_osd_that_left_is_forgotten(config: FakeConfig) -> None:
+def test_removed_osd_is_dropped(config: FakeConfig) -> None:
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0), osd(1)), 0.0)
     watch.refresh(cluster_of(osd(0)), 1.0)

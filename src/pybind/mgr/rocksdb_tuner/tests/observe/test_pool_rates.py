@@ -1,4 +1,4 @@
-"""What clients do to pools, from the mgr's statistics."""
+"""Client work in pools, from the mgr's statistics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def counters(writes: int) -> PoolCounters:
     return PoolCounters(reads=2 * writes, read_bytes=0, writes=writes, write_bytes=4096 * writes)
 
 
-def test_rates_are_over_the_same_time_as_those_of_osds() -> None:
+def test_rates_cover_the_same_time_as_those_of_osds() -> None:
     """Forty seconds are known, and the window reaches back thirty."""
     history = PoolHistory()
     for now_s, writes in ((0.0, 0), (10.0, 5000), (20.0, 5100), (30.0, 5200), (40.0, 5300)):
@@ -19,21 +19,21 @@ def test_rates_are_over_the_same_time_as_those_of_osds() -> None:
     assert history.rates() == {1: PoolRates(20.0, 0.0, 10.0, 40960.0)}
 
 
-def test_one_reading_tells_nothing() -> None:
+def test_one_reading_gives_no_rate() -> None:
     history = PoolHistory()
     assert history.rates() == {}
     history.add({1: counters(100)}, 0.0)
     assert history.rates() == {}
 
 
-def test_pools_whose_counters_fell_or_were_missing_are_not_known() -> None:
+def test_pools_with_decreased_or_missing_counters_are_unknown() -> None:
     history = PoolHistory()
     history.add({2: counters(100), 3: counters(100)}, 0.0)
     history.add({1: counters(9), 2: counters(50), 3: counters(110)}, 10.0)
     assert set(history.rates()) == {3}
 
 
-def test_a_pool_made_meanwhile_began_with_nothing() -> None:
+def test_new_pool_started_at_zero() -> None:
     """Ids of pools only grow, so a larger one than all before is new."""
     history = PoolHistory()
     history.add({3: counters(100)}, 0.0)
@@ -41,7 +41,7 @@ def test_a_pool_made_meanwhile_began_with_nothing() -> None:
     assert history.rates()[4].writes_per_s == 5.0
 
 
-def test_a_clock_that_was_set_back_gives_no_rate() -> None:
+def test_clock_set_back_gives_no_rate() -> None:
     history = PoolHistory()
     history.add({1: counters(100)}, 1000.0)
     history.add({1: counters(200)}, 10.0)
@@ -50,7 +50,7 @@ def test_a_clock_that_was_set_back_gives_no_rate() -> None:
     assert history.rates()[1].writes_per_s == 10.0
 
 
-def test_readings_that_come_too_close_are_passed_over() -> None:
+def test_readings_too_close_together_are_skipped() -> None:
     """They may hold the same reports of the PGs."""
     history = PoolHistory()
     history.add({1: counters(100)}, 0.0)
@@ -58,7 +58,7 @@ def test_readings_that_come_too_close_are_passed_over() -> None:
     assert history.rates() == {}
 
 
-def test_statistics_of_pools_as_the_mgr_hands_them_out() -> None:
+def test_pool_statistics_as_returned_by_the_mgr() -> None:
     """Names as in `get('df')` of 16.2.15 to 20.2.4; a pool without statistics is absent."""
     stats = {'rd': 5, 'rd_bytes': 2048, 'wr': 7, 'wr_bytes': 4096, 'stored': 1}
     df = {'pools': [{'id': 3, 'name': 'rbd', 'stats': stats}, {'id': 4, 'name': 'new'}]}

@@ -1,4 +1,4 @@
-"""What is not read again of an OSD cannot have changed: a sample is one whole report."""
+"""Counters not read again cannot have changed: a sample is one whole report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Reports:
 def report(
     writes: int, reads: int, calls: int, other: int, *, wal: bool, slow: bool, without: str = ''
 ) -> Report:
-    """What an OSD sends that has done so much since it started."""
+    """The report of an OSD with this progress since its start."""
     values: Report = dict.fromkeys(NAMES, (other, None))
     values.update(dict.fromkeys(_LATENCIES, (other * 1000, other)))
     values[ALL_OPERATIONS] = (writes + reads + calls, None)
@@ -70,17 +70,17 @@ amounts = st.lists(st.integers(0, 3), min_size=4, max_size=4)
 
 
 @given(
-    begun=amounts,
+    started=amounts,
     done=amounts,
     wal=st.booleans(),
     slow=st.booleans(),
     without=st.sampled_from(('', ALL_OPERATIONS, *NAMES)),
 )
 def test_a_sample_beside_an_earlier_one_is_the_same_as_a_whole_one(
-    begun: list[int], done: list[int], wal: bool, slow: bool, without: str
+    started: list[int], done: list[int], wal: bool, slow: bool, without: str
 ) -> None:
-    ended = [a + b for a, b in zip(begun, done)]
-    before = report(*begun, wal=wal, slow=slow, without=without)
+    ended = [a + b for a, b in zip(started, done)]
+    before = report(*started, wal=wal, slow=slow, without=without)
     after = report(*ended, wal=wal, slow=slow)
     osd = Reports(before, after)
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
@@ -89,13 +89,13 @@ def test_a_sample_beside_an_earlier_one_is_the_same_as_a_whole_one(
     assert take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known) == whole
 
 
-@given(begun=amounts, done=amounts, reads=st.integers(0, 45), seen=st.booleans())
+@given(started=amounts, done=amounts, reads=st.integers(0, 45), seen=st.booleans())
 def test_a_report_that_arrives_while_it_is_read_is_never_mixed_with_the_one_before(
-    begun: list[int], done: list[int], reads: int, seen: bool
+    started: list[int], done: list[int], reads: int, seen: bool
 ) -> None:
     first = report(0, 0, 0, 0, wal=True, slow=True)
-    before = report(*begun, wal=True, slow=True)
-    after = report(*(a + b for a, b in zip(begun, done)), wal=True, slow=True)
+    before = report(*started, wal=True, slow=True)
+    after = report(*(a + b for a, b in zip(started, done)), wal=True, slow=True)
     known = take_sample(Reports(first), 0, 7, NAMES, now_s=96.0) if seen else None
     found = take_sample(
         Reports(before, after, next_after=reads), 0, 7, NAMES, now_s=106.0, known=known
@@ -106,12 +106,12 @@ def test_a_report_that_arrives_while_it_is_read_is_never_mixed_with_the_one_befo
     assert found in (of_before, take_sample(later, 0, 7, NAMES, now_s=106.0))
 
 
-def test_an_osd_that_goes_while_its_report_is_read_gives_no_sample() -> None:
+def test_osd_removed_during_the_read_gives_no_sample() -> None:
     """The manager drops the counters of a daemon that is gone."""
     whole = report(3, 2, 1, 5, wal=True, slow=True)
-    begun = {path: value for path, value in whole.items() if path != NAMES.slow_used_bytes}
-    # Both of its reports were seen in one look; then there is nothing.
-    osd = Reports(begun, {NAMES.slow_used_bytes: (1, None)}, next_after=len(NAMES) - 1)
+    started = {path: value for path, value in whole.items() if path != NAMES.slow_used_bytes}
+    # Both of its reports were in one sample; then there is nothing.
+    osd = Reports(started, {NAMES.slow_used_bytes: (1, None)}, next_after=len(NAMES) - 1)
     gone = osd.latest
 
     def latest(osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
@@ -121,7 +121,7 @@ def test_an_osd_that_goes_while_its_report_is_read_gives_no_sample() -> None:
     assert take_sample(osd, 0, 7, NAMES, now_s=106.0) is None
 
 
-def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
+def test_only_possibly_changed_counters_of_an_idle_osd_are_read() -> None:
     idle = report(3, 2, 1, 5, wal=False, slow=False)
     osd = Reports(idle, idle)
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
@@ -132,7 +132,7 @@ def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
     assert len(osd.read) == 9
 
 
-def test_where_clients_only_wrote_nothing_is_read_of_other_operations() -> None:
+def test_counters_of_other_operations_are_skipped_if_clients_only_wrote() -> None:
     before = report(3, 2, 1, 5, wal=False, slow=False)
     osd = Reports(before, report(9, 2, 1, 8, wal=False, slow=False))
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
@@ -145,7 +145,7 @@ def test_where_clients_only_wrote_nothing_is_read_of_other_operations() -> None:
     assert len(osd.read) == 11
 
 
-def test_of_another_process_everything_is_read() -> None:
+def test_all_counters_of_another_process_are_read() -> None:
     osd = Reports(report(3, 2, 1, 5, wal=False, slow=False))
     known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
     osd.read.clear()

@@ -1,4 +1,4 @@
-"""Whether a RocksDB is sharded: asked once of each process, and unknown where nobody said."""
+"""Whether a RocksDB is sharded: queried once per process, and unknown without an answer."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ UNSHARDED = '[{"name": "db/CURRENT", "slow": 65536}, {"name": "db.wal/000012.log
         (SHARDED[:-1], None),
     ],
 )
-def test_a_list_of_files_says_it_and_anything_else_says_nothing(
+def test_file_list_shows_the_sharding_and_other_output_is_unknown(
     text: str, expected: object
 ) -> None:
     assert is_sharded(text) is expected
 
 
-def test_each_process_is_asked_once() -> None:
+def test_each_process_is_queried_once() -> None:
     watch = ShardingWatch()
     (request,) = watch.next_requests([(3, 7)], 100.0)
     assert request == ShardingRequest(3, 7)
@@ -44,14 +44,14 @@ def test_each_process_is_asked_once() -> None:
     assert watch.sharded(3, 7) is False
 
 
-def test_a_new_process_is_asked_again_and_unknown_until_then() -> None:
+def test_new_process_is_queried_again_and_unknown_until_then() -> None:
     watch = ShardingWatch()
     watch.accept(ShardingRequest(3, 7), SHARDED, 100.0)
     assert watch.sharded(3, 8) is None
     assert watch.next_requests([(3, 8)], 110.0) == (ShardingRequest(3, 8),)
 
 
-def test_few_are_asked_in_one_tick_and_all_in_the_end() -> None:
+def test_few_osds_are_queried_per_tick_and_all_eventually() -> None:
     watch, osds, asked = ShardingWatch(), [(i, 100 + i) for i in range(10)], []
     for tick in range(5):
         requests = watch.next_requests(osds, tick * 10.0)
@@ -62,7 +62,7 @@ def test_few_are_asked_in_one_tick_and_all_in_the_end() -> None:
     assert asked == list(range(10))
 
 
-def test_one_that_does_not_answer_is_asked_again_an_hour_later() -> None:
+def test_osd_without_an_answer_is_queried_again_after_an_hour() -> None:
     watch = ShardingWatch()
     watch.fail(ShardingRequest(3, 7), 100.0)
     assert watch.sharded(3, 7) is None
@@ -70,7 +70,7 @@ def test_one_that_does_not_answer_is_asked_again_an_hour_later() -> None:
     assert watch.next_requests([(3, 7)], 100.0 + RETRY_S) == (ShardingRequest(3, 7),)
 
 
-def test_an_osd_that_left_is_forgotten() -> None:
+def test_removed_osd_is_dropped() -> None:
     watch = ShardingWatch()
     watch.accept(ShardingRequest(3, 7), SHARDED, 100.0)
     watch.forget(3)

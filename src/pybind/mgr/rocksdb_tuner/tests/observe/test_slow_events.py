@@ -1,4 +1,4 @@
-"""What OSDs tell of their own slowness, and which releases send it."""
+"""The slow events reported by OSDs, and the releases that send them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ DATA = Path(__file__).parent / 'data'
 @pytest.mark.parametrize(
     ('release', 'sent'), [('pacific', False), ('reef', True), ('tentacle', True)]
 )
-def test_slow_commits_are_counted_where_the_perf_schema_says(release: str, sent: bool) -> None:
+def test_slow_commits_are_counted_as_in_the_perf_schema(release: str, sent: bool) -> None:
     counters = json.loads((DATA / release / 'counters_sent.json').read_text())
     assert (SLOW_COMMITS in counters) == sent
 
 
 @pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-def test_no_release_sends_cpu_time_or_rocksdb_s_stall_time(release: str) -> None:
+def test_no_release_sends_cpu_time_or_rocksdb_stall_time(release: str) -> None:
     counters = json.loads((DATA / release / 'counters_sent.json').read_text())
     assert counters
     assert not [name for name in counters if 'cpu' in name or name.startswith('rocksdb.')]
 
 
-def test_what_an_osd_does_not_tell_is_unknown() -> None:
+def test_value_missing_in_the_report_is_unknown() -> None:
     cluster = FakeCluster(osds=2)
     cluster.slow_requests[0] = 3
     cluster.counters[0, SLOW_COMMITS] = CounterPoint(1.0, 12, None)

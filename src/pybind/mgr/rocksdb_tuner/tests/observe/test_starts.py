@@ -15,7 +15,7 @@ from rocksdb_tuner.observe.starts import PAUSE_S, TOGETHER_S, LastStart, StartWa
 
 from .samples import osd_info
 
-#: What the map says of each OSD: the nonce of its process, None where it is down.
+#: The nonce of each OSD's process in the map, None if it is down.
 Seen = Mapping[int, Optional[int]]
 TEN_S = 10.0
 #: Three more OSDs that stay up on the same host.
@@ -34,7 +34,7 @@ def osds(seen: Seen, hosts: Mapping[int, Optional[str]], uuids: Mapping[int, str
 
 
 class Watching:
-    """A watch whose looks are ten seconds apart."""
+    """A tracker with samples every ten seconds."""
 
     def __init__(self) -> None:
         self.watch = StartWatch()
@@ -42,30 +42,30 @@ class Watching:
         self.hosts: dict[int, Optional[str]] = {}
         self.uuids: dict[int, str] = {}
 
-    def look(self, *looks: Seen, after_s: float = TEN_S) -> Mapping[int, LastStart]:
-        for seen in looks:
+    def look(self, *polls: Seen, after_s: float = TEN_S) -> Mapping[int, LastStart]:
+        for seen in polls:
             self.now_s += after_s
             self.watch.sample(osds(seen, self.hosts, self.uuids), self.now_s, TEN_S)
         return self.watch.starts
 
 
 def one(*nonces: Optional[int]) -> list[Seen]:
-    """Looks at osd.0, whose host has others that stay up."""
+    """Samples of osd.0, whose host has others that stay up."""
     return [{0: nonce, **OTHERS} for nonce in nonces]
 
 
-def test_an_absence_is_as_long_as_looks_prove_and_no_longer_than_they_allow() -> None:
-    """Down at three looks: 20 s for certain, and less than 40 s between the two processes."""
+def test_downtime_is_bounded_by_the_samples() -> None:
+    """Down in three samples: 20 s at least, and less than 40 s between the two processes."""
     assert Watching().look(*one(1, None, None, None, 2)) == {0: LastStart(20.0, 40.0, False)}
 
 
-def test_a_restart_between_two_looks_was_shorter_than_they_are_apart() -> None:
-    """Nobody saw it down: 0 s is all that is proven, and of its host nothing is."""
+def test_restart_between_two_samples_was_shorter_than_their_distance() -> None:
+    """Never seen down: at least 0 s, and nothing is known of its host."""
     assert Watching().look(*one(1, 2)) == {0: LastStart(0.0, TEN_S, None)}
 
 
-def test_each_start_takes_the_place_of_the_one_before() -> None:
-    """What is kept is the last start; while the OSD is away again, that is still it."""
+def test_each_start_replaces_the_previous_one() -> None:
+    """The last start is kept; while the OSD is down again, it stays the last."""
     watching = Watching()
     slow = watching.look(*one(1, *[None] * 30, 2))[0]
     assert slow.away_s == 290.0
@@ -74,20 +74,20 @@ def test_each_start_takes_the_place_of_the_one_before() -> None:
 
 
 @pytest.mark.parametrize('nonces', [(None, None, 2), (None, 2, 2), (1, 1), (1, None), (1, None, 1)])
-def test_only_what_was_watched_from_one_process_to_the_next_is_a_start(
+def test_only_tracked_process_changes_are_starts(
     nonces: tuple[Optional[int], ...],
 ) -> None:
-    """Not one that was down at the first look, nor one that was marked down though alive."""
+    """Neither one that was down in the first sample, nor one wrongly marked down."""
     assert Watching().look(*one(*nonces)) == {}
 
 
-def test_an_osd_that_was_marked_down_though_alive_begins_its_next_absence_anew() -> None:
+def test_osd_wrongly_marked_down_starts_its_next_downtime_again() -> None:
     """The time before is no part of it."""
     starts = Watching().look(*one(1, None, None, None, 1, None, 2))
     assert starts == {0: LastStart(0.0, 20.0, False)}
 
 
-def test_a_watch_that_was_interrupted_knows_nothing_of_what_passed_meanwhile() -> None:
+def test_interrupted_tracking_knows_nothing_of_the_gap() -> None:
     """As while the manager waited for a monitor: an OSD may have come and gone unseen."""
     longer_s = PAUSE_S + 1
     for before, after in ((1, 2), (1, None), (None, 2), (None, None)):
@@ -103,15 +103,15 @@ def test_a_watch_that_was_interrupted_knows_nothing_of_what_passed_meanwhile() -
 
 
 @pytest.mark.parametrize(('apart_s', 'watched'), [(7200.0, True), (7201.0, False)])
-def test_looks_may_be_as_far_apart_as_two_samples(apart_s: float, watched: bool) -> None:
-    """Of a large cluster, or where an operator wants few samples, they are rare."""
+def test_samples_may_be_two_intervals_apart(apart_s: float, watched: bool) -> None:
+    """In a large cluster, or with a long interval, samples are rare."""
     watch = StartWatch()
     for n, seen in enumerate(one(1, 2)):
         watch.sample(osds(seen, {}, {}), n * apart_s, 3600.0)
     assert (watch.starts == {0: LastStart(0.0, apart_s, None)}) is watched
 
 
-def test_an_osd_that_was_purged_is_forgotten_and_one_made_anew_is_another() -> None:
+def test_purged_osd_is_dropped_and_a_recreated_one_is_new() -> None:
     """The same id, and another uuid: seen up, or down at first."""
     watching = Watching()
     assert 0 in watching.look(*one(1, None, 2))
@@ -124,7 +124,7 @@ def test_an_osd_that_was_purged_is_forgotten_and_one_made_anew_is_another() -> N
         assert watching.look(*one(nonce, 4 if nonce is None else nonce)) == {}
 
 
-def test_an_osd_without_a_nonce_is_not_known() -> None:
+def test_osd_without_a_nonce_is_unknown() -> None:
     """Which process is up is unknown."""
     watch = StartWatch()
     for n, nonce in enumerate((1, None, 2)):
@@ -139,7 +139,7 @@ def host(up: Iterable[int], down: Iterable[int], nonce: int = 1) -> Seen:
 @pytest.mark.parametrize(
     ('size', 'away', 'expected'),
     [
-        # No other OSD could tell that the host was there.
+        # No other OSD could prove that the host was up.
         (1, 1, None),
         (2, 1, False),
         (2, 2, True),
@@ -150,20 +150,20 @@ def host(up: Iterable[int], down: Iterable[int], nonce: int = 1) -> Seen:
         (12, 12, True),
     ],
 )
-def test_a_host_is_away_where_two_and_most_of_its_osds_are_at_once(
+def test_host_is_down_if_at_least_two_and_most_of_its_osds_are(
     size: int, away: int, expected: Optional[bool]
 ) -> None:
     """An OSD on another host is no matter."""
     watching, every = Watching(), range(size)
     watching.hosts = {99: 'elsewhere'}
     down = range(away)
-    looks = (host(every, ()), host(range(away, size), down), host(every, (), 2))
-    starts = watching.look(*({**seen, 99: 1} for seen in looks))
+    polls = (host(every, ()), host(range(away, size), down), host(every, (), 2))
+    starts = watching.look(*({**seen, 99: 1} for seen in polls))
     assert [starts[n].host_away for n in down] == [expected] * away
 
 
-def test_a_host_whose_osds_go_and_come_one_after_another_was_away_all_the_same() -> None:
-    """Only one look has to see them away together, also one late in the absence of the first."""
+def test_host_with_a_rolling_outage_of_its_osds_was_down() -> None:
+    """A single sample must have them down together, even late in the downtime of the first."""
     watching, late = Watching(), [{0: None, 1: 1, 2: 1}] * int(TOGETHER_S / TEN_S + 2)
     watching.look({0: 1, 1: 1, 2: 1}, *late)
     starts = watching.look(
@@ -174,7 +174,7 @@ def test_a_host_whose_osds_go_and_come_one_after_another_was_away_all_the_same()
     assert {starts[n].host_away for n in range(3)} == {True}
 
 
-def test_osds_that_have_been_dead_for_long_are_no_sign_of_a_reboot() -> None:
+def test_long_dead_osds_do_not_indicate_a_reboot() -> None:
     """Nor of a host that stayed up, where no other OSD of it lives."""
     dead = [{0: 1, 1: None, 2: None}] * int(TOGETHER_S / TEN_S + 2)
     watching = Watching()
@@ -187,7 +187,7 @@ def test_osds_that_have_been_dead_for_long_are_no_sign_of_a_reboot() -> None:
     assert starts[0].host_away is False
 
 
-def test_of_osds_on_hosts_that_are_not_known_it_cannot_be_told() -> None:
+def test_reboot_is_unknown_for_osds_on_unknown_hosts() -> None:
     """They need not be of one host."""
     watching = Watching()
     watching.hosts = dict.fromkeys(range(3))
@@ -204,11 +204,11 @@ Step = Union[None, int]
         max_size=12,
     )
 )
-def test_bounds_are_those_of_the_looks_whatever_they_see(looks: list[tuple[float, Step]]) -> None:
-    """Of two processes one after the other: no absence is longer than the time between them."""
+def test_bounds_are_those_of_the_looks_whatever_they_see(polls: list[tuple[float, Step]]) -> None:
+    """With two consecutive processes: no downtime is longer than the time between them."""
     watching = Watching()
     times: list[tuple[float, Step]] = []
-    for after_s, nonce in looks:
+    for after_s, nonce in polls:
         starts = watching.look(*one(nonce), after_s=after_s)
         times.append((watching.now_s, nonce))
         if 0 not in starts:

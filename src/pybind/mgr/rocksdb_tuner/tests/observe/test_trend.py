@@ -29,7 +29,7 @@ def add(trends: Trends, time_s: float, values: dict[int, Optional[float]]) -> No
     trends.add(found, dict.fromkeys(values, 'ssd'), time_s)
 
 
-def test_every_point_of_an_osd_is_kept_in_order_with_its_gaps() -> None:
+def test_all_points_of_an_osd_are_kept_in_order_with_gaps() -> None:
     trends = Trends()
     values: list[Optional[float]] = [1.0, None, 3.0]
     for step, value in enumerate(values):
@@ -42,7 +42,7 @@ def test_every_point_of_an_osd_is_kept_in_order_with_its_gaps() -> None:
     assert tuple(found.values) == TREND_SIGNALS
 
 
-def test_the_first_point_is_of_the_first_rates_however_early_the_module_looked() -> None:
+def test_first_point_has_the_first_rates() -> None:
     """Nothing, OSDs without a class, then a report without rates do not put it off."""
     trends = Trends()
     trends.add({}, {}, 1000)
@@ -75,7 +75,7 @@ def test_the_ring_keeps_the_newest_points_whenever_an_osd_came(steps: int, came:
         assert later.values['kv_sync_ms'] == expected
 
 
-def test_points_closer_than_the_spacing_are_passed_over() -> None:
+def test_points_closer_than_the_spacing_are_skipped() -> None:
     trends = Trends()
     for step in range(10):
         add(trends, step * 10.0, {0: float(step)})
@@ -84,7 +84,7 @@ def test_points_closer_than_the_spacing_are_passed_over() -> None:
     assert found.times_s == (0, 30, 60, 90)
 
 
-def test_a_class_is_the_median_of_times_and_the_mean_of_rates_over_those_that_are_known() -> None:
+def test_class_has_the_median_of_times_and_the_mean_of_rates_of_known_osds() -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0, 1: 2.0, 2: 9.0, 3: None})
     found = trends.of_class('ssd')
@@ -94,12 +94,12 @@ def test_a_class_is_the_median_of_times_and_the_mean_of_rates_over_those_that_ar
     assert found.values['db_write_amp'] == (None,)
 
 
-def test_a_class_reaches_further_back_than_an_osd() -> None:
+def test_class_has_a_longer_history_than_an_osd() -> None:
     assert CLASS_POINTS * CLASS_SPACING_S >= 24 * 3600
     assert OSD_POINTS * OSD_SPACING_S >= 3600
 
 
-def test_a_clock_that_was_set_back_begins_anew() -> None:
+def test_clock_set_back_restarts_the_trend() -> None:
     trends = Trends()
     add(trends, 1000, {0: 1.0})
     add(trends, 500, {0: 2.0})
@@ -108,7 +108,7 @@ def test_a_clock_that_was_set_back_begins_anew() -> None:
     assert (found.times_s, found.values['kv_sync_ms']) == ((500,), (2.0,))
 
 
-def test_an_osd_that_is_removed_is_forgotten_and_one_that_is_down_is_not() -> None:
+def test_removed_osd_is_dropped_and_one_that_is_down_is_not() -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0, 1: 1.0})
     trends.add({0: signals(0, 2.0)}, {0: 'ssd', 1: 'ssd'}, 30)
@@ -119,7 +119,7 @@ def test_an_osd_that_is_removed_is_forgotten_and_one_that_is_down_is_not() -> No
     assert trends.of_osd(1) is None
 
 
-def test_memory_is_bounded_whatever_classes_an_operator_makes() -> None:
+def test_memory_is_bounded_for_any_number_of_classes() -> None:
     trends = Trends()
     many = {i: f'class{i:03}' for i in range(CLASSES_MAX + 5)}
     trends.add({i: signals(i, 1.0) for i in many}, dict(many), 0)
@@ -128,7 +128,7 @@ def test_memory_is_bounded_whatever_classes_an_operator_makes() -> None:
 
 
 @pytest.mark.parametrize('bad', [float('inf'), float('nan')])
-def test_what_is_no_number_is_not_known(bad: float) -> None:
+def test_nan_is_unknown(bad: float) -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0})
     add(trends, OSD_SPACING_S, {0: bad})
@@ -137,7 +137,7 @@ def test_what_is_no_number_is_not_known(bad: float) -> None:
     assert found.values['kv_sync_ms'] == (1.0, None)
 
 
-def test_cleared_there_is_nothing() -> None:
+def test_clearing_discards_everything() -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0})
     trends.clear()

@@ -39,33 +39,33 @@ def test_differences_of_two_samples() -> None:
     assert found.kv_sync.mean_ms == 2.0
 
 
-def test_a_latency_without_operations_has_no_mean() -> None:
+def test_latency_without_operations_has_no_mean() -> None:
     found = window(sample(100.0, 50), sample(110.0, 50))
     assert found is not None
     assert found.kv_sync == Latency(0.0, 0)
     assert found.kv_sync.mean_ms is None
 
 
-def test_a_restart_ends_the_window() -> None:
+def test_restart_ends_the_window() -> None:
     assert window(sample(100.0, 50), sample(110.0, 60, nonce=8)) is None
 
 
-def test_one_counter_that_fell_spoils_all_differences() -> None:
+def test_one_decreased_counter_invalidates_all_differences() -> None:
     after = sample(110.0, 150)._replace(op_r=49)
     assert window(sample(100.0, 50), after) is None
 
 
-def test_a_latency_whose_sum_fell_spoils_all_differences() -> None:
+def test_decreased_latency_sum_invalidates_all_differences() -> None:
     after = sample(110.0, 150)._replace(kv_sync=(1, 150))
     assert window(sample(100.0, 50), after) is None
 
 
-def test_a_gauge_may_fall() -> None:
+def test_gauge_may_decrease() -> None:
     after = sample(110.0, 150)._replace(db_used_bytes=0)
     assert window(sample(100.0, 50), after) is not None
 
 
-def test_a_counter_missing_at_one_end_is_unknown_and_the_rest_is_known() -> None:
+def test_counter_missing_at_one_end_is_unknown_and_others_are_known() -> None:
     found = window(sample(100.0, 50)._replace(op_rw=None), sample(110.0, 150))
     assert found is not None
     assert found.op_rw is None
@@ -87,7 +87,7 @@ def test_no_difference_is_ever_negative(before: Sample, after: Sample) -> None:
             assert value >= 0
 
 
-def test_what_is_comparable_is_what_has_a_window() -> None:
+def test_comparable_samples_are_those_with_a_window() -> None:
     """The cheap question has the answer of the expensive one."""
     first = sample(100.0, 10)
     for second in (

@@ -32,7 +32,7 @@ OPTION = 'bluestore_rocksdb_options'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Of one OSD of Pacific, everything that can be collected."""
+    """All files of one OSD of Pacific."""
     return fill(tmp_path / 'files')
 
 
@@ -74,7 +74,7 @@ def document(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> A
     return json.loads(out)
 
 
-def test_a_full_folder_is_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_folder_is_evaluated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (osd,) = document(capsys, folder, 'osd')
     assert (osd['osd'], osd['up'], osd['device_class']) == (0, True, 'hdd')
     # 24213 writes in 600 s, by the two dumps.
@@ -104,7 +104,7 @@ def test_a_full_folder_is_judged(folder: Path, capsys: pytest.CaptureFixture[str
         (('18.2.7', '99.2.0'), None),
     ],
 )
-def test_the_release_without_a_manager_is_that_of_the_osds(
+def test_release_without_a_manager_is_that_of_the_osds(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     versions: tuple[str, ...],
@@ -127,7 +127,7 @@ def test_the_release_without_a_manager_is_that_of_the_osds(
     assert ('unknown to this module' in shown) is (release is None)
 
 
-def test_everything_at_once_is_what_each_command_says(
+def test_all_prints_the_output_of_each_command(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = document(capsys, folder)
@@ -139,7 +139,7 @@ def test_everything_at_once_is_what_each_command_says(
 
 
 @pytest.mark.parametrize(
-    ('name', 'said', 'consequence'),
+    ('name', 'message', 'consequence'),
     [
         ('osd_metadata.json', 'ceph osd metadata', 'release'),
         ('osd_crush_dump.json', 'ceph osd crush dump', 'detected at creation'),
@@ -150,23 +150,23 @@ def test_everything_at_once_is_what_each_command_says(
         (BEFORE, 'only one perf dump of osd.0', 'rates'),
     ],
 )
-def test_what_is_missing_is_said_and_what_it_was_for(
+def test_missing_files_are_reported_with_their_purpose(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     name: str,
-    said: str,
+    message: str,
     consequence: str,
 ) -> None:
     (folder / name).unlink()
     status, _, err = run(capsys, folder)
     assert status == 0
-    (line,) = [line for line in err.splitlines() if said in line]
+    (line,) = [line for line in err.splitlines() if message in line]
     assert consequence in line
     notices = document(capsys, folder, 'status')['notices']
     assert line.removeprefix('note: ') in notices
 
 
-def test_what_cannot_be_known_is_null(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknowable_values_are_null(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ('osd_metadata.json', 'osd_crush_dump.json', 'config_dump.json', BEFORE):
         (folder / name).unlink()
     (osd,) = document(capsys, folder, 'osd')
@@ -177,7 +177,7 @@ def test_what_cannot_be_known_is_null(folder: Path, capsys: pytest.CaptureFixtur
     assert document(capsys, folder, 'workload')['groups'] == []
 
 
-def test_only_what_the_config_store_gives_is_taken_to_run(
+def test_only_options_of_the_config_store_are_assumed_running(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / 'osd.0.config_show.json').unlink()
@@ -188,7 +188,7 @@ def test_only_what_the_config_store_gives_is_taken_to_run(
     assert detail['options']['pending_restart'] is None
 
 
-def test_times_are_those_of_the_files_where_names_do_not_tell(
+def test_file_times_are_used_if_names_have_none(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / BEFORE).rename(folder / 'osd.0.perf_dump.before.json')
@@ -204,7 +204,7 @@ def test_times_are_those_of_the_files_where_names_do_not_tell(
     assert 'as after copying' in run(capsys, folder)[2]
 
 
-def test_dumps_that_cannot_be_as_far_apart_as_their_names_say_give_no_rates(
+def test_dumps_inconsistent_with_the_times_in_their_names_give_no_rates(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / AFTER).rename(folder / 'osd.0.perf_dump.1795217005.json')
@@ -213,7 +213,7 @@ def test_dumps_that_cannot_be_as_far_apart_as_their_names_say_give_no_rates(
     assert 'times of the dumps are wrong' in run(capsys, folder)[2]
 
 
-def test_counters_that_fell_give_no_rates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_decreased_counters_give_no_rates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = json.loads((folder / AFTER).read_text())
     dump['osd']['op_w'] = 0
     dump['bluefs']['bytes_written_wal'] = 0
@@ -292,16 +292,16 @@ BROKEN: dict[str, tuple[Callable[[Path], str], str]] = {
 
 
 @pytest.mark.parametrize('case', BROKEN)
-def test_a_file_that_is_not_what_its_name_says_is_named(
+def test_file_that_does_not_match_its_name_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
-    make, said = BROKEN[case]
+    make, message = BROKEN[case]
     name = make(folder)
     status, out, err = run(capsys, folder)
     assert (status, out) == (1, '')
     lines = [line for line in err.splitlines() if f'{name}: ' in line]
     assert lines, err
-    assert said in lines[0]
+    assert message in lines[0]
     assert 'Traceback' not in err
 
 
@@ -313,7 +313,7 @@ def test_every_broken_file_is_named(folder: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ('words', 'status', 'said'),
+    ('words', 'status', 'message'),
     [
         (('/nonexistent/x',), 1, 'No such file'),
         (('.', 'osd', '7'), 1, 'osd.7'),
@@ -321,17 +321,17 @@ def test_every_broken_file_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (('.', 'finding', 'nope'), 1, 'there is no finding "nope"'),
     ],
 )
-def test_what_is_not_there_is_named(
+def test_missing_objects_are_named(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
     status: int,
-    said: str,
+    message: str,
 ) -> None:
     where = [folder if word == '.' else word for word in words]
     found, out, err = run(capsys, *where)
     assert (found, out) == (status, '')
-    assert said in err
+    assert message in err
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_what_is_not_there_is_named(
         ('.', '--format', 'xml'),
     ],
 )
-def test_a_wrong_command_line_is_refused_with_status_2(
+def test_wrong_command_line_exits_with_status_2(
     folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     with pytest.raises(SystemExit) as exit_status:
@@ -354,7 +354,7 @@ def test_a_wrong_command_line_is_refused_with_status_2(
     assert 'usage:' in capsys.readouterr().err
 
 
-def test_an_empty_folder_says_what_is_needed(
+def test_empty_folder_lists_the_required_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, _, err = run(capsys, tmp_path)
@@ -364,7 +364,7 @@ def test_an_empty_folder_says_what_is_needed(
     assert (status, 'ceph osd dump --format json' in err) == (1, True)
 
 
-def test_files_that_nobody_knows_are_named_and_no_matter(
+def test_unknown_files_are_named_and_ignored(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / 'ceph.log').write_text('x')
@@ -375,7 +375,7 @@ def test_files_that_nobody_knows_are_named_and_no_matter(
 
 
 @pytest.mark.parametrize(
-    ('content', 'said'),
+    ('content', 'message'),
     [
         (b'{', 'truncated'),
         (b'{"format": "x", "version": 1, "files": {}}', 'ceph-rocksdb-tuner-report'),
@@ -384,14 +384,14 @@ def test_files_that_nobody_knows_are_named_and_no_matter(
         (b'[]', 'should be an object'),
     ],
 )
-def test_a_document_that_is_none_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+def test_invalid_document_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, message: str
 ) -> None:
     path = tmp_path / 'ticket.json'
     path.write_bytes(content)
     status, out, err = run(capsys, path)
     assert (status, out) == (1, '')
-    assert said in err
+    assert message in err
 
 
 def _sources(folder: Path) -> list[SourceFile]:
@@ -434,7 +434,7 @@ def _with(value: Any, path: tuple[Any, ...], new: object) -> Any:
 @pytest.mark.parametrize(
     'name', ['osd_dump.json', 'osd_crush_dump.json', 'osd_metadata.json', 'config_dump.json']
 )
-def test_null_or_any_odd_value_at_each_place_of_a_file_gives_an_answer_or_names_the_file(
+def test_unexpected_value_anywhere_gives_an_answer_or_names_the_file(
     folder: Path, name: str
 ) -> None:
     """Also in what other fields of the same map lead to: "buckets" of CRUSH may be null."""
@@ -458,7 +458,7 @@ def test_null_or_any_odd_value_at_each_place_of_a_file_gives_an_answer_or_names_
     assert tried > 100 or name == 'config_dump.json'
 
 
-def test_crush_buckets_that_are_null_are_none(folder: Path) -> None:
+def test_null_crush_buckets_are_ignored(folder: Path) -> None:
     _change('osd_crush_dump.json', lambda d: {**d, 'buckets': None})(folder)
     assert judge(read(_sources(folder))).snapshot.osds
 
@@ -540,27 +540,27 @@ def test_a_name_says_what_it_was_made_of(kind: Kind, osd_id: int, time_s: float)
         ('osd.0.perf_dump.json', None),
     ],
 )
-def test_the_time_in_a_name(name: str, time_s: float | None) -> None:
+def test_time_is_parsed_from_a_name(name: str, time_s: float | None) -> None:
     found = parse_name(name)
     assert found is not None
     assert found.time_s == time_s
 
 
-def test_it_runs_without_ceph_and_without_the_module(folder: Path) -> None:
+def test_program_runs_without_ceph_and_without_the_module(folder: Path) -> None:
     """In a process of its own, where no mgr_module is."""
     done = _run_elsewhere(folder, 'sys.modules["ceph_module"] = None;')
     assert done.returncode == 0, done.stderr
     assert 'from files' in done.stdout
 
 
-def test_beside_a_manager_s_files_it_runs_too(folder: Path, tmp_path: Path) -> None:
-    """Where a host has managers there is an mgr_module, which needs what only a ceph-mgr has."""
+def test_program_runs_beside_the_files_of_a_manager(folder: Path, tmp_path: Path) -> None:
+    """A host with managers has an mgr_module, which needs a ceph-mgr."""
     (tmp_path / 'mgr_module.py').write_text('import ceph_module\n')
     done = _run_elsewhere(folder, f'sys.path.insert(0, {str(tmp_path)!r});')
     assert done.returncode == 0, done.stderr
 
 
-def test_a_report_made_from_a_folder_is_the_folder(folder: Path) -> None:
+def test_report_made_from_a_folder_equals_the_folder(folder: Path) -> None:
     """`report` writes exactly such a folder's content as one document."""
     reading = read(_sources(folder))
     text = report(reading.collection, anonymous=True)
@@ -599,14 +599,14 @@ def _run_elsewhere(
         )
 
 
-def test_where_prettytable_is_missing_that_is_said(folder: Path) -> None:
+def test_missing_prettytable_is_reported(folder: Path) -> None:
     done = _run_elsewhere(folder, 'sys.modules["prettytable"] = None;')
     assert done.returncode == 1
     assert 'prettytable' in done.stderr
     assert 'Traceback' not in done.stderr
 
 
-def test_a_reader_that_has_seen_enough_is_no_error_to_show(folder: Path) -> None:
+def test_closed_pipe_is_no_visible_error(folder: Path) -> None:
     done = _run_elsewhere(folder, closed=True)
     assert 'Traceback' not in done.stderr
     assert 'BrokenPipe' not in done.stderr

@@ -1,4 +1,4 @@
-"""The HTML file of a report: what is in it, what it may load, and how it is asked for."""
+"""The HTML file of a report: its content, its security policy, and its command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocksdb_tuner.offline.judge import Judgement, judge
 from rocksdb_tuner.offline.page import page
 from rocksdb_tuner.present import render
 
-from .test_same_answers import World, a_stale_string, before_the_first_report
+from .test_same_answers import World, a_stale_string, without_reports
 
 SCRIPT = 'run("</script>")'
 
@@ -37,13 +37,13 @@ def judgement(text: str) -> Judgement:
 
 
 def answers(made: str) -> dict[str, Any]:
-    """What the script reads."""
+    """The data read by the script."""
     (found,) = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', made)
     document: dict[str, Any] = json.loads(found)
     return document
 
 
-def test_the_answers_are_those_of_the_commands(judgement: Judgement) -> None:
+def test_page_answers_equal_those_of_the_commands(judgement: Judgement) -> None:
     found, snapshot = answers(page(judgement, SCRIPT)), judgement.snapshot
     assert found[''] == json.loads(render.status(snapshot, 'json'))
     assert found['/findings'] == json.loads(render.findings(snapshot, 'json')) != []
@@ -53,12 +53,12 @@ def test_the_answers_are_those_of_the_commands(judgement: Judgement) -> None:
     (recommendation,) = snapshot.recommendations
     full = found[f'/recommendation/{recommendation.recommendation_id}']
     assert full == json.loads(render.show(recommendation, 'json'))
-    # What the table of changed options explains.
+    # Explained by the table of changed options.
     meanings = {option['option'] for option in found['/option']}
     assert {'write_buffer_size', 'max_write_buffer_number'} <= meanings
 
 
-def test_the_forecast_of_a_db_device_is_in_it(text: str) -> None:
+def test_page_includes_the_db_device_forecast(text: str) -> None:
     """For the fullest devices; an OSD that is gone has none."""
     document = json.loads(text)
     taken_s = document['files']['module.json']['taken_s']
@@ -80,7 +80,7 @@ def test_the_forecast_of_a_db_device_is_in_it(text: str) -> None:
     assert len(found['/osd/0/growth']['time_s']) == 2
 
 
-def test_no_text_of_the_cluster_ends_the_script(judgement: Judgement) -> None:
+def test_cluster_text_cannot_end_the_script(judgement: Judgement) -> None:
     hostile = '</script><script>alert(1)</script><!--\u2028'
     osds = judgement.snapshot.osds
     renamed = osds[0]._replace(info=replace(osds[0].info, host=hostile))
@@ -94,15 +94,15 @@ def test_no_text_of_the_cluster_ends_the_script(judgement: Judgement) -> None:
     assert 'run("<\\/script>")' in made
 
 
-def test_it_may_load_nothing(judgement: Judgement) -> None:
+def test_content_security_policy_blocks_all_loads(judgement: Judgement) -> None:
     made = page(judgement, SCRIPT)
     assert "default-src 'none'" in made
     assert re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?(?:https?:)?//', made) == []
 
 
-def test_before_the_first_sample_it_says_that_the_time_is_unknown() -> None:
+def test_unknown_time_is_reported_before_the_first_sample() -> None:
     world = World()
-    before_the_first_report(world)
+    without_reports(world)
     text = report(world.tuner.collection(), anonymous=False)
     judged = judge(read(unpack('report.json', text.encode())))
     unknown = replace(judged, snapshot=replace(judged.snapshot, taken_s=None))
@@ -118,19 +118,19 @@ def files(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_command_writes_the_file_and_prints_no_answer(
+def test_command_writes_the_file_and_prints_no_answer(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = files / 'report.html'
     assert main([str(files / 'report.json'), '--html', str(target)]) == 0
     shown = capsys.readouterr()
     assert shown.out == ''
-    # Limitations are told as ever.
+    # Limitations are reported as usual.
     assert shown.err.startswith('note: ')
     assert target.read_text().startswith('<!DOCTYPE html>')
 
 
-def test_without_the_script_it_says_how_to_get_it(
+def test_missing_script_is_reported_with_a_remedy(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (files / 'report.js').unlink()
@@ -139,15 +139,13 @@ def test_without_the_script_it_says_how_to_get_it(
     assert not (files / 'x.html').exists()
 
 
-def test_a_file_that_cannot_be_written_is_named(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unwritable_file_is_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = files / 'nowhere/report.html'
     assert main([str(files / 'report.json'), '--html', str(target)]) == 1
     assert f'{target}: cannot be written: No such file' in capsys.readouterr().err
 
 
-def test_a_command_beside_it_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_additional_command_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([str(files / 'report.json'), 'findings', '--html', str(files / 'x.html')])
     assert ended.value.code == 2

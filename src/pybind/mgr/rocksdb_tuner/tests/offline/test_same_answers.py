@@ -1,4 +1,4 @@
-"""What `offline` makes of a report is what the module said when it was written."""
+"""The answers of `offline` to a report equal those of the module at its time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KV_STATS = (
 
 
 class World(PlainWorld):
-    """OSDs that also send what is looked at more closely."""
+    """OSDs that also send the counters of detailed samples."""
 
     def __init__(self) -> None:
         #: Counters that do not change with the load.
@@ -70,7 +70,7 @@ def judged(world: World, *, anonymous: bool = False) -> Snapshot:
 
 
 def answers(snapshot: Snapshot) -> dict[str, Any]:
-    """Everything that both can be asked, but for what only the module does: rollouts."""
+    """All common commands, except for those only the module has: rollouts."""
     found = {
         'osd': render.osds(snapshot, 'json'),
         'workload': render.workload(snapshot, 'json'),
@@ -106,7 +106,7 @@ def just_started(world: World) -> None:
     world.run(8)
 
 
-def before_the_first_report(world: World) -> None:
+def without_reports(world: World) -> None:
     world.tuner.tick()
 
 
@@ -132,7 +132,7 @@ def a_restart_pending_for_days(world: World) -> None:
     world.run(30)
 
 
-def osds_that_came_back_late(world: World) -> None:
+def osds_with_late_starts(world: World) -> None:
     for osd in world.cluster.osds.values():
         osd.host = 'node0'
     world.run(60)
@@ -143,7 +143,7 @@ def osds_that_came_back_late(world: World) -> None:
         world.run(60)
 
 
-def a_string_that_stops_osds(world: World) -> None:
+def string_that_prevents_starts(world: World) -> None:
     world.run(30)
     world.cluster.operator_sets('osd/class:ssd', 'foo=1')
     world.cluster.operator_sets('osd.2', 'compression=kZSTD')
@@ -168,15 +168,15 @@ def deep_statistics_and_details(world: World) -> None:
     world.load_ops_per_s = 800
     for step in range(1, 200):
         for osd_id in world.cluster.osds:
-            world.cluster.tell_outputs[osd_id, 'dump_objectstore_kv_stats'] = KV_STATS.format(
+            world.cluster.tell_answers[osd_id, 'dump_objectstore_kv_stats'] = KV_STATS.format(
                 step * 1_000_000
             )
-            world.cluster.tell_outputs[osd_id, 'bluefs files list'] = '[{"name": "db/CURRENT"}]'
-            world.cluster.tell_outputs[osd_id, 'perf dump'] = json.dumps(
+            world.cluster.tell_answers[osd_id, 'bluefs files list'] = '[{"name": "db/CURRENT"}]'
+            world.cluster.tell_answers[osd_id, 'perf dump'] = json.dumps(
                 {'rocksdb': {'rocksdb_write_memtable_time': {'sum': step * 0.25, 'avgcount': step}}}
             )
         world.run(2)
-    # What was asked for after the last sample counts at the next one.
+    # Options queried after the last sample count at the next one.
     world.run(6)
 
 
@@ -216,22 +216,22 @@ def thresholds_of_an_operator(world: World) -> None:
     world.run(60)
 
 
-def a_rollout_under_way(world: World) -> None:
+def running_rollout(world: World) -> None:
     world.apply(world.recommended_for_rbd())
     world.run_until(Phase.CANARY)
 
 
-SCENES: list[Callable[[World], None]] = [
+SCENARIOS: list[Callable[[World], None]] = [
     idle,
     small_writes,
     in_the_middle_of_a_change_of_workload,
     just_started,
-    before_the_first_report,
+    without_reports,
     an_osd_down,
     a_stale_string,
     a_restart_pending_for_days,
-    osds_that_came_back_late,
-    a_string_that_stops_osds,
+    osds_with_late_starts,
+    string_that_prevents_starts,
     values_from_ceph_conf,
     no_orchestrator_and_spillover,
     deep_statistics_and_details,
@@ -240,19 +240,19 @@ SCENES: list[Callable[[World], None]] = [
     mode_off,
     an_unknown_manager,
     thresholds_of_an_operator,
-    a_rollout_under_way,
+    running_rollout,
 ]
 
 
-@pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
-def test_the_answers_are_those_of_the_module(scene: Callable[[World], None]) -> None:
+@pytest.mark.parametrize('scenario', SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_answers_equal_those_of_the_module(scenario: Callable[[World], None]) -> None:
     world = World()
-    scene(world)
+    scenario(world)
     assert answers(judged(world)) == answers(world.tuner.snapshot)
 
 
 @pytest.mark.parametrize('output_format', render.FORMATS)
-def test_the_program_lists_the_candidates_that_the_module_lists(
+def test_candidates_equal_those_of_the_module(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], output_format: str
 ) -> None:
     """`candidates` of a report is that of the module in every format, with bars of its own."""
@@ -274,14 +274,14 @@ def test_the_program_lists_the_candidates_that_the_module_lists(
     assert len(group['candidates']) > 5
 
 
-@pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
-def test_without_names_only_the_names_differ(scene: Callable[[World], None]) -> None:
+@pytest.mark.parametrize('scenario', SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_anonymized_answers_differ_only_in_names(scenario: Callable[[World], None]) -> None:
     world = World()
-    scene(world)
+    scenario(world)
     replacement = Replacement(world.tuner.collection())
     expected = renamed(answers(world.tuner.snapshot), replacement)
     for manager in expected['status']['managers']:
-        # One letter is not looked for in texts.
+        # Single letters are not searched in texts.
         manager['name'] = {'x': 'mgr-1'}[manager['name']]
     assert answers(judged(world, anonymous=True)) == expected
     shown = json.dumps(expected)
@@ -300,15 +300,15 @@ def renamed(value: Any, replacement: Replacement) -> Any:
     return value
 
 
-def test_the_scenes_are_worth_comparing() -> None:
+def test_scenarios_cover_enough_to_compare() -> None:
     """They have findings, recommendations, forecasts and statistics that could be lost."""
     seen = set()
-    for scene in (
+    for scenario in (
         *(small_writes, a_stale_string, deep_statistics_and_details, hours_of_growth),
-        osds_that_came_back_late,
+        osds_with_late_starts,
     ):
         world = World()
-        scene(world)
+        scenario(world)
         snapshot = world.tuner.snapshot
         seen |= {f.finding_id for f in snapshot.findings}
         seen |= {r.kind.value for r in snapshot.recommendations}

@@ -31,10 +31,10 @@ class Count:
 
 @dataclass
 class Counting(OperationDriver[Count, int, int]):
-    """Says each number aloud, once it is stored."""
+    """Executes each number, once it is stored."""
 
     stored: Optional[Count] = None
-    #: What happened, in order.
+    #: The events, in order.
     log: list[str] = field(default_factory=list)
     on: bool = True
     #: Writes that fail, and whether they are done all the same.
@@ -43,7 +43,7 @@ class Counting(OperationDriver[Count, int, int]):
     refuses_ends: bool = False
 
     KIND = 'count'
-    NONE_RUNNING = 'nobody counts'
+    NONE_RUNNING = 'the counter is stopped'
 
     def __post_init__(self) -> None:
         super().__init__(lambda: self.on, None)
@@ -53,12 +53,12 @@ class Counting(OperationDriver[Count, int, int]):
         self._conclude_previous(count.operation_id)
         return self._save_requested(count)
 
-    def tick(self, looks: int = 0) -> None:
+    def tick(self, samples: int = 0) -> None:
         self.load()
-        self._advance(0.0, lambda _: looks, lambda state: state.number, 0.0)
+        self._advance(0.0, lambda _: samples, lambda state: state.number, 0.0)
 
     @property
-    def trouble(self) -> Optional[str]:
+    def error_text(self) -> Optional[str]:
         return self._error
 
     def _load(self) -> None:
@@ -77,7 +77,7 @@ class Counting(OperationDriver[Count, int, int]):
     def _decide(self, state: Count, seen: int, now_s: float) -> Step[Count, int]:
         if state.paused_by is not None:
             return Step(state)
-        # A number that was reached is said again, as where an action is repeated.
+        # A repeated number is executed again, as for a repeated action.
         reached = max(state.number, seen) if seen else state.number + 1
         return Step(replace(state, number=reached), (reached,))
 
@@ -85,10 +85,10 @@ class Counting(OperationDriver[Count, int, int]):
         return True
 
     def _suppressed_text(self, action: int) -> str:
-        return f'{action} is not said'
+        return f'{action} is not executed'
 
     def _act(self, state: Count, action: int, now_s: float) -> bool:
-        self.log.append(f'said {action}')
+        self.log.append(f'executed {action}')
         return True
 
     def _announce(self, before: Optional[Count], state: Count) -> None:
@@ -114,14 +114,14 @@ class Counting(OperationDriver[Count, int, int]):
         return replace(state, last=state.number)
 
 
-def test_each_state_is_stored_and_announced_before_it_is_acted_on_and_the_end_is_kept() -> None:
+def test_each_state_is_stored_and_announced_before_actions_and_the_end_is_stored() -> None:
     driver = Counting()
     driver.start(Count('c1', last=2))
     driver.tick()
     assert driver.log == [
         *('stored 0', 'announced None -> 0'),
-        *('stored 1', 'announced 0 -> 1', 'said 1'),
-        *('stored 2', 'announced 1 -> 2', 'said 2', 'kept c1'),
+        *('stored 1', 'announced 0 -> 1', 'executed 1'),
+        *('stored 2', 'announced 1 -> 2', 'executed 2', 'kept c1'),
     ]
     assert not driver.under_way
     driver.tick()
@@ -129,23 +129,23 @@ def test_each_state_is_stored_and_announced_before_it_is_acted_on_and_the_end_is
     assert driver.log.count('kept c1') == 1
 
 
-def test_what_could_not_be_stored_is_not_done_and_an_unsure_write_is_done_again() -> None:
+def test_unstored_step_is_not_done_and_an_uncertain_write_is_repeated() -> None:
     driver = Counting()
     driver.start(Count('c1'))
     driver.log.clear()
     driver.refused_writes, driver.done_all_the_same = 1, True
     driver.tick()
-    assert (driver.log, driver.trouble) == ([], 'the count cannot continue now: no quorum')
+    assert (driver.log, driver.error_text) == ([], 'the count cannot continue now: no quorum')
     # The state in memory already is what is to be: whether it is stored is not known.
     driver.refused_writes = 1
     with pytest.raises(OperationRefused, match='this cannot be stored now: no quorum; try again'):
         driver.pause('client.ann', 0.0)
-    driver.tick(looks=-1)
+    driver.tick(samples=-1)
     assert driver.log[:2] == ['stored 0', 'announced 0 -> 0']
-    assert driver.log[2] == 'said 0'
+    assert driver.log[2] == 'executed 0'
 
 
-def test_a_tick_ends_after_so_many_steps() -> None:
+def test_tick_ends_after_so_many_steps() -> None:
     driver = Counting()
     driver.start(Count('c1', last=1000))
     driver.tick()
@@ -153,20 +153,20 @@ def test_a_tick_ends_after_so_many_steps() -> None:
     assert driver.state.number == STEPS_PER_TICK
 
 
-def test_mode_off_after_the_write_stops_the_action_and_brings_the_state_back() -> None:
+def test_mode_off_after_the_write_stops_the_action_and_reverts_the_state() -> None:
     driver = Counting()
     driver.start(Count('c1'))
     driver.on = False
     driver.tick()
     assert driver.stored == driver.state == Count('c1')
-    assert not [line for line in driver.log if line.startswith('said')]
+    assert not [line for line in driver.log if line.startswith('executed')]
 
 
-def test_operators_steer_only_what_is_under_way() -> None:
+def test_operators_control_only_running_operations() -> None:
     driver = Counting()
-    with pytest.raises(OperationRefused, match='nobody counts'):
+    with pytest.raises(OperationRefused, match='the counter is stopped'):
         driver.pause('ann', 0.0)
-    with pytest.raises(OperationRefused, match='nobody counts'):
+    with pytest.raises(OperationRefused, match='the counter is stopped'):
         driver.resume(0.0)
     driver.start(Count('c1'))
     driver.pause('ann', 0.0)
@@ -176,18 +176,18 @@ def test_operators_steer_only_what_is_under_way() -> None:
     driver.resume(0.0)
     driver.abort('ann', 0.0)
     assert not driver.under_way
-    with pytest.raises(OperationRefused, match='nobody counts'):
+    with pytest.raises(OperationRefused, match='the counter is stopped'):
         driver.abort('ann', 0.0)
 
 
-def test_another_begins_only_once_the_end_of_the_last_is_kept() -> None:
+def test_next_operation_starts_only_after_the_last_end_is_stored() -> None:
     driver = Counting()
     driver.start(Count('c1', last=1))
     driver.refuses_ends = True
     driver.tick()
     with pytest.raises(OperationRefused, match='the end of c1 cannot be stored now: read-only'):
         driver.start(Count('c2'))
-    assert driver.trouble == 'the count cannot continue now: read-only'
+    assert driver.error_text == 'the count cannot continue now: read-only'
     driver.refuses_ends = False
     driver.start(Count('c2'))
     assert driver.log.count('kept c1') == 1
@@ -198,7 +198,7 @@ def test_another_begins_only_once_the_end_of_the_last_is_kept() -> None:
     assert 'kept c2' not in driver.log
 
 
-def test_a_manager_that_takes_over_keeps_an_end_that_may_not_be_kept() -> None:
+def test_manager_taking_over_keeps_an_end_that_must_not_be_dropped() -> None:
     driver = Counting(stored=Count('c1', number=3))
     driver.tick()
     assert driver.log == ['kept c1']

@@ -33,7 +33,7 @@ def seen(cluster: FakeCluster | None = None, **changes: object) -> Observation:
     return replace(observation, **changes)  # type: ignore[arg-type]
 
 
-def test_a_clean_cluster_lets_an_osd_be_restarted() -> None:
+def test_clean_cluster_allows_a_restart() -> None:
     assert closed_gate(seen(), 0) is None
 
 
@@ -52,7 +52,7 @@ def test_a_clean_cluster_lets_an_osd_be_restarted() -> None:
         'active+clean+scrubbing+deep+repair',
     ],
 )
-def test_a_placement_group_that_is_not_at_rest_closes_the_gate_by_name(state: str) -> None:
+def test_unclean_placement_group_closes_the_gate_by_name(state: str) -> None:
     pgs = PgSummary(33, 33, (('active+clean', 32), (state, 1)))
     assert state in (placement_groups(seen(pgs=pgs)) or '')
 
@@ -66,7 +66,7 @@ def test_a_placement_group_that_is_not_at_rest_closes_the_gate_by_name(state: st
         'active+clean+snaptrim',
     ],
 )
-def test_a_placement_group_at_rest_closes_nothing(state: str) -> None:
+def test_clean_placement_group_closes_nothing(state: str) -> None:
     pgs = PgSummary(33, 33, (('active+clean', 30), (state, 3)))
     assert placement_groups(seen(pgs=pgs)) is None
 
@@ -96,7 +96,7 @@ def test_a_placement_group_at_rest_closes_nothing(state: str) -> None:
         'unknown',
     ],
 )
-def test_a_state_that_is_not_rest_closes_the_gate_beside_active_and_clean_too(state: str) -> None:
+def test_busy_state_closes_the_gate_beside_active_and_clean_too(state: str) -> None:
     pgs = PgSummary(33, 33, (('active+clean', 32), (f'active+clean+{state}', 1)))
     assert state in (placement_groups(seen(pgs=pgs)) or '')
 
@@ -104,25 +104,25 @@ def test_a_state_that_is_not_rest_closes_the_gate_beside_active_and_clean_too(st
 @pytest.mark.parametrize(
     'state', ['activating', 'active', 'active+remapped', 'clean', 'creating', 'clean+premerge']
 )
-def test_a_state_that_lacks_active_or_clean_closes_the_gate_by_name(state: str) -> None:
+def test_state_without_active_or_clean_closes_the_gate_by_name(state: str) -> None:
     pgs = PgSummary(33, 33, (('active+clean', 32), (state, 1)))
     assert placement_groups(seen(pgs=pgs)) == f'placement groups are not all active+clean ({state})'
 
 
-def test_the_first_four_states_are_named_by_the_alphabet_whatever_their_order() -> None:
+def test_first_four_states_are_named_in_alphabetical_order() -> None:
     """The text is stored when it changes, and must not change without need."""
     pgs = PgSummary(33, 20, tuple((state, 1) for state in ('peering', 'down', 'stale', 'a', 'b')))
-    told = 'placement groups are not all active+clean (a, b, down, peering)'
-    assert placement_groups(seen(pgs=pgs)) == told
+    reported = 'placement groups are not all active+clean (a, b, down, peering)'
+    assert placement_groups(seen(pgs=pgs)) == reported
 
 
-def test_all_flags_and_all_health_checks_are_named_by_the_alphabet() -> None:
+def test_all_flags_and_health_checks_are_named_in_alphabetical_order() -> None:
     cluster = FakeCluster()
     cluster.flags |= HOLDING_FLAGS
-    told = closed_gate(seen(cluster), 0)
-    assert told == f'flags set on the cluster: {", ".join(sorted(HOLDING_FLAGS))}'
-    told = closed_gate(seen(health=HOLDING_HEALTH), 0)
-    assert told == f'cluster health: {", ".join(sorted(HOLDING_HEALTH))}'
+    reported = closed_gate(seen(cluster), 0)
+    assert reported == f'flags set on the cluster: {", ".join(sorted(HOLDING_FLAGS))}'
+    reported = closed_gate(seen(health=HOLDING_HEALTH), 0)
+    assert reported == f'cluster health: {", ".join(sorted(HOLDING_HEALTH))}'
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_all_flags_and_all_health_checks_are_named_by_the_alphabet() -> None:
         'POOL_NEARFULL',
     ],
 )
-def test_a_health_check_of_space_redundancy_or_quorum_closes_the_gate_by_name(code: str) -> None:
+def test_health_check_of_space_redundancy_or_quorum_closes_the_gate_by_name(code: str) -> None:
     closed = closed_gate(seen(health=frozenset({code, 'MON_CLOCK_SKEW'})), 0)
     assert closed == f'cluster health: {code}'
 
@@ -169,43 +169,43 @@ def test_a_health_check_of_space_redundancy_or_quorum_closes_the_gate_by_name(co
         'pausewr',
     ],
 )
-def test_a_flag_that_holds_the_cluster_closes_the_gate_by_name(flag: str) -> None:
+def test_flag_closes_the_gate_by_name(flag: str) -> None:
     cluster = FakeCluster()
     cluster.flags |= {flag, 'noscrub', 'nodeep-scrub', 'notieragent', 'nosnaptrim'}
     assert closed_gate(seen(cluster), 0) == f'flags set on the cluster: {flag}'
 
 
-def test_an_osd_that_is_down_itself_is_not_restarted() -> None:
+def test_osd_that_is_down_is_not_restarted() -> None:
     cluster = seen().cluster
     osds = (replace(cluster.osds[0], up=False, in_cluster=False), *cluster.osds[1:])
     closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0)
     assert closed == 'osd.0 is down'
 
 
-def test_placement_groups_in_no_listed_state_close_the_gate() -> None:
+def test_placement_groups_in_an_unlisted_state_close_the_gate() -> None:
     pgs = PgSummary(33, 32, (('active+clean', 32),))
     assert placement_groups(seen(pgs=pgs)) == 'placement groups are not all active+clean'
 
 
-def test_a_manager_that_knows_of_no_placement_group_yet_waits() -> None:
+def test_manager_without_placement_group_data_waits() -> None:
     empty = PgSummary(0, 0, ())
     assert 'not known yet' in (placement_groups(seen(pgs=empty)) or '')
     without_pools = replace(seen(pgs=empty), cluster=replace(seen().cluster, pools=()))
     assert placement_groups(without_pools) is None
 
 
-def test_an_osd_that_does_not_exist_is_not_stopped_though_that_would_be_ok() -> None:
+def test_missing_osd_is_not_stopped_though_ok_to_stop() -> None:
     assert closed_gate(seen(ok_to_stop={9: None}), 9) == 'osd.9 is not in the OSD map'
 
 
-def test_an_osd_without_an_address_cannot_be_followed() -> None:
+def test_osd_without_an_address_cannot_be_tracked() -> None:
     cluster = seen().cluster
     osds = (replace(cluster.osds[0], nonce=None), *cluster.osds[1:])
     closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0)
     assert closed == 'the address of osd.0 is not known'
 
 
-def test_an_osd_without_metadata_is_waited_for() -> None:
+def test_osd_without_metadata_is_awaited() -> None:
     cluster = seen().cluster
     osds = (replace(cluster.osds[0], version=None), *cluster.osds[1:])
     closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0)
@@ -213,7 +213,7 @@ def test_an_osd_without_metadata_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize('kind', ['mon', 'mgr', 'osd'])
-def test_a_daemon_of_another_version_anywhere_closes_the_gate(kind: str) -> None:
+def test_daemon_of_another_version_closes_the_gate(kind: str) -> None:
     """An upgrade reaches managers and monitors first, and OSDs outside the rollout before it."""
     others = tuple(
         replace(found, versions=('16.2.15', '18.2.7')) if found.kind == kind else found
@@ -231,40 +231,40 @@ def test_gateways_of_another_version_close_nothing() -> None:
     assert closed_gate(seen(versions=versions), 0) is None
 
 
-def test_versions_that_are_not_known_close_the_gate() -> None:
+def test_unknown_versions_close_the_gate() -> None:
     assert 'one version is not known' in (closed_gate(seen(versions=None), 0) or '')
 
 
-def test_an_upgrade_by_the_orchestrator_closes_the_gate_even_before_any_daemon_changed() -> None:
+def test_orchestrator_upgrade_closes_the_gate_before_any_daemon_changed() -> None:
     closed = closed_gate(seen(upgrade='example/ceph:v18.2.7'), 0)
     assert closed == 'Ceph is being upgraded: example/ceph:v18.2.7'
-    # The orchestrator has answered, whether or not anybody told what runs.
+    # The orchestrator has answered, even without reports on running options.
     assert closed_gate(seen(upgrade='example/ceph:v18.2.7', versions=None), 0) == closed
 
 
-def test_versions_that_nobody_asked_for_are_no_upgrade() -> None:
+def test_unqueried_versions_are_no_upgrade() -> None:
     assert upgrading(seen(versions=None)) is None
     assert upgrading(seen()) is None
 
 
 @pytest.mark.parametrize(
-    ('answers', 'says'),
+    ('answers', 'message'),
     [
         ({}, 'whether osd.0 may stop is not known yet'),
         ({0: '19 PGs would become offline'}, 'osd.0 is not ok-to-stop: 19 PGs'),
     ],
 )
-def test_only_a_clear_yes_stops_an_osd(answers: dict[int, str], says: str) -> None:
-    assert says in (closed_gate(seen(ok_to_stop=answers), 0) or '')
+def test_only_an_explicit_yes_allows_a_stop(answers: dict[int, str], message: str) -> None:
+    assert message in (closed_gate(seen(ok_to_stop=answers), 0) or '')
 
 
-def test_the_mode_comes_first() -> None:
+def test_mode_is_checked_first() -> None:
     cluster = FakeCluster()
     cluster.flags.add('noout')
     assert 'mode' in (closed_gate(seen(cluster, may_act=False), 0) or '')
 
 
-def test_another_osd_that_is_down_closes_the_gate_by_name_unless_it_is_out() -> None:
+def test_other_down_osd_closes_the_gate_by_name_unless_out() -> None:
     cluster = FakeCluster()
     cluster.stop_osd(2)
     assert closed_gate(seen(cluster), 0) == 'osd.2 is down'
@@ -275,28 +275,28 @@ def test_another_osd_that_is_down_closes_the_gate_by_name_unless_it_is_out() -> 
 
 
 def test_placement_groups_close_the_gate_even_if_the_osd_is_ok_to_stop() -> None:
-    """`ok-to-stop` looks no further than min_size."""
+    """`ok-to-stop` only considers min_size."""
     pgs = PgSummary(33, 32, (('active+clean', 32), ('active+undersized+degraded', 1)))
     assert 'degraded' in (closed_gate(seen(pgs=pgs), 0) or '')
 
 
-def test_a_manager_that_hears_of_no_osd_restarts_none() -> None:
+def test_manager_without_osd_reports_restarts_none() -> None:
     closed = closed_gate(seen(no_reports_reason='no OSD reports to this manager'), 0)
     assert closed == 'no OSD reports to this manager'
 
 
-def test_an_osd_that_came_or_went_just_now_closes_the_gate() -> None:
-    """Its placement groups look as before until the next report."""
+def test_recently_changed_osd_closes_the_gate() -> None:
+    """Its placement groups seem unchanged until the next report."""
     assert 'just now' in (closed_gate(seen(osds_moved=True), 0) or '')
 
 
-def test_a_change_is_timed_from_when_it_is_seen_and_the_first_look_is_none() -> None:
+def test_change_is_timed_from_its_first_sample_and_the_initial_one_is_none() -> None:
     osds = LastChange()
     assert osds.update('as they are', 100.0) == math.inf
     assert osds.update('as they are', 110.0) == math.inf
     assert osds.update('one is out', 112.0) == 0.0
     assert osds.update('one is out', 116.0) == 4.0
     assert osds.update('as they are', 117.0) == 0.0
-    # A clock that is set back tells nothing.
+    # A clock set back proves nothing.
     assert osds.update('as they are', 50.0) == 0.0
     assert osds.update('as they are', 53.0) == 3.0

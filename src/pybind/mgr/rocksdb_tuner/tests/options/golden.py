@@ -1,9 +1,9 @@
-"""What is made of option strings, values and column families, and what is said of them, in full.
+"""The results for option strings, values and column families, and their messages, in full.
 
-`data/golden.json` holds the answers to many texts at the edges of each rule. Where real binaries
-were asked the same (`oracle`), they agree. After a change that is meant to change answers,
-``python -m rocksdb_tuner.tests.options.golden`` writes them anew: read the difference. A new text
-is put there with null as its answer.
+`data/golden.json` has the answers to many texts at the edges of each rule. Where real binaries were
+run on the same text (`oracle`), they agree. After an intended change of answers, ``python -m
+rocksdb_tuner.tests.options.golden`` regenerates them: review the difference. A new text is added
+with null as its answer.
 """
 
 from __future__ import annotations
@@ -150,16 +150,16 @@ def of_sharding(_group: str, text: str) -> Any:
     try:
         columns = parse_sharding(text)
     except ShardingSyntaxError as error:
-        return {'position': error.position, 'said': str(error), **_sharding_said(text)}
+        return {'position': error.position, 'said': str(error), **_sharding_result(text)}
     return {
         'columns': [_column(column) for column in columns],
         'format': format_sharding(columns),
-        **_sharding_said(text),
+        **_sharding_result(text),
     }
 
 
 def _column(column: ShardedColumn) -> Any:
-    # There can be as many as a text says.
+    # The number is limited only by the text.
     families = column.families if column.shards < 5 else ()
     return [
         *(column.name, column.shards, column.hash_low, column.hash_high, column.options),
@@ -167,18 +167,18 @@ def _column(column: ShardedColumn) -> Any:
     ]
 
 
-def _sharding_said(text: str) -> dict[str, Any]:
+def _sharding_result(text: str) -> dict[str, Any]:
     """By version."""
-    said = {version: sharding_problems(text, version) for version in _VERSIONS}
+    output = {version: sharding_problems(text, version) for version in _VERSIONS}
     return {
         version: [[p.severity, p.rule, p.option, p.message] for p in problems]
-        for version, problems in said.items()
+        for version, problems in output.items()
         if problems
     }
 
 
 def of_effect(group: str, text: str) -> Any:
-    """What is not as by default; the default itself for the empty text."""
+    """The differences from the default; the default itself for the empty text."""
     version = group.partition(' ')[0]
     try:
         values = effective(parse(text), version)
@@ -191,7 +191,7 @@ def of_effect(group: str, text: str) -> Any:
 
 
 def of_check(group: str, text: str) -> Any:
-    """What is said; ``group`` is a version, what it is about, and an OSD that would run it."""
+    """The messages; ``group`` is a version, the subject, and an OSD that would run it."""
     about, _, osd = group.partition(', ')
     version = about.partition(' ')[0]
     result = check(text, version, osds()[osd]) if osd else check(text, version)
@@ -220,7 +220,7 @@ def recorded() -> Mapping[str, Answers]:
 
 
 def answers(section: str, group: str) -> dict[str, Any]:
-    """Anew, to the recorded texts."""
+    """Regenerate the answers to the recorded texts."""
     return {text: SECTIONS[section](group, text) for text in recorded()[section][group]}
 
 

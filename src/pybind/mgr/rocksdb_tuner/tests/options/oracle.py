@@ -1,7 +1,7 @@
-"""The real binaries of each release as an oracle, what they said once, and how to compare.
+"""The real binaries of each release as an oracle, their recorded results, and the comparison.
 
-`oracle_worker` asks; it runs on the machine or in the chroot of a release. A scratch store cannot
-show what only an existing database shows, such as a change of compaction_style.
+`oracle_worker` queries them; it runs on the machine or in the chroot of a release. A scratch store
+cannot show what only an existing database shows, such as a change of compaction_style.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import CheckResult
 from rocksdb_tuner.options.values import ValueType
 
-#: The RocksDB of each release whose binaries are asked.
+#: The RocksDB of each release whose binaries are run.
 ROCKSDB_VERSIONS = {'pacific': '6.8', 'reef': '7.9', 'tentacle': '7.9'}
-#: The strings that `record` asks about, and that every later run can ask about again.
+#: The strings recorded by `record`, which every later run can repeat.
 FIXED_SEED = 20261121
 FIXED_COUNT = 3000
 
@@ -33,7 +33,7 @@ _DATA = Path(__file__).parent / 'data'
 _WORKER = Path(__file__).with_name('oracle_worker.py')
 _TIMEOUT_S = 3600
 
-#: Ceph or the machine decides these, whatever the string says, or RocksDB prints an address.
+#: Ceph or the machine decides these, whatever the string has, or RocksDB prints an address.
 NOT_COMPARED = frozenset(
     {
         *('create_if_missing', 'wal_dir', 'db_log_dir', 'info_log_level'),
@@ -50,12 +50,12 @@ class Answer:
     text: str
     #: None where it was not measured, such as where a bound that protects the machine was met.
     accepted: Optional[bool]
-    #: What is in effect, by option; empty where it is refused.
+    #: The effective values, by option; empty if refused.
     values: Mapping[str, str]
 
 
 def ask(release: str, texts: Sequence[str]) -> list[Answer]:
-    """What the release's binary makes of each string; installs that where it is not there."""
+    """The result of the release's binary for each string; installs it if missing."""
     argv = ['/usr/bin/python3', '-c', _WORKER.read_text(encoding='utf-8')]
     known = get_release(release)
     if known.in_chroot:
@@ -98,20 +98,22 @@ def as_printed(name: str, value: str) -> str:
 
 
 def differences(effective: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, Any]:
-    """(ours, the daemon's) of each option that both tell of and that is not the same.
+    """(ours, the daemon's) of each option that both report with different values.
 
-    ``theirs`` is what the daemon stored, or what it printed.
+    ``theirs`` is the stored or the printed value of the daemon.
     """
     found = {}
     for name in effective.keys() & theirs.keys() - NOT_COMPARED:
-        ours, told = effective[name], theirs[name]
-        if told in (ours, as_printed(name, ours)) or _BOOLS.get(told) == as_printed(name, ours):
+        ours, reported = effective[name], theirs[name]
+        if reported in (ours, as_printed(name, ours)) or _BOOLS.get(reported) == as_printed(
+            name, ours
+        ):
             continue
-        if ours == 'nullptr' and told == 'Unknown':
+        if ours == 'nullptr' and reported == 'Unknown':
             continue
-        if name in PRINTED_SIGNED and int(told) % (1 << 32) == int(ours):
+        if name in PRINTED_SIGNED and int(reported) % (1 << 32) == int(ours):
             continue
-        found[name] = (ours, told)
+        found[name] = (ours, reported)
     return found
 
 
@@ -130,7 +132,7 @@ def holds_only_for_a_new_database(result: CheckResult) -> bool:
 
 
 def contradiction(answer: Answer, result: CheckResult) -> Any:
-    """What our prediction and the daemon's answer disagree on; None where they agree."""
+    """The difference between prediction and daemon; None if they agree."""
     if result.accepted is None or answer.accepted is None:
         return None
     if answer.accepted and not result.accepted and holds_only_for_a_new_database(result):
@@ -142,7 +144,7 @@ def contradiction(answer: Answer, result: CheckResult) -> Any:
 
 
 def recorded(name: str) -> Any:
-    """A recording beside these tests."""
+    """A recording in the directory of these tests."""
     path = _DATA / f'{name}.json'
     return json.loads(path.read_text(encoding='utf-8'))
 
@@ -152,7 +154,9 @@ def recording(release: str) -> Path:
 
 
 def recorded_answers(release: str, part: int = 0, parts: int = 1) -> Iterator[Answer]:
-    """What the release's binary said to the strings of the fixed seed, or to one in ``parts``."""
+    """The results of the release's binary for the strings of the fixed seed, or for one in
+    ``parts``.
+    """
     content = json.loads(lzma.decompress(recording(release).read_bytes()))
     defaults = content['defaults']
     for text, accepted, changed in content['answers'][part::parts]:

@@ -1,14 +1,14 @@
-"""Asks `ceph-mon` about option strings, two at a time: one JSON line in, one JSON line out.
+"""Runs `ceph-mon` on option strings, two at a time: one JSON line in, one JSON line out.
 
-It stands alone and needs nothing but the standard library, since it runs beside the binary that
-it asks: on the machine, or in the chroot of another release. A scratch monitor store goes through
-the same parser and the same RocksDB as an OSD's database. What is in effect stands in its log,
-and of nearly all options also in the OPTIONS file that RocksDB writes.
+It has no imports beyond the standard library, since it runs beside the binary: on the machine, or
+in the chroot of another release. A scratch monitor store goes through the same parser and the same
+RocksDB as an OSD's database. The effective values are in its log, and of nearly all options also in
+the OPTIONS file that RocksDB writes.
 
     python3 oracle_worker.py   < {"id": 1, "text": "..."}
                                > {"id": 1, "accepted": true, "values": {"...": "..."}}
 
-``accepted`` is null where nothing was measured: a bound was met that protects the machine, or
+``accepted`` is null without a measurement: a bound was met that protects the machine, or
 RocksDB left no OPTIONS file.
 """
 
@@ -48,12 +48,12 @@ _BOUND_MET = re.compile(
 )
 #: Should a string take memory all the same, its own process is what the kernel ends first.
 _OOM_SCORE = '1000'
-#: RocksDB 6 leaves these out when it writes the file: their lines tell of another database.
+#: RocksDB 6 omits these when it writes the file: their lines belong to another database.
 _NOT_STORED = frozenset({'write_dbid_to_manifest'})
 
 
 class Asker:
-    """Asks in scratch folders within ``folder``; makes there what `ceph-mon --mkfs` wants."""
+    """Runs in scratch folders within ``folder``; creates the files that `ceph-mon --mkfs` needs."""
 
     def __init__(self, folder: Path) -> None:
         self._free: SimpleQueue[Path] = SimpleQueue()
@@ -72,18 +72,18 @@ class Asker:
         """
         data = self._free.get()
         try:
-            accepted, values = self._ask_once(text, data)
+            accepted, values = self._query_once(text, data)
             if not accepted:
                 # On a busy machine one start in thousands fails by itself, or leaves no OPTIONS
                 # file; an open never fails so.
-                accepted, values = self._ask_once(text, data)
+                accepted, values = self._query_once(text, data)
         except subprocess.TimeoutExpired:
             return None, {}
         finally:
             self._free.put(data)
         return accepted, values
 
-    def _ask_once(self, text: str, data: Path) -> tuple[Optional[bool], dict[str, str]]:
+    def _query_once(self, text: str, data: Path) -> tuple[Optional[bool], dict[str, str]]:
         command = (
             *('ceph-mon', '--mkfs', '-i', 'a', '--no-config-file', '--mon-data', str(data)),
             *('--monmap', str(self._monmap), '--keyring', str(self._keyring)),
@@ -109,8 +109,8 @@ class Asker:
             values = printed_values(log)
             stored = list(data.glob('store.db/OPTIONS-*'))
             if not stored:
-                # RocksDB goes on where it cannot write the file. The log alone says some values
-                # in another way, and others not at all.
+                # RocksDB continues if it cannot write the file. The log alone has some values in
+                # another form, and lacks others.
                 return None, {}
             for path in stored:
                 values.update(stored_values(path.read_text(encoding='utf-8', errors='replace')))
@@ -120,7 +120,7 @@ class Asker:
 
 
 def printed_values(log: str) -> dict[str, str]:
-    """What RocksDB prints of its options when it opens a database; the first column family."""
+    """The options printed by RocksDB when it opens a database; the first column family."""
     values: dict[str, str] = {}
     for match in _EFFECTIVE.finditer(log):
         values.setdefault(match[1], match[2].strip())
@@ -153,7 +153,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def _bound() -> None:
-    """What every process that is started from here on may take."""
+    """Limits of every process started from here on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK_BYTES, _STACK_BYTES))
@@ -163,7 +163,7 @@ def _bound() -> None:
 
 def main() -> None:
     writing = Lock()
-    # The scratch folder goes also when whoever asked gives up.
+    # The scratch folder is also removed when the caller ends.
     signal.signal(signal.SIGTERM, _stop)
     _bound()
     with tempfile.TemporaryDirectory(prefix='rocksdb-oracle-', dir=_SCRATCH) as folder:

@@ -1,4 +1,4 @@
-"""Asks the binaries about the strings of the fixed seed and keeps what they say.
+"""Runs the binaries on the strings of the fixed seed and records the results.
 
 PYTHONPATH=src/pybind/mgr:qa:qa/doubles python -m rocksdb_tuner.tests.options.record RELEASE...
 """

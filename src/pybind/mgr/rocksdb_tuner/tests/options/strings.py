@@ -15,8 +15,8 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import CEPH_KEYS
 from rocksdb_tuner.options.values import ValueType
 
-#: Not asked: Ceph sets them itself, or they name folders and objects of this machine.
-NOT_ASKED = frozenset(
+#: Excluded: Ceph sets them itself, or they name folders and objects of this machine.
+EXCLUDED = frozenset(
     {
         *('wal_dir', 'db_log_dir', 'db_host_id', 'create_if_missing'),
         *('statistics', 'rate_limiter', 'env'),
@@ -26,7 +26,7 @@ NOT_ASKED = frozenset(
 SMALL = {
     'max_file_opening_threads': ('1', '2', '16'),
     'table_cache_numshardbits': ('0', '4', '6', '10'),
-    # Bounded by the limits of the process and of the memory of the machine that is asked.
+    # Bounded by the limits of the process and of the memory of the machine.
     'max_open_files': ('-1', '0', '1', '19', '20', '1000', '1K', '-7', '10.5', 'x', ''),
     'log_readahead_size': ('0', '1', '4K', '2MB', '64M', '1.5', 'x', '', '{1M}'),
     'manifest_preallocation_size': (
@@ -73,7 +73,7 @@ NUMBERS = (
 DOUBLES = ('0', '1', '8', '10', '0.5', '2.5', '-3', '1e2', '1e999', '1e-999', '.5', '5.', '1k', '')
 ODD_DOUBLES = ('nan', 'inf', '-inf', '0x1p3', 'x', '1 0', '+2', '1e', '0.25', '0.3', '\t4')
 BOOLS = ('true', 'false', '1', '0', 'True', 'FALSE', '2', 'yes', '', ' true', '{true}', 'true ')
-WORDS = ('', 'nullptr', 'foo', 'kFoo')
+IDENTIFIERS = ('', 'nullptr', 'foo', 'kFoo')
 GLUE = (',', ',', ',', ';', ' , ', ', ', '; ', ',\n', ' ;\t')
 SPOILS = ',;={} \n\t.-+0kMx\u00e9"\''
 
@@ -105,7 +105,7 @@ def strings(version: str, seed: int, count: int) -> list[str]:
 
 def _from_catalogue(version: str, choose: random.Random) -> str:
     # Mostly options of this version; one in twenty of another one, or with a typing error.
-    known = [o for o in catalogue().options.values() if o.name not in NOT_ASKED]
+    known = [o for o in catalogue().options.values() if o.name not in EXCLUDED]
     mine = [o for o in known if version in o.versions]
     pieces = []
     for _ in range(choose.choice((1, 1, 1, 2, 2, 3, 4, 6))):
@@ -137,7 +137,7 @@ def _value(info: OptionInfo, version: str, choose: random.Random) -> str:
         names = [c.name for c in info.choices]
         if info.value_type is ValueType.ENUM_LIST:
             return ':'.join(choose.choices([*names[:6], 'kNoCompression'], k=choose.randint(1, 7)))
-        return choose.choice([*names, *names, *WORDS, f'{{{names[0]}}}', names[0].lower()])
+        return choose.choice([*names, *names, *IDENTIFIERS, f'{{{names[0]}}}', names[0].lower()])
     if info.value_type is ValueType.INT_LIST:
         return ':'.join(choose.choices(('1', '2', '10', '1k', '0', 'x'), k=choose.randint(1, 9)))
     return _scalar(info.value_type, choose)
@@ -149,7 +149,7 @@ def _scalar(value_type: Optional[ValueType], choose: random.Random) -> str:
     if value_type is ValueType.DOUBLE:
         return choose.choice(DOUBLES if choose.random() < 0.7 else ODD_DOUBLES)
     if value_type in (ValueType.STRING, ValueType.OBJECT, None):
-        return choose.choice(WORDS)
+        return choose.choice(IDENTIFIERS)
     # Plain numbers of every size, and those at the edges of the readers.
     if choose.random() < 0.35:
         return (
@@ -211,7 +211,7 @@ def _with_another_value(pieces: Sequence[str], choose: random.Random) -> str:
     at = choose.randrange(len(changed))
     name = changed[at].partition('=')[0]
     info = catalogue().options.get(name)
-    if info is not None and name not in NOT_ASKED:
+    if info is not None and name not in EXCLUDED:
         changed[at] = f'{name}={_value(info, "7.9", choose)}'
     return ','.join(changed)
 

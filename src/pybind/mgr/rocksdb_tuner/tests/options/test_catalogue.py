@@ -29,20 +29,20 @@ SCATTERED = Catalogue(('6.8', '6.12', '10.2', '10.10'), {})
         ('10.3', ('10.2', '10.10')),
     ],
 )
-def test_a_version_is_described_by_itself_or_by_its_nearest_neighbors(
+def test_version_is_described_by_itself_or_its_nearest_neighbors(
     version: str, measured: tuple[str, ...]
 ) -> None:
     assert SCATTERED.versions_for(version) == measured
 
 
 @pytest.mark.parametrize('version', ['6.7', '5.99', '10.11', '11.0', '7', 'x', ''])
-def test_beyond_the_measured_versions_nothing_is_described(version: str) -> None:
+def test_versions_outside_the_measured_range_are_not_described(version: str) -> None:
     with pytest.raises(UnknownRocksDBVersionError) as error:
         SCATTERED.versions_for(version)
     assert str(error.value) == f'RocksDB {version!r} is unknown; known versions: 6.8 to 10.10'
 
 
-def test_between_two_versions_an_option_is_known_that_both_know() -> None:
+def test_option_between_two_versions_is_known_if_both_know_it() -> None:
     known = catalogue()
     assert known.get('ttl', '6.15') is known.options['ttl']
     # It came with 7.9, and stayed.
@@ -65,7 +65,7 @@ def test_between_two_versions_an_option_is_known_that_both_know() -> None:
         ('nope', '7.9', False),
     ],
 )
-def test_an_option_is_without_effect_where_all_that_describe_the_version_say_so(
+def test_option_has_no_effect_if_all_neighbors_of_the_version_agree(
     name: str, version: str, without: bool
 ) -> None:
     assert catalogue().is_without_effect(name, version) is without
@@ -95,20 +95,20 @@ RULE = ObjectRule(accepted='good', refused='bad|worse=.*', otherwise=True, with_
         ('{x}', False, True, True),
     ],
 )
-def test_what_is_made_of_the_name_of_an_object(
+def test_object_names_are_parsed(
     value: str, otherwise: Optional[bool], with_members: Optional[bool], taken: Optional[bool]
 ) -> None:
     rule = replace(RULE, otherwise=otherwise, with_members=with_members)
     assert rule.takes(value) is taken
 
 
-def test_a_value_is_spelled_in_its_unit() -> None:
+def test_value_is_shown_in_its_unit() -> None:
     known = catalogue().options
     assert known['write_buffer_size'].spelled(16 << 20) == '16 MiB'
     assert known['max_write_buffer_number'].spelled(16) == '16'
 
 
-def test_a_value_of_an_enum_is_known_from_the_version_on_that_brought_it() -> None:
+def test_enum_value_is_known_from_the_version_that_added_it() -> None:
     pri = catalogue().options['compaction_pri']
     names = {version: 'kRoundRobin' in pri.choice_names(version) for version in ('6.8', '7.9')}
     assert names == {'6.8': False, '7.9': True}
@@ -118,7 +118,7 @@ def test_a_value_of_an_enum_is_known_from_the_version_on_that_brought_it() -> No
     assert 'kVolatileCompressedTier' in tier.choice_names('9.10')
 
 
-def test_members_and_choices_are_found_by_their_names() -> None:
+def test_members_and_choices_are_found_by_name() -> None:
     known = catalogue().options
     member = known['compression_opts'].member('level')
     assert member is not None
@@ -130,7 +130,7 @@ def test_members_and_choices_are_found_by_their_names() -> None:
     assert known['compression'].choice('nope') is None
 
 
-def test_what_the_file_says_is_what_the_catalogue_holds() -> None:
+def test_catalog_has_the_content_of_the_file() -> None:
     known = catalogue().options
     size, files, levels = (
         known[name] for name in ('write_buffer_size', 'max_open_files', 'num_levels')
@@ -151,8 +151,8 @@ def test_what_the_file_says_is_what_the_catalogue_holds() -> None:
     assert members['max_table_files_size'].value_type is not None
 
 
-def test_a_value_that_is_not_read_has_a_reason_beside_it() -> None:
-    """The check tells it, whatever the option and the version."""
+def test_unread_value_has_a_reason() -> None:
+    """The check reports it, for any option and version."""
     unread = [
         (name, version, facts.no_effect)
         for name, info in catalogue().options.items()

@@ -33,7 +33,7 @@ def rules(text: str, version: str = '6.8') -> set[tuple[str, str, Any]]:
 
 @pytest.mark.parametrize('case', STARTS, ids=lambda case: case['name'])
 @pytest.mark.parametrize('release', VERSIONS)
-def test_predicts_what_real_osds_did(case: dict[str, Any], release: str) -> None:
+def test_predictions_match_real_osds(case: dict[str, Any], release: str) -> None:
     """25 strings on OSDs of three releases: whether each started, and what was in effect."""
     result = check(case['string'], VERSIONS[release])
     real = case['releases'][release]
@@ -90,18 +90,18 @@ def test_predicts_what_real_osds_did(case: dict[str, Any], release: str) -> None
         ),
     ],
 )
-def test_each_rule_fires_on_what_it_is_for(text: str, expected: tuple[str, str, Any]) -> None:
+def test_each_rule_fires_on_its_target(text: str, expected: tuple[str, str, Any]) -> None:
     assert expected in rules(text)
 
 
 @pytest.mark.parametrize('version', ['6.8', '6.15', '7.9'])
-def test_a_published_tuning_has_no_problem_at_all(version: str) -> None:
+def test_published_tuning_has_no_problems(version: str) -> None:
     assert check(D_2022, version).problems == ()
     assert check(D_2022, version).accepted
 
 
 def test_every_release_default_is_accepted_and_safe_on_its_release() -> None:
-    """Pacific's own recycle_log_file_num=4 has no effect, which harms nobody."""
+    """Pacific's own recycle_log_file_num=4 has no effect, which is harmless."""
     for release in known_releases():
         result = check(release.default_options, release.rocksdb_version)
         assert result.accepted
@@ -128,27 +128,27 @@ def test_every_release_default_is_accepted_and_safe_on_its_release() -> None:
         '',
     ],
 )
-def test_nothing_unknown_clamped_or_dangerous_is_safe(text: str) -> None:
+def test_unknown_clamped_or_dangerous_options_are_not_safe(text: str) -> None:
     assert safe_to_apply(text, '6.8')
     assert safe_to_apply(text, '7.9')
 
 
-def test_an_unknown_version_is_never_safe_and_says_so() -> None:
+def test_unknown_version_is_never_safe_and_reported() -> None:
     assert [p.rule for p in safe_to_apply(D_2022, '12.0')] == ['unknown-version']
 
 
-def test_an_option_that_only_the_newer_version_knows_is_not_safe_between_the_two() -> None:
+def test_option_of_the_newer_version_only_is_not_safe_between_the_two() -> None:
     assert not check('wal_compression=kNoCompression', '6.8').accepted
     assert not check('wal_compression=kNoCompression', '6.15').accepted
     assert check('wal_compression=kNoCompression', '7.9').accepted
 
 
-def test_a_wrong_case_is_told_the_right_one() -> None:
+def test_wrong_case_is_answered_with_the_right_one() -> None:
     (problem,) = [p for p in check('Compression=kNoCompression', '6.8').problems if p.option]
     assert 'did you mean compression' in problem.message
 
 
-def test_problems_come_worst_first_and_with_a_source() -> None:
+def test_problems_are_ordered_worst_first_with_a_source() -> None:
     problems = check('ttl=1,ttl=2,disableWAL=1,max_bytes_for_level_base=4GB', '6.8').problems
     ranks = [{'error': 0, 'warning': 1, 'info': 2}[p.severity] for p in problems]
     assert ranks == sorted(ranks)
@@ -196,14 +196,16 @@ def test_what_is_safe_takes_effect_as_written(pairs: list[tuple[str, str]]) -> N
         assert float(values[name]) == float(value)
 
 
-def test_a_compression_that_is_not_built_in_is_answered_with_those_that_are() -> None:
-    said = {p.option: p.message for p in check('compression=kZSTD', '9.10').problems}['compression']
-    assert 'available: ' in said
-    assert 'kLZ4Compression' in said
-    assert 'kZSTD,' not in said
+def test_compression_that_is_not_built_in_is_answered_with_the_available_ones() -> None:
+    output = {p.option: p.message for p in check('compression=kZSTD', '9.10').problems}[
+        'compression'
+    ]
+    assert 'available: ' in output
+    assert 'kLZ4Compression' in output
+    assert 'kZSTD,' not in output
 
 
-def test_a_text_of_as_many_bytes_as_all_options_take_is_still_read() -> None:
+def test_text_as_long_as_all_options_is_still_read() -> None:
     longest = 'x' * TEXT_MAX_BYTES
     assert [p.rule for p in check(longest, '7.9').problems] == ['syntax']
     assert [p.rule for p in check(longest + 'x', '7.9').problems] == ['not-judged']
@@ -226,7 +228,7 @@ def test_a_text_of_as_many_bytes_as_all_options_take_is_still_read() -> None:
         ('{ttl=1},ttl=2,foo=1', False),
     ],
 )
-def test_nothing_is_in_effect_of_what_is_not_known_to_be_accepted(
+def test_nothing_is_in_effect_unless_known_to_be_accepted(
     text: str, accepted: Optional[bool]
 ) -> None:
     result = check(text, '7.9')
@@ -234,22 +236,22 @@ def test_nothing_is_in_effect_of_what_is_not_known_to_be_accepted(
     assert bool(result.effective) is (accepted is True)
 
 
-def test_what_is_unwise_in_the_options_of_an_option_has_its_source() -> None:
-    said = {p.rule: p.source for p in check('num_levels=0,soft_rate_limit=1', '7.9').problems}
+def test_unwise_nested_option_has_a_source() -> None:
+    output = {p.rule: p.source for p in check('num_levels=0,soft_rate_limit=1', '7.9').problems}
     known = catalogue().options
-    assert said['forbidden'] == known['num_levels'].source
-    assert said['removed-option'] == known['soft_rate_limit'].source
-    assert said['clamped'] == rules_of_check()['clamped'].source
+    assert output['forbidden'] == known['num_levels'].source
+    assert output['removed-option'] == known['soft_rate_limit'].source
+    assert output['clamped'] == rules_of_check()['clamped'].source
 
 
-def test_no_option_is_suggested_in_the_place_of_itself() -> None:
+def test_no_option_suggests_itself() -> None:
     """It came with RocksDB 7."""
     (problem,) = check('wal_compression=kNoCompression', '6.8').problems
     assert problem.message.endswith('the OSD would not start')
 
 
-def test_a_string_is_read_once_whatever_the_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A decision asks of each string with and without it, and the answers differ by it alone."""
+def test_string_is_parsed_once_for_any_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision checks each string with and without it, and the answers differ by it alone."""
     read: list[str] = []
 
     def counted(text: str) -> OptionSet:

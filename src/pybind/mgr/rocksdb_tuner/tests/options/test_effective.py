@@ -1,4 +1,4 @@
-"""What is computed to be in effect is what real daemons print."""
+"""Computed effective values match those printed by real daemons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRINTS = recorded('daemon_prints')
 
 
 @pytest.mark.parametrize('release', RELEASES)
-def test_defaults_are_what_a_daemon_prints_for_an_empty_string(release: str) -> None:
+def test_defaults_are_those_a_daemon_prints_for_an_empty_string(release: str) -> None:
     printed = PRINTS['defaults'][release]
     computed = effective(parse(''), RELEASES[release])
     assert not differences(computed, printed)
@@ -47,7 +47,7 @@ def test_each_recorded_string_has_the_recorded_effect(release: str) -> None:
 
 
 def is_stricter_than_a_scratch_database(result: Any) -> bool:
-    """What an OSD's existing database refuses, and what is not judged at all."""
+    """Options refused by an OSD's existing database, and options not checked at all."""
     return any(
         problem.rule == 'not-judged'
         or (problem.rule == 'not-usable' and problem.option == 'compaction_style')
@@ -81,7 +81,7 @@ def test_level_0_triggers_come_out_in_order(trigger: int, slowdown: int, stop: i
     )
 
 
-def test_between_two_measured_versions_only_what_both_agree_on_is_told() -> None:
+def test_only_agreed_effects_are_reported_between_two_measured_versions() -> None:
     """Quincy's 6.15: arena_block_size changed between 6.8 and 7.9, write_buffer_size did not."""
     values = effective(parse('write_buffer_size=32MB'), '6.15')
     assert values['write_buffer_size'] == '33554432'
@@ -89,17 +89,17 @@ def test_between_two_measured_versions_only_what_both_agree_on_is_told() -> None
 
 
 @pytest.mark.parametrize('version', ['6.7', '9.11', '12.0', '', 'seven', '7'])
-def test_nothing_is_told_of_a_version_that_was_not_measured(version: str) -> None:
+def test_unmeasured_version_has_no_effects(version: str) -> None:
     with pytest.raises(UnknownRocksDBVersionError):
         effective(parse(''), version)
 
 
-def test_a_refused_value_names_its_option() -> None:
+def test_refused_value_names_its_option() -> None:
     with pytest.raises(ValueRefusedError, match='write_buffer_size'):
         effective(parse('write_buffer_size=abc'), '6.8')
 
 
-def test_a_struct_beside_a_piece_in_braces_keeps_all_of_its_members() -> None:
+def test_struct_with_an_element_in_braces_keeps_all_members() -> None:
     """Found by the oracle of 18.2.7."""
     text = 'compaction_options_universal={compression_size_percent=7;size_ratio=16},{ttl=5}'
     values = effective(parse(text), '7.9')
@@ -109,7 +109,7 @@ def test_a_struct_beside_a_piece_in_braces_keeps_all_of_its_members() -> None:
 
 
 @pytest.mark.parametrize('version', ['6.8', '7.9'])
-def test_braces_with_a_blank_in_them_are_not_empty(version: str) -> None:
+def test_braces_with_a_blank_are_not_empty(version: str) -> None:
     """Found by the oracle of 16.2.15, and the same on 18.2.7."""
     assert check('compaction_options_universal={}', version).accepted
     for text in ('{ }', '{  }', '{{ }}'):
@@ -144,13 +144,13 @@ def test_braces_with_a_blank_in_them_are_not_empty(version: str) -> None:
         ),
     ],
 )
-def test_corrections_that_the_oracle_found(text: str, name: str, value: str) -> None:
+def test_corrections_found_by_the_oracle(text: str, name: str, value: str) -> None:
     """Printed alike by 16.2.15 and 18.2.7."""
     for version in ('6.8', '7.9'):
         assert effective(parse(text), version)[name] == value
 
 
-def test_where_nobody_knows_which_of_two_values_wins_none_is_told() -> None:
+def test_ambiguous_duplicate_value_is_unknown() -> None:
     """Ceph hands the pieces over in the order of a hash table."""
     for text in ('{ttl=1},ttl=2', 'compression_opts.level=5,compression_opts={level=6}'):
         values = effective(parse(text), '7.9')
@@ -161,7 +161,7 @@ def test_where_nobody_knows_which_of_two_values_wins_none_is_told() -> None:
 
 
 @pytest.mark.parametrize('version', ['6.8', '7.9'])
-def test_members_of_a_struct_are_read_in_the_order_of_their_names(version: str) -> None:
+def test_struct_members_are_read_in_alphabetical_order(version: str) -> None:
     universal = catalogue().options['compaction_options_universal']
     written = '{size_ratio=5;max_merge_width=7;}'
     assert read_option(universal, written, version).text == '{max_merge_width=7;size_ratio=5}'

@@ -1,4 +1,4 @@
-"""Answers at the edges of each rule are those that stand in `data/golden.json`, to the letter."""
+"""Answers at the edges of each rule match `data/golden.json` literally."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ RECORDED = recorded()
 @pytest.mark.parametrize(
     ('section', 'group'), [(section, group) for section in SECTIONS for group in RECORDED[section]]
 )
-def test_the_answer_to_each_text_is_the_recorded_one(section: str, group: str) -> None:
+def test_answer_to_each_text_matches_the_recorded_one(section: str, group: str) -> None:
     """How it is divided and read, what is in effect, and the sentences that operators get."""
     assert answers(section, group) == RECORDED[section][group]

@@ -59,24 +59,24 @@ def test_every_accepted_spelling_gives_the_same_set(text: str) -> None:
     )
 
 
-def test_the_empty_string_is_an_empty_set() -> None:
+def test_empty_string_is_an_empty_set() -> None:
     assert parse('').items == ()
 
 
-def test_a_new_line_does_not_separate() -> None:
+def test_newline_is_no_separator() -> None:
     """Measured: RocksDB takes it for a blank inside the value, and loses the second option."""
     assert parse('write_buffer_size=8MB\nmax_write_buffer_number=5').items == (
         ('write_buffer_size', '8MB\nmax_write_buffer_number=5'),
     )
 
 
-def test_values_are_replaced_added_and_taken_out() -> None:
+def test_values_are_replaced_added_and_removed() -> None:
     changed = parse('a=1,b=2').replaced({'a': None, 'c': '3', 'b': '4', 'd': None})
     assert changed.items == (('b', '4'), ('c', '3'))
     assert (len(changed), 'a' in changed, 'b' in changed, changed.get('c')) == (2, False, True, '3')
 
 
-def test_what_a_later_value_overrules_is_remembered() -> None:
+def test_overridden_earlier_values_are_kept() -> None:
     assert parse('a=1,b=2,a=3,a=4').overridden == (('a', '1'), ('a', '3'))
 
 
@@ -98,7 +98,9 @@ def test_what_a_later_value_overrules_is_remembered() -> None:
         ('\n', 0, 'only whitespace'),
     ],
 )
-def test_what_ceph_refuses_is_refused_with_the_place(text: str, position: int, word: str) -> None:
+def test_options_refused_by_ceph_are_refused_with_the_place(
+    text: str, position: int, word: str
+) -> None:
     with pytest.raises(OptionSyntaxError) as caught:
         parse(text)
     assert caught.value.position == position
@@ -189,7 +191,7 @@ def test_meaning(a: str, b: str, version: str, same: bool) -> None:
     assert same_meaning(a, b, version) is same
 
 
-def test_diff_names_what_changes_and_nothing_else() -> None:
+def test_diff_lists_only_changes() -> None:
     assert diff(
         parse('write_buffer_size=2MB,max_write_buffer_number=4,ttl=0'),
         parse('max_write_buffer_number=8,write_buffer_size=2097152,num_levels=7'),
@@ -223,7 +225,7 @@ def test_the_annex_wins(main: list[tuple[str, str]], annex: list[tuple[str, str]
         ('write_buffer_size=1M', ',ttl=7', False),
     ],
 )
-def test_the_two_are_joined_as_real_osds_join_them(main: str, annex: str, starts: bool) -> None:
+def test_string_and_annex_are_joined_as_by_real_osds(main: str, annex: str, starts: bool) -> None:
     """Whether `ceph-osd --mkfs` of 16.2.15 opened its database with the two options."""
     if starts:
         assert parse(combine(main, annex)).get('ttl') == '7'
@@ -241,7 +243,7 @@ def test_the_two_are_joined_as_real_osds_join_them(main: str, annex: str, starts
         # Nothing of it is overruled: it stays as it was written.
         (' ttl = 1;', 'num_levels=7', ' ttl = 1;,num_levels=7'),
         (' ttl = 1,', 'num_levels=7', ' ttl = 1,num_levels=7'),
-        # It cannot be told what wins of what overrules itself, nor within braces.
+        # Self-overriding options and values in braces have no known precedence.
         ('ttl=1,ttl=3', 'ttl=2', 'ttl=1,ttl=3,ttl=2'),
         ('ttl={1}', 'ttl=2', 'ttl={1},ttl=2'),
         # Refused, apart or together.
@@ -250,7 +252,7 @@ def test_the_two_are_joined_as_real_osds_join_them(main: str, annex: str, starts
         ('ttl=1', ',ttl=2', 'ttl=1,,ttl=2'),
     ],
 )
-def test_what_the_annex_overrules_is_left_out_where_that_can_be_told(
+def test_options_overridden_by_the_annex_are_dropped_if_known(
     main: str, annex: str, whole: str
 ) -> None:
     """All else is the text that an OSD parses."""

@@ -1,7 +1,7 @@
-"""What we predict of an option string is what the real binaries do, on every release.
+"""Predictions for an option string match the real binaries, on every release.
 
-The fast tests judge what the binaries said once (`record`); those marked `integration` ask them
-again, with strings that nobody has seen before.
+The fast tests use recorded results (`record`); those marked `integration` run the binaries again,
+on new strings.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .oracle import (
 from .oracle_worker import Asker
 from .strings import strings
 
-#: How many strings a run asks about; `make check-releases` takes 3000.
+#: The number of strings per run; `make check-releases` takes 3000.
 COUNT = int(os.environ.get('ROCKSDB_TUNER_ORACLE_STRINGS', '300'))
-#: Tests of a tenth of the recorded strings each say more of what is wrong, and sooner.
+#: Tests of a tenth of the recorded strings each are more specific and fail sooner.
 PARTS = 10
 RELEASES = [
     'pacific',
@@ -74,8 +74,8 @@ def test_three_thousand_strings_were_recorded(release: str) -> None:
 
 @pytest.mark.parametrize('part', range(PARTS))
 @pytest.mark.parametrize('release', ROCKSDB_VERSIONS)
-def test_recorded_strings_do_as_predicted(release: str, part: int) -> None:
-    """Accepted or refused, and each value in effect, as the binary said when it was asked."""
+def test_recorded_strings_behave_as_predicted(release: str, part: int) -> None:
+    """Accepted or refused, and each value in effect, as recorded from the binary."""
     answers = list(recorded_answers(release, part, PARTS))
     outcome = judged(answers, release)
     assert outcome['contradictions'] == []
@@ -85,8 +85,8 @@ def test_recorded_strings_do_as_predicted(release: str, part: int) -> None:
 @pytest.mark.integration
 @pytest.mark.oracle
 @pytest.mark.parametrize('release', RELEASES)
-def test_new_strings_do_as_predicted(release: str) -> None:
-    """Of a seed that nobody has tried, unless one is asked for; a failure shows it."""
+def test_new_strings_behave_as_predicted(release: str) -> None:
+    """Of a new seed, unless one is given; a failure shows it."""
     seed = int(os.environ.get('ROCKSDB_TUNER_ORACLE_SEED') or random.SystemRandom().getrandbits(32))
     print(f'{release}: {COUNT} strings of seed {seed}')  # noqa: T201 - for a run to repeat
     outcome = judged(ask(release, strings(ROCKSDB_VERSIONS[release], seed, COUNT)), release)
@@ -97,7 +97,7 @@ def test_new_strings_do_as_predicted(release: str) -> None:
 @pytest.mark.integration
 @pytest.mark.oracle
 @pytest.mark.parametrize('release', RELEASES)
-def test_the_recordings_are_still_true(release: str) -> None:
+def test_recordings_are_still_valid(release: str) -> None:
     """The same binary gives the same answers to what was recorded of it."""
     choose = random.Random(FIXED_SEED)
     once = choose.sample(list(recorded_answers(release)), min(COUNT // 6, FIXED_COUNT))
@@ -111,14 +111,14 @@ def test_the_recordings_are_still_true(release: str) -> None:
 
 @pytest.mark.integration
 @pytest.mark.oracle
-def test_what_the_log_said_is_still_true() -> None:
+def test_recorded_log_messages_are_still_valid() -> None:
     """Every seventh string of the older recording, of what the log prints."""
     cases = recorded('daemon_prints')['cases'][::7]
     for case, answer in zip(cases, ask('pacific', [case['string'] for case in cases])):
         assert answer.accepted == (case['changed']['pacific'] is not None), case
 
 
-def test_a_wrong_prediction_is_noticed() -> None:
+def test_wrong_prediction_is_noticed() -> None:
     """The judge itself: an answer turned round, and a value changed, are contradictions."""
     answer = next(a for a in recorded_answers('reef') if a.accepted)
     turned = Answer(answer.text, accepted=False, values={})
@@ -128,7 +128,7 @@ def test_a_wrong_prediction_is_noticed() -> None:
     assert not judged([answer], 'reef')['contradictions']
 
 
-#: The first mkfs leaves no OPTIONS file; each says in its log what RocksDB prints.
+#: The first mkfs leaves no OPTIONS file; each logs what RocksDB prints.
 _FORGETFUL_MON = """#!/bin/sh
 for argument; do case $previous in --mon-data) data=$argument;; esac; previous=$argument; done
 echo 'rocksdb: Options.compaction_options_fifo.allow_compaction: 0'
@@ -148,10 +148,10 @@ fi
         (':', (None, {})),
     ],
 )
-def test_a_start_that_leaves_no_options_file_is_asked_again(
+def test_start_without_an_options_file_is_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: str, answer: Any
 ) -> None:
-    """The log alone is no answer: what it says once is asked again, and then not measured."""
+    """The log alone is no answer: a single log is retried, and then not measured."""
     for name, script in {
         'ceph-mon': _FORGETFUL_MON + later,
         'monmaptool': '#!/bin/sh',
@@ -164,7 +164,7 @@ def test_a_start_that_leaves_no_options_file_is_asked_again(
 
 
 @pytest.mark.parametrize('release', ROCKSDB_VERSIONS)
-def test_the_same_seed_gives_the_same_strings(release: str) -> None:
+def test_seed_gives_the_same_strings(release: str) -> None:
     version = ROCKSDB_VERSIONS[release]
     assert strings(version, 5, 50) == strings(version, 5, 50)
     assert strings(version, 5, 50) != strings(version, 6, 50)

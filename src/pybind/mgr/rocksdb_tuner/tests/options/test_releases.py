@@ -51,11 +51,11 @@ def test_known_versions(
         ('16.1.0', 'pacific'),
         (None, 'umbrella'),
         (None, None),
-        # Between 18.2.2 and 18.2.4 the default changed: the name alone does not tell which.
+        # Between 18.2.2 and 18.2.4 the default changed: the name alone is ambiguous.
         (None, 'reef'),
     ],
 )
-def test_what_is_not_known_is_none(version: Optional[str], name: Optional[str]) -> None:
+def test_unknown_is_none(version: Optional[str], name: Optional[str]) -> None:
     assert release_of(version, name) is None
 
 
@@ -66,7 +66,7 @@ def test_lz4_is_the_default_from_18_2_4() -> None:
     assert by_version['18.2.4'] == by_version['19.2.0'] == by_version['20.2.0']
 
 
-def test_a_version_before_the_first_of_its_line_is_not_known() -> None:
+def test_version_before_the_first_of_its_line_is_unknown() -> None:
     assert release_of('18.1.9', 'reef') is None
     assert release_of('17.1.9', None) is None
     later = release_of('18.2.3', None)
@@ -75,14 +75,14 @@ def test_a_version_before_the_first_of_its_line_is_not_known() -> None:
 
 
 @pytest.mark.parametrize('version', ['18.2', '1234567890.2.0', 'x 18.2.7', '18.2.1234567890'])
-def test_what_is_no_version_leaves_it_to_the_name(version: str) -> None:
+def test_invalid_version_falls_back_to_the_name(version: str) -> None:
     assert release_of(version, None) is None
     by_name = release_of(version, 'quincy')
     assert by_name is not None
     assert (by_name.name, by_name.label) == ('quincy', 'Quincy (from 17.2.0)')
 
 
-def test_the_counters_of_pacific_have_other_names_and_some_it_does_not_send() -> None:
+def test_pacific_has_other_counter_names_and_lacks_some() -> None:
     pacific = renamed_counters('pacific')
     assert pacific['commit'] == 'bluestore.commit_lat'
     assert pacific['kv_queued'] is None
@@ -92,14 +92,14 @@ def test_the_counters_of_pacific_have_other_names_and_some_it_does_not_send() ->
     assert len(named) < len(pacific)
 
 
-def test_the_names_of_counters_are_sure_where_they_were_measured() -> None:
+def test_counter_names_are_certain_if_measured() -> None:
     sure = {name: counters_measured(name) for name in ('pacific', 'quincy', 'reef', 'squid', 'x')}
     assert sure == {'pacific': True, 'quincy': False, 'reef': True, 'squid': False, 'x': False}
     assert counters_measured('tentacle')
     assert not counters_measured(None)
 
 
-def test_a_published_release_is_not_taken_for_a_measured_one() -> None:
+def test_published_release_is_not_considered_measured() -> None:
     announced = announced_release('21.1.0')
     assert announced is announced_release('umbrella')
     assert announced is not None

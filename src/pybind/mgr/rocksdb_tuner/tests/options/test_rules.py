@@ -1,4 +1,4 @@
-"""Each rule of `check`: a string, or an OSD, where it speaks, and one at its edge where not."""
+"""Each rule of `check`: a triggering string, or OSD, and one at its edge."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def set_beside(name: str, value: str) -> Hardware:
     return Hardware(related_options=((name, value),))
 
 
-#: (rule, option, string where it speaks, string where not, version)
+#: (rule, option, triggering string, other string, version)
 BY_STRING = [
     ('syntax', None, 'ttl=1,,', 'ttl=1,', '6.8'),
     ('unknown-option', 'wal_compression', *('wal_compression=kNoCompression',) * 2, '6.8'),
@@ -246,7 +246,7 @@ BY_STRING = [
     ),
 ]
 
-#: (rule, option, string, OSD where it speaks, OSD where not)
+#: (rule, option, string, triggering OSD, other OSD)
 BY_HARDWARE = [
     ('many-threads', 'max_background_jobs', GOOD, Hardware(cores=3), Hardware(cores=4)),
     (
@@ -293,7 +293,7 @@ BY_HARDWARE = [
         Hardware(families=(OptionSet((('max_write_buffer_number', '64'),)),)),
         Hardware(families=(OptionSet(()),)),
     ),
-    # With one family RocksDB does not look at the limit of the WAL, with two it does.
+    # With one family RocksDB ignores the limit of the WAL, with two it does not.
     (
         'memtables-beyond-memory',
         'write_buffer_size',
@@ -316,7 +316,7 @@ BY_HARDWARE = [
         Hardware(wal_device_bytes=96 * GIB),
         Hardware(wal_device_bytes=159 * GIB),
     ),
-    # With one family RocksDB does not look at the limit, and every file holds one memtable.
+    # With one family RocksDB ignores the limit, and every file holds one memtable.
     (
         'wal-beyond-device',
         'max_total_wal_size',
@@ -398,7 +398,7 @@ BY_HARDWARE = [
 
 
 @pytest.mark.parametrize(('rule', 'option', 'bad', 'good', 'version'), BY_STRING)
-def test_a_rule_speaks_of_one_string_and_not_of_the_other(
+def test_rule_applies_to_one_string_and_not_the_other(
     rule: str, option: Optional[str], bad: str, good: str, version: str
 ) -> None:
     # The one name that only a later version knows.
@@ -408,7 +408,7 @@ def test_a_rule_speaks_of_one_string_and_not_of_the_other(
 
 
 @pytest.mark.parametrize(('rule', 'option', 'text', 'bad', 'good'), BY_HARDWARE)
-def test_a_rule_speaks_of_one_osd_and_not_of_the_other(
+def test_rule_applies_to_one_osd_and_not_the_other(
     rule: str, option: str, text: str, bad: Hardware, good: Hardware
 ) -> None:
     for version in ('6.8', '7.9', '9.10'):
@@ -416,7 +416,7 @@ def test_a_rule_speaks_of_one_osd_and_not_of_the_other(
         assert (rule, option) not in fired(text, version, good)
 
 
-def test_a_recycled_log_has_an_effect_again_from_rocksdb_9_1() -> None:
+def test_recycled_log_has_an_effect_again_since_rocksdb_9_1() -> None:
     assert ('no-effect', 'recycle_log_file_num') in fired('recycle_log_file_num=4', '7.9', NOTHING)
     values = check('recycle_log_file_num=4', '9.10').effective
     assert values['recycle_log_file_num'] == '4'
@@ -425,17 +425,17 @@ def test_a_recycled_log_has_an_effect_again_from_rocksdb_9_1() -> None:
     )
 
 
-def test_a_version_that_was_not_measured_is_said() -> None:
+def test_unmeasured_version_is_reported() -> None:
     assert ('unknown-version', None) in fired(GOOD, '12.0', NOTHING)
     assert ('unknown-version', None) not in fired(GOOD, '9.10', NOTHING)
 
 
-def test_before_compaction_on_deletion_a_short_ttl_is_nothing_to_warn_of() -> None:
+def test_short_ttl_is_no_warning_before_compaction_on_deletion() -> None:
     assert ('periodic-rewrites', 'ttl') not in fired(f'{GOOD},ttl=21600', '6.8', NOTHING)
 
 
 @pytest.mark.parametrize('release', known_releases(), ids=lambda release: release.since)
-def test_no_rule_of_tuning_fires_above_info_on_a_release_default(release: KnownRelease) -> None:
+def test_no_tuning_rule_fires_above_info_on_a_release_default(release: KnownRelease) -> None:
     """Pacific's recycle_log_file_num has no effect, and that is all."""
     for hardware in (NOTHING, Hardware(memory_target_bytes=GIB), Hardware(cores=1)):
         found = check(release.default_options, release.rocksdb_version, hardware).problems
@@ -448,20 +448,20 @@ def test_two_background_jobs_are_never_too_many() -> None:
     assert ('many-threads', 'max_background_jobs') not in fired(few, '7.9', Hardware(cores=1))
 
 
-def test_caution_is_said_of_what_needs_a_reason() -> None:
+def test_cautions_need_a_reason() -> None:
     cautious = {
         p.option for p in check('level_compaction_dynamic_level_bytes=true', '7.9').problems
     }
     assert 'level_compaction_dynamic_level_bytes' in cautious
 
 
-def test_every_rule_is_tried_here() -> None:
+def test_every_rule_is_tested_here() -> None:
     tried = {case[0] for case in (*BY_STRING, *BY_HARDWARE)} | {'unknown-version', 'caution'}
     assert tried == set(rules())
 
 
 @pytest.mark.parametrize('version', ['6.8', '7.9', '9.10'])
-def test_a_published_tuning_on_hardware_that_it_was_made_for_has_no_problem(version: str) -> None:
+def test_published_tuning_has_no_problems_on_its_hardware(version: str) -> None:
     hardware = Hardware(
         cores=8,
         memory_target_bytes=4 * GIB,
@@ -472,7 +472,7 @@ def test_a_published_tuning_on_hardware_that_it_was_made_for_has_no_problem(vers
     assert check(GOOD, version, hardware).problems == ()
 
 
-def test_what_holds_of_two_osds_is_the_least_of_both() -> None:
+def test_two_osds_are_combined_by_their_minimum() -> None:
     a = Hardware(
         cores=4,
         memory_target_bytes=8 * GIB,
@@ -522,23 +522,19 @@ KNOWN = Hardware(cores=4, memory_target_bytes=GIB, wal_device_bytes=GIB, familie
         (replace(KNOWN, wal_device_bytes=None, db_device_bytes=GIB), ()),
     ],
 )
-def test_an_answer_says_what_it_takes_for_granted_and_no_more(
-    hardware: Hardware, assumed: tuple[str, ...]
-) -> None:
+def test_answer_lists_exactly_its_assumptions(hardware: Hardware, assumed: tuple[str, ...]) -> None:
     assert hardware.assumptions == assumed
 
 
 @pytest.mark.parametrize(('device_bytes', 'fits'), [(8 << 20, False), (32 << 20, True)])
-def test_of_a_device_that_holds_no_file_of_the_log_no_limit_is_told(
-    device_bytes: int, fits: bool
-) -> None:
-    """A file for memtables of 8 MiB takes 8.8 MiB, whatever the limit."""
+def test_device_too_small_for_a_wal_file_has_no_wal_limit(device_bytes: int, fits: bool) -> None:
+    """A file for memtables of 8 MiB takes 8.8 MiB, with any limit."""
     problems = check(GOOD, '7.9', Hardware(wal_device_bytes=device_bytes)).problems
-    (told,) = (p.message for p in problems if p.rule == 'wal-beyond-device')
-    assert ('no limit fits' in told, 'a limit of up to ' in told) == (not fits, fits)
+    (reported,) = (p.message for p in problems if p.rule == 'wal-beyond-device')
+    assert ('no limit fits' in reported, 'a limit of up to ' in reported) == (not fits, fits)
 
 
-def test_what_is_full_and_what_limits_it() -> None:
+def test_full_parts_and_their_limits() -> None:
     values = {'write_buffer_size': '100', 'max_write_buffer_number': '3'}
     assert full_bytes(values) == 300
     assert limits(values, 2) == {}
@@ -554,7 +550,7 @@ def test_what_is_full_and_what_limits_it() -> None:
         full_bytes({'write_buffer_size': '100'})
 
 
-def test_a_rule_has_a_severity_a_meaning_and_a_source() -> None:
+def test_rule_has_a_severity_a_meaning_and_a_source() -> None:
     assert all(rule.severity in {'error', 'warning', 'info'} for rule in rules().values())
     assert all(rule.meaning and rule.source for rule in rules().values())
     source = rules()['clamped'].source

@@ -25,7 +25,7 @@ from .oracle import ROCKSDB_VERSIONS
 from .osd_oracle import RECORDING, annex_starts, sharding_starts
 
 RECORDED: dict[str, Any] = json.loads(RECORDING.read_text(encoding='utf-8'))
-#: What a run asks of the binary once more: one in so many, to keep it short.
+#: A run repeats one in so many with the binary, to stay short.
 ONE_IN = 5
 
 
@@ -34,20 +34,20 @@ def would_start(text: str, release: str) -> bool:
 
 
 @pytest.mark.parametrize('text', RECORDED['shardings'])
-def test_whether_an_osd_is_made_with_it(text: str) -> None:
+def test_osd_creation(text: str) -> None:
     """Each text was given to `ceph-osd --mkfs` of three releases."""
     real = RECORDED['shardings'][text]
     assert {release: would_start(text, release) for release in real} == real
 
 
-def test_the_recording_has_both() -> None:
+def test_recording_has_both_outcomes() -> None:
     for release in ROCKSDB_VERSIONS:
-        said = [real[release] for real in RECORDED['shardings'].values()]
-        assert min(said.count(True), said.count(False)) > 15
+        output = [real[release] for real in RECORDED['shardings'].values()]
+        assert min(output.count(True), output.count(False)) > 15
 
 
 @pytest.mark.parametrize(('main', 'annex', 'real'), RECORDED['annexes'])
-def test_whether_an_osd_is_made_with_an_annex(main: str, annex: str, real: dict[str, bool]) -> None:
+def test_osd_creation_with_an_annex(main: str, annex: str, real: dict[str, bool]) -> None:
     predicted = {
         release: check(combine(main, annex), ROCKSDB_VERSIONS[release]).accepted for release in real
     }
@@ -56,14 +56,14 @@ def test_whether_an_osd_is_made_with_an_annex(main: str, annex: str, real: dict[
 
 @pytest.mark.integration
 @pytest.mark.oracle
-def test_real_osds_still_do_so() -> None:
+def test_real_osds_still_behave_as_recorded() -> None:
     for text, real in list(RECORDED['shardings'].items())[::ONE_IN]:
         assert sharding_starts('pacific', text) == real['pacific'], text
     for main, annex, real in RECORDED['annexes'][:3]:
         assert annex_starts('pacific', main, annex) == real['pacific'], (main, annex)
 
 
-def test_the_default_of_the_releases() -> None:
+def test_default_of_the_releases() -> None:
     text = 'm(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} L=ttl=5 P'
     assert parse_sharding(text) == (
         ShardedColumn('m', 3),
@@ -77,12 +77,12 @@ def test_the_default_of_the_releases() -> None:
         assert sharding_problems(release.default_cfs, '7.9') == ()
 
 
-def test_the_names_of_column_families() -> None:
+def test_names_of_column_families() -> None:
     assert parse_sharding('m(2) L')[0].families == ('m-0', 'm-1')
     assert parse_sharding('m(2) L')[1].families == ('L',)
 
 
-def test_an_error_says_where() -> None:
+def test_error_has_its_position() -> None:
     with pytest.raises(ShardingSyntaxError, match='at character 7') as error:
         parse_sharding('L m(3,0)')
     assert error.value.position == 7
@@ -103,13 +103,13 @@ def test_any_text_is_judged(text: str) -> None:
         assert all(p.message and p.severity == 'error' for p in sharding_problems(text, version))
 
 
-def test_a_number_of_thousands_of_digits_is_the_largest_one() -> None:
+def test_number_with_thousands_of_digits_is_the_maximum() -> None:
     """Python refuses to read it, with an error that is none of column families."""
     for sign, shards in (('', (1 << 63) - 1), ('-', -(1 << 63))):
         (column,) = parse_sharding(f'm({sign}{"9" * 5000})')
         assert column.shards == shards
 
 
-def test_of_a_column_rocksdb_gets_all_options_but_cephs_own() -> None:
+def test_column_options_reach_rocksdb_except_those_of_ceph() -> None:
     (column,) = parse_sharding('L=ttl=5,block_cache={type=lru},write_buffer_size=block_cache')
     assert options_of_column(column).items == (('ttl', '5'), ('write_buffer_size', 'block_cache'))

@@ -92,7 +92,7 @@ def test_plain_numbers_mean_themselves(number: int) -> None:
         ValueType.CEPH_BOOL,
     ],
 )
-def test_a_number_of_thousands_of_digits_is_too_large_and_zeros_before_one_are_no_matter(
+def test_number_with_thousands_of_digits_is_too_large_and_leading_zeros_are_ignored(
     value_type: ValueType,
 ) -> None:
     """Python refuses to read it, with an error that is none of an option."""
@@ -111,7 +111,7 @@ def test_a_number_of_thousands_of_digits_is_too_large_and_zeros_before_one_are_n
         ('0', '0', 0, False),
     ],
 )
-def test_a_count_beyond_cephs_int_is_wrapped_and_said(
+def test_count_beyond_the_int_of_ceph_is_wrapped_and_reported(
     value: str, text: str, number: int, changed: bool
 ) -> None:
     found = read_value(value, ValueType.CEPH_COUNT)
@@ -122,6 +122,6 @@ def test_a_count_beyond_cephs_int_is_wrapped_and_said(
 
 
 @pytest.mark.parametrize('value', ['9223372036854775808', '16E', '9' * 5000])
-def test_a_count_beyond_64_bits_is_refused(value: str) -> None:
+def test_count_beyond_64_bits_is_refused(value: str) -> None:
     with pytest.raises(ValueRefusedError, match='is too large'):
         read_value(value, ValueType.CEPH_COUNT)

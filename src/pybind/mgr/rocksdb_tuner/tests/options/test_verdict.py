@@ -1,4 +1,4 @@
-"""What `check` and `explain` are asked about, and how they answer: plain, and as JSON by schema."""
+"""The subjects of `check` and `explain`, and their answers: plain, and as JSON by schema."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_any_string_gets_an_answer_that_fits_and_no_failure(text: str) -> None:
     assert fits('check', render.check(verdict, 'json'))
 
 
-def test_the_release_where_the_string_does_worst_comes_first() -> None:
+def test_release_with_the_worst_result_comes_first() -> None:
     verdict = judge('max_total_wal_size=1G,ttl=1,periodic_compaction_seconds=1', known_releases())
     accepted = [bool(one.result.accepted) for one in verdict.by_release]
     assert accepted == sorted(accepted)
     assert {one.release.name for one in verdict.by_release} >= {'pacific', 'reef', 'tentacle'}
 
 
-def test_a_string_that_one_rocksdb_does_not_know_is_not_accepted_for_a_mixed_cluster() -> None:
+def test_string_unknown_to_one_rocksdb_is_not_accepted_for_a_mixed_cluster() -> None:
     """blob_garbage_collection_age_cutoff came after RocksDB 6.8."""
     newer = 'enable_blob_garbage_collection=false'
     pacific, reef = find_release('pacific'), find_release('reef')
@@ -68,7 +68,7 @@ def test_a_string_that_one_rocksdb_does_not_know_is_not_accepted_for_a_mixed_clu
     assert both.worst.release.name == 'pacific'
 
 
-def test_what_is_in_effect_is_shown_beside_what_was_written() -> None:
+def test_effective_values_are_shown_beside_written_ones() -> None:
     text = 'max_write_buffer_number=4,min_write_buffer_number_to_merge=16,write_buffer_size=64MB'
     verdict = judge(text, (find_release('reef'),))
     rows = [line.split() for line in render.check(verdict, 'plain').split('\n')]
@@ -90,38 +90,38 @@ def test_what_is_in_effect_is_shown_beside_what_was_written() -> None:
         ('20.2.4', 'tentacle', '20.2.0'),
     ],
 )
-def test_a_release_is_found_by_name_or_number(text: str, name: str, since: str) -> None:
+def test_release_is_found_by_name_or_number(text: str, name: str, since: str) -> None:
     release = find_release(text)
     assert (release.name, release.since) == (name, since)
 
 
 @pytest.mark.parametrize('text', ['', 'reeff', '23.1', '18', '18.x', '15.2.17', '18.2.4.1', '٣.٢'])
-def test_a_release_that_is_not_known_is_named_with_those_that_are(text: str) -> None:
+def test_unknown_release_is_answered_with_the_known_ones(text: str) -> None:
     with pytest.raises(BadQuestionError, match='known releases: pacific') as error:
         find_release(text)
     assert f'"{text}"' in str(error.value)
 
 
-def test_without_a_release_those_of_the_osds_are_judged_each_once() -> None:
+def test_without_a_release_each_release_of_the_osds_is_checked_once() -> None:
     reef, pacific = release_of('18.2.7', 'reef'), release_of('16.2.15', 'pacific')
     assert releases_to_judge(None, [reef, None, pacific, reef]) == (reef, pacific)
     assert releases_to_judge(None, [None]) == known_releases()
     assert releases_to_judge('pacific', [reef]) == (pacific,)
 
 
-def test_a_string_longer_than_all_options_together_is_refused_with_its_length() -> None:
+def test_string_longer_than_all_options_is_refused_with_its_length() -> None:
     with pytest.raises(BadQuestionError, match=r'has 8193 bytes.*at most 8192'):
         judge('x' * (TEXT_MAX_BYTES + 1), known_releases())
 
 
 @pytest.mark.parametrize('release', known_releases(), ids=lambda release: release.since)
-def test_the_longest_string_has_room_for_all_options_of_rocksdb(release: KnownRelease) -> None:
+def test_maximum_length_is_enough_for_all_rocksdb_options(release: KnownRelease) -> None:
     everything = effective(parse(release.default_options), release.rocksdb_version)
     assert len(','.join(f'{name}={value}' for name, value in everything.items())) < TEXT_MAX_BYTES
 
 
-def test_a_running_string_beyond_that_is_not_judged_instead_of_read() -> None:
-    """What an OSD runs is not refused by anybody: no tick may hang on it."""
+def test_oversized_running_string_is_not_checked() -> None:
+    """A running option string is never refused: a tick must not hang on it."""
     found = check('a=1,' * TEXT_MAX_BYTES, '7.9')
     assert (found.accepted, [p.rule for p in found.problems]) == (None, ['not-judged'])
 
@@ -149,14 +149,12 @@ def test_a_running_string_beyond_that_is_not_judged_instead_of_read() -> None:
         )
     ],
 )
-def test_a_check_of_a_text_four_times_as_long_takes_no_more_than_in_proportion(
-    less: str, more: str
-) -> None:
+def test_check_time_is_proportional_to_the_length_of_the_text(less: str, more: str) -> None:
     """No part of it is quadratic; 12: four times as long, on a machine that does other things."""
     assert _cpu_s(more) < max(0.5, 12 * _cpu_s(less))
 
 
-def test_a_check_of_the_longest_list_and_of_most_names_takes_no_second() -> None:
+def test_check_of_the_longest_list_and_of_most_names_takes_less_than_a_second() -> None:
     names = ','.join(f'o{number}=1' for number in range(1000))
     elements = 'max_bytes_for_level_multiplier_additional=' + ':'.join(['1'] * 4000)
     braces = ','.join(f'{{a{number}=1}}' for number in range(900))
@@ -165,7 +163,7 @@ def test_a_check_of_the_longest_list_and_of_most_names_takes_no_second() -> None
 
 
 def _cpu_s(text: str) -> float:
-    """Of the quicker of two, so that nothing is read from a file."""
+    """Of the quicker of two, so that no file is read."""
     taken = []
     for blank in ('', ' '):
         began = time.process_time()
@@ -187,7 +185,7 @@ def test_every_option_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'said'),
+    ('name', 'message'),
     [
         ('write_bufer_size', 'write_buffer_size'),
         ('WRITE_BUFFER_SIZE', 'write_buffer_size'),
@@ -195,10 +193,8 @@ def test_every_option_is_explained() -> None:
         ('', '"explain" without'),
     ],
 )
-def test_an_option_that_is_not_known_is_named_with_those_that_look_like_it(
-    name: str, said: str
-) -> None:
-    with pytest.raises(BadQuestionError, match=said):
+def test_unknown_option_is_answered_with_similar_ones(name: str, message: str) -> None:
+    with pytest.raises(BadQuestionError, match=message):
         find_option(name)
 
 
@@ -210,11 +206,11 @@ def release(name: str, since: str) -> KnownRelease:
     ('text', 'since'),
     [('18.2.0', '18.2.0'), ('18.2.3', '18.2.0'), ('18.2.4', '18.2.4'), ('REEF', '18.2.4')],
 )
-def test_a_number_leads_to_the_newest_defaults_up_to_it(text: str, since: str) -> None:
+def test_version_number_selects_the_newest_defaults_up_to_it(text: str, since: str) -> None:
     assert find_release(text) == release('reef', since)
 
 
-def test_what_is_not_found_is_einval_for_a_release_and_enoent_for_an_option() -> None:
+def test_unknown_release_is_einval_and_unknown_option_enoent() -> None:
     with pytest.raises(BadQuestionError) as no_release:
         find_release('23.2.0')
     assert no_release.value.errno == errno.EINVAL
@@ -233,7 +229,7 @@ def test_what_is_not_found_is_einval_for_a_release_and_enoent_for_an_option() ->
     assert judge('x' * TEXT_MAX_BYTES, known_releases()).worst.result.accepted is False
 
 
-def test_at_most_three_names_are_suggested_and_only_such_as_look_alike() -> None:
+def test_at_most_three_similar_names_are_suggested() -> None:
     with pytest.raises(BadQuestionError) as many:
         find_option('max_write_buffer_numbe')
     assert str(many.value).count(' or ') == 2
@@ -241,8 +237,8 @@ def test_at_most_three_names_are_suggested_and_only_such_as_look_alike() -> None
         find_option('wxbfsz')
 
 
-def test_the_worst_comes_first_by_whether_it_starts_then_errors_then_warnings() -> None:
-    """Refused before not told before accepted; then the most errors, then the most warnings."""
+def test_results_are_ordered_by_start_then_errors_then_warnings() -> None:
+    """Refused before unknown before accepted; then the most errors, then the most warnings."""
     pacific, reef = release('pacific', '16.2.0'), release('reef', '18.2.4')
     subjects = {
         'accepted': Subject(reef, annex='ttl=1'),

@@ -21,7 +21,7 @@ SOAK = SoakPlan(240.0, 600.0, batches=BATCH_SOAK)
 SHORT_SOAK = SoakPlan(240.0, 600.0, batches=SoakPlan(60.0, 120.0))
 
 
-def test_a_batch_is_compared_with_osds_that_are_changed_later() -> None:
+def test_batch_is_compared_with_osds_changed_later() -> None:
     cluster = FakeCluster(osds=8, per_host=2)
     request = set_profile(cluster, controls=(7, 6, 5, 4))
     request = replace(request, batches=in_batches(request.order, cluster.places))
@@ -34,11 +34,11 @@ def test_a_batch_is_compared_with_osds_that_are_changed_later() -> None:
         ((6, 7), ()),
     ]
     assert [b.judged for b in planned] == [True, True, True, True, False]
-    # The canary's verdict stands for itself; three others share one rate of errors.
+    # The canary's verdict is separate; three others share one error rate.
     assert [b.among for b in planned] == [1, 3, 3, 3, 3]
 
 
-def test_what_is_kept_of_a_large_batch_is_bounded() -> None:
+def test_stored_evidence_of_a_large_batch_is_bounded() -> None:
     request = set_profile(FakeCluster(osds=200, per_host=100))
     pieces = (request.order[:1], request.order[1:100], request.order[100:])
     fields = {**vars(request), 'batches': pieces}
@@ -53,7 +53,7 @@ def plan(osds: int, **changes: object) -> ChangeRequest:
     return replace(set_profile(FakeCluster(osds)), **changes)  # type: ignore[arg-type]
 
 
-def test_the_canary_has_the_controls_of_the_plan_and_a_batch_those_that_come_later() -> None:
+def test_canary_has_the_controls_of_the_plan_and_a_batch_the_later_osds() -> None:
     request = plan(
         8,
         batches=((0,), (1, 2), (3,), (4, 5), (6, 7)),
@@ -89,7 +89,9 @@ def test_the_canary_has_the_controls_of_the_plan_and_a_batch_those_that_come_lat
 @pytest.mark.parametrize(
     ('size', 'step'), [(1, 1), (2, 1), (limits().most_controls, 2), (limits().most_controls + 1, 3)]
 )
-def test_of_a_large_batch_as_many_are_compared_as_there_is_room_for(size: int, step: int) -> None:
+def test_comparison_of_a_large_batch_is_limited_by_the_available_space(
+    size: int, step: int
+) -> None:
     request = plan(1 + size + 40)
     order = request.order
     end = 1 + size
@@ -107,12 +109,12 @@ def test_of_a_large_batch_as_many_are_compared_as_there_is_room_for(size: int, s
         # Nothing is restarted: there is nothing to watch.
         (SHORT_SOAK, False, 0.0, 0.0),
         (SoakPlan(240.0, 600.0), True, 600.0, 0.0),
-        # Who does not watch the canary watches nothing.
+        # Without a soak of the canary nothing is watched.
         (SoakPlan(0.0, 0.0, batches=SoakPlan(60.0, 120.0)), True, 0.0, 0.0),
         (SoakPlan(0.0, 0.5, batches=SoakPlan(0.0, 0.5)), True, 0.5, 0.5),
     ],
 )
-def test_what_is_watched_follows_from_the_plan(
+def test_watched_osds_follow_from_the_plan(
     soak: SoakPlan, restart: bool, canary_s: float, batch_s: float
 ) -> None:
     request = plan(4, restart=restart)
@@ -133,7 +135,7 @@ def test_what_is_watched_follows_from_the_plan(
         (1, 1, Inconclusive.ROLLBACK, False, False, True, 0.0),
     ],
 )
-def test_what_cannot_be_judged_is_watched_for_crashes_where_nobody_could_still_choose(
+def test_unjudgeable_change_is_watched_for_crashes_if_nobody_can_decide(
     number: int,
     controls: int,
     policy: Inconclusive,
@@ -160,7 +162,7 @@ def test_what_cannot_be_judged_is_watched_for_crashes_where_nobody_could_still_c
 
 
 @pytest.mark.parametrize(
-    ('said', 'purpose', 'follows'),
+    ('message', 'purpose', 'follows'),
     [
         (NoBenefit.AUTO, Purpose.GAIN, NoBenefit.ROLLBACK),
         (NoBenefit.AUTO, Purpose.SAFETY, NoBenefit.PROMOTE),
@@ -169,18 +171,18 @@ def test_what_cannot_be_judged_is_watched_for_crashes_where_nobody_could_still_c
         (NoBenefit.ROLLBACK, Purpose.SAFETY, NoBenefit.ROLLBACK),
     ],
 )
-def test_what_follows_without_a_gain_is_the_operators_word_or_that_of_the_purpose(
-    said: NoBenefit, purpose: Purpose, follows: NoBenefit
+def test_behavior_without_a_gain_comes_from_the_operator_or_the_purpose(
+    message: NoBenefit, purpose: Purpose, follows: NoBenefit
 ) -> None:
-    """A change that promised a gain and brought none does not spread by itself."""
-    soak = replace(SHORT_SOAK, no_benefit=said)
+    """A change without its expected gain does not spread by itself."""
+    soak = replace(SHORT_SOAK, no_benefit=message)
     assert soak_for(plan(4, purpose=purpose), soak).no_benefit is follows
 
 
 @pytest.mark.parametrize(
     ('fill_s', 'least_s'), [(None, 240.0), (80.0, 240.0), (81.0, 243.0), (900.0, 600.0)]
 )
-def test_the_canary_is_watched_for_three_flushes_where_there_is_time(
+def test_canary_is_watched_for_three_flushes_if_time_permits(
     fill_s: Optional[float], least_s: float
 ) -> None:
     """Until then hardly anything of the options shows."""

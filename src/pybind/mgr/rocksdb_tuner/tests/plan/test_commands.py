@@ -30,7 +30,7 @@ from rocksdb_tuner.tests.operations.rollout.conftest import (
 )
 
 
-def test_the_plan_lists_every_command_in_its_order() -> None:
+def test_plan_lists_every_command_in_order() -> None:
     request = set_profile(FakeCluster(osds=2))
     assert commands(forward_actions(request)) == (
         f"ceph config set osd.0 {OPTION} '{NEW}'",
@@ -45,7 +45,7 @@ def test_the_plan_lists_every_command_in_its_order() -> None:
     )
 
 
-def test_without_an_orchestrator_the_plan_names_the_host_of_each_restart() -> None:
+def test_plan_without_an_orchestrator_names_the_host_of_each_restart() -> None:
     lines = commands(
         forward_actions(set_profile(FakeCluster(osds=2))),
         orchestrated=False,
@@ -55,7 +55,7 @@ def test_without_an_orchestrator_the_plan_names_the_host_of_each_restart() -> No
     assert 'systemctl restart ceph-osd@1' in lines
 
 
-def test_the_undo_puts_masks_back_before_it_restarts() -> None:
+def test_undo_restores_masks_before_restarts() -> None:
     request = set_profile(FakeCluster(osds=1))
     assert commands(undo_actions(request, {ALL: OLD})) == (
         f"ceph config set {ALL} {OPTION} '{OLD}'",
@@ -65,13 +65,13 @@ def test_the_undo_puts_masks_back_before_it_restarts() -> None:
     assert commands(undo_actions(request, {}))[0] == f'ceph config rm {ALL} {OPTION}'
 
 
-def test_the_undo_of_a_removal_sets_it_again() -> None:
+def test_undo_of_a_removal_sets_the_entry_again() -> None:
     cluster = overridden('osd', osds=1)
     lines = commands(undo_actions(remove_override(cluster), cluster.entries_of()))
     assert lines[0] == f"ceph config set osd {OPTION} '{OLD}'"
 
 
-def test_the_undo_sets_an_osds_own_entry_again() -> None:
+def test_undo_sets_an_own_entry_again() -> None:
     request = set_profile(FakeCluster(osds=1), final_entries=(('osd.0', None), (ALL, NEW)))
     assert commands(undo_actions(request, {'osd.0': OLD}))[:2] == (
         f'ceph config rm {ALL} {OPTION}',
@@ -79,13 +79,13 @@ def test_the_undo_sets_an_osds_own_entry_again() -> None:
     )
 
 
-def test_an_entry_that_stays_is_not_shown_as_removed() -> None:
+def test_kept_entry_is_not_shown_as_removed() -> None:
     request = set_profile(FakeCluster(osds=2), final_entries=(('osd.0', NEW),))
     removed = [line for line in commands(forward_actions(request)) if ' rm ' in line]
     assert removed == [f'ceph config rm osd.1 {OPTION}']
 
 
-def test_a_change_without_restarts_is_shown_without_them() -> None:
+def test_change_without_restarts_shows_none() -> None:
     request = replace(remove_override(FakeCluster()), restart=False)
     assert commands(forward_actions(request)) == (f'ceph config rm osd {OPTION}',)
     assert commands(undo_actions(request, {'osd': OLD})) == (
@@ -99,22 +99,23 @@ def test_a_shell_reads_the_value_as_it_is(value: str) -> None:
     assert shlex.split(entry_command(SetEntry('osd.0', value)))[-1] == value
 
 
-def test_the_expected_duration_is_that_of_the_restarts() -> None:
+def test_expected_duration_is_that_of_the_restarts() -> None:
     request = set_profile(FakeCluster(osds=3))
     assert expected_duration_s(request, SoakPlan(), restart_s=20.0) == (60.0, 60.0)
     assert expected_duration_s(request, SoakPlan()) == (135.0, 135.0)
 
 
-def test_the_expected_duration_holds_the_soak_where_there_is_one() -> None:
+def test_expected_duration_includes_the_soak() -> None:
     request = set_profile(FakeCluster(osds=3))
     # Before, a minute to warm up, and after; then the restarts.
     assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
     # Eight blocks of half a minute are the least.
     assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (675.0, 675.0)
-    # One without controls warms up and is watched for crashes, unless it goes back at once.
+    # A canary without controls warms up and is watched for crashes, unless it is rolled back at
+    # once.
     alone = set_profile(FakeCluster(osds=1))
     assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (705.0, 705.0)
     assert expected_duration_s(alone, SoakPlan(1.0, 3600.0)) == (106.0, 106.0)
     assert expected_duration_s(alone, SoakPlan(0.0, 3600.0)) == (45.0, 45.0)
-    taken_back = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
-    assert expected_duration_s(alone, taken_back) == (45.0, 45.0)
+    reverted = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
+    assert expected_duration_s(alone, reverted) == (45.0, 45.0)

@@ -1,4 +1,4 @@
-"""What entries cover."""
+"""The coverage of entries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_precedence_is_that_of_the_monitor(winner: str, loser: str) -> None:
     'who',
     ['osd.1', 'osd/class:hdd', 'osd/host:node1', 'osd/rack:r1', 'mon', 'osd/class:ssd/rack:r'],
 )
-def test_what_does_not_apply_does_not_decide(who: str) -> None:
+def test_entry_that_does_not_apply_is_not_decisive(who: str) -> None:
     assert decided_by({who: OLD}, FakeCluster(1).cluster_map().osds[0]) is None
 
 
@@ -67,13 +67,15 @@ def test_what_does_not_apply_does_not_decide(who: str) -> None:
         ('client.admin', False),
     ],
 )
-def test_what_may_decide_for_some_osds_is_told_from_what_cannot(who: str, covers: bool) -> None:
+def test_entries_that_may_apply_to_some_osds_are_distinguished_from_those_that_cannot(
+    who: str, covers: bool
+) -> None:
     cluster = FakeCluster(3)
     cluster.osds[2].device_class = 'hdd'
     assert Scope.of(cluster.cluster_map(), (0, 1)).may_cover(who) is covers
 
 
-def test_masks_that_may_reach_an_osd_are_told_from_those_that_cannot() -> None:
+def test_masks_that_may_match_an_osd_are_distinguished_from_those_that_cannot() -> None:
     cluster = FakeCluster(2)
     entries = {
         'osd': 'a',
@@ -90,7 +92,7 @@ def test_masks_that_may_reach_an_osd_are_told_from_those_that_cannot() -> None:
     assert masked_for(cluster.cluster_map(), entries, 1) == ('b', 'f', 'h', 'i')
 
 
-def test_in_doubt_an_entry_may_decide() -> None:
+def test_uncertain_entry_may_apply() -> None:
     cluster = FakeCluster(2).cluster_map()
     unknown = replace(
         cluster,
@@ -110,8 +112,8 @@ def test_in_doubt_an_entry_may_decide() -> None:
         ({'osd.0/class:ssd': 'a', 'osd/host:node0': 'd', 'mon': 'e'}, None),
     ],
 )
-def test_an_osd_starts_with_its_own_entry_or_a_shared_one_without_a_mask(
+def test_osd_starts_with_its_own_entry_or_an_unmasked_shared_one(
     entries: dict[str, str], decides: Optional[tuple[str, str]]
 ) -> None:
-    """It asks for its options before it says where it is."""
+    """It fetches its options before it sends its location."""
     assert starts_with(entries, 0) == decides

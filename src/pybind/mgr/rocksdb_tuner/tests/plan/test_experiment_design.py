@@ -96,15 +96,15 @@ def test_every_plan_keeps_its_terms(
     assert len(set(found.controls)) == len(found.controls) >= len(columns[0])
 
 
-def test_quiet_osds_need_no_more_than_the_least() -> None:
+def test_quiet_osds_need_only_the_minimum() -> None:
     """Two OSDs in each arm, one period of three blocks."""
     found = planned()
     assert found.shape == Shape(2, 2, 16, 3, 1)
     assert found.duration_s == (3 + 1 + 3) * 600
 
 
-def test_arms_swap_osds_where_the_noise_asks_for_it() -> None:
-    """What OSDs differ by cancels, at the price of time."""
+def test_arms_swap_osds_if_the_noise_requires_it() -> None:
+    """Differences between OSDs cancel out, at the cost of time."""
     found = planned(40, replace(TERMS, arms=tuple('abc')), LOUD._replace(persistent=0.022))
     assert found.shape.periods > 1
     first, second = (dict(period.arms) for period in found.periods[1:3])
@@ -112,7 +112,7 @@ def test_arms_swap_osds_where_the_noise_asks_for_it() -> None:
     assert all(first[arm] != second[arm] for arm in first)
 
 
-def test_where_it_would_take_more_osds_it_says_how_many() -> None:
+def test_plan_that_needs_more_osds_reports_the_number() -> None:
     """With so many there is a plan."""
     found = refused(24, noise=LOUD)
     assert found.detectable is not None
@@ -122,7 +122,7 @@ def test_where_it_would_take_more_osds_it_says_how_many() -> None:
     assert planned(found.osds, noise=LOUD).detectable <= TERMS.min_effect
 
 
-def test_where_it_would_take_more_time_it_says_how_long() -> None:
+def test_plan_that_needs_more_time_reports_the_duration() -> None:
     """Blocks that scatter average out; with so much time there is a plan."""
     scattered = Noise(0.03, 0.0)
     short = replace(TERMS, max_duration_s=7 * 600.0, min_effect=0.05)
@@ -131,7 +131,7 @@ def test_where_it_would_take_more_time_it_says_how_long() -> None:
     assert planned(40, replace(short, max_duration_s=found.duration_s), scattered)
 
 
-def test_without_time_for_a_period_it_is_refused() -> None:
+def test_plan_without_time_for_a_period_is_refused() -> None:
     """A baseline and as many blocks again."""
     found = refused(24, replace(TERMS, max_duration_s=600.0))
     assert found.reason == 'the time is too short for a baseline and one period'
@@ -139,8 +139,8 @@ def test_without_time_for_a_period_it_is_refused() -> None:
     assert found.duration_s == 7 * 600
 
 
-def test_where_an_unsafe_arm_would_run_for_long_it_is_refused() -> None:
-    """Though a long experiment would tell a small effect."""
+def test_long_run_of_an_unsafe_arm_is_refused() -> None:
+    """Though a long experiment would detect a small effect."""
     found = refused(24, noise=Noise(0.08, 0.0))
     assert found.reason == (
         'an arm that is 20% worse would not be detected within 3 blocks, with 3 OSDs per arm and '
@@ -150,7 +150,7 @@ def test_where_an_unsafe_arm_would_run_for_long_it_is_refused() -> None:
     assert found.unsafe_detectable > 0.2
 
 
-def test_nothing_helps_against_osds_that_go_their_own_ways() -> None:
+def test_diverging_osds_cannot_be_planned() -> None:
     """Neither OSDs nor time in any number that is worth a thought."""
     found = refused(24, noise=Noise(0.5, 0.5))
     assert (found.osds, found.duration_s) == (None, None)
@@ -163,15 +163,15 @@ def test_groups_that_are_too_small_are_refused() -> None:
     assert '25%' in found.reason
 
 
-def test_without_arms_or_noise_there_is_nothing_to_plan() -> None:
-    """It says what is missing."""
+def test_nothing_to_plan_without_arms_or_noise() -> None:
+    """The message has the missing part."""
     assert refused(24, replace(TERMS, arms=())).reason == 'no arms are named'
     found = plan_experiment(group(24), TERMS, {})
     assert isinstance(found, Refusal)
     assert found.reason == 'the noise of kv_sync_ms_per_txn is unknown'
 
 
-def test_osds_that_are_not_alike_take_no_part() -> None:
+def test_osds_that_differ_from_the_others_are_excluded() -> None:
     """Another class or load, more noise, or an unknown place or noise."""
     odd = group(30)
     odd[0] = replace(odd[0], device_class='hdd')
@@ -184,14 +184,14 @@ def test_osds_that_are_not_alike_take_no_part() -> None:
     assert usable([replace(c, noise=None, device_class=None) for c in odd]) == ()
 
 
-def test_too_few_alike_or_too_few_domains_are_refused() -> None:
+def test_too_few_similar_osds_or_domains_are_refused() -> None:
     """One host, or a group of which hardly any OSDs are known."""
     assert 'failure domains' in refused(candidates=group(24, hosts=1)).reason
     unknown = [c if c.osd_id < 5 else replace(c, noise=None) for c in group(24)]
     assert '5 of the 24 OSDs of the group are similar enough' in refused(candidates=unknown).reason
 
 
-def test_the_most_typical_come_first_and_the_unknown_last() -> None:
+def test_most_typical_osds_come_first_and_unknown_ones_last() -> None:
     """An unknown number of placement groups is taken to be unlike."""
     found = [replace(c, write_iops=100.0, pgs=64) for c in group(9)]
     found[3] = replace(found[3], pgs=70)
@@ -201,7 +201,7 @@ def test_the_most_typical_come_first_and_the_unknown_last() -> None:
     assert order == [0, 2, 4, 5, 6, 7, 8, 1, 3]
 
 
-def test_matched_osds_of_the_arms_share_a_failure_domain_where_it_has_enough() -> None:
+def test_matched_osds_of_the_arms_share_a_failure_domain_if_large_enough() -> None:
     """And controls are spread over the domains."""
     chosen = choose(group(24, hosts=4), 3, 2, 8)
     assert chosen is not None
@@ -210,7 +210,7 @@ def test_matched_osds_of_the_arms_share_a_failure_domain_where_it_has_enough() -
     assert set(Counter(n % 4 for n in chosen.controls).values()) == {2}
 
 
-def test_with_too_few_controls_left_none_are_chosen() -> None:
+def test_no_controls_are_chosen_if_too_few_remain() -> None:
     """All OSDs are in arms."""
     assert choose(group(4), 2, 2, 1) is None
 
@@ -222,19 +222,19 @@ def test_more_of_anything_tells_smaller_effects(
     """OSDs, controls, and time."""
     noise = Noise(0.03, 0.01)
     shape = Shape(arms, arm_osds, controls, blocks, 1)
-    told = detectable(shape, noise)
-    if told is None:
+    reported = detectable(shape, noise)
+    if reported is None:
         return
     for field in ('arm_osds', 'controls', 'blocks'):
         more = detectable(replace(shape, **{field: getattr(shape, field) + 1}), noise)
         assert more is not None
-        assert more < told * 1.001
+        assert more < reported * 1.001
     assert detectable(shape, Noise(0.06, 0.02)) == pytest.approx(
-        math.expm1(2 * math.log1p(told)), rel=1e-6
+        math.expm1(2 * math.log1p(reported)), rel=1e-6
     )
 
 
-def test_with_too_few_osds_no_effect_is_told() -> None:
+def test_too_few_osds_detect_no_effect() -> None:
     """No degrees of freedom are left, or there is nothing to compare with."""
     noises = {'kv_sync_ms_per_txn': QUIET}
     for shape in (Shape(1, 1, 1, 3, 1), Shape(1, 2, 0, 3, 1)):

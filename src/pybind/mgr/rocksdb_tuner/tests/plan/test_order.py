@@ -23,31 +23,31 @@ def on(*hosts: str) -> dict[int, Place]:
     return {n: Place(host, FailureDomain('host', host)) for n, host in enumerate(hosts)}
 
 
-def test_the_canary_is_the_least_written_of_the_typical_osds() -> None:
+def test_canary_is_the_typical_osd_with_the_fewest_writes() -> None:
     loads = {0: 900.0, 1: 3.0, 2: 60.0, 3: 100.0, 4: 180.0}
     order = canary_first(on('a', 'b', 'c', 'd', 'e'), loads)
     assert order == (2, 1, 3, 4, 0)
 
 
-def test_where_most_are_idle_the_least_written_is_the_canary() -> None:
+def test_least_written_osd_is_the_canary_if_most_are_idle() -> None:
     assert canary_first(on('a', 'b', 'c'), {0: 50.0, 1: 0.0, 2: 0.0}) == (1, 2, 0)
 
 
-def test_without_osds_there_is_no_order_and_nothing_to_compare_with() -> None:
+def test_no_osds_give_no_order_and_no_controls() -> None:
     assert canary_first({}, {}) == ()
     assert matched_controls((), {}, 8) == ()
 
 
-def test_an_unknown_load_is_not_taken_for_a_low_one() -> None:
+def test_unknown_load_is_not_treated_as_low() -> None:
     assert canary_first(on('a', 'b', 'c'), {0: None, 2: 900.0}) == (2, 0, 1)
 
 
-def test_one_failure_domain_is_finished_before_the_next() -> None:
+def test_failure_domains_are_finished_one_by_one() -> None:
     order = canary_first(on('a', 'b', 'a', 'b'), {0: 1.0, 1: 2.0, 2: 400.0, 3: 3.0})
     assert order == (1, 3, 0, 2)
 
 
-def test_a_rack_is_finished_before_the_next_and_in_it_host_by_host() -> None:
+def test_racks_are_finished_one_by_one_host_by_host() -> None:
     racks = {'a': 'r1', 'b': 'r2', 'c': 'r1', 'd': 'r2'}
     places = {
         n: Place(host, FailureDomain('rack', racks[host])) for n, host in enumerate('abcdabcd')
@@ -57,20 +57,20 @@ def test_a_rack_is_finished_before_the_next_and_in_it_host_by_host() -> None:
     assert in_batches(order, places) == ((6,), (2,), (0, 4), (1, 5, 3, 7))
 
 
-def test_where_each_osd_is_a_domain_it_goes_host_by_host_and_each_batch_is_one_osd() -> None:
+def test_single_osd_domains_go_host_by_host_with_one_osd_per_batch() -> None:
     places = {n: Place('ab'[n % 2], FailureDomain('osd', f'osd.{n}')) for n in range(6)}
     order = canary_first(places, dict.fromkeys(places, 100.0))
     assert order == (0, 2, 4, 1, 3, 5)
     assert in_batches(order, places) == tuple((n,) for n in order)
 
 
-def test_controls_are_those_whose_clients_write_most_alike() -> None:
+def test_controls_have_the_most_similar_client_writes() -> None:
     loads: dict[int, float | None] = {0: 100.0, 1: 900.0, 2: 90.0, 3: None, 4: 130.0, 5: 0.0}
     assert matched_controls(tuple(range(6)), loads, 2) == (2, 4)
     assert matched_controls(tuple(range(6)), loads, 8) == (2, 4, 1, 5, 3)
 
 
-def test_controls_that_are_alike_are_those_that_are_changed_last() -> None:
+def test_last_changed_osds_are_chosen_among_similar_controls() -> None:
     assert matched_controls((3, 0, 1, 2), {}, 2) == (2, 1)
     assert matched_controls((3, 0, 1, 2), dict.fromkeys(range(4), 7.0), 2) == (2, 1)
 
@@ -141,19 +141,19 @@ def test_batches_hold_every_osd_once_in_order_grow_and_stay_within_one_failure_d
             assert len(batch) == most or following is None or following != domain
 
 
-def test_a_batch_is_as_large_as_it_may_be() -> None:
+def test_batch_has_the_maximum_allowed_size() -> None:
     places = on(*'a' * 10, *'b' * 3)
     assert [len(batch) for batch in in_batches(range(13), places)] == [1, 1, 2, 4, 2, 3]
 
 
-def test_typical_is_half_to_twice_the_middle_and_nobody_where_most_are_idle() -> None:
+def test_typical_is_half_to_twice_the_median_and_none_if_most_are_idle() -> None:
     loads: dict[int, float | None] = {0: 50.0, 1: 100.0, 2: 200.0, 3: 49.0, 4: 201.0, 5: None}
     assert typical_of(range(6), loads) == {0, 1, 2}
     assert typical_of(range(3), {0: 0.0, 1: 0.0, 2: 5.0}) == frozenset()
     assert typical_of(range(3), {}) == frozenset()
 
 
-def test_osds_of_no_known_domain_are_not_taken_for_one() -> None:
+def test_osds_of_unknown_domain_do_not_form_one() -> None:
     places = {
         0: Place('a', None),
         1: Place('b', FailureDomain('host', 'b')),

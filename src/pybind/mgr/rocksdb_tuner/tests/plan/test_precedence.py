@@ -37,7 +37,7 @@ def entry(who: str) -> ConfigEntry:
 
 
 @pytest.mark.parametrize('count', range(1, len(MEASURED_ORDER) + 1))
-def test_the_most_specific_entry_decides(count: int) -> None:
+def test_most_specific_entry_applies(count: int) -> None:
     entries = [entry(who) for who in MEASURED_ORDER[:count]]
     for candidates in (entries, entries[::-1]):
         assert deciding_entry(candidates, OSD) == entry(MEASURED_ORDER[count - 1])
@@ -58,12 +58,12 @@ def test_no_osd_starts_with_an_entry_for_its_class(who: str) -> None:
 
 
 @pytest.mark.parametrize('who', ['osd/rack:r1', 'osd/host:node1', 'osd.1/host:node1'])
-def test_a_mask_that_may_or_may_not_apply_is_an_error_and_not_ignored(who: str) -> None:
+def test_mask_that_may_apply_is_an_error_and_not_ignored(who: str) -> None:
     with pytest.raises(UnknownMaskError, match=who):
         deciding_entry([entry('osd'), entry(who)], OSD)
 
 
-def test_only_entries_of_single_osds_beat_one_for_all_osds() -> None:
+def test_only_own_entries_override_one_for_all_osds() -> None:
     assert [who for who in MEASURED_ORDER if is_own_entry(who)] == ['osd.1']
 
 
@@ -78,7 +78,7 @@ def test_only_entries_of_single_osds_beat_one_for_all_osds() -> None:
         ('osd.1/class:ssd', 'osd.1'),
     ],
 )
-def test_a_running_osd_goes_by_the_entry_for_its_host_before_that_for_its_class(
+def test_running_osd_prefers_the_entry_of_its_host_to_that_of_its_class(
     winner: str, loser: str
 ) -> None:
     for candidates in ([entry(winner), entry(loser)], [entry(loser), entry(winner)]):
@@ -97,23 +97,23 @@ def test_a_running_osd_goes_by_the_entry_for_its_host_before_that_for_its_class(
         'mon',
     ],
 )
-def test_what_is_meant_for_others_reaches_no_running_osd(who: str) -> None:
+def test_entry_meant_for_others_reaches_no_running_osd(who: str) -> None:
     assert not reaches(who, OSD)
     assert entry_in_force([entry(who)], OSD) is None
     assert entry_in_force([entry(who), entry('global')], OSD) == entry('global')
 
 
 @pytest.mark.parametrize('who', ['global', 'osd', 'osd.1', 'osd/class:ssd', 'osd.1/host:node1'])
-def test_an_entry_with_a_mask_that_fits_is_meant_for_the_osd(who: str) -> None:
+def test_entry_with_a_matching_mask_is_meant_for_the_osd(who: str) -> None:
     assert reaches(who, OSD)
 
 
-def test_a_host_that_is_not_known_leaves_open_whether_the_osd_starts_with_its_entry() -> None:
+def test_unknown_host_leaves_the_startup_entry_open() -> None:
     with pytest.raises(UnknownMaskError):
         deciding_entry([entry('osd/host:node2')], replace(OSD, host=None))
 
 
-def test_of_two_entries_that_are_equally_specific_the_first_decides() -> None:
+def test_first_of_two_equally_specific_entries_applies() -> None:
     both = [entry('osd/class:ssd/host:node1'), entry('osd/host:node1/class:ssd')]
     assert entry_in_force(both, OSD) == both[0]
     assert entry_in_force(both[::-1], OSD) == both[1]
@@ -122,8 +122,8 @@ def test_of_two_entries_that_are_equally_specific_the_first_decides() -> None:
     assert deciding_entry(same[::-1], OSD) == same[1]
 
 
-def test_the_entry_for_a_host_beats_the_one_for_a_class_and_both_beat_the_one_for_all() -> None:
-    """What a running OSD goes by; measured on 16.2.15."""
+def test_host_entry_overrides_class_entry_and_both_override_one_for_all() -> None:
+    """The value used by a running OSD; measured on 16.2.15."""
     ranked = ['osd/class:ssd/host:node1', 'osd/host:node1', 'osd/class:ssd', 'osd', 'global']
     for i in range(len(ranked)):
         left = [entry(who) for who in ranked[i:]]

@@ -1,4 +1,4 @@
-"""What a request says of single entries and OSDs."""
+"""The properties of a request about own entries and OSDs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, NEW, OLD, set_profile
 
 
-def test_each_osd_has_a_target_and_what_its_own_entry_holds_at_the_end() -> None:
-    """Entries of OSDs outside the request are shared ones: nobody restarts for them."""
+def test_each_osd_has_a_target_and_its_final_own_entry() -> None:
+    """Entries of OSDs outside the request are shared ones: they are not restarted for them."""
     request = replace(
         set_profile(FakeCluster(2)),
         targets=((0, NEW), (1, OLD)),
@@ -26,7 +26,7 @@ def test_each_osd_has_a_target_and_what_its_own_entry_holds_at_the_end() -> None
 
 
 @pytest.mark.parametrize(('option', 'other'), [(OPTION, ANNEX), (ANNEX, OPTION)])
-def test_the_other_option_is_the_one_that_stays(option: str, other: str) -> None:
+def test_other_option_is_the_unchanged_one(option: str, other: str) -> None:
     """OSDs read both together."""
     assert replace(set_profile(FakeCluster(1)), option=option).other_option == other
 
@@ -40,8 +40,8 @@ def test_the_other_option_is_the_one_that_stays(option: str, other: str) -> None
         ('override', 'running daemon'),
     ],
 )
-def test_what_beats_the_config_store_is_named_with_where_it_stands(source: str, where: str) -> None:
+def test_source_above_the_config_store_is_named_with_its_location(source: str, where: str) -> None:
     """There it can be removed."""
     request = set_profile(FakeCluster(3))
-    told = overruled(request, 2, RunningOption(OLD, source, ignores_mon=True))
-    assert [word for word in (OPTION, 'osd.2', where) if word not in told] == []
+    reported = overruled(request, 2, RunningOption(OLD, source, ignores_mon=True))
+    assert [word for word in (OPTION, 'osd.2', where) if word not in reported] == []

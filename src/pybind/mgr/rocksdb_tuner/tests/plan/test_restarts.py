@@ -1,4 +1,4 @@
-"""What an operator types to restart an OSD, by what runs it."""
+"""The commands of an operator to restart an OSD, by its deployment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROOK = Daemon('node1', containerized=True, pod_namespace='rook-ceph')
         ),
     ],
 )
-def test_the_command_fits_what_runs_the_osd(
+def test_command_matches_the_deployment_of_the_osd(
     daemon: Optional[Daemon], manual: str, host: Optional[str], command: str
 ) -> None:
     """``restart_command`` is that of the orchestrator where one runs the OSD."""
@@ -38,13 +38,13 @@ def test_the_command_fits_what_runs_the_osd(
     assert restart_command(3, daemon) == command
 
 
-def test_an_osd_that_is_down_is_started() -> None:
+def test_down_osd_is_started() -> None:
     """A pod that crashes is replaced by the same command."""
     assert manual_command(3, PACKAGES, 'start') == 'systemctl start ceph-osd@3'
     assert manual_command(3, CEPHADM, 'start') == 'cephadm unit --name osd.3 start'
     assert 'rollout restart' in manual_command(3, ROOK, 'start')
 
 
-def test_a_namespace_is_no_shell_command() -> None:
+def test_kubernetes_namespace_is_no_shell_command() -> None:
     daemon = ROOK._replace(pod_namespace='a; reboot')
     assert "kubectl -n 'a; reboot' rollout" in manual_command(3, daemon)

@@ -1,4 +1,4 @@
-"""A plan that was shown is the plan that is carried out, until something speaks for another."""
+"""A plan is applied as shown, until there is a reason for another one."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def even(iops: float, **other: float) -> Loads:
 
 
 @given(st.lists(st.lists(st.floats(70, 135), min_size=OSDS, max_size=OSDS), min_size=2))
-def test_osds_that_do_much_the_same_keep_their_places(looks: list[list[float]]) -> None:
+def test_osds_that_do_much_the_same_keep_their_places(samples: list[list[float]]) -> None:
     shown = ShownSteps()
-    assert len({shown.of(change(), dict(enumerate(loads))) for loads in looks}) == 1
+    assert len({shown.of(change(), dict(enumerate(loads))) for loads in samples}) == 1
 
 
 @given(st.lists(st.lists(st.floats(0, 0.9), min_size=OSDS, max_size=OSDS), min_size=2))
-def test_osds_that_do_next_to_nothing_keep_their_places(looks: list[list[float]]) -> None:
+def test_osds_that_do_next_to_nothing_keep_their_places(samples: list[list[float]]) -> None:
     shown = ShownSteps()
-    assert len({shown.of(change(), dict(enumerate(loads))) for loads in looks}) == 1
+    assert len({shown.of(change(), dict(enumerate(loads))) for loads in samples}) == 1
 
 
 @given(some_loads)
@@ -70,14 +70,14 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
     shown = ShownSteps()
     shown.of(change(), before)
     canary = shown.of(change(), now).order[0]
-    # Below one write a second nobody is told apart.
+    # OSDs below one write per second are not distinguished.
     known = {n: max(1.0, iops) for n, iops in now.items() if iops is not None}
     typical = typical_of(range(OSDS), known)
     assert canary in typical or not typical or canary == canary_first(dict(change().places), now)[0]
 
 
 @pytest.mark.parametrize('iops', [0.0, 1000.0])
-def test_a_canary_that_is_typical_no_more_gives_its_place_to_another(iops: float) -> None:
+def test_canary_that_is_no_longer_typical_is_replaced(iops: float) -> None:
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, osd4=90.0))
     assert first.order[0] == 4
@@ -85,7 +85,7 @@ def test_a_canary_that_is_typical_no_more_gives_its_place_to_another(iops: float
     assert then.order[0] != 4
 
 
-def test_controls_that_stand_still_give_way_to_osds_that_work() -> None:
+def test_idle_controls_are_replaced_by_active_osds() -> None:
     shown = ShownSteps()
     idle = shown.of(change(), even(0.0))
     resting = dict.fromkeys((f'osd{n}' for n in idle.controls[:3]), 0.0)
@@ -93,7 +93,7 @@ def test_controls_that_stand_still_give_way_to_osds_that_work() -> None:
     assert not {int(name[3:]) for name in resting} & set(then.controls)
 
 
-def test_another_change_or_another_osd_is_planned_anew() -> None:
+def test_another_change_or_osd_gets_a_new_plan() -> None:
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, osd4=90.0))
     noisy = even(100.0, osd7=80.0)
@@ -102,7 +102,7 @@ def test_another_change_or_another_osd_is_planned_anew() -> None:
     assert shown.of(change(), noisy) == first
 
 
-def test_what_was_not_asked_for_lately_is_forgotten() -> None:
+def test_plans_not_requested_recently_are_dropped() -> None:
     shown = ShownSteps()
     shown.of(change(), even(100.0, osd4=90.0))
     for number in range(32):
@@ -110,7 +110,7 @@ def test_what_was_not_asked_for_lately_is_forgotten() -> None:
     assert shown.of(change(), even(100.0, osd7=80.0)).order[0] == 7
 
 
-def test_the_last_thirty_two_changes_are_remembered() -> None:
+def test_last_thirty_two_changes_are_remembered() -> None:
     shown = ShownSteps()
     first = shown.of(change(), even(100.0))
     for number in range(31):
@@ -118,7 +118,7 @@ def test_the_last_thirty_two_changes_are_remembered() -> None:
     assert shown.of(change(), even(100.0)) is first
 
 
-def test_where_no_option_changes_only_the_order_counts() -> None:
+def test_only_the_order_counts_if_no_option_changes() -> None:
     """As of a compaction: there is nothing to write, to compare or to undo."""
     steps = ShownSteps().of(change()._replace(kind=None), even(100.0, osd4=90.0))
     assert steps == Steps(steps.order, (), None, (), ())
@@ -139,7 +139,7 @@ def test_where_no_option_changes_only_the_order_counts() -> None:
         ({'annex': 'ttl=2'}, (('osd', 'ttl=2'),)),
     ],
 )
-def test_at_the_end_the_config_store_holds_what_osds_start_with(
+def test_config_store_ends_with_the_startup_values_of_the_osds(
     changes: dict[str, Any], final: tuple[tuple[str, Optional[str]], ...]
 ) -> None:
     """One entry where one can decide for them all, else one for each of them."""
@@ -149,7 +149,7 @@ def test_at_the_end_the_config_store_holds_what_osds_start_with(
     assert request.option == (ANNEX if 'annex' in changes else OPTION)
 
 
-def test_the_undo_of_a_removed_override_sets_it_again() -> None:
+def test_undo_of_a_removed_override_sets_it_again() -> None:
     """With the string that decided before."""
     removal = change('', osds=1)._replace(
         kind=ChangeKind.REMOVE_OVERRIDE, options_from='ttl=1', deciding_entries=('osd',)

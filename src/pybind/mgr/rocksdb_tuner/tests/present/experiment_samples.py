@@ -99,7 +99,7 @@ def baseline() -> ExperimentState:
 
 def measuring() -> ExperimentState:
     """The second period; one arm was dropped."""
-    begun = baseline()
+    started = baseline()
     arms = {2: BEST, 7: BEST}
     signals = (
         SignalVerdict('op_w_latency_ms', Effect.SAME, -1.0, -5.0, 4.0),
@@ -108,11 +108,11 @@ def measuring() -> ExperimentState:
     )
     worse = SignalVerdict(OBJECTIVE, Effect.WORSE, 31.0, 18.2, 45.9)
     return replace(
-        begun,
-        osds=tuple(replace(osd, arm=arms.get(osd.osd_id)) for osd in begun.osds),
+        started,
+        osds=tuple(replace(osd, arm=arms.get(osd.osd_id)) for osd in started.osds),
         stage=Stage.MEASURING,
         period=2,
-        assigned=((), begun.request.plan.periods[1].arms, ((BEST, (2, 7)),)),
+        assigned=((), started.request.plan.periods[1].arms, ((BEST, (2, 7)),)),
         blocks=1,
         results=(
             ArmResult(BEST, contrast(-12.5, -27.1, 4.3), signals),

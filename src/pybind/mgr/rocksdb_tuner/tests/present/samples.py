@@ -99,7 +99,7 @@ METADATA = Workload(
     (Evidence('rw_iops', 95.0, 'operations/s', 60.0, 'Bucket index calls are 41% of operations.'),),
 )
 
-#: Nothing is known beside the snapshot.
+#: There is no data besides the snapshot.
 ENVIRONMENT = Environment(
     host=None,
     orchestrated=None,
@@ -279,7 +279,7 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
 
 
 def changing(advice: Recommendation, **what: object) -> Recommendation:
-    """The same with another change to be carried out."""
+    """The same with another change to apply."""
     assert advice.change is not None
     return replace(advice, change=replace(advice.change, **what))  # type: ignore[arg-type]
 
@@ -571,19 +571,14 @@ def fresh_cluster() -> Snapshot:
         OsdFacts(info(osd_id), Signals(osd_id, sample_age_s=0.5), None, None) for osd_id in range(3)
     )
     return replace(
-        small_cluster(),
+        empty_cluster(),
+        release='pacific',
         sampling=Sampling(10.0, 3, 0.5, None),
         osds=osds,
         groups=(GroupFacts('ssd', None, osds),),
-        findings=(),
         assessments=(
             Assessment('osd/class:ssd', 'No OSD of the group is up with known options.', ()),
         ),
-        rollout=None,
-        history=(),
-        managers=(),
-        limitations=(),
-        notices=(),
     )
 
 
@@ -683,7 +678,7 @@ for _record, _strategy in (
             unit=st.sampled_from(['bytes', 'ms', 'ratio', 'option string', '']) | st.text(),
         ),
     ),
-    # What an option set uses more or less of, by a share.
+    # Relative changes of the resources used by an option set.
     (
         Usage,
         st.builds(

@@ -121,7 +121,7 @@ AS_JSON = {
 SCHEMA = json_schema('tree', Answer('a tree', Tree))
 
 
-def test_an_answer_is_written_by_its_types() -> None:
+def test_answer_is_encoded_by_its_types() -> None:
     """Rounded numbers, words of enums, null for what JSON has no number for."""
     found = to_json(TREE)
     assert found == AS_JSON
@@ -131,7 +131,7 @@ def test_an_answer_is_written_by_its_types() -> None:
     assert to_json(None) is None
 
 
-def test_a_part_of_an_answer_is_written_as_it_is_in_the_whole() -> None:
+def test_part_of_an_answer_is_encoded_as_in_the_whole() -> None:
     """For an answer that is too large to be written at once."""
     for name in ('class_', 'found', 'leaves', 'notes', 'newest'):
         assert field_to_json(Tree, name, getattr(TREE, name)) == AS_JSON[name.rstrip('_')]
@@ -139,7 +139,7 @@ def test_a_part_of_an_answer_is_written_as_it_is_in_the_whole() -> None:
     assert field_to_json(Tree, 'height_m', 1 / 3) == 1 / 3
 
 
-def test_the_schema_takes_what_is_written() -> None:
+def test_schema_accepts_encoded_answers() -> None:
     """JSON and schema are made from one declaration, and go together."""
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(AS_JSON, SCHEMA)
@@ -177,7 +177,7 @@ def test_the_schema_takes_what_is_written() -> None:
         ('marks', []),
     ],
 )
-def test_the_schema_refuses_everything_else(name: str, value: Any) -> None:
+def test_schema_refuses_everything_else(name: str, value: Any) -> None:
     """Bounds, words, patterns, nulls and names are as strict as the declaration."""
     assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({**AS_JSON, name: value})
 
@@ -185,7 +185,7 @@ def test_the_schema_refuses_everything_else(name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ('kind', 'value'), [(tuple[Leaf, ...], []), (Optional[Leaf], None)], ids=['list', 'null']
 )
-def test_a_list_and_what_may_be_null_have_a_description_of_their_own(kind: Any, value: Any) -> None:
+def test_list_and_nullable_fields_have_descriptions(kind: Any, value: Any) -> None:
     """An answer need not be a record."""
     schema = json_schema('leaves', Answer('leaves', kind, 'All of them.'))
     assert schema['description'] == 'All of them.'
@@ -193,8 +193,8 @@ def test_a_list_and_what_may_be_null_have_a_description_of_their_own(kind: Any, 
     assert not jsonschema.Draft202012Validator(schema).is_valid({})
 
 
-def test_the_tab_has_an_interface_for_each_record() -> None:
-    """Types in TypeScript say what the schema says, as far as they can."""
+def test_tab_has_an_interface_per_record() -> None:
+    """TypeScript types match the schema, as far as they can."""
     assert typescript([Answer('', Tree)]).partition('\n\n')[2] == (
         '/** A leaf. */\n'
         'export interface Leaf {\n'
@@ -230,14 +230,14 @@ def test_the_tab_has_an_interface_for_each_record() -> None:
     )
 
 
-def test_two_records_of_one_name_are_refused() -> None:
-    """The tab could not tell them apart."""
+def test_two_records_of_the_same_name_are_refused() -> None:
+    """The tab could not distinguish them."""
     other: Any = dataclass(frozen=True)(type('Leaf', (), {'__annotations__': {'size': 'int'}}))
     with pytest.raises(TypeError, match='same name'):
         typescript([Answer('', Leaf), Answer('', other)])
 
 
-def test_an_answer_takes_over_what_a_record_has_under_the_same_name() -> None:
+def test_answer_copies_fields_of_the_same_name_from_a_record() -> None:
     """And nothing that the record lacks goes unnoticed."""
     assert like(Leaf, Weather(0.25, 'grey'), share=0.5, color=Color.RED) == TREE.leaves[0]
     assert like(Leaf, TREE.leaves[0], share=0.25) == Leaf(0.25, Color.RED)
@@ -249,8 +249,8 @@ def test_an_answer_takes_over_what_a_record_has_under_the_same_name() -> None:
 
 
 @pytest.mark.parametrize('name', sorted(ANSWERS))
-def test_the_schema_that_is_kept_is_the_one_that_is_made(name: str) -> None:
-    """`make answers` writes it anew."""
+def test_committed_schema_is_current(name: str) -> None:
+    """`make answers` regenerates it."""
     kept = json.loads((SCHEMAS / f'{name}.schema.json').read_text())
     assert kept == json_schema(name, ANSWERS[name])
 
@@ -265,11 +265,11 @@ def records_of(kind: Kind) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize('name', sorted(ANSWERS))
-def test_every_record_of_an_answer_is_frozen_and_says_what_it_is(name: str) -> None:
-    """The docstring is what the schema, the REST API and the tab tell of it."""
+def test_every_answer_record_is_frozen_and_documented(name: str) -> None:
+    """The docstring is the description in the schema, the REST API and the tab."""
     found = set(records_of(kind_of(ANSWERS[name].kind)))
     assert found
     for record in found:
         assert record.__dataclass_params__.frozen
-        # What `dataclass` writes where there is no docstring.
+        # The default docstring of `dataclass`.
         assert not record.__doc__.startswith(f'{record.__name__}(')

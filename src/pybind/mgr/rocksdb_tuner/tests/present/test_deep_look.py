@@ -1,4 +1,4 @@
-"""What is shown of a deep look, in tables and as JSON, for answers of three releases."""
+"""The output of a deep query, in tables and as JSON, for answers of three releases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def look(release: str, name: str) -> OsdDeepStats:
 
 
 @pytest.mark.parametrize(('release', 'name'), ANSWERS)
-def test_a_look_is_what_the_schema_says_and_fits_the_screen(release: str, name: str) -> None:
+def test_deep_statistics_match_the_schema_and_fit_the_screen(release: str, name: str) -> None:
     seen, snapshot = look(release, name), samples.small_cluster()
     found = json.loads(render.osd(snapshot, 0, 'json', seen))
     jsonschema.validate(found, SCHEMA)
@@ -44,23 +44,23 @@ def test_a_look_is_what_the_schema_says_and_fits_the_screen(release: str, name: 
         assert f'\n {family.name} ' in text or f'\n{family.name} ' in text
 
 
-def test_where_only_one_column_family_is_shown_that_is_said() -> None:
+def test_single_column_family_is_reported() -> None:
     snapshot = samples.small_cluster()
-    said = 'reports only the column family "default"'
-    assert said in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
-    assert said not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
-    # Where RocksDB is not sharded it is all that there is.
+    message = 'reports only the column family "default"'
+    assert message in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
+    assert message not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
+    # Without sharding there is only this one.
     whole = replace(snapshot, osds=(snapshot.osds[0]._replace(sharded=False), *snapshot.osds[1:]))
-    assert said not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
+    assert message not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
 
 
-def test_what_is_still_on_is_said() -> None:
+def test_statistics_left_enabled_are_reported() -> None:
     seen = replace(look('pacific', 'extended'), not_put_back=('rocksdb_perf',))
     text = render.osd(samples.small_cluster(), 0, 'plain', seen)
     assert 'Still enabled, and retried until restored: rocksdb_perf.' in text
 
 
-def test_nothing_is_made_of_an_empty_answer() -> None:
+def test_empty_answer_shows_nothing() -> None:
     seen = OsdDeepStats(0, samples.NOW_S, DeepStats())
     found = json.loads(render.osd(samples.small_cluster(), 0, 'json', seen))
     jsonschema.validate(found, SCHEMA)

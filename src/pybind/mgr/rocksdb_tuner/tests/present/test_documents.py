@@ -1,4 +1,4 @@
-"""JSON documents are what the published schemas say, in the names that others read."""
+"""JSON documents match the published schemas and names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from rocksdb_tuner.workload.records import WorkloadClass
 from ..test_tuner import World
 from . import experiment_samples as experiments
 from . import samples
-from .test_tables import looked_at_closely
+from .test_tables import sampled_in_detail
 
 SCHEMAS = {
     path.name[: -len('.schema.json')]: json.loads(path.read_text())
@@ -53,7 +53,7 @@ SITUATION = situation_without_osd(
 )
 
 #: By rollouts.
-CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+EXECUTED = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
@@ -90,7 +90,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     ]
     for recommendation in snapshot.recommendations:
         answers.append(('show', render.show(recommendation, 'json', samples.SOAK)))
-        if recommendation.change is not None and recommendation.kind in CARRIED_OUT:
+        if recommendation.change is not None and recommendation.kind in EXECUTED:
             answers.append(('plan', render.plan(recommendation, samples.SOAK, 'json')))
     for name, text in answers:
         yield name, json.loads(text)
@@ -116,7 +116,7 @@ def comparison_document() -> str:
     return render.comparison(compare(a, b, known_releases()[-1]), 'json')
 
 
-#: What is not made of a snapshot.
+#: Documents not generated from a snapshot.
 OTHERS: dict[str, Callable[[], str]] = {
     'report': lambda: written_by_the_module('report'),
     'offline': lambda: written_by_the_module('offline'),
@@ -146,12 +146,12 @@ def document(name: str) -> Any:
 
 
 @pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_every_schema_is_a_schema(name: str) -> None:
+def test_every_schema_is_valid(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
 
 
 @pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
-def test_documents_of_every_state_are_what_their_schema_says(state: str) -> None:
+def test_documents_of_every_state_match_their_schema(state: str) -> None:
     for name, found in documents(samples.all_snapshots()[state]):
         validator(name).validate(found)
 
@@ -159,21 +159,21 @@ def test_documents_of_every_state_are_what_their_schema_says(state: str) -> None
 @pytest.mark.parametrize(
     'rollout', [samples.rollout(), samples.waiting_rollout(), samples.failed_rollout(), None]
 )
-def test_rollouts_of_every_kind_are_what_their_schema_says(rollout: Any) -> None:
+def test_rollouts_of_every_kind_match_their_schema(rollout: Any) -> None:
     found = json.loads(render.rollout(rollout, None, 'json'))
     validator('rollout').validate(found)
     status = render.status(replace(samples.small_cluster(), rollout=rollout), 'json')
     validator('status').validate(json.loads(status))
 
 
-def test_a_finding_is_told_as_in_the_list_of_all() -> None:
+def test_single_finding_equals_its_list_entry() -> None:
     snapshot = samples.small_cluster()
     every = json.loads(render.findings(snapshot, 'json'))
     for found in every:
         assert json.loads(render.finding(snapshot, found['id'], 'json')) == [found]
 
 
-def test_all_profiles_are_what_their_schema_says() -> None:
+def test_all_profiles_match_their_schema() -> None:
     validator('profile-ls').validate(document('profile-ls'))
     for profile in profiles():
         validator('profile-show').validate(json.loads(render.profile(profile, 'json')))
@@ -192,7 +192,7 @@ def objects_of(schema: Any, place: str = '') -> Iterator[tuple[str, dict[str, An
 
 
 @pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_schemas_allow_and_miss_no_name(name: str) -> None:
+def test_schemas_have_exactly_the_documented_names(name: str) -> None:
     """A name that is not published cannot appear, one that is published is always there."""
     found = list(objects_of(SCHEMAS[name]))
     assert found
@@ -214,7 +214,7 @@ def with_value(found: Any, key: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_a_document_with_a_name_missing_is_refused(name: str) -> None:
+def test_document_with_a_missing_name_is_refused(name: str) -> None:
     found = document(name)
     assert validator(name).is_valid(found)
     first = next(iter(found[0] if isinstance(found, list) else found))
@@ -222,7 +222,7 @@ def test_a_document_with_a_name_missing_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', sorted(SCHEMAS))
-def test_a_document_with_an_unknown_name_is_refused(name: str) -> None:
+def test_document_with_an_unknown_name_is_refused(name: str) -> None:
     assert not validator(name).is_valid(with_value(document(name), 'surprise', 1))
 
 
@@ -249,7 +249,7 @@ def test_a_document_with_an_unknown_name_is_refused(name: str) -> None:
         ('profile-show', 'workloads', ['small']),
     ],
 )
-def test_a_document_with_a_wrong_value_is_refused(name: str, key: str, value: Any) -> None:
+def test_document_with_a_wrong_value_is_refused(name: str, key: str, value: Any) -> None:
     assert not validator(name).is_valid(with_value(document(name), key, value))
 
 
@@ -293,7 +293,7 @@ def test_documents_have_the_names_of_the_contract(name: str) -> None:
             found = found[key]
 
 
-def test_status_says_what_the_snapshot_says() -> None:
+def test_status_matches_the_snapshot() -> None:
     found = document('status')
     assert found['mode'] == 'recommend'
     assert found['time'] == '2026-02-02T02:40:00Z'
@@ -319,7 +319,7 @@ def test_status_says_what_the_snapshot_says() -> None:
     assert found['rollout']['osds_finished'] == 1
 
 
-def test_a_mixed_group_has_no_profile_but_all_its_variants() -> None:
+def test_mixed_group_has_no_profile_but_all_its_variants() -> None:
     found = json.loads(render.status(samples.large_cluster(), 'json'))
     hdd = found['groups'][0]['options']
     assert hdd['profile'] is None
@@ -331,7 +331,7 @@ def test_a_mixed_group_has_no_profile_but_all_its_variants() -> None:
     assert hdd['pending_restart'] == [4, 9]
 
 
-def test_what_is_not_known_is_null() -> None:
+def test_unknown_is_null() -> None:
     """An OSD that never booted has no number anywhere, and no false "no" either."""
     snapshot = samples.partial_cluster()
     found = json.loads(render.osd(snapshot, 1, 'json'))
@@ -358,17 +358,17 @@ def test_numbers_are_rounded_without_losing_meaning() -> None:
     assert row['db_used_bytes'] == 1288490188
 
 
-def test_findings_are_worst_first() -> None:
+def test_findings_are_ordered_worst_first() -> None:
     assert [f['severity'] for f in document('findings')] == ['error', 'warning', 'info']
 
 
-def test_osd_detail_has_what_concerns_this_osd_only() -> None:
+def test_osd_detail_has_only_data_of_this_osd() -> None:
     found = json.loads(render.osd(samples.small_cluster(), 1, 'json'))
     assert [f['id'] for f in found['findings']] == ['unstartable-options']
     assert found['recommendations'] == ['ssd-1a2b3c']
 
 
-def test_show_compares_the_options_one_by_one() -> None:
+def test_show_compares_options_one_by_one() -> None:
     changes = {c['option']: (c['from'], c['to']) for c in document('show')['difference']}
     assert changes['compression'] == ('kNoCompression', 'kLZ4Compression')
     assert changes['max_background_jobs'] == (None, '4')
@@ -377,14 +377,14 @@ def test_show_compares_the_options_one_by_one() -> None:
     assert 'compaction_readahead_size' not in changes
 
 
-def test_options_that_cannot_be_parsed_are_not_compared() -> None:
+def test_unparsable_options_are_not_compared() -> None:
     broken = replace(samples.recommendation(), options_from='compression')
     found = json.loads(render.show(broken, 'json'))
     validator('show').validate(found)
     assert found['difference'] is None
 
 
-def test_the_plan_keeps_the_order_of_the_recommendation() -> None:
+def test_plan_keeps_the_order_of_the_recommendation() -> None:
     found = json.loads(render.plan(samples.recommendation(osds=(2, 0, 1)), samples.SOAK, 'json'))
     assert [batch['osds'] for batch in found['batches']] == [[2], [0], [1]]
     assert found['expected_duration_most_s'] >= found['expected_duration_s'] > 0
@@ -395,7 +395,7 @@ def test_the_plan_keeps_the_order_of_the_recommendation() -> None:
     assert json.loads(render.show(judged, 'json'))['plan'] is None
 
 
-def test_rollout_tells_how_far_each_osd_is() -> None:
+def test_rollout_shows_the_progress_of_each_osd() -> None:
     found = document('rollout')
     assert [(osd['osd'], osd['step']) for osd in found['osds']] == [
         (0, 'verified'),
@@ -407,17 +407,17 @@ def test_rollout_tells_how_far_each_osd_is() -> None:
     assert found['verdict'] is None
 
 
-def test_a_waiting_rollout_says_for_what() -> None:
+def test_waiting_rollout_has_its_reason() -> None:
     found = json.loads(render.rollout(samples.waiting_rollout(), None, 'json'))
     assert found['phase'] == 'waiting'
     assert 'restart osd.1' in found['paused_reason']
 
 
-def test_before_the_first_rollout_there_is_null() -> None:
+def test_no_rollout_is_null() -> None:
     assert render.rollout(None, None, 'json') == 'null'
 
 
-def test_modes_of_the_document_are_all_modes() -> None:
+def test_document_modes_are_all_modes() -> None:
     found = document('mode')
     assert found['possible'] == [mode.value for mode in Mode]
 
@@ -435,7 +435,7 @@ def test_modes_of_the_document_are_all_modes() -> None:
         (3j, '3j'),
     ],
 )
-def test_evidence_of_any_kind_can_be_told_in_json(value: object, shown: object) -> None:
+def test_evidence_of_any_kind_is_valid_json(value: object, shown: object) -> None:
     finding = replace(samples.FINDINGS[0], evidence=(FindingEvidence('x', value, 'y', None),))
     snapshot = replace(samples.small_cluster(), findings=(finding,))
     found = json.loads(render.findings(snapshot, 'json'))
@@ -464,8 +464,8 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
         assert not errors, (name, [(list(e.path), e.message) for e in errors])
 
 
-def test_the_close_look_at_an_osd_is_in_its_document() -> None:
-    found = json.loads(render.osd(looked_at_closely(), 0, 'json'))
+def test_detailed_osd_sample_is_in_its_document() -> None:
+    found = json.loads(render.osd(sampled_in_detail(), 0, 'json'))
     validator('osd-detail').validate(found)
     assert found['sharded'] is False
     assert found['forecast']['outlook'] == 'filling'
@@ -481,18 +481,18 @@ def test_the_close_look_at_an_osd_is_in_its_document() -> None:
     assert unknown['last_start'] is None
 
 
-def test_what_bounds_the_clients_is_told_by_group_and_with_each_recommendation() -> None:
+def test_client_limit_is_shown_per_group_and_recommendation() -> None:
     """The same of a group and of what is recommended for it."""
     limit = Limit(Resource.KV_SYNC, 0.8, samples.SMALL_WRITES.evidence)
     cluster = samples.small_cluster()
     advised = replace(cluster.assessments[0].recommendations[0], limit=limit)
-    told = replace(
+    reported = replace(
         cluster,
         groups=tuple(replace(group, limit=limit) for group in cluster.groups),
         assessments=(replace(cluster.assessments[0], recommendations=(advised,)),),
     )
-    status = json.loads(render.status(told, 'json'))
-    recommended = json.loads(render.recommend(told, 'json'))
+    status = json.loads(render.status(reported, 'json'))
+    recommended = json.loads(render.recommend(reported, 'json'))
     validator('status').validate(status)
     validator('recommend').validate(recommended)
     assert status['groups'][0]['limit']['resource'] == 'kv-sync'

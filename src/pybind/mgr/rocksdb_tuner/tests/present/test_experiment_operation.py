@@ -37,7 +37,7 @@ def states() -> dict[str, ExperimentState]:
     return found
 
 
-def test_it_is_listed_as_what_it_is(states: dict[str, ExperimentState]) -> None:
+def test_experiment_is_listed_with_its_kind(states: dict[str, ExperimentState]) -> None:
     current, ended = states['measuring'], states['done']
     found = operations(LastOperations(None, None, experiment=current), ())
     assert [(one.operation_id, one.kind, one.under_way) for one in found] == [
@@ -56,7 +56,7 @@ def test_each_osd_is_shown_with_its_arm_or_step(states: dict[str, ExperimentStat
     assert {osd.step for osd in operation_of(states['baseline']).osds or ()} == {'old', 'control'}
 
 
-def test_what_is_under_way_is_in_view_before_what_has_ended(
+def test_running_operations_come_before_ended_ones(
     states: dict[str, ExperimentState],
 ) -> None:
     rollout = samples.failed_rollout()
@@ -68,7 +68,7 @@ def test_what_is_under_way_is_in_view_before_what_has_ended(
 
 
 @pytest.mark.parametrize('stage', ['baseline', 'changing', 'measuring', 'restoring', 'done'])
-def test_its_state_is_shown_in_every_format(states: dict[str, ExperimentState], stage: str) -> None:
+def test_state_is_shown_in_every_format(states: dict[str, ExperimentState], stage: str) -> None:
     last = LastOperations(None, None, experiment=states[stage])
     assert 'E1' in render.operation(last, 'plain')
     assert '"experiment"' in render.operation(last, 'json')
@@ -78,20 +78,20 @@ def test_its_state_is_shown_in_every_format(states: dict[str, ExperimentState], 
     )
 
 
-def test_the_next_step_is_told(states: dict[str, ExperimentState]) -> None:
-    told = {stage: next_step_of_experiment(state) for stage, state in states.items()}
-    assert told['baseline'] == 'wait for block 1 of 3 of the baseline'
-    assert told['measuring'] == 'wait for block 1 of 3 of period 1'
-    assert told['restoring'] == 'wait for every OSD to be restored'
-    assert (told['changing'] or '').startswith('wait for osd.')
-    assert told['done'] is None
+def test_next_step_is_shown(states: dict[str, ExperimentState]) -> None:
+    reported = {stage: next_step_of_experiment(state) for stage, state in states.items()}
+    assert reported['baseline'] == 'wait for block 1 of 3 of the baseline'
+    assert reported['measuring'] == 'wait for block 1 of 3 of period 1'
+    assert reported['restoring'] == 'wait for every OSD to be restored'
+    assert (reported['changing'] or '').startswith('wait for osd.')
+    assert reported['done'] is None
     paused = replace(states['measuring'], paused_by='client.a', paused_reason='paused')
     assert 'operation resume' in (next_step_of_experiment(paused) or '')
     waiting = replace(states['measuring'], paused_reason='flags set on the cluster: noout')
     assert 'ceph osd unset' in (next_step_of_experiment(waiting) or '')
 
 
-def test_status_tells_of_it(states: dict[str, ExperimentState]) -> None:
+def test_status_shows_the_experiment(states: dict[str, ExperimentState]) -> None:
     quiet = replace(samples.small_cluster(), rollout=None, campaign=None)
     assert next_step(replace(quiet, experiment=states['measuring'])) is not None
     assert next_step(replace(quiet, experiment=states['done'])) is None
@@ -101,7 +101,7 @@ def test_status_tells_of_it(states: dict[str, ExperimentState]) -> None:
     assert next_step(replace(quiet, experiment=noted)) is None
 
 
-def test_health_checks_are_raised_for_what_an_operator_must_do(
+def test_required_operator_actions_raise_health_checks(
     states: dict[str, ExperimentState],
 ) -> None:
     quiet = replace(samples.small_cluster(), rollout=None, findings=(), notices=())

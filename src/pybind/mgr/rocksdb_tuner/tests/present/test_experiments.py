@@ -51,7 +51,7 @@ def shown(name: str, form: str = 'json') -> Any:
 
 
 @pytest.mark.parametrize('name', sorted(experiments.all_states()))
-def test_every_state_is_what_the_schema_says_and_fits_80_columns(name: str) -> None:
+def test_every_state_matches_the_schema_and_fits_80_columns(name: str) -> None:
     found = shown(name)
     validator('experiment').validate(found)
     assert set(found) >= CONTRACT
@@ -60,8 +60,8 @@ def test_every_state_is_what_the_schema_says_and_fits_80_columns(name: str) -> N
 
 
 @pytest.mark.parametrize('planned', [experiments.possible(), experiments.impossible()])
-def test_plans_are_what_the_schema_says_and_fit_80_columns(planned: Any) -> None:
-    """But for the command, which is pasted as it is."""
+def test_plans_match_the_schema_and_fit_80_columns(planned: Any) -> None:
+    """Except for the command, which is pasted unchanged."""
     found = json.loads(render.experiment_plan(planned, 'json'))
     validator('experiment-plan').validate(found)
     assert set(found) >= CONTRACT
@@ -69,7 +69,7 @@ def test_plans_are_what_the_schema_says_and_fit_80_columns(planned: Any) -> None
     assert [line for line in plain.splitlines() if len(line) > 80] == []
 
 
-def test_a_plan_says_what_it_takes_what_it_risks_and_what_it_does_not_tell() -> None:
+def test_plan_shows_costs_risks_and_limits() -> None:
     found = json.loads(render.experiment_plan(experiments.possible(), 'json'))
     assert (found['id'], found['phase'], found['refusal']) == (None, 'planned', None)
     assert found['arms'][0]['osds']
@@ -89,7 +89,7 @@ def test_a_plan_says_what_it_takes_what_it_risks_and_what_it_does_not_tell() -> 
     assert 'variant-2022-d: ' in text
 
 
-def test_a_refusal_says_what_it_would_take() -> None:
+def test_refusal_shows_its_requirements() -> None:
     found = json.loads(render.experiment_plan(experiments.impossible(), 'json'))
     assert found['refusal'] == {
         'reason': '2 arms of 2 OSDs would be more than 10% of the 24 OSDs of the group',
@@ -121,7 +121,7 @@ def test_requirements_are_osds_or_hours(refusal: Refusal, text: str) -> None:
     assert would_take(refusal) == text
 
 
-def test_what_a_plan_does_not_know_is_said() -> None:
+def test_unknown_plan_values_are_reported() -> None:
     planned = experiments.possible()
     assert len(unknowns(planned)) == 1
     less = replace(planned, history_s=600.0, fill_s=None, unmeasured=('op_w_latency_ms',))
@@ -131,7 +131,7 @@ def test_what_a_plan_does_not_know_is_said() -> None:
     assert 'The noise of the client write latency is unknown' in text
 
 
-def test_nothing_is_shown_before_the_first() -> None:
+def test_nothing_is_shown_before_the_first_experiment() -> None:
     assert json.loads(render.experiment(None, 'json')) is None
     assert render.experiment(None, 'plain') == 'No experiment yet.'
     assert render.experiment_list(small_cluster(), 'plain') == 'No experiments yet.'
@@ -158,7 +158,7 @@ def test_arms_have_their_osds_verdicts_and_drops() -> None:
     assert [arm['verdict'] for arm in shown('baseline')['arms']] == [None, None]
 
 
-def test_the_lanes_have_each_block_with_intervals() -> None:
+def test_lanes_have_each_block_with_intervals() -> None:
     trace = shown('measuring')['trace']
     assert [(point['period'], point['block']) for point in trace][-2:] == [(1, 6), (2, 1)]
     assert trace[0]['arms'][0] == {
@@ -193,18 +193,18 @@ def test_the_lanes_have_each_block_with_intervals() -> None:
         ('aborted', 'Aborted: aborted by client.admin.'),
     ],
 )
-def test_the_state_or_the_result_is_a_sentence(name: str, summary: str) -> None:
+def test_state_or_result_is_a_sentence(name: str, summary: str) -> None:
     assert shown(name)['summary'] == summary
 
 
-def test_a_winner_is_announced_before_its_osds_are_restored() -> None:
+def test_winner_is_announced_before_its_osds_are_restored() -> None:
     state = replace(experiments.ended(), ended_s=None, stage=Stage.RESTORING)
     assert summary_of(state).endswith('The OSDs are being restored.')
     without = replace(experiments.aborted(), failure=None)
     assert summary_of(without) == 'Aborted without a result.'
 
 
-def test_a_lead_that_is_not_certain_is_not_claimed() -> None:
+def test_uncertain_lead_is_not_claimed() -> None:
     state = experiments.ended()
     assert state.conclusion is not None
     close = replace(state.conclusion, lead=experiments.contrast(-3.0, -9.0, 4.0), unproven=())
@@ -214,7 +214,7 @@ def test_a_lead_that_is_not_certain_is_not_claimed() -> None:
     assert 'merged' not in summary_of(replace(state, conclusion=alone))
 
 
-def test_the_next_step_is_named() -> None:
+def test_next_step_is_named() -> None:
     assert 'Next step: wait for block 3 of 6 of the baseline' in shown('baseline', 'plain')
     assert 'Next step: see the recommendation with "ceph rocksdb-tuner recommend"' in shown(
         'winner', 'plain'
@@ -235,7 +235,7 @@ def test_the_next_step_is_named() -> None:
         ((-12.5, -18.1, -6.3), '-12% (-18% to -6%)'),
     ],
 )
-def test_an_effect_has_its_interval(effect: Any, text: str) -> None:
+def test_effect_has_its_interval(effect: Any, text: str) -> None:
     assert effect_text(*effect) == text
 
 
@@ -250,7 +250,7 @@ def test_verdicts_of_arms() -> None:
     assert measured_blocks(experiments.baseline()) == 2
 
 
-def test_the_list_has_the_last_and_past_experiments_newest_first() -> None:
+def test_list_has_the_last_and_past_experiments_newest_first() -> None:
     past = replace(record_of(experiments.ended(Answer.NO_GAIN)), rollout_id='E5')
     snapshot = small_cluster()
     snapshot = replace(
@@ -272,7 +272,7 @@ def test_the_list_has_the_last_and_past_experiments_newest_first() -> None:
     assert 'aborted' in render.experiment_list(aborted, 'plain')
 
 
-def test_the_history_has_the_result_of_an_experiment() -> None:
+def test_history_has_the_result_of_an_experiment() -> None:
     snapshot = small_cluster()
     snapshot = replace(snapshot, history=(*snapshot.history, record_of(experiments.ended())))
     document = json.loads(render.history(snapshot, 'json'))

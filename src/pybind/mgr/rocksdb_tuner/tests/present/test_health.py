@@ -16,7 +16,7 @@ from rocksdb_tuner.present import health, render
 
 from . import samples
 
-#: Whatever a remedy leaves open.
+#: Any placeholder in a remedy.
 FILL: dict[str, Any] = {
     'who': 'osd',
     'option': 'bluestore_rocksdb_options',
@@ -35,19 +35,19 @@ FILL: dict[str, Any] = {
 }
 
 
-def test_a_healthy_module_raises_nothing() -> None:
+def test_healthy_module_raises_nothing() -> None:
     quiet = replace(samples.small_cluster(), findings=(), notices=())
     assert render.health_checks(quiet) == {}
     assert render.health_checks(samples.empty_cluster()) == {}
 
 
-def test_a_broken_stored_state_is_raised_with_its_text() -> None:
+def test_broken_stored_state_is_raised_with_its_text() -> None:
     check = render.health_checks(samples.small_cluster())['ROCKSDB_TUNER_STATE_BROKEN']
     assert check['severity'] == 'warning'
     assert check['detail'] == list(samples.small_cluster().notices)
 
 
-def test_a_failed_rollout_is_raised_until_another_begins() -> None:
+def test_failed_rollout_is_raised_until_the_next_one_starts() -> None:
     failed = replace(samples.small_cluster(), rollout=samples.failed_rollout())
     check: Any = render.health_checks(failed)['ROCKSDB_TUNER_ROLLOUT_FAILED']
     assert check['detail'][0] == samples.failed_rollout().failure
@@ -56,13 +56,13 @@ def test_a_failed_rollout_is_raised_until_another_begins() -> None:
     assert 'ROCKSDB_TUNER_ROLLOUT_FAILED' not in render.health_checks(next_one)
 
 
-def test_a_failed_rollout_that_an_operator_took_note_of_is_not_raised() -> None:
+def test_acknowledged_failed_rollout_is_not_raised() -> None:
     failed = replace(samples.small_cluster(), rollout=samples.failed_rollout())
     noted = replace(failed, rollout_acknowledged=True)
     assert 'ROCKSDB_TUNER_ROLLOUT_FAILED' not in render.health_checks(noted)
 
 
-def test_a_rollout_that_waits_for_a_hand_is_raised_with_what_was_left_behind() -> None:
+def test_rollout_that_requires_operator_action_is_raised_with_leftovers() -> None:
     waiting = samples.waiting_rollout()
     at = replace(samples.small_cluster(), rollout=waiting)
     assert 'ROCKSDB_TUNER_ROLLOUT_WAITING' not in render.health_checks(at)
@@ -81,7 +81,7 @@ def test_a_rollout_that_waits_for_a_hand_is_raised_with_what_was_left_behind() -
     assert 'not restored: osd.9 is down and out' in str(check['detail'])
 
 
-def test_osds_that_would_not_start_again_are_counted() -> None:
+def test_osds_that_would_not_restart_are_counted() -> None:
     twice = replace(samples.FINDINGS[1], osds=(1, 2), severity=Severity.ERROR)
     snapshot = replace(samples.small_cluster(), alarms=(samples.FINDINGS[1], twice))
     check = render.health_checks(snapshot)['ROCKSDB_TUNER_UNSTARTABLE_OPTIONS']
@@ -92,14 +92,14 @@ def test_osds_that_would_not_start_again_are_counted() -> None:
     assert 'on osd.1, osd.2' in str(check['detail'])
 
 
-def test_a_finding_that_did_not_last_is_no_health_check() -> None:
+def test_brief_finding_is_no_health_check() -> None:
     snapshot = replace(samples.small_cluster(), notices=(), alarms=())
     assert snapshot.findings
     assert render.health_checks(snapshot) == {}
 
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
-def test_what_ceph_raises_itself_is_not_raised_twice(known: Condition) -> None:
+def test_checks_raised_by_ceph_are_not_duplicated(known: Condition) -> None:
     finding = known.finding('It is so.', (0,), (), **FILL)
     raised = render.health_checks(
         replace(samples.small_cluster(), notices=(), rollout=None, alarms=(finding,))
@@ -112,7 +112,7 @@ def test_what_ceph_raises_itself_is_not_raised_twice(known: Condition) -> None:
         assert raised[code]['severity'] == known.severity.value
 
 
-def test_thousands_of_osds_do_not_fill_the_monitor() -> None:
+def test_thousands_of_osds_do_not_flood_the_monitor() -> None:
     many = replace(samples.FINDINGS[1], osds=tuple(range(5000)))
     snapshot = replace(samples.small_cluster(), alarms=(many,))
     check = render.health_checks(snapshot)['ROCKSDB_TUNER_UNSTARTABLE_OPTIONS']
@@ -121,7 +121,7 @@ def test_thousands_of_osds_do_not_fill_the_monitor() -> None:
     assert 'and 4950 more' in str(check['detail'])
 
 
-def test_every_health_check_of_the_module_itself_is_in_the_manual() -> None:
+def test_every_module_health_check_is_in_the_manual() -> None:
     page = 'doc/mgr/rocksdb_tuner/troubleshooting.rst'
     manual = (Path(__file__).parents[6] / page).read_text()
     codes = [

@@ -1,4 +1,4 @@
-"""Text fits a terminal of 80 columns, whatever it is, and loses nothing that matters."""
+"""Any text fits a terminal of 80 columns, and loses nothing that matters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_table_of_any_cells_fits(rows: list[tuple[str, str, str, str]]) -> Non
     assert widest(layout.table(columns, rows)) <= WIDTH
 
 
-def test_flexible_columns_give_way_before_others() -> None:
+def test_flexible_columns_shrink_first() -> None:
     columns = (Column('FIXED'), Column('NAME', flexible=True))
     text = layout.table(columns, [('f' * 60, 'first-' + 'n' * 100 + '-last')])
     assert 'f' * 60 in text
@@ -48,7 +48,7 @@ def test_flexible_columns_give_way_before_others() -> None:
     assert '-last' in text
 
 
-def test_a_wrapped_cell_keeps_its_whole_text() -> None:
+def test_wrapped_cell_keeps_its_text() -> None:
     words = [f'word{number}' for number in range(60)]
     text = layout.table(
         (Column('ID'), Column('TEXT', flexible=True, wrap=True)), [('1', ' '.join(words))]
@@ -56,7 +56,7 @@ def test_a_wrapped_cell_keeps_its_whole_text() -> None:
     assert text.split()[3:] == words
 
 
-def test_a_table_has_no_frame_and_no_trailing_blanks() -> None:
+def test_table_has_no_frame_and_no_trailing_blanks() -> None:
     text = layout.table((Column('ID', 'r'), Column('NAME')), [('7', 'x'), ('10', 'y')])
     assert text == 'ID  NAME\n 7  x\n10  y'
 
@@ -66,7 +66,7 @@ def test_a_paragraph_of_any_text_fits(text: str, indent: int) -> None:
     assert widest(layout.paragraph(text, indent)) <= WIDTH
 
 
-def test_option_strings_are_broken_after_commas() -> None:
+def test_option_strings_are_wrapped_after_commas() -> None:
     lines = layout.paragraph(LZ4, 4).split('\n')
     assert len(lines) > 1
     assert all(line.endswith(',') for line in lines[:-1])
@@ -94,12 +94,12 @@ def test_wide_characters_count_twice() -> None:
     assert layout.display_width('\u65e5\u672c') == 4
 
 
-def test_a_short_command_stays_as_it_is() -> None:
+def test_short_command_is_unchanged() -> None:
     command = 'ceph config rm osd/class:ssd bluestore_rocksdb_options'
     assert layout.shell_command(command) == command
 
 
-def test_a_long_command_is_broken_after_a_comma_and_means_the_same() -> None:
+def test_long_command_is_wrapped_after_a_comma_with_the_same_meaning() -> None:
     command = f"ceph config set osd.0 bluestore_rocksdb_options '{LZ4}'"
     text = layout.shell_command(command)
     assert widest(text) <= WIDE
@@ -118,7 +118,7 @@ SHELL_TEXT = st.text(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(SHELL_TEXT, min_size=1, max_size=3))
 def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
-    """What is pasted from the terminal is what was meant."""
+    """Text pasted from the terminal keeps its meaning."""
     text = layout.shell_command(' '.join(shlex.quote(argument) for argument in arguments))
     assert widest(text) <= WIDE
     assert all(line.isprintable() for line in text.split('\n'))

@@ -1,4 +1,4 @@
-"""`status` tells an operator what to wait for, or which command to give next."""
+"""`status` shows what an operator waits for, or the next command."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ ROLLOUTS = {
 
 
 @pytest.mark.parametrize('name', ROLLOUTS)
-def test_the_next_step_of_a_rollout_is_told_in_each_of_its_states(name: str) -> None:
-    """What to wait for with how long it takes, or the commands there are to choose from."""
-    state, said = ROLLOUTS[name]
-    assert next_step(with_rollout(state)) == said
+def test_each_rollout_state_has_its_next_step(name: str) -> None:
+    """The wait with its duration, or the possible commands."""
+    state, message = ROLLOUTS[name]
+    assert next_step(with_rollout(state)) == message
 
 
-def test_a_failure_that_was_acknowledged_asks_for_nothing() -> None:
+def test_acknowledged_failure_has_no_next_step() -> None:
     failed = with_rollout(samples.failed_rollout())
     assert next_step(replace(failed, rollout_acknowledged=True)) is None
 
@@ -150,20 +150,20 @@ CAMPAIGNS = {
 
 
 @pytest.mark.parametrize('name', CAMPAIGNS)
-def test_the_next_step_of_a_campaign_is_told_in_each_of_its_states(name: str) -> None:
+def test_each_campaign_state_has_its_next_step(name: str) -> None:
     """The same of compactions."""
-    state, waits_for, said = CAMPAIGNS[name]
-    assert next_step(with_campaign(state, waits_for)) == said
+    state, waits_for, message = CAMPAIGNS[name]
+    assert next_step(with_campaign(state, waits_for)) == message
 
 
-def test_status_has_the_next_step_only_while_there_is_one() -> None:
+def test_status_has_a_next_step_only_if_there_is_one() -> None:
     text = ' '.join(render.status(samples.small_cluster(), 'plain').split())
     assert 'Next step: wait for osd.1 to restart and become clean' in text
     assert 'Next step' not in render.status(with_rollout(None), 'plain')
 
 
-def test_status_tells_the_version_of_the_module() -> None:
-    """In a bug report it says which code it was."""
+def test_status_has_the_module_version() -> None:
+    """A bug report then has the version of the code."""
     snapshot = samples.empty_cluster()
     assert f'Module version:   {VERSION}\n' in render.status(snapshot, 'plain')
     assert json.loads(render.status(snapshot, 'json'))['version'] == VERSION

@@ -23,8 +23,10 @@ def ended(state: Any, started_s: float) -> Any:
     return replace(state, stage=Phase.DONE, outcome=Outcome.DONE, started_s=started_s)
 
 
-def test_what_runs_comes_first_and_then_what_ran_the_newest_first() -> None:
-    """Of the one under way and the last of each kind the state is told, of others the history."""
+def test_running_operation_comes_first_then_the_newest() -> None:
+    """The state is shown for the running operation and the last of each kind, and the history for
+    others.
+    """
     compacted = replace(EARLIER, rollout_id='c3', time_s=EARLIER.time_s + 60)
     last = LastOperations(ROLLOUT, ended(CAMPAIGN, ROLLOUT.started_s + 9))
     found = operations(last, (EARLIER, compacted, CURRENT))
@@ -43,8 +45,8 @@ def test_what_runs_comes_first_and_then_what_ran_the_newest_first() -> None:
     assert [one.osds is None for one in found] == [False, False, True, True]
 
 
-def test_the_end_of_what_only_the_history_calls_under_way_is_not_known() -> None:
-    """As where the state of a rollout was lost: it is not said to run."""
+def test_end_of_an_operation_running_only_in_history_is_unknown() -> None:
+    """As after the loss of a rollout's state: it is not reported as running."""
     (lost,) = operations(LastOperations(None, None), (CURRENT,))
     assert (lost.under_way, lost.outcome, lost.phase) == (False, None, None)
 
@@ -62,8 +64,10 @@ def test_the_end_of_what_only_the_history_calls_under_way_is_not_known() -> None
         (ended(ROLLOUT, 2.0), ended(CAMPAIGN, 1.0), ROLLOUT.rollout_id),
     ],
 )
-def test_the_one_under_way_is_shown_else_the_last(rollout: Any, campaign: Any, shown: str) -> None:
-    """Of either kind, in plain and in JSON alike."""
+def test_running_operation_is_shown_or_else_the_last(
+    rollout: Any, campaign: Any, shown: str
+) -> None:
+    """For both kinds, in plain and in JSON alike."""
     last = LastOperations(rollout, campaign)
     found = json.loads(render.operation(last, 'json'))
     assert found['id'] == shown
@@ -73,7 +77,7 @@ def test_the_one_under_way_is_shown_else_the_last(rollout: Any, campaign: Any, s
     ]  # fmt: skip
 
 
-def test_an_operation_says_how_far_each_osd_is_and_what_comes_next() -> None:
+def test_operation_shows_the_progress_of_each_osd_and_the_next_step() -> None:
     """In the words that both kinds have."""
     last = LastOperations(None, CAMPAIGN, 'osd.0 has been compacting for 2h')
     found = json.loads(render.operation(last, 'json'))
@@ -89,7 +93,7 @@ def test_an_operation_says_how_far_each_osd_is_and_what_comes_next() -> None:
     assert json.loads(render.operation(over, 'json'))['waits_for'] is None
 
 
-def test_before_the_first_operation_there_is_null_and_an_empty_list() -> None:
+def test_no_operation_is_null_and_an_empty_list() -> None:
     """And in plain a sentence."""
     assert render.operation(LastOperations(None, None), 'json') == 'null'
     assert render.operation_list(samples.empty_cluster(), 'json') == '[]'
@@ -100,7 +104,7 @@ def test_before_the_first_operation_there_is_null_and_an_empty_list() -> None:
         assert text == 'No operations yet.'
 
 
-def test_the_list_has_a_row_per_operation() -> None:
+def test_list_has_a_row_per_operation() -> None:
     """With the id that `rollback` takes, and how it ended or how far it is."""
     last = replace(EARLIER, rollout_id='r1')
     under_way = replace(ROLLOUT, rollout_id='r2')

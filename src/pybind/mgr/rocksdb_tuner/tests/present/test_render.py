@@ -16,7 +16,7 @@ from . import samples
 
 
 @pytest.mark.parametrize('output_format', ['', 'yaml', 'JSON', 'json-Pretty'])
-def test_an_unknown_format_is_refused_with_those_that_exist(output_format: str) -> None:
+def test_unknown_format_is_answered_with_the_known_ones(output_format: str) -> None:
     with pytest.raises(PresentError) as refusal:
         render.status(samples.small_cluster(), output_format)
     assert refusal.value.errno == errno.EINVAL
@@ -24,13 +24,13 @@ def test_an_unknown_format_is_refused_with_those_that_exist(output_format: str) 
     assert 'plain, json, json-pretty' in str(refusal.value)
 
 
-def test_the_format_is_checked_before_anything_else() -> None:
+def test_format_is_checked_first() -> None:
     with pytest.raises(PresentError) as refusal:
         render.osd(samples.small_cluster(), 99, 'yaml')
     assert refusal.value.errno == errno.EINVAL
 
 
-def test_json_is_one_line_and_pretty_json_the_same_in_many() -> None:
+def test_json_is_one_line_and_json_pretty_is_indented() -> None:
     plain = render.status(samples.small_cluster(), 'json')
     pretty = render.status(samples.small_cluster(), 'json-pretty')
     assert '\n' not in plain
@@ -38,14 +38,14 @@ def test_json_is_one_line_and_pretty_json_the_same_in_many() -> None:
     assert json.loads(plain) == json.loads(pretty)
 
 
-def test_an_osd_that_does_not_exist_is_refused_with_those_that_do() -> None:
+def test_missing_osd_is_answered_with_the_existing_ones() -> None:
     with pytest.raises(PresentError) as refusal:
         render.osd(samples.small_cluster(), 99, 'plain')
     assert refusal.value.errno == errno.ENOENT
     assert 'osd.99 does not exist; OSDs of this cluster: 0-2' in str(refusal.value)
 
 
-def test_a_finding_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_missing_finding_is_answered_with_the_existing_ones() -> None:
     with pytest.raises(PresentError) as refusal:
         render.finding(samples.small_cluster(), 'spill', 'plain')
     assert refusal.value.errno == errno.ENOENT
@@ -54,7 +54,7 @@ def test_a_finding_that_is_not_there_is_refused_with_those_that_are() -> None:
     )
 
 
-def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
+def test_no_osd_is_reported_missing_before_the_first_map() -> None:
     with pytest.raises(PresentError) as refusal:
         render.osd(samples.empty_cluster(), 0, 'plain')
     assert refusal.value.errno == errno.ENOENT
@@ -62,7 +62,7 @@ def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
 
 
 @pytest.mark.parametrize('kind', [Kind.COMPACT, Kind.MANUAL])
-def test_a_remedy_that_no_rollout_carries_out_has_no_plan(kind: Kind) -> None:
+def test_remedy_without_a_rollout_has_no_plan(kind: Kind) -> None:
     recommendation = replace(samples.recommendation(), kind=kind, change=None)
     with pytest.raises(PresentError) as refusal:
         render.plan(recommendation, samples.SOAK, 'plain')

@@ -1,4 +1,4 @@
-"""Plain output says what an operator needs, in 80 columns; tables of many figures in 120."""
+"""Plain output has what an operator needs, in 80 columns; tables of many figures in 120."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
 
 
-#: What an operator looks at first, on any terminal.
+#: The first commands of an operator, on any terminal.
 READ_FIRST = frozenset(
     {'status', 'doctor', 'osds', 'recommend', 'findings', 'operation', 'operations'}
 )
@@ -86,7 +86,7 @@ def limited(resource: Resource, *evidence: Evidence) -> Snapshot:
     )
 
 
-def test_what_limits_the_clients_of_a_group_stands_with_its_evidence_where_it_is_known() -> None:
+def test_known_client_limit_of_a_group_is_shown_with_its_evidence() -> None:
     snapshot = limited(Resource.KV_SYNC, BUSY)
     line = 'kv-sync (confidence 95%). The kv_sync threads are 90% busy.'
     for text in (render.status(snapshot, 'plain'), render.recommend(snapshot, 'plain')):
@@ -101,7 +101,7 @@ def test_what_limits_the_clients_of_a_group_stands_with_its_evidence_where_it_is
 
 
 @pytest.mark.parametrize('resource', list(Resource))
-def test_the_widest_limit_breaks_no_width(resource: Resource) -> None:
+def test_widest_limit_does_not_exceed_the_width(resource: Resource) -> None:
     evidence = Evidence('data_write_ms', 0.9, 'ratio', 30.0, 'The data device is slow. ' * 9)
     for _, text in answers(limited(resource, evidence, evidence)):
         assert too_wide(text) == []
@@ -117,7 +117,7 @@ def row_of(text: str, first: str) -> list[str]:
 
 
 @pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
-def test_every_answer_fits_and_says_something(state: str) -> None:
+def test_every_answer_fits_and_is_not_empty(state: str) -> None:
     for name, text in answers(samples.all_snapshots()[state]):
         assert text.strip(), name
         assert not too_wide(text), name
@@ -184,7 +184,7 @@ def renamed(snapshot: Snapshot) -> Snapshot:
 
 @pytest.mark.parametrize('names', ['short', 'long'])
 @pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
-def test_what_is_looked_at_first_fits_80_columns(state: str, names: str) -> None:
+def test_first_answers_fit_80_columns(state: str, names: str) -> None:
     """As `ceph -s` and `ceph health detail`, in every state, also with long names."""
     snapshot = samples.all_snapshots()[state]
     shown = list(answers(snapshot if names == 'short' else renamed(snapshot)))
@@ -194,7 +194,7 @@ def test_what_is_looked_at_first_fits_80_columns(state: str, names: str) -> None
             assert too_wide(text, 80) == [], name
 
 
-def test_long_names_leave_what_an_operator_types_and_compares() -> None:
+def test_long_names_leave_space_for_ids_and_values() -> None:
     """The id of a recommendation, the number and the workload of an OSD are whole."""
     snapshot = renamed(samples.small_cluster())
     (advice,) = snapshot.recommendations
@@ -237,7 +237,7 @@ def test_profiles_fit() -> None:
         assert not too_wide(render.profile(profile, 'plain'))
 
 
-def test_a_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
+def test_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
     osds = tuple(samples.facts(osd_id, f'storage-node-{osd_id // 20}') for osd_id in range(1000))
     small = samples.small_cluster()
     ids = tuple(range(1000))
@@ -254,7 +254,7 @@ def test_a_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
     assert not too_wide('\n'.join(rows), WIDTH)
 
 
-def test_status_is_one_screen_with_everything_on_it() -> None:
+def test_status_is_one_screen_with_everything() -> None:
     text = render.status(samples.small_cluster(), 'plain')
     assert len(text.split('\n')) <= 24
     assert 'recommend (recommends changes' in text
@@ -269,7 +269,7 @@ def test_status_is_one_screen_with_everything_on_it() -> None:
     assert '! The stored state "rollout" is not JSON' in text
 
 
-def test_status_of_a_mixed_group_counts_what_runs() -> None:
+def test_status_of_a_mixed_group_counts_its_option_strings() -> None:
     text = render.status(samples.large_cluster(), 'plain')
     assert [cell for cell in row_of(text, 'osd/class:hdd') if cell.startswith('p')] == [
         'pacific-default'
@@ -278,29 +278,29 @@ def test_status_of_a_mixed_group_counts_what_runs() -> None:
     assert '* different options after a restart of osd.4,9' in text
 
 
-def test_status_names_osds_that_no_mask_of_a_class_reaches() -> None:
+def test_status_names_osds_not_reached_by_a_class_mask() -> None:
     text = render.status(samples.partial_cluster(), 'plain')
     assert 'OSDs without a device class, in no group: osd.1.' in text
 
 
-def test_status_of_a_failed_rollout_says_what_happened() -> None:
+def test_status_of_a_failed_rollout_shows_the_reason() -> None:
     text = ' '.join(render.status(samples.partial_cluster(), 'plain').split())
     assert 'failed; osd.0 did not come back within 300 s' in text
 
 
-def test_a_module_that_just_started_says_so_instead_of_showing_empty_tables() -> None:
+def test_just_started_module_reports_that_instead_of_empty_tables() -> None:
     snapshot = samples.empty_cluster()
     for answer in (render.osds, render.workload, render.findings, render.recommend):
         assert 'No samples yet' in answer(snapshot, 'plain')
     assert 'no sample yet' in render.status(snapshot, 'plain')
 
 
-def test_mode_off_says_how_to_begin() -> None:
+def test_mode_off_shows_how_to_start() -> None:
     assert 'mode observe' in render.osds(samples.switched_off(), 'plain')
     assert 'mode recommend' in render.recommend(samples.switched_off(), 'plain')
 
 
-def test_rows_show_units_and_dashes_for_what_is_not_known() -> None:
+def test_rows_show_units_and_dashes_for_unknown_values() -> None:
     text = render.osds(samples.partial_cluster(), 'plain')
     assert row_of(text, '2')[1:] == [
         'node1', 'ssd', 'rbd-small-write', '271', '0.73', 'ms', '43%', '1.2G', 'custom',
@@ -308,31 +308,31 @@ def test_rows_show_units_and_dashes_for_what_is_not_known() -> None:
     assert row_of(text, '1')[1:] == ['-', '-', '(down)', *'-----']
 
 
-def test_a_domain_that_all_hosts_share_is_left_out_of_rows() -> None:
+def test_domain_shared_by_all_hosts_is_omitted_from_rows() -> None:
     text = render.osds(samples.large_cluster(), 'plain')
     assert row_of(text, '0')[1] == 'ceph-osd-00'
     assert 'example.com' not in text
 
 
-def test_a_db_of_its_own_is_shown_as_part_of_its_device() -> None:
+def test_dedicated_db_is_shown_as_part_of_its_device() -> None:
     text = render.osds(samples.large_cluster(), 'plain')
     assert '30%' in row_of(text, '16')
 
 
-def test_what_spilled_over_stands_behind_what_is_on_the_db_device() -> None:
+def test_spilled_data_is_shown_after_the_db_usage() -> None:
     text = render.osds(samples.large_cluster(), 'plain')
     assert '31%+3.2G' in row_of(text, '17')
     assert '\n+ spilled over to the slow device' in text
     assert 'spilled' not in render.osds(samples.small_cluster(), 'plain')
 
 
-def test_a_pending_restart_is_marked_and_explained() -> None:
+def test_pending_restart_is_marked_and_explained() -> None:
     text = render.osds(samples.large_cluster(), 'plain')
     assert row_of(text, '4')[-1] == 'default*'
     assert '* different options after a restart of osd.4,9' in text
 
 
-def test_one_osd_shows_signals_options_and_what_concerns_it() -> None:
+def test_osd_detail_shows_signals_options_and_findings() -> None:
     text = render.osd(samples.small_cluster(), 1, 'plain')
     assert '3.2 MiB/s' in text
     assert '717 KiB/s (estimated)' in text
@@ -343,13 +343,13 @@ def test_one_osd_shows_signals_options_and_what_concerns_it() -> None:
     assert samples.PACIFIC_DEFAULT in ''.join(text.split())
 
 
-def test_one_osd_shows_what_a_restart_would_change() -> None:
+def test_osd_detail_shows_the_effect_of_a_restart() -> None:
     text = render.osd(samples.large_cluster(), 4, 'plain')
     assert 'at the next start the entry of osd/class:hdd' in text
     assert row_of(text, 'compression') == ['compression', 'kNoCompression', 'kLZ4Compression']
 
 
-def test_an_overruled_osd_says_that_the_config_store_has_no_effect() -> None:
+def test_overridden_osd_shows_that_the_config_store_has_no_effect() -> None:
     assert 'overrides the config store' in render.osd(samples.partial_cluster(), 2, 'plain')
 
 
@@ -360,7 +360,7 @@ def test_workload_shows_the_evidence_of_groups_and_osds() -> None:
     assert row_of(text, '2')[3:5] == ['rbd-small-write', '92%']
 
 
-def test_an_unknown_workload_has_no_confidence() -> None:
+def test_unknown_workload_has_no_confidence() -> None:
     text = render.workload(samples.fresh_cluster(), 'plain')
     assert row_of(text, 'osd/class:ssd')[2:] == ['unknown', '-', '-']
 
@@ -383,7 +383,7 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
     """As where each of a hundred OSDs spills over."""
     spilled = samples.FINDINGS[2]
     others = tuple(replace(spilled, osds=(n, n + 1), summary=f'Of osd.{n}.') for n in (5, 6))
-    # Ceph does not tell of each of its health checks which OSDs it is about.
+    # Ceph does not list the affected OSDs of each of its health checks.
     milder = replace(spilled, severity=Severity.INFO, osds=())
     snapshot = replace(samples.small_cluster(), findings=(spilled, *others, milder))
     text = render.findings(snapshot, 'plain')
@@ -396,14 +396,14 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
     ]  # fmt: skip
 
 
-def test_the_ids_of_findings_are_whole_in_the_list() -> None:
+def test_finding_ids_are_not_shortened_in_the_list() -> None:
     """`finding show` wants them."""
     found = tuple(replace(samples.FINDINGS[0], finding_id=name) for name in conditions())
     text = render.findings(replace(samples.small_cluster(), findings=found), 'plain')
     assert set(conditions()) <= set(text.split())
 
 
-def test_a_finding_gives_evidence_remedy_and_source() -> None:
+def test_finding_shows_evidence_remedy_and_source() -> None:
     text = render.finding(samples.small_cluster(), 'spillover', 'plain')
     assert text.startswith('[WRN] spillover: osd.0 keeps 3.2 GiB')
     assert 'slow_used_bytes 3.2 GiB' in text
@@ -412,13 +412,13 @@ def test_a_finding_gives_evidence_remedy_and_source() -> None:
     assert 'unstartable-options' not in text
 
 
-def test_no_finding_is_said_and_limited_to_what_is_known() -> None:
+def test_no_findings_is_reported_with_its_scope() -> None:
     known = replace(samples.small_cluster(), findings=())
     assert render.findings(known, 'plain') == 'No findings.'
     assert 'osd.0-2 are unknown' in render.findings(samples.fresh_cluster(), 'plain')
 
 
-def test_nothing_to_change_is_an_answer_with_its_reason_for_each_group() -> None:
+def test_no_change_is_an_answer_with_a_reason_per_group() -> None:
     reason = 'Nothing to change: the BlueStore default suits idle best among the known option sets.'
     snapshot = replace(
         samples.large_cluster(),
@@ -430,7 +430,7 @@ def test_nothing_to_change_is_an_answer_with_its_reason_for_each_group() -> None
     assert f'osd/class:ssd: {reason}' in text
 
 
-def test_recommendations_are_listed_with_what_to_expect() -> None:
+def test_recommendations_are_listed_with_expectations() -> None:
     text = render.recommend(samples.large_cluster(), 'plain')
     row = ' '.join(row_of(text, 'ssd-1a2b3c'))
     assert row == 'ssd-1a2b3c osd/class:ssd 20 set-profile lz4-64x16m-2025 medium yes'
@@ -438,7 +438,7 @@ def test_recommendations_are_listed_with_what_to_expect() -> None:
     assert 'osd/class:hdd: osd.4, osd.9 did not yet restart' in text
 
 
-def test_show_gives_reasons_prediction_commands_and_undo() -> None:
+def test_show_has_reasons_prediction_commands_and_undo() -> None:
     recommendation = samples.recommendation()
     text = render.show(recommendation, 'plain')
     flat = ' '.join(text.split())
@@ -455,17 +455,17 @@ def test_show_gives_reasons_prediction_commands_and_undo() -> None:
         assert command in undo
 
 
-def test_show_says_where_nothing_is_predicted() -> None:
+def test_show_reports_a_missing_prediction() -> None:
     text = render.show(replace(samples.recommendation(), predictions=()), 'plain')
     assert 'No prediction:' in text
 
 
-def test_show_says_where_options_cannot_be_compared() -> None:
+def test_show_reports_incomparable_options() -> None:
     text = render.show(replace(samples.recommendation(), options_from='compression'), 'plain')
     assert 'Cannot compare' in text
 
 
-def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
+def test_plan_shows_that_nothing_was_changed_and_the_order() -> None:
     places = (
         (2, Place('a', None)),
         *((n, Place('b', FailureDomain('rack', 'r1'))) for n in (0, 1)),
@@ -489,7 +489,7 @@ def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
     assert 'Undo:' in text
 
 
-def test_a_compaction_names_its_failure_domains_in_their_order() -> None:
+def test_compaction_lists_its_failure_domains_in_order() -> None:
     r1, r2 = (FailureDomain('rack', name) for name in ('r1', 'r2'))
     places = ((0, Place('a', r2)), (1, Place('b', r1)), (2, Place('c', r1)))
     advice = replace(
@@ -500,7 +500,7 @@ def test_a_compaction_names_its_failure_domains_in_their_order() -> None:
     assert rows[first + 1] == ['rack', 'r2', '0']
 
 
-def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> None:
+def test_rollout_shows_the_failure_domain_of_the_watched_batch() -> None:
     state = samples.rollout()
     passed = Judgement(Verdict.NO_WORSE)
     racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
@@ -521,7 +521,7 @@ def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> No
     ]
 
 
-def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
+def test_plan_shows_canary_controls_soak_gates_and_duration() -> None:
     planned = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
     text = ' '.join(render.plan(planned, samples.SOAK, 'plain').split())
     times = 'osd.2, measured before the change and for 10m to 1h after it'
@@ -535,7 +535,7 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
 
 
 @pytest.mark.parametrize(
-    ('osds', 'changes', 'soak', 'says'),
+    ('osds', 'changes', 'soak', 'message'),
     [
         ((0, 1, 2), {'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
         ((1,), {'controls': ()}, SoakPlan(600.0, 3600.0), 'ends as done, "not judged"'),
@@ -549,14 +549,14 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
         ((0, 1, 2), {'restart': False}, SoakPlan(600.0, 3600.0), 'no OSD restarts'),
     ],
 )
-def test_the_plan_says_why_nothing_is_judged(
-    osds: tuple[int, ...], changes: dict[str, Any], soak: SoakPlan, says: str
+def test_plan_explains_a_missing_verdict(
+    osds: tuple[int, ...], changes: dict[str, Any], soak: SoakPlan, message: str
 ) -> None:
     text = render.plan(samples.changing(samples.recommendation(osds), **changes), soak, 'plain')
-    assert says in ' '.join(text.split())
+    assert message in ' '.join(text.split())
 
 
-def test_a_rollout_shows_where_it_stands() -> None:
+def test_rollout_shows_its_progress() -> None:
     text = render.rollout(samples.rollout(), None, 'plain')
     assert row_of(text, '1') == ['1', 'done', '-', '1', '0', 'verified']
     assert row_of(text, '2') == ['2', 'promoting', '-', '1', '1', 'restarting']
@@ -564,7 +564,7 @@ def test_a_rollout_shows_where_it_stands() -> None:
     assert 'operator' in text
 
 
-def test_a_change_by_the_annex_names_the_option_wherever_it_is_shown() -> None:
+def test_annex_change_names_the_option_everywhere() -> None:
     """Readers of a recommendation, its plan and the rollout see which of the two is written."""
     advice, state = samples.by_annex(), samples.annex_rollout()
     for text in (
@@ -580,8 +580,8 @@ def test_a_change_by_the_annex_names_the_option_wherever_it_is_shown() -> None:
     assert 'in bluestore_rocksdb_options_annex' in ' '.join(text.split())
 
 
-def test_a_campaign_names_what_it_waits_for_in_its_status_and_on_the_one_screen() -> None:
-    """Of an OSD that never answers, nothing else would say that it is waited for."""
+def test_campaign_shows_its_wait_reason_in_its_status_and_in_the_module_status() -> None:
+    """Nothing else would show that an unresponsive OSD is awaited."""
     waits_for = 'osd.0 has been compacting for 2h 10m and has not answered'
     snapshot = replace(
         samples.small_cluster(), campaign=samples.compacting(), campaign_waits_for=waits_for
@@ -609,20 +609,20 @@ def test_a_campaign_names_what_it_waits_for_in_its_status_and_on_the_one_screen(
     assert json.loads(last)['campaign']['waits_for'] is None
 
 
-def test_a_waiting_rollout_names_what_it_waits_for() -> None:
+def test_waiting_rollout_names_its_reason() -> None:
     text = ' '.join(render.rollout(samples.waiting_rollout(), None, 'plain').split())
     assert 'waiting (in promoting)' in text
     assert 'restart osd.1 yourself, on node1' in text
     assert 'No orchestrator configured' in text
 
 
-def test_a_failed_rollout_says_what_happened_and_what_was_not_touched() -> None:
+def test_failed_rollout_shows_the_reason_and_untouched_osds() -> None:
     text = render.rollout(samples.failed_rollout(), None, 'plain')
     assert 'osd.0 did not come back within 300 s' in text
     assert row_of(text, '2-3') == ['2-3', 'planned', '-', '2', '1-2', 'pending']
 
 
-def test_before_the_first_rollout_plain_output_says_so() -> None:
+def test_plain_output_without_a_rollout() -> None:
     assert render.rollout(None, None, 'plain') == 'No rollouts yet.'
 
 
@@ -641,23 +641,23 @@ def test_history_compares_prediction_and_outcome() -> None:
     )
 
 
-def test_status_counts_how_often_the_module_was_right() -> None:
+def test_status_counts_correct_predictions() -> None:
     text = render.status(samples.small_cluster(), 'plain')
     assert '0 of 1 prediction right, 1 wrong' in text
     assert 'no predictions compared' in render.status(samples.empty_cluster(), 'plain')
 
 
-def test_history_of_options_that_cannot_be_parsed_shows_them_whole() -> None:
+def test_history_shows_unparsable_options_unchanged() -> None:
     record = replace(samples.HISTORY[0], options_from='broken', options_to='')
     text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
     assert 'from broken to (empty)' in text
 
 
-def test_an_empty_history_says_so() -> None:
+def test_empty_history_is_reported() -> None:
     assert 'No changes yet.' in render.history(samples.empty_cluster(), 'plain')
 
 
-def test_profiles_are_listed_with_what_they_suit() -> None:
+def test_profiles_are_listed_with_their_workloads() -> None:
     text = render.profile_list(profiles(), 'plain')
     assert 'rgw-metadata' in text
     assert '* superseded' in text
@@ -665,7 +665,7 @@ def test_profiles_are_listed_with_what_they_suit() -> None:
         assert profile.name in text
 
 
-def test_a_profile_shows_its_options_and_published_figures() -> None:
+def test_profile_shows_its_options_and_published_figures() -> None:
     profile = next(p for p in profiles() if p.evidence and p.options)
     text = render.profile(profile, 'plain')
     assert profile.options in ''.join(text.split())
@@ -674,7 +674,7 @@ def test_a_profile_shows_its_options_and_published_figures() -> None:
 
 
 @pytest.mark.parametrize('mode', list(Mode))
-def test_each_mode_says_what_it_does(mode: Mode) -> None:
+def test_each_mode_is_explained(mode: Mode) -> None:
     assert render.mode(mode, 'plain').startswith(f'{mode.value}: ')
 
 
@@ -697,13 +697,13 @@ def test_evidence_is_printed_in_its_unit(unit: str, value: float, shown: str) ->
     assert f'So it is. ({shown})' in text
 
 
-def test_no_answer_is_colored() -> None:
+def test_answers_have_no_colors() -> None:
     for _, text in answers(samples.large_cluster()):
         assert '\x1b' not in text
 
 
-def looked_at_closely() -> Snapshot:
-    """The small cluster with all that a close look gives."""
+def sampled_in_detail() -> Snapshot:
+    """The small cluster with all data of detailed samples."""
     latency = WriteLatency(
         window_s=60.0,
         client_op_ms=4.9,
@@ -731,8 +731,8 @@ def looked_at_closely() -> Snapshot:
     return replace(small, osds=(closer, *small.osds[1:]))
 
 
-def test_where_the_time_of_a_write_goes_is_told_with_its_bottleneck() -> None:
-    text = render.osd(looked_at_closely(), 0, 'plain')
+def test_parts_of_a_write_are_shown_with_the_bottleneck() -> None:
+    text = render.osd(sampled_in_detail(), 0, 'plain')
     assert re.search(r'client-op +4\.9 ms +100%', text)
     assert re.search(r'kv-queue +2\.3 ms +47%', text)
     assert re.search(r'wal-sync +0\.58 ms', text)
@@ -741,19 +741,19 @@ def test_where_the_time_of_a_write_goes_is_told_with_its_bottleneck() -> None:
     assert 'Bottleneck' not in unknown
 
 
-def test_an_osd_tells_when_its_db_device_is_full_and_whether_it_is_sharded() -> None:
-    text = render.osd(looked_at_closely(), 0, 'plain')
+def test_osd_shows_its_db_forecast_and_sharding() -> None:
+    text = render.osd(sampled_in_detail(), 0, 'plain')
     assert 'in 10d (5d to 20d)' in text
     assert 'not sharded' in text
-    snapshot = looked_at_closely()
+    snapshot = sampled_in_detail()
     young = Forecast(Outlook.NOT_ENOUGH_HISTORY, 1e9, 3600.0, 3)
     first = snapshot.osds[0]._replace(forecast=young)
-    told = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
-    assert 'not enough history (60m)' in told or 'not enough history (1h)' in told
+    reported = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
+    assert 'not enough history (60m)' in reported or 'not enough history (1h)' in reported
 
 
 @pytest.mark.parametrize(
-    ('start', 'told'),
+    ('start', 'reported'),
     [
         (LastStart(250.0, 250.2, False), 'was down 4 min 10 s'),
         (LastStart(250.0, 260.0, None), 'was down 4 min 10 s (at most 4 min 20 s)'),
@@ -761,18 +761,16 @@ def test_an_osd_tells_when_its_db_device_is_full_and_whether_it_is_sharded() -> 
         (LastStart(0.0, 9.6, None), 'was down for at most 10 s'),
     ],
 )
-def test_an_osd_tells_how_long_it_was_away_as_exactly_as_that_is_known(
-    start: LastStart, told: str
-) -> None:
+def test_downtime_of_an_osd_is_shown_with_its_precision(start: LastStart, reported: str) -> None:
     """And nothing where no start was watched."""
     snapshot = samples.small_cluster()
     assert 'Last start' not in render.osd(snapshot, 0, 'plain')
     osds = (snapshot.osds[0]._replace(last_start=start), *snapshot.osds[1:])
     text = render.osd(replace(snapshot, osds=osds), 0, 'plain')
-    assert re.search(rf'^Last start:? +{re.escape(told)}$', text, re.MULTILINE), text
+    assert re.search(rf'^Last start:? +{re.escape(reported)}$', text, re.MULTILINE), text
 
 
-def test_a_finding_gives_its_commands_and_what_not_to_do() -> None:
+def test_finding_shows_its_commands_and_cautions() -> None:
     finding = replace(
         samples.FINDINGS[1],
         commands=('ceph config rm osd.1 x', 'ceph osd ok-to-stop 1'),
@@ -787,7 +785,7 @@ def test_a_finding_gives_its_commands_and_what_not_to_do() -> None:
 # -- candidates
 
 
-def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
+def test_candidates_are_shown_with_gain_worst_loss_and_reason() -> None:
     text = render.candidates(samples.large_cluster(), 'plain')
     assert 'Goal: lower the kv_sync thread time per write by at least 10%' in text
     chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
@@ -798,7 +796,7 @@ def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     assert infeasible[1] == '  - A level that is on the DB device now would no longer fit.'
     # A neighbor of which the model makes no difference is left out.
     assert 'max_background_jobs' not in text
-    # Of the other group nothing was weighed, and its conclusion says why.
+    # The other group was not weighed, and its conclusion has the reason.
     assert 'No candidates were compared.' in text
 
 
@@ -816,7 +814,7 @@ def test_each_reason_against_a_candidate_has_its_own_line() -> None:
     assert '  - It has no limit of the WAL.' in text.splitlines()
 
 
-def test_what_there_may_be_plenty_of_is_named() -> None:
+def test_plentiful_resources_are_named() -> None:
     """In JSON, so that a picture of a decision shows what it went by."""
     snapshot = samples.large_cluster()
     (known,) = (a for a in snapshot.assessments if a.weighing is not None)

@@ -56,7 +56,7 @@ def test_any_number_fits_the_terminal(size: int, base: int, trigger: int) -> Non
     assert not too_wide(render.model(tree(options, KNOWN), 'plain'))
 
 
-def test_the_steps_and_the_device_are_shown() -> None:
+def test_steps_and_device_are_shown() -> None:
     text = render.model(tree(REEF.default_options, KNOWN), 'plain')
     for expected in ('osd.7', '9 GiB', '73 GiB', '585 GiB', 'Last full level: ', 'level 2'):
         assert expected in text
@@ -64,7 +64,7 @@ def test_the_steps_and_the_device_are_shown() -> None:
 
 
 def test_cpu_is_shown_with_its_interval_and_parts() -> None:
-    """What it is for a KiB in the WAL and for a write, and what compression takes of it."""
+    """The cost per KiB in the WAL and per write, and the share of compression."""
     text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
     line = text.partition('RocksDB CPU:')[2].split('Space amplification')[0]
     assert ' us (' in line
@@ -77,15 +77,15 @@ def test_cpu_is_shown_with_its_interval_and_parts() -> None:
     assert 'compression' not in cpu
 
 
-def test_cpu_that_was_not_measured_is_null_and_a_dash() -> None:
-    """A compression that nobody measured here is no compression for free."""
+def test_unmeasured_cpu_is_null_and_a_dash() -> None:
+    """An unmeasured compression is not a free one."""
     answer = tree(f'{REEF.default_options},compression=kZlibCompression', KNOWN)
     assert json.loads(render.model(answer, 'json'))['cpu'] is None
     text = render.model(answer, 'plain')
     assert re.search(r'RocksDB CPU: +-\n', text)
 
 
-def test_what_is_not_known_is_a_dash() -> None:
+def test_unknown_is_a_dash() -> None:
     text = render.model(tree(REEF.default_options, Situation(REEF)), 'plain')
     lines = dict(
         line.split(':', 1) for line in text.split('\n') if line[:1].isalpha() and ':' in line
@@ -95,19 +95,19 @@ def test_what_is_not_known_is_a_dash() -> None:
     assert 'DB device' not in lines
 
 
-def test_a_wal_without_a_limit_of_its_own_is_said_to_be_such() -> None:
+def test_default_wal_limit_is_marked() -> None:
     text = render.model(tree('', Situation(REEF)), 'plain')
     assert 'WAL:                  not limited, 8 x all memtables = 12 GiB' in text
 
 
-def test_what_the_flushes_of_a_workload_are_worth_is_said() -> None:
+def test_unmeasured_flushes_of_a_workload_are_marked() -> None:
     text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
     held = calibration().quantities['early_flush_bytes']
     assert f'flushes by the WAL {held.low:.2f} to {held.high:.2f}' in text
     assert 'EXPECTED' not in render.model(tree(REEF.default_options, Situation(REEF)), 'plain')
 
 
-def test_a_derived_set_shows_each_reason_and_what_it_is() -> None:
+def test_derived_set_shows_each_reason_and_its_identity() -> None:
     text = render.derivation(derive(KNOWN), 'plain')
     assert 'bluestore-default-reef' in text
     assert not too_wide(text)
@@ -115,7 +115,7 @@ def test_a_derived_set_shows_each_reason_and_what_it_is() -> None:
         assert f'- {choice.option}={choice.value}' in text
 
 
-def test_a_derived_set_that_is_none_of_the_published_shows_the_difference() -> None:
+def test_derived_set_shows_its_difference_from_published_ones() -> None:
     text = render.derivation(derive(replace(KNOWN, cores=2)), 'plain')
     assert 'no known profile' in text
     assert 'write_buffer_size' in text.split('Choices:')[0]

@@ -1,4 +1,4 @@
-"""What the dashboard draws says the same as the rows of the command line, and stays small."""
+"""The charts of the dashboard match the rows of the command line, and stay small."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def columns_as_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
-def test_the_map_says_of_every_osd_what_its_row_says(state: str) -> None:
+def test_map_matches_the_row_of_every_osd(state: str) -> None:
     snapshot = samples.all_snapshots()[state]
     rows = json.loads(render.osds(snapshot, 'json'))
     drawn = columns_as_rows(json.loads(render.osd_map(snapshot)))
@@ -49,7 +49,7 @@ def test_the_map_says_of_every_osd_what_its_row_says(state: str) -> None:
             assert mark['db_used_ratio'] == pytest.approx(ratio, abs=0.0006)
 
 
-def test_a_map_of_ten_thousand_osds_that_differ_in_all_is_small() -> None:
+def test_map_of_ten_thousand_different_osds_is_small() -> None:
     few, rng = samples.small_cluster(), random.Random(7)
     osds = []
     for osd_id in range(10_000):
@@ -69,7 +69,7 @@ def test_a_map_of_ten_thousand_osds_that_differ_in_all_is_small() -> None:
     assert len(zlib.compress(text.encode(), 5)) < 300_000
 
 
-def test_a_trend_names_what_it_is_of_and_keeps_gaps() -> None:
+def test_trend_names_its_subject_and_keeps_gaps() -> None:
     found = Trend((1.4, 31.0), dict.fromkeys(TREND_SIGNALS, (None, 1 / 3)))
     (osd,) = json.loads(render.trend([(3, found)], None))
     (group,) = json.loads(render.trend([], ('ssd', found)))

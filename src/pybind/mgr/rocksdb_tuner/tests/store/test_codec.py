@@ -128,7 +128,7 @@ def test_rows_are_read_back(rows: list[Leaf], shared: bool) -> None:
     assert decode_rows(Leaf, document, texts=table.texts if table else ()) == tuple(rows)
 
 
-def test_a_text_that_recurs_is_kept_once() -> None:
+def test_repeated_text_is_stored_once() -> None:
     """Long ones are numbers; short ones, which take no more room, stay."""
     table = Table()
     document = encode(tree(name='n' * 8), table)
@@ -137,7 +137,7 @@ def test_a_text_that_recurs_is_kept_once() -> None:
     assert table.texts == ['n' * 8, 'a leaf of it']
 
 
-def test_fields_are_written_and_read_apart() -> None:
+def test_fields_are_written_and_read_separately() -> None:
     """A field can be left out, kept under a key of its own, and given when the rest is read."""
     record = tree()
     rest = encode(record, None, ('leaves', 'by_id'))
@@ -149,7 +149,7 @@ def test_fields_are_written_and_read_apart() -> None:
         decode_field(Tree, 'leaves', [{**encode(record)['leaves'][0], 'size': -1}])
 
 
-def test_what_came_later_may_be_missing_and_what_is_not_stored_has_its_default() -> None:
+def test_new_field_may_be_missing_and_unstored_field_has_its_default() -> None:
     """All else has to be there: what damage took away is no default."""
     document = encode(tree(seen=3.0, newer=4))
     assert 'seen' not in document
@@ -188,31 +188,29 @@ WRONG: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(('name', 'value', 'says'), WRONG)
-def test_a_wrong_value_is_named_with_what_would_be_right(
-    name: str, value: object, says: str
-) -> None:
+@pytest.mark.parametrize(('name', 'value', 'message'), WRONG)
+def test_wrong_value_is_named_with_the_valid_form(name: str, value: object, message: str) -> None:
     """The place, what is there, and what would be right."""
     with pytest.raises(StoredStateError) as error:
         decode(Tree, {**encode(tree()), name: value}, place='')
-    assert says in str(error.value)
+    assert message in str(error.value)
     with pytest.raises(StoredStateError) as error:
         decode(Tree, {**encode(tree()), name: value}, place='whole')
     assert str(error.value).startswith(f'"whole.{name}')
 
 
-def test_a_wrong_row_is_named_in_its_column() -> None:
+def test_wrong_row_is_named_by_its_column() -> None:
     """Columns of other lengths, too."""
     rows = [Leaf(f'leaf {n}', n) for n in range(COLUMNS_FROM)]
     document = encode_rows(Leaf, rows)
-    for name, column, says in (
+    for name, column, message in (
         ('hue', ['red'] * (COLUMNS_FROM - 1) + ['green'], '"rows.hue[15]" is "green" instead of '),
         ('size', [1], '"rows.size" has 1 values for 16 of "name"'),
         ('spot', 3, '"rows.spot" is 3 instead of a list'),
     ):
         with pytest.raises(StoredStateError) as error:
             decode_rows(Leaf, {**document, name: column}, place='rows')
-        assert str(error.value).startswith(says)
+        assert str(error.value).startswith(message)
     del document['hue']
     with pytest.raises(StoredStateError, match=r'^"rows.hue" is missing'):
         decode_rows(Leaf, document, place='rows')
@@ -226,7 +224,7 @@ class Reading:
     unit: Optional[str] = field(default=None, metadata=ADDED_LATER)
 
 
-def test_rows_without_what_came_later_or_is_not_stored_have_the_defaults() -> None:
+def test_rows_without_new_or_unstored_fields_get_defaults() -> None:
     """Also in columns, and where what is missing is not the last."""
     rows = tuple(Reading(f'p{n}', 0.5, n, 'ms') for n in range(COLUMNS_FROM))
     document = encode_rows(Reading, rows)
@@ -236,7 +234,7 @@ def test_rows_without_what_came_later_or_is_not_stored_have_the_defaults() -> No
     assert decode_rows(Reading, document) == tuple(replace(row, unit=None) for row in rows)
 
 
-def test_what_cannot_be_shown_is_named_by_its_type() -> None:
+def test_unprintable_value_is_named_by_its_type() -> None:
     """Lists within lists, deeper than a text of them can be made."""
     deep: list[Any] = []
     for _ in range(100_000):
@@ -245,7 +243,7 @@ def test_what_cannot_be_shown_is_named_by_its_type() -> None:
         decode(Leaf, {'name': deep})
 
 
-def test_a_number_that_stands_for_no_text_is_named() -> None:
+def test_number_without_a_text_is_named() -> None:
     """A number is a text only where the document has a table."""
     document = {**encode(tree()), 'name': 2}
     with pytest.raises(StoredStateError, match=r'"name" is 2 instead of one of 2 stored texts'):
@@ -254,8 +252,8 @@ def test_a_number_that_stands_for_no_text_is_named() -> None:
     assert decode(Leaf, {**encode(Leaf('a')), 'hue': 1}, texts=('a', 'blue')).hue is Color.BLUE
 
 
-def test_unknown_names_are_passed_over_or_refused() -> None:
-    """Where they are refused, the known ones are named."""
+def test_unknown_names_are_ignored_or_refused() -> None:
+    """A refusal names the known ones."""
     document = {**encode(Leaf('a')), 'color': 1}
     assert decode(Leaf, document) == Leaf('a')
     with pytest.raises(StoredStateError, match=r'"color" is not known; known are name, size, hue'):
@@ -269,7 +267,7 @@ class Kept:
     words: Annotated[tuple[str, ...], Only(len, 'a word at least')]
 
 
-def test_a_name_that_python_keeps_is_written_as_it_is_said() -> None:
+def test_reserved_python_name_is_stored_under_its_published_name() -> None:
     """A record of a document that others read has the names of that document."""
     document = {'class': 'ssd', 'share': 0.5, 'words': ['a']}
     assert encode(Kept('ssd', 0.5, ('a',))) == document
@@ -280,26 +278,26 @@ def test_a_name_that_python_keeps_is_written_as_it_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'says'),
+    ('name', 'value', 'message'),
     [('share', 1.5, '"share" is 1.5 instead of a share'), ('words', [], 'instead of a word at')],
 )
-def test_of_its_values_a_type_may_take_only_some(name: str, value: object, says: str) -> None:
-    """What is read is of the type first, and then one of those that hold."""
+def test_type_may_restrict_its_values(name: str, value: object, message: str) -> None:
+    """A value must have the type first, and then be one of the allowed ones."""
     document = {'class': 'ssd', 'share': 0.5, 'words': ['a']}
     with pytest.raises(StoredStateError) as error:
         decode(Kept, {**document, name: value})
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize('value', [None, [], 3, 'x'])
-def test_what_is_no_object_is_no_record(value: object) -> None:
+def test_non_object_is_no_record(value: object) -> None:
     """Without a place there is none to name."""
     with pytest.raises(StoredStateError, match=r'^it is .* instead of an object$'):
         decode(Leaf, value)
 
 
-def test_types_that_cannot_be_told_apart_are_refused_before_anything_is_written() -> None:
-    """A mistake of whoever declares such a record, not of what is stored."""
+def test_ambiguous_types_are_refused_before_anything_is_written() -> None:
+    """An error in the declaration of such a record, not in stored data."""
 
     @dataclass(frozen=True)
     class Either:
@@ -321,7 +319,7 @@ def test_types_that_cannot_be_told_apart_are_refused_before_anything_is_written(
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_damage_is_an_error_of_its_own_kind_or_harmless(data: st.DataObject) -> None:
-    """Whatever stands in a document, nothing but `StoredStateError` comes of it."""
+    """Any document gives at most a `StoredStateError`."""
     document = encode(tree(leaves=tuple(Leaf(f'leaf {n}', n) for n in range(20))))
     junk = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
@@ -333,6 +331,6 @@ def test_any_damage_is_an_error_of_its_own_kind_or_harmless(data: st.DataObject)
         document[name][inner] = data.draw(junk)
     else:
         document[name] = data.draw(junk)
-    # What it says of other damage is tested above.
+    # Messages on other damage are tested above.
     with suppress(StoredStateError):
         decode(Tree, document)

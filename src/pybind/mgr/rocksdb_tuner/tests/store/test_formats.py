@@ -1,4 +1,4 @@
-"""What each format of the module stored is read by this one: an upgrade loses nothing."""
+"""Every stored format of the module can be read by this version: an upgrade loses nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def many() -> RolloutState:
         ('rollout-current-compressed', many()),
     ],
 )
-def test_a_rollout_under_way_survives_the_upgrade(name: str, state: RolloutState) -> None:
+def test_running_rollout_survives_the_upgrade(name: str, state: RolloutState) -> None:
     """It goes on, and is stored as this version does."""
     store = stored(rollout__current=name)
     storage = RolloutStorage(store)
@@ -71,7 +71,7 @@ def test_a_rollout_under_way_survives_the_upgrade(name: str, state: RolloutState
     assert RolloutStorage(store).problems() == ()
 
 
-def test_the_archive_and_history_of_rollouts_are_read() -> None:
+def test_archive_and_history_of_rollouts_are_read() -> None:
     """With what is needed to roll back."""
     ended = replace(example(3), stage=Phase.DONE, outcome=Outcome.DONE)
     storage = RolloutStorage(
@@ -91,7 +91,7 @@ def test_the_archive_and_history_of_rollouts_are_read() -> None:
     assert storage.problems() == ()
 
 
-def test_the_clock_restarts_and_evidence_are_read() -> None:
+def test_clock_restarts_and_evidence_are_read() -> None:
     """Limits and verdicts go on from what was counted and measured."""
     storage = RolloutStorage(
         stored(
@@ -116,7 +116,7 @@ def test_the_clock_restarts_and_evidence_are_read() -> None:
     assert storage.problems() == unended.problems() == ()
 
 
-def test_a_campaign_under_way_is_read() -> None:
+def test_running_campaign_is_read() -> None:
     """Its finished chunk, its OSDs in flight and those that follow."""
     store = stored(
         campaign__current='campaign-current',
@@ -146,8 +146,8 @@ def test_a_campaign_under_way_is_read() -> None:
     assert CampaignStorage(store).load() == state
 
 
-def test_a_note_and_a_custom_profile_are_read() -> None:
-    """What is switched on in an OSD is put back, and no profile is lost."""
+def test_note_and_custom_profile_are_read() -> None:
+    """Statistics left enabled in an OSD are restored, and no profile is lost."""
     assert overrides.decode((FIRST / 'deep-osd.3.txt').read_text()) == overrides.OsdOverrides(
         3,
         4294967295,

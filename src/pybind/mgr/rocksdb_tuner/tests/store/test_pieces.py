@@ -21,7 +21,7 @@ OTHER = LONG[::-1]
 
 @given(st.text(min_size=1, max_size=5), st.integers(0, 60000))
 def test_pieces_fit_under_a_key_and_are_the_text(some: str, count: int) -> None:
-    """Whatever the characters, none of which is cut in two."""
+    """For any characters, none of which is split."""
     text = some * count
     pieces = cut(text)
     assert ''.join(pieces) == text
@@ -29,7 +29,7 @@ def test_pieces_fit_under_a_key_and_are_the_text(some: str, count: int) -> None:
     assert (len(pieces) == 1) == (len(text.encode()) <= LIMIT_BYTES)
 
 
-def test_a_long_text_is_read_back_and_leaves_nothing_behind() -> None:
+def test_long_text_round_trips_without_leftovers() -> None:
     """Neither its pieces when it is replaced or removed, nor those of others with it."""
     store = FakeStore()
     texts = LongTexts(store)
@@ -48,7 +48,7 @@ def test_a_long_text_is_read_back_and_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.parametrize(('old', 'new'), [(LONG, OTHER), ('x', LONG), (LONG, 'x'), (LONG, None)])
-def test_a_write_that_is_cut_off_leaves_the_old_text_or_the_new_one(old: str, new: str) -> None:
+def test_interrupted_write_leaves_the_old_or_the_new_text(old: str, new: str) -> None:
     """After each of its writes."""
     for count in range(12):
         store = FakeStore()
@@ -69,8 +69,8 @@ def test_a_write_that_is_cut_off_leaves_the_old_text_or_the_new_one(old: str, ne
         assert store.values == {}
 
 
-def test_a_piece_that_is_missing_or_another_is_told() -> None:
-    """What is left of it is not taken for the text."""
+def test_missing_or_foreign_piece_is_reported() -> None:
+    """The rest of it is not mistaken for the text."""
     store = FakeStore()
     texts = LongTexts(store)
     texts.set('a', LONG)
@@ -87,8 +87,8 @@ def test_a_piece_that_is_missing_or_another_is_told() -> None:
             texts.get('a')
 
 
-def test_pieces_of_what_was_set_aside_stay() -> None:
-    """An expert may want to look at them, or a newer version of the module."""
+def test_pieces_of_quarantined_data_stay() -> None:
+    """An expert may want to inspect them, or a newer version of the module."""
     store = FakeStore()
     texts = LongTexts(store)
     texts.set('a', LONG)
@@ -98,7 +98,7 @@ def test_pieces_of_what_was_set_aside_stay() -> None:
     assert texts.whole('a', store.values[BROKEN + 'a']) == LONG
 
 
-def test_pieces_that_cannot_be_removed_do_no_harm() -> None:
+def test_pieces_that_cannot_be_removed_are_harmless() -> None:
     """They are removed with the next write."""
     store = FakeStore()
     texts = LongTexts(store)

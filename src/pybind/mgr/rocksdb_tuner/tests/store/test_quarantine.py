@@ -1,4 +1,4 @@
-"""What cannot be read is kept for an expert, is reported, and comes back once it can be read."""
+"""Unreadable data is kept for an expert, reported, and restored once it can be read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 
 def number(text: str) -> int:
-    """What stands in the store here."""
+    """The content of the store."""
     if not text.isdigit():
         raise StoredStateError(f'"{text}" is no number')
     return int(text)
@@ -23,7 +23,7 @@ def filled(**values: str) -> FakeStore:
     return store
 
 
-def test_what_can_be_read_is_read_and_nothing_is_moved() -> None:
+def test_readable_data_is_read_and_not_moved() -> None:
     """A key that is not there is None, and no problem."""
     store = filled(good='3')
     quarantine = Quarantine(store)
@@ -31,24 +31,24 @@ def test_what_can_be_read_is_read_and_nothing_is_moved() -> None:
     assert (store.values, quarantine.problems()) == ({'good': '3'}, ())
 
 
-def test_what_cannot_be_read_is_set_aside_whole_and_reported() -> None:
+def test_unreadable_data_is_quarantined_as_a_whole_and_reported() -> None:
     """With why, its key, and the key that removes it; no reader meets it again."""
     store = filled(bad='x', good='3')
     quarantine = Quarantine(store)
     assert quarantine.read('bad', number) is None
     assert store.values == {f'{BROKEN}bad': 'x', 'good': '3'}
-    (told,) = quarantine.problems()
-    assert [w for w in ('"bad"', '"x" is no number', f'{BROKEN}bad') if w not in told] == []
+    (reported,) = quarantine.problems()
+    assert [w for w in ('"bad"', '"x" is no number', f'{BROKEN}bad') if w not in reported] == []
     assert quarantine.read('bad', number) is None
     # The manager that takes over does not know why, and reports it all the same.
-    (told,) = Quarantine(store).problems()
-    assert '"bad"' in told
-    assert '"x" is no number' not in told
+    (reported,) = Quarantine(store).problems()
+    assert '"bad"' in reported
+    assert '"x" is no number' not in reported
     del store.values[f'{BROKEN}bad']
     assert quarantine.problems() == ()
 
 
-def test_where_the_store_refuses_it_stays_in_place_and_is_reported(
+def test_data_stays_in_place_and_is_reported_if_the_store_refuses(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Nothing is done from it; the next manager tries again."""
@@ -58,14 +58,14 @@ def test_where_the_store_refuses_it_stays_in_place_and_is_reported(
     assert quarantine.read('bad', number) is None
     assert store.values == {'bad': 'x'}
     assert 'read-only' in caplog.text
-    (told,) = quarantine.problems()
-    assert '"x" is no number' in told
+    (reported,) = quarantine.problems()
+    assert '"x" is no number' in reported
     store.error = None
     assert Quarantine(store).read('bad', number) is None
     assert store.values == {f'{BROKEN}bad': 'x'}
 
 
-def test_what_can_be_read_again_is_taken_back() -> None:
+def test_readable_quarantined_data_is_restored() -> None:
     """And only that: neither what still cannot, nor in place of what was stored since."""
     store = FakeStore()
     aside = {'again': '1', 'declined': '2', 'broken': 'x', 'newer': '4'}
@@ -90,8 +90,8 @@ def test_what_can_be_read_again_is_taken_back() -> None:
     }
 
 
-def test_what_cannot_be_stored_again_stays_set_aside(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are taken back nevertheless."""
+def test_data_that_cannot_be_restored_stays_quarantined(caplog: pytest.LogCaptureFixture) -> None:
+    """The others are restored nevertheless."""
     store = filled(**{f'{BROKEN}a': '1', f'{BROKEN}b': '2'})
 
     def restore(key: str, text: str) -> bool:
@@ -105,8 +105,8 @@ def test_what_cannot_be_stored_again_stays_set_aside(caplog: pytest.LogCaptureFi
     assert 'no space' in caplog.text
 
 
-def test_what_another_manager_removed_meanwhile_is_passed_over() -> None:
-    """Between the list of keys and the look at one of them."""
+def test_data_removed_by_another_manager_is_skipped() -> None:
+    """Between listing the keys and reading one of them."""
     store = filled(**{f'{BROKEN}a': '1'})
     store.get = lambda _: None  # type: ignore[assignment,method-assign]
     Quarantine(store).restore(lambda *_: pytest.fail('there is nothing to restore'))

@@ -110,7 +110,7 @@ STEPS = st.lists(
 def test_a_manager_that_dies_between_two_writes_leaves_the_old_record_or_the_new_one(
     steps: list[_Step], data: st.DataObject
 ) -> None:
-    """At each write of each step; whoever takes over goes on from there, and leaves no litter."""
+    """At each write of each step; the next manager continues there, without leftovers."""
     store, at = FakeStore(), record()
     spread(store).save(at)
     for step in steps:
@@ -158,7 +158,7 @@ def _save_that_dies(store: FakeStore, after: Record, count: int) -> None:
 def test_a_manager_whose_writes_fail_now_and_then_stores_what_it_says(
     steps: list[_Step], fails: list[bool]
 ) -> None:
-    """Also where a write that failed was carried out, and only its answer was lost."""
+    """Also if a failed write was executed, and only its answer was lost."""
     store, at = FakeStore(), record()
     writer = spread(store)
     writer.save(at)
@@ -192,7 +192,7 @@ def test_a_manager_whose_writes_fail_now_and_then_stores_what_it_says(
     assert loaded(store) == at
 
 
-def test_a_step_writes_only_what_changed() -> None:
+def test_step_writes_only_changes() -> None:
     """A row or two are in the head; where there are more, their chunks are written."""
     store = FakeStore()
     writer, at = spread(store), record()
@@ -216,7 +216,7 @@ def test_a_step_writes_only_what_changed() -> None:
     assert of(replace(three, plan=('other',))) == [f'{PARTS}plan', HEAD]
 
 
-def test_a_manager_that_takes_over_writes_only_what_changed() -> None:
+def test_manager_taking_over_writes_only_changes() -> None:
     """It knows what is stored from what it read."""
     store = FakeStore()
     spread(store).save(with_row(record(), 3, 'x'))
@@ -229,7 +229,7 @@ def test_a_manager_that_takes_over_writes_only_what_changed() -> None:
     assert loaded(store) == with_row(with_row(record(), 3, 'x'), 4, 'y')
 
 
-def test_a_large_part_is_kept_in_pieces() -> None:
+def test_large_part_is_stored_in_pieces() -> None:
     """No key holds more than a monitor takes."""
     store = FakeStore()
     noise = tuple(f'{n * 2654435761 % 2**32:08x} of {n}' for n in range(30000))
@@ -239,7 +239,7 @@ def test_a_large_part_is_kept_in_pieces() -> None:
     assert loaded(store).plan == noise
 
 
-def test_what_an_older_version_wrote_is_read_and_stored_anew() -> None:
+def test_data_of_an_older_version_is_read_and_converted() -> None:
     """Under one key, and with another name in it."""
     store = FakeStore()
     document = unpack(whole_text(LAYOUT, record()), 2, 2)
@@ -253,7 +253,7 @@ def test_what_an_older_version_wrote_is_read_and_stored_anew() -> None:
     assert loaded(store) == record()
 
 
-def test_a_whole_text_is_read_back() -> None:
+def test_single_text_is_read() -> None:
     """For where a record is kept and not worked on."""
     assert of_whole_text(LAYOUT, whole_text(LAYOUT, record(40))) == record(40)
     with pytest.raises(StoredStateError, match='"name" is missing'):
@@ -280,7 +280,7 @@ def test_damage_is_named_by_its_key() -> None:
         with pytest.raises(StoredStateError, match=r'the checksum of its part .* does not match'):
             loaded(store)
     head = unpack(good[HEAD], 2, 2)
-    for changes, says in (
+    for changes, message in (
         ({'index': None}, '"index" is null instead of an object'),
         ({'index': {**head['index'], 'count': 9}}, '"rows" are 10 in its chunks instead of 9'),
         ({'index': {**head['index'], 'parts': {}}}, '"index.parts.order" is missing'),
@@ -294,10 +294,10 @@ def test_damage_is_named_by_its_key() -> None:
         store.values = {**good, HEAD: pack({**head, **changes})}
         with pytest.raises(StoredStateError) as error:
             loaded(store)
-        assert says in str(error.value)
+        assert message in str(error.value)
 
 
-def test_what_a_head_that_was_set_aside_names_stays() -> None:
+def test_chunks_of_a_quarantined_head_stay() -> None:
     """Nothing of it is lost while it is there; afterwards another manager removes it."""
     store = FakeStore()
     spread(store).save(record(name='first'))
@@ -314,7 +314,7 @@ def test_what_a_head_that_was_set_aside_names_stays() -> None:
     assert len(store.values) == 1 + 2 + 2
 
 
-def test_what_cannot_be_removed_is_removed_later(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_removal_is_repeated_later(caplog: pytest.LogCaptureFixture) -> None:
     """The record is stored all the same."""
     store = FakeStore()
     writer = spread(store)
@@ -334,8 +334,8 @@ def test_what_cannot_be_removed_is_removed_later(caplog: pytest.LogCaptureFixtur
     assert len(store.values) == 1 + 2 + 1
 
 
-def test_rows_that_would_make_the_head_too_long_go_to_their_chunk() -> None:
-    """However long what is said of each of them is."""
+def test_rows_that_exceed_the_head_go_to_their_chunk() -> None:
+    """With messages of any length."""
     store = FakeStore()
     writer, at = spread(store), record()
     writer.save(at)

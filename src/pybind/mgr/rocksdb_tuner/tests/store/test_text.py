@@ -1,4 +1,4 @@
-"""JSON objects as texts: what is long is compressed, and what is damaged is told."""
+"""JSON objects as texts: long ones are compressed, and damage is reported."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def of_size(size: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize('size', [PLAIN_MAX_BYTES, PLAIN_MAX_BYTES + 1, 10 * PLAIN_MAX_BYTES])
-def test_what_was_packed_is_unpacked_and_what_is_long_is_compressed(size: int) -> None:
+def test_packed_text_is_unpacked_and_long_text_compressed(size: int) -> None:
     """From the first byte above the limit on."""
     text = pack(of_size(size))
     assert text.startswith('zlib:') == (size > PLAIN_MAX_BYTES)
     assert unpack(text, 1, 1) == of_size(size)
 
 
-def test_a_text_with_half_a_character_is_written_without_an_error() -> None:
+def test_text_with_a_lone_surrogate_is_written_without_an_error() -> None:
     """Some error text of another program; a surrogate cannot be stored as UTF-8."""
     assert 'broken' in str(unpack(pack({'version': 1, 'x': '\ud800 broken'}), 1, 1)['x'])
 
 
-def test_what_is_no_number_is_not_written() -> None:
+def test_non_finite_number_is_not_written() -> None:
     """JSON has no name for it."""
     with pytest.raises(ValueError, match='not JSON compliant'):
         pack({'version': 1, 'x': float('nan')})
@@ -56,10 +56,10 @@ def test_other_versions_are_named_and_not_read(version: object, shown: str) -> N
     )
 
 
-def test_a_compressed_text_is_read_whole_and_up_to_a_limit(
+def test_compressed_text_is_read_completely_and_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What unpacks to more than the limit could fill the manager's memory."""
+    """Data that unpacks beyond the limit could fill the manager's memory."""
     monkeypatch.setattr(under_test, 'UNPACKED_MAX_BYTES', 100_000)
     assert unpack(pack(of_size(100_000)), 1, 1) == of_size(100_000)
     for text in (pack(of_size(100_001)), pack(of_size(90_000))[:-8]):
@@ -68,7 +68,7 @@ def test_a_compressed_text_is_read_whole_and_up_to_a_limit(
 
 
 @pytest.mark.parametrize(
-    ('text', 'says'),
+    ('text', 'message'),
     [
         ('', 'not JSON'),
         ('{"version":1', 'only the beginning'),
@@ -80,7 +80,7 @@ def test_a_compressed_text_is_read_whole_and_up_to_a_limit(
         ('zlib:' + base64.b64encode(zlib.compress(b'\xff')).decode(), 'damaged'),
     ],
 )
-def test_damage_is_told(text: str, says: str) -> None:
+def test_damage_is_reported(text: str, message: str) -> None:
     """In words for the log and the health check."""
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         unpack(text, 1, 1)

@@ -1,4 +1,4 @@
-"""Who asked for a change, by the audit log of the cluster."""
+"""The actor of a change, by the audit log of the cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocksdb_tuner.mgr.records import AuditLine
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.tick.audit import sender
 
-from ..asking import ask
+from ..query_command import ask
 from ..test_tuner import World
 
 APPLY = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': 'osd-1'}
@@ -38,32 +38,32 @@ def line(entity: str = 'client.alice', time_s: float = 100.0, **changed: str) ->
         ([line(time_s=200.0)], None),
     ],
 )
-def test_the_sender_is_named_where_there_is_one_only(lines: list[AuditLine], expected: str) -> None:
+def test_sender_is_named_only_if_unique(lines: list[AuditLine], expected: str) -> None:
     wanted = {name: (value,) for name, value in APPLY.items()}
     assert sender(lines, wanted, 101.0) == expected
 
 
-def test_lines_of_the_log_are_read_as_16_2_15_writes_them() -> None:
+def test_log_lines_are_parsed_as_written_by_16_2_15() -> None:
     stamp = '2026-11-22T11:16:05.278364+0000'
-    told = (
+    reported = (
         "from='client.4171 -' entity='client.admin' "
         'cmd=[{"prefix": "rocksdb-tuner apply", "recommendation_id": "osd-1", '
         '"target": ["mon-mgr", ""]}]: dispatch'
     )
     broken = [
-        {'stamp': stamp, 'message': told.replace('}]', '')},
-        {'stamp': 'x', 'message': told},
-        {'message': told},
-        {'stamp': stamp, 'message': told.replace('admin', 'a\x1b[31m')},
+        {'stamp': stamp, 'message': reported.replace('}]', '')},
+        {'stamp': 'x', 'message': reported},
+        {'message': reported},
+        {'stamp': stamp, 'message': reported.replace('admin', 'a\x1b[31m')},
         {'stamp': stamp},
     ]
-    (found,) = parse_audit_log([{'stamp': stamp, 'message': told}, *broken])
+    (found,) = parse_audit_log([{'stamp': stamp, 'message': reported}, *broken])
     assert (found.entity, found.time_s) == ('client.admin', 1795346165.278364)
     assert found.command['recommendation_id'] == 'osd-1'
     assert parse_audit_log({'not': 'a list'}) == ()
 
 
-def test_the_audit_log_is_asked_of_the_monitors() -> None:
+def test_audit_log_is_read_from_the_monitors() -> None:
     module: Any = Module('rocksdb_tuner', '', '')
     module.mon_answers = [(0, json.dumps([]), '')]
     assert MgrCluster(module).audited() == ()
@@ -93,7 +93,7 @@ def applied(world: World, actor: str = '', words: str = 'apply') -> Any:
 
 
 @pytest.mark.parametrize('words', ['apply', 'recommendation apply'])
-def test_the_history_names_the_client_that_sent_apply(words: str) -> None:
+def test_history_names_the_client_that_sent_apply(words: str) -> None:
     world = applied(World(), words=words)
     (record,) = world.tuner.snapshot.history
     assert record.actor == 'client.alice'
@@ -103,12 +103,12 @@ def test_the_history_names_the_client_that_sent_apply(words: str) -> None:
     assert world.tuner.snapshot.history[0].actor == 'client.alice'
 
 
-def test_who_asked_another_module_stays_named() -> None:
+def test_caller_of_another_module_stays_named() -> None:
     world = applied(World(), 'dashboard:bob')
     assert world.tuner.snapshot.history[0].actor == 'dashboard:bob'
 
 
-def test_a_log_that_cannot_be_read_holds_nothing_up() -> None:
+def test_unreadable_log_blocks_nothing() -> None:
     world = World()
     world.cluster.errors['log last'] = CommandError(13, 'access denied')
     applied(world)

@@ -1,4 +1,4 @@
-"""auto-apply goes by time that passed, whatever the clock says, and by whole stored state."""
+"""auto-apply depends on elapsed time, not on the clock, and on intact stored state."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def with_override(world: World, after_s: float) -> None:
 
 
 @pytest.mark.parametrize('jump_s', [DAY_S, 30 * DAY_S, -DAY_S])
-def test_advice_of_a_minute_is_not_taken_because_the_clock_jumped(
-    world: World, jump_s: float
-) -> None:
+def test_advice_of_a_minute_is_not_applied_after_a_clock_jump(world: World, jump_s: float) -> None:
     with_override(world, DAY_S)
     assert world.tuner.snapshot.recommendations
     for offset_s in (jump_s, 0.0, jump_s):
@@ -42,7 +40,7 @@ def test_advice_of_a_minute_is_not_taken_because_the_clock_jumped(
         assert world.tuner.snapshot.rollout is None
 
 
-def test_nothing_begins_by_itself_while_stored_state_is_broken(world: World) -> None:
+def test_nothing_starts_automatically_while_stored_state_is_broken(world: World) -> None:
     world.store.values['history/r7'] = 'no JSON'
     world.takeover()
     with_override(world, 60.0)
@@ -57,17 +55,17 @@ def test_nothing_begins_by_itself_while_stored_state_is_broken(world: World) -> 
     assert world.tuner.snapshot.rollout is not None
 
 
-def test_options_that_contradict_each_other_are_told_and_nothing_is_applied(world: World) -> None:
+def test_contradictory_options_are_reported_and_nothing_is_applied(world: World) -> None:
     world.settings = replace(world.settings, soak=SoakPlan(600.0, 60.0))
     with_override(world, 60.0)
     world.run(300)
     snapshot = world.tuner.snapshot
-    told = 'soak_min (600 s) is above soak_max (60 s)'
-    assert told in snapshot.auto_apply_refusals[0].reason
+    reported = 'soak_min (600 s) is above soak_max (60 s)'
+    assert reported in snapshot.auto_apply_refusals[0].reason
     assert snapshot.rollout is None
-    assert told in render.status(snapshot, 'plain').replace('\n  ', ' ')
+    assert reported in render.status(snapshot, 'plain').replace('\n  ', ' ')
     raised = health_checks(snapshot)['ROCKSDB_TUNER_OPTIONS_CONFLICT']
-    assert told in str(raised['detail'])
+    assert reported in str(raised['detail'])
     with pytest.raises(PresentError, match='soak_min'):
         render.plan(snapshot.recommendations[0], world.settings.soak, 'plain')
     with pytest.raises(OperationRefused, match='soak_min'):

@@ -1,4 +1,4 @@
-"""One operation at a time: an experiment beside rollouts, campaigns and auto-apply."""
+"""One operation at a time: an experiment with rollouts, campaigns and auto-apply."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def manager() -> Manager:
     return Manager()
 
 
-def test_nothing_starts_beside_an_experiment(manager: Manager) -> None:
+def test_nothing_starts_during_an_experiment(manager: Manager) -> None:
     control = manager.control
     rollout = set_profile(manager.cluster, DEFAULTS['pacific'])
     control.driver.start(rollout, manager.cluster.now_s)
@@ -91,7 +91,7 @@ def test_nothing_starts_beside_an_experiment(manager: Manager) -> None:
     assert not control.driver.under_way
 
 
-def test_an_experiment_is_driven_steered_and_shown(manager: Manager) -> None:
+def test_experiment_is_driven_controlled_and_shown(manager: Manager) -> None:
     control = manager.control
     started = control.start_experiment(request(plan(blocks=2)))
     assert started.experiment_id == 'E1'
@@ -115,7 +115,7 @@ def test_an_experiment_is_driven_steered_and_shown(manager: Manager) -> None:
     assert control.driver.next_number() == '2'
 
 
-def test_a_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) -> None:
+def test_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) -> None:
     control = manager.control
     with pytest.raises(OperationRefused, match='there was no rollout yet'):
         control.acknowledge()

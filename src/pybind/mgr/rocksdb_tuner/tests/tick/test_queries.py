@@ -19,29 +19,29 @@ from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tick import deep_stats
 from rocksdb_tuner.tick.queries import Queries, in_a_thread
 
-from ..asking import ask
+from ..query_command import ask
 from ..test_loop import wait_for
 from ..test_tuner import World, statistics_off
 
 
 class Hanging(World):
-    """Some OSDs do not answer before they are let go; questions are asked in real threads."""
+    """Some OSDs do not answer until released; queries run in real threads."""
 
     def __init__(self, *silent: int) -> None:
-        self.let_go = threading.Event()
+        self.release = threading.Event()
         self.waiting: list[int] = []
         super().__init__()
         self.run_in_background = in_a_thread
         self.takeover()
         statistics_off(self)
         for n in self.cluster.osds:
-            self.cluster.tell_outputs[n, 'bluefs files list'] = '[{"name": "sharding/def"}]'
+            self.cluster.tell_answers[n, 'bluefs files list'] = '[{"name": "sharding/def"}]'
         tell = self.cluster.tell
 
         def slow(osd_id: int, prefix: str, args: Any) -> str:
-            if osd_id in silent and not self.let_go.is_set():
+            if osd_id in silent and not self.release.is_set():
                 self.waiting.append(osd_id)
-                self.let_go.wait(60)
+                self.release.wait(60)
                 raise CommandError(errno.ETIMEDOUT, f'osd.{osd_id} did not answer')
             return tell(osd_id, prefix, args)
 
@@ -55,7 +55,7 @@ class Hanging(World):
             time.sleep(0.002)
 
 
-def test_an_osd_that_hangs_delays_neither_ticks_nor_the_others() -> None:
+def test_hanging_osd_delays_neither_ticks_nor_others() -> None:
     world = Hanging(0)
     started_s = time.monotonic()
     world.run(120)
@@ -68,17 +68,17 @@ def test_an_osd_that_hangs_delays_neither_ticks_nor_the_others() -> None:
         world.run(60)
         assert world.cluster.commands
     finally:
-        world.let_go.set()
+        world.release.set()
 
 
-def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
+def test_queries_from_before_mode_off_are_dropped() -> None:
     world = Hanging(0, 1, 2)
     world.run(20)
     assert world.waiting
     world.settings = replace(world.settings, mode=Mode.OFF)
     world.run(4)
     asked = len(world.waiting)
-    world.let_go.set()
+    world.release.set()
     wait_for(lambda: world.tuner.osd_queries.free(0) and world.tuner.osd_queries.free(1))
     world.settings = replace(world.settings, mode=Mode.RECOMMEND)
     world.run(2)
@@ -87,7 +87,7 @@ def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
     assert {o.sharded for o in world.tuner.snapshot.osds} == {True}
 
 
-def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
+def test_query_timeout_ends_it_and_restores_the_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(deep_stats, 'ANSWER_WAIT_S', 0.2)
@@ -99,39 +99,39 @@ def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
     with pytest.raises(DeepStatsRefused, match='did not answer yet'):
         world.tuner.deep_stats.read(1)
     assert world.tuner.deep_stats.read(2).osd_id == 2
-    world.let_go.set()
+    world.release.set()
     wait_for(lambda: world.tuner.deep_stats.free(1))
     world.cluster.advance(OSD_SPACING_S)
     assert world.tuner.deep_stats.read(1).not_put_back == ()
     assert world.store.keys('deep/') == []
 
 
-def test_an_osd_is_looked_at_at_a_bounded_rate_and_the_refusal_says_when() -> None:
+def test_queries_of_an_osd_are_rate_limited_and_the_refusal_has_the_time() -> None:
     rate = RateLimit()
     assert rate.take(0, 100.0) is None
     assert rate.take(0, 110.0) == 'osd.0 was queried 10s ago: retry in 20s'
     assert rate.take(0, 130.0) is None
     for osd_id in range(1, MOST - 1):
         assert rate.take(osd_id, 131.0) is None
-    told = rate.take(99, 140.0)
-    assert told == '6 OSDs were queried in the last 60s: retry in 20s'
+    reported = rate.take(99, 140.0)
+    assert reported == '6 OSDs were queried in the last 60s: retry in 20s'
     assert rate.take(99, 100.0 + WINDOW_S) is None
 
 
-def test_a_refused_look_asks_the_osd_nothing() -> None:
+def test_refused_query_sends_nothing_to_the_osd() -> None:
     world = World()
     statistics_off(world)
     world.run(10)
     world.tuner.deep_stats.read(1)
-    world.cluster.told.clear()
+    world.cluster.tell_commands.clear()
     with pytest.raises(DeepStatsRefused, match='retry in 30s') as refusal:
         world.tuner.deep_stats.read(1)
     assert refusal.value.errno == errno.EAGAIN
-    assert world.cluster.told == []
+    assert world.cluster.tell_commands == []
     assert world.tuner.deep_stats.read(2).osd_id == 2
 
 
-def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:
+def test_open_queries_are_limited_with_one_per_osd() -> None:
     started: list[Callable[[], None]] = []
     queries = Queries(2, started.append)
     answers: list[int] = []
@@ -147,7 +147,7 @@ def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:
     assert queries.free(0)
 
 
-def test_where_no_thread_can_be_started_nothing_is_held() -> None:
+def test_nothing_is_held_if_no_thread_can_be_started() -> None:
     def fail(work: Callable[[], None]) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -156,7 +156,7 @@ def test_where_no_thread_can_be_started_nothing_is_held() -> None:
     assert queries.free(0)
 
 
-def test_the_end_of_the_module_ends_the_wait_for_an_osd() -> None:
+def test_module_shutdown_ends_the_wait_for_an_osd() -> None:
     module: Any = Module('rocksdb_tuner', '', '')
     module.send_command = lambda *_: None
     cluster: MgrCluster = module._cluster
@@ -176,7 +176,7 @@ def test_the_end_of_the_module_ends_the_wait_for_an_osd() -> None:
     assert ended
 
 
-def test_osd_deep_is_a_command_that_changes_and_the_read_command_names_it() -> None:
+def test_osd_deep_is_a_write_command_named_by_the_read_command() -> None:
     module: Any = Module('rocksdb_tuner', '', '')
     world = World()
     statistics_off(world)
@@ -185,8 +185,8 @@ def test_osd_deep_is_a_command_that_changes_and_the_read_command_names_it() -> N
     refused = ask(module, 'osd', '1', deep=True, format='json')
     assert refused.retval == -errno.EACCES
     assert '"ceph rocksdb-tuner osd deep 1"' in refused.stderr
-    assert not [told for told in world.cluster.told if told[1] == 'config set']
+    assert not [reported for reported in world.cluster.tell_commands if reported[1] == 'config set']
     assert ask(module, 'osd_deep', '1', 'json').retval == 0
-    # The dashboard asked for its own permission.
+    # The dashboard required its own permission.
     answer = module.remote_command('osd', {'osd_id': '2', 'deep': True}, 'dashboard:alice')
     assert answer['retval'] == 0, answer

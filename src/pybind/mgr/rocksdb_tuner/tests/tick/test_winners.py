@@ -43,11 +43,11 @@ def advice() -> Recommendation:
     return samples.changing(samples.recommendation(), promised=experiments.OBJECTIVE)
 
 
-def test_a_winner_is_kept_with_its_provenance() -> None:
+def test_winner_is_stored_with_its_provenance() -> None:
     store = CustomProfiles(FakeStore())
     kept = Winners(store, lambda: FSID, lambda *_: None)  # type: ignore[arg-type]
     for _ in range(2):
-        # A manager that takes over may hear of it again.
+        # A manager taking over may receive it again.
         kept.remember(experiments.ended())
     (own,) = store.all()
     assert (own.name, own.options, own.own_releases) == ('e7-winner', samples.LZ4, ('pacific',))
@@ -66,7 +66,7 @@ def test_a_winner_is_kept_with_its_provenance() -> None:
     assert store.get('e7-winner') == own
 
 
-def test_a_kept_winner_is_shown_with_its_experiment() -> None:
+def test_stored_winner_is_shown_with_its_experiment() -> None:
     own = profile_of(experiments.ended(), None)
     assert own is not None
     assert 'of cluster' not in own.source
@@ -74,7 +74,7 @@ def test_a_kept_winner_is_shown_with_its_experiment() -> None:
 
 
 @pytest.mark.parametrize('answer', [answer for answer in Answer if answer is not Answer.WINNER])
-def test_without_a_winner_nothing_is_kept(answer: Answer) -> None:
+def test_nothing_is_stored_without_a_winner(answer: Answer) -> None:
     assert profile_of(experiments.ended(answer), FSID) is None
     state = experiments.ended()
     unknown = replace(state, request=replace(state.request, release=None))
@@ -82,7 +82,7 @@ def test_without_a_winner_nothing_is_kept(answer: Answer) -> None:
     winners().remember(unknown)
 
 
-def test_a_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
+def test_custom_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
     store = CustomProfiles(FakeStore())
     own = profile_of(experiments.ended(), None)
     assert own is not None
@@ -106,7 +106,7 @@ def test_operators_cannot_write_provenance() -> None:
         decode_custom_profile(text)
 
 
-def test_a_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
+def test_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
     started: list[Any] = []
     hand = winners(started)
     now_s = samples.NOW_S
@@ -118,7 +118,7 @@ def test_a_winner_is_adopted_as_soon_as_it_is_recommended() -> None:
     assert adoptable(adopted(), earlier, (advice(),), now_s) == advice()
 
 
-def test_a_winner_is_adopted_once_and_only_if_that_was_requested() -> None:
+def test_winner_is_adopted_once_and_only_on_request() -> None:
     now_s = samples.NOW_S
     later = replace(samples.rollout(), started_s=now_s)
     assert adoptable(adopted(), later, (advice(),), now_s) is None
@@ -139,7 +139,7 @@ def test_another_recommendation_is_not_adopted() -> None:
     assert adoptable(adopted(), None, (other, unproven, by_hand), now_s) is None
 
 
-def test_a_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         winners(refusal='a rollout is under way').adopt(adopted(), None, (advice(),), samples.NOW_S)
     assert 'the winner of E7 is not applied: a rollout is under way' in caplog.text

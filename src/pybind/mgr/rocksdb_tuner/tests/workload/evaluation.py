@@ -1,10 +1,10 @@
-"""How well workloads are recognized: recordings through the module's own pipeline. Pure.
+"""The accuracy of the workload classification: recordings through the module's own pipeline. Pure.
 
-Judged are windows that lie within one span of a recording, so that what they hold has one true
-name, and of those what the module shows: after its hysteresis, with its confidence.
+Evaluated are windows within one span of a recording, so that they have one true name, and the class
+that the module shows for them: after its hysteresis, with its confidence.
 
-A span says what went on in the whole cluster. That names what a single OSD did too where it had a
-part in it; where it had none, it was idle (`carried_nothing`).
+A span has the workload of the whole cluster. It is also the workload of a single OSD that had a
+share in it; an OSD without one was idle (`had_no_work`).
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ GAP_S = 5.0
 #: Bounds of the bins of the reliability table.
 BINS = (0.0, 0.5, 0.75, 0.9, 1.0)
 NOT_CLIENTS = frozenset({'idle', 'recovery', UNKNOWN})
-#: What an OSD does by itself varies: up to so many times what it did when nobody was at work.
+#: The background work of an OSD varies: up to so many times its idle work.
 IDLE_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the module showed at one sampling; times are those of the recording."""
+    """The module's answer at one sampling; times are those of the recording."""
 
     now_s: float
-    #: What the newest windows cover; None where there is none.
+    #: The span of the newest windows; None if there are none.
     window: Optional[tuple[float, float]]
     workload_class: str
     confidence: float
     evidence: tuple[str, ...]
-    #: What all OSDs that are looked at do, on which the name is founded.
+    #: The total work of all sampled OSDs, which the name is based on.
     activity: Optional[Activity]
-    #: What all of them write to the WAL, replicas' writes and recovered objects among it.
+    #: WAL bytes of all of them, including replicas' writes and recovered objects.
     wal_bytes_per_s: float = 0.0
 
 
@@ -66,7 +66,7 @@ class Judged:
 
     @property
     def truth(self) -> str:
-        """Of several right names the one that was given, or else the one that is meant."""
+        """The given one of several correct names, or else the intended one."""
         return self.seen.workload_class if self.right else self.span.labels[0]
 
 
@@ -81,15 +81,15 @@ class Onset:
     right_after_s: Optional[float]
     #: Of the class shown, from the end of the span before to the end of this one.
     changes: int
-    #: What truly changed meanwhile: this span began, and where there is time between the spans,
-    #: something else came and went (a client fills what it reads, and checks what it wrote). Of
-    #: two right names, recovery's and a client's, one may follow the other.
+    #: The true changes: this span started, and if there is time between the spans, there was
+    #: another workload (a client fills its data before reading, and verifies its writes). Of two
+    #: correct names, that of recovery and of a client, one may follow the other.
     true_changes: int
 
 
 @dataclass(frozen=True)
 class Score:
-    """Of one class."""
+    """For one class."""
 
     precision: float
     recall: float
@@ -102,10 +102,10 @@ class Score:
 
 
 def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = None) -> list[Seen]:
-    """What is shown of the device class, or of one OSD, at every sampling."""
+    """The shown class of the device class, or of one OSD, at every sampling."""
     classifier, pools = Classifier(), PoolHistory()
     shown = []
-    for look in recording.looks(offset_s):
+    for look in recording.samples(offset_s):
         pools.add(look.pool_counters, look.now_s)
         found = classifier.recognize(look.signals, look.cluster_map, look.now_s, pools.rates())
         if osd_id is None:
@@ -164,16 +164,16 @@ def judge_osd(recording: Recording, shown: Sequence[Seen]) -> list[Judged]:
     found = judge(recording, shown)
     idle = [j.seen for j in found if j.span.labels == IDLE]
     return [
-        replace(j, span=replace(j.span, labels=IDLE)) if carried_nothing(j.seen, idle) else j
+        replace(j, span=replace(j.span, labels=IDLE)) if had_no_work(j.seen, idle) else j
         for j in found
     ]
 
 
-def carried_nothing(seen: Seen, idle: Sequence[Seen]) -> bool:
-    """Whether an OSD did no more than it does when nobody is at work, which is ``idle``.
+def had_no_work(seen: Seen, idle: Sequence[Seen]) -> bool:
+    """Whether an OSD did no more than its background work, which is ``idle``.
 
     By its own counters, not by the module's thresholds: it recovered nothing, and neither served
-    more client operations nor wrote more to its WAL, as a replica or a target of recovery does.
+    more client operations nor wrote more to its WAL, as a replica or a recovery target does.
     """
     now = seen.activity
     known = [(s.activity, s.wal_bytes_per_s) for s in idle if s.activity is not None]

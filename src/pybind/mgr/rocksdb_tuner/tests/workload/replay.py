@@ -22,7 +22,7 @@ CEPHFS_METADATA_POOL = 'cephfs_meta'
 
 @dataclass(frozen=True)
 class Report:
-    """What one OSD sent at one time, by counter path."""
+    """The counters of one OSD at one time, by path."""
 
     time_s: float
     osd_id: int
@@ -40,7 +40,7 @@ class Reading:
     pool_counters: Mapping[int, PoolCounters]
     #: Placement groups by state; empty where that was not recorded.
     pg_states: Mapping[str, int]
-    #: (id, severity) of what the module found then; None where it was not asked.
+    #: (id, severity) of the module's findings; None if they were not recorded.
     findings: Optional[tuple[tuple[str, str], ...]]
 
 
@@ -56,8 +56,8 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What the module knows at one sampling."""
+class Sample:
+    """The module's data at one sampling."""
 
     now_s: float
     cluster_map: ClusterMap
@@ -82,7 +82,7 @@ class Recording:
     load_end_s: float = 0.0
 
     def without_pools_of(self, *applications: str) -> Recording:
-        """The same counters, as if nobody had pools of these applications."""
+        """The same counters, as without pools of these applications."""
         readings = tuple(
             replace(
                 reading,
@@ -103,8 +103,8 @@ class Recording:
         """As it was at the end."""
         return self.readings[-1].cluster_map
 
-    def looks(self, offset_s: float = 0.0) -> Iterator[Look]:
-        """What is known at every sampling; ``offset_s`` shifts the first one."""
+    def samples(self, offset_s: float = 0.0) -> Iterator[Sample]:
+        """The data at every sampling; ``offset_s`` shifts the first one."""
         observer, mgr = Observer(), _Mgr()
         begin_s, end_s = self.reports[0].time_s, self.reports[-1].time_s
         now_s = begin_s + offset_s
@@ -116,12 +116,12 @@ class Recording:
             while readings and readings[0].time_s <= now_s:
                 newest = readings.pop(0)
             observer.observe(mgr, newest.cluster_map, now_s)
-            yield Look(now_s, newest.cluster_map, observer.signals(), newest.pool_counters)
+            yield Sample(now_s, newest.cluster_map, observer.signals(), newest.pool_counters)
             now_s += SAMPLE_INTERVAL_S
 
     def play(self, offset_s: float = 0.0) -> Iterator[tuple[float, Mapping[int, Signals]]]:
         """(time, signals of all OSDs) at every sampling."""
-        for look in self.looks(offset_s):
+        for look in self.samples(offset_s):
             yield look.now_s, look.signals
 
 
@@ -165,12 +165,12 @@ def load_file(path: Path) -> Recording:
 
 
 def names() -> list[str]:
-    """Of the recordings of one client each, without spans."""
+    """The recordings of one client each, without spans."""
     return sorted(path.stem for path in DATA.glob('*.json'))
 
 
 def campaign() -> list[str]:
-    """Of the recordings that `qa/record-set` made."""
+    """The recordings made by `qa/record-set`."""
     return sorted(path.name[: -len('.json.xz')] for path in DATA.glob('*.json.xz'))
 
 
@@ -186,7 +186,7 @@ def _spans(found: list[dict[str, Any]]) -> tuple[Span, ...]:
 
 
 def _readings(found: list[dict[str, Any]], release: str) -> tuple[Reading, ...]:
-    """Where the map could not be read at one time, that of the time before stands."""
+    """If the map could not be read at one time, the previous one is used."""
     readings: list[Reading] = []
     cluster_map: Optional[ClusterMap] = None
     counters: Mapping[int, PoolCounters] = {}
@@ -209,14 +209,14 @@ def _readings(found: list[dict[str, Any]], release: str) -> tuple[Reading, ...]:
             }
         if cluster_map is None:
             continue
-        said = reading.get('findings')
+        message = reading.get('findings')
         readings.append(
             Reading(
                 time_s=reading['time_s'],
                 cluster_map=cluster_map,
                 pool_counters=counters,
                 pg_states=reading.get('pg_states', {}),
-                findings=None if said is None else tuple((f[0], f[1]) for f in said),
+                findings=None if message is None else tuple((f[0], f[1]) for f in message),
             )
         )
     return tuple(readings)

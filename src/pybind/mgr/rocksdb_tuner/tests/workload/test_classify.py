@@ -89,18 +89,18 @@ def seen(pools: PoolContext, *osds: Signals) -> Workload:
         (signals(write_iops=200.0, write_bytes=0.0), RBD, 'unknown'),
     ],
 )
-def test_each_class_by_what_makes_it(osd: Signals, pools: PoolContext, expected: str) -> None:
+def test_each_class_by_its_signals(osd: Signals, pools: PoolContext, expected: str) -> None:
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     assert (workload.confidence == 0.0) == (expected == 'unknown')
 
 
-def test_without_a_window_nothing_is_known() -> None:
+def test_nothing_is_known_without_a_window() -> None:
     assert seen(RBD).workload_class is WorkloadClass.UNKNOWN
     assert seen(RBD, Signals(osd_id=0)).workload_class is WorkloadClass.UNKNOWN
 
 
-def test_a_group_is_what_its_primaries_do() -> None:
+def test_group_class_is_that_of_its_primaries() -> None:
     """OSDs that are only replicas have no client operations, and do not make a group idle."""
     replica = signals()
     group = seen(RBD, replica, signals(write_iops=900.0), replica)
@@ -118,30 +118,30 @@ def recognized(replica: Signals, *others: Signals) -> tuple[str, str]:
     return found.per_osd[0].workload_class.value, found.per_group['ssd'].workload_class.value
 
 
-def test_an_osd_that_only_replicates_does_what_its_group_does() -> None:
+def test_replicating_osd_has_the_class_of_its_group() -> None:
     replica = signals()._replace(wal_bytes_per_s=2e6)
     assert recognized(replica, signals(write_iops=500.0)) == ('rbd-small-write',) * 2
     assert recognized(replica, signals(recovery=20.0)) == ('recovery',) * 2
     assert recognized(replica, signals()) == ('idle',) * 2
 
 
-def test_an_osd_that_does_nothing_is_idle_whatever_its_group_does() -> None:
+def test_inactive_osd_is_idle_whatever_its_group_does() -> None:
     still = signals()._replace(wal_bytes_per_s=20e3)
     assert recognized(still, signals(write_iops=500.0)) == ('idle', 'rbd-small-write')
 
 
-def test_little_work_is_named_with_less_confidence() -> None:
+def test_little_work_has_a_lower_confidence() -> None:
     little, much = seen(RBD, signals(write_iops=20.0)), seen(RBD, signals(write_iops=500.0))
     assert little.workload_class is much.workload_class
     assert little.confidence < 0.8 < much.confidence
 
 
-def test_recovery_beside_much_client_work_is_client_work() -> None:
+def test_recovery_with_much_client_work_is_client_work() -> None:
     busy = seen(RBD, signals(write_iops=500.0, recovery=20.0))
     assert busy.workload_class is WorkloadClass.RBD_SMALL_WRITE
 
 
-def test_the_evidence_carries_the_measured_values() -> None:
+def test_evidence_has_the_measured_values() -> None:
     workload = seen(RBD, signals(write_iops=400.0))
     by_signal = {e.signal: e for e in workload.evidence}
     assert by_signal['write_bytes_avg'].value == 4096.0
@@ -185,7 +185,7 @@ def test_any_signals_give_a_class_with_an_honest_confidence(
     assert unknown == (workload.confidence == 0.0)
 
 
-def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
+def test_pool_with_a_rule_of_another_class_does_not_count() -> None:
     def pool(name: str, application: str, *classes: str) -> PoolInfo:
         return PoolInfo(1, name, (application,), 3, 2, classes, cephfs_metadata=False, crush_rule=0)
 
@@ -209,12 +209,12 @@ def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
         (signals(read_iops=900.0, write_iops=9.0), {'rbd': 0.5, 'rgw': 0.5}, 'read-mostly'),
     ],
 )
-def test_statistics_of_pools_tell_who_is_at_work(
+def test_pool_statistics_identify_the_client(
     osd: Signals, shares: dict[str, float], expected: str
 ) -> None:
-    """Pools of all kinds are there; their applications alone would tell nothing."""
-    told = {kind: Share(share, share) for kind, share in shares.items()}
-    pools = PoolContext(True, True, True, told, leading(told))
+    """Pools of all kinds exist; their applications alone prove nothing."""
+    reported = {kind: Share(share, share) for kind, share in shares.items()}
+    pools = PoolContext(True, True, True, reported, leading(reported))
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     if expected not in {'read-mostly', 'large-write'}:
@@ -231,7 +231,7 @@ def pool_rates(writes_per_s: float) -> PoolRates:
     return PoolRates(0.0, 0.0, writes_per_s, 0.0)
 
 
-def test_what_other_pools_leave_of_the_operations_is_the_gateway_s() -> None:
+def test_rest_of_the_operations_belongs_to_the_gateway() -> None:
     """A put is three operations of fifteen parts; 165 puts and 500 block writes per second."""
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'rgw')))
     rates = {1: pool_rates(500.0), 2: pool_rates(15 * 165.0)}
@@ -241,38 +241,38 @@ def test_what_other_pools_leave_of_the_operations_is_the_gateway_s() -> None:
     assert shares['rgw'].changes == pytest.approx(495 / 995)
 
 
-def test_statistics_that_tell_of_little_of_the_work_tell_nothing() -> None:
-    """They come later than the counters of OSDs. The manager's own pool is nobody's."""
+def test_pool_statistics_of_a_small_part_of_the_work_are_ignored() -> None:
+    """They arrive later than the counters of OSDs. The manager's own pool does not count."""
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'mgr')))
     assert pool_context(cluster_map, 'ssd', {1: pool_rates(20.0)}, 500.0).shares is None
     assert pool_context(cluster_map, 'ssd', {2: pool_rates(500.0)}, 500.0).shares is None
     assert pool_context(cluster_map, 'ssd', {}, 500.0).shares is None
-    told = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
-    assert told is not None
-    assert told['rbd'].changes == 1.0
+    reported = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
+    assert reported is not None
+    assert reported['rbd'].changes == 1.0
 
 
-def test_backtraces_in_the_pool_of_the_data_are_the_metadata_server_s_work() -> None:
+def test_backtraces_in_the_data_pool_are_work_of_the_mds() -> None:
     """As seen on 18.2.7: attributes without data there, a journal in the metadata pool."""
     pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True))
     cluster_map = ClusterMap(1, frozenset(), None, (), pools)
     backtraces, journal = pool_rates(2000.0), PoolRates(0.0, 0.0, 10.0, 5e6)
-    told = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
-    assert told == {'cephfs_metadata': Share(1.0, 1.0)}
+    reported = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
+    assert reported == {'cephfs_metadata': Share(1.0, 1.0)}
     files = PoolRates(0.0, 0.0, 500.0, 500 * 8192.0)
-    told = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
-    assert told is not None
-    assert told['cephfs_data'].changes == pytest.approx(500 / 510)
+    reported = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
+    assert reported is not None
+    assert reported['cephfs_data'].changes == pytest.approx(500 / 510)
 
 
 def work(workload_class: WorkloadClass) -> Workload:
     return Workload(workload_class, 0.0 if workload_class is WorkloadClass.UNKNOWN else 0.9, ())
 
 
-def shown(looks: list[WorkloadClass], every_s: float = 10.0) -> list[WorkloadClass]:
+def shown(polls: list[WorkloadClass], every_s: float = 10.0) -> list[WorkloadClass]:
     memory: Memory | None = None
     result = []
-    for i, look in enumerate(looks):
+    for i, look in enumerate(polls):
         memory = remember(memory, work(look), i * every_s)
         result.append(memory.shown.workload_class)
     return result
@@ -281,19 +281,19 @@ def shown(looks: list[WorkloadClass], every_s: float = 10.0) -> list[WorkloadCla
 IDLE, RBD_WRITE = WorkloadClass.IDLE, WorkloadClass.RBD_SMALL_WRITE
 
 
-def test_a_single_odd_look_changes_nothing() -> None:
-    looks = [IDLE, IDLE, RBD_WRITE, IDLE, IDLE]
-    assert shown(looks) == [IDLE] * 5
+def test_single_outlier_sample_changes_nothing() -> None:
+    polls = [IDLE, IDLE, RBD_WRITE, IDLE, IDLE]
+    assert shown(polls) == [IDLE] * 5
 
 
-def test_a_lasting_change_is_taken_at_the_second_look_whatever_the_interval() -> None:
-    looks = [IDLE, *[RBD_WRITE] * 3]
+def test_lasting_change_is_accepted_at_the_second_sample_for_any_interval() -> None:
+    polls = [IDLE, *[RBD_WRITE] * 3]
     for every_s in (5.0, 10.0, 75.0):
-        assert shown(looks, every_s) == [IDLE, IDLE, RBD_WRITE, RBD_WRITE]
+        assert shown(polls, every_s) == [IDLE, IDLE, RBD_WRITE, RBD_WRITE]
 
 
-def test_mixed_is_taken_when_it_outlasts_a_window_across_a_change() -> None:
-    """Windows reach back 30 s, so that reads after writes look mixed for two looks."""
+def test_mixed_is_accepted_when_it_outlasts_a_window_across_a_change() -> None:
+    """Windows span 30 s, so that reads after writes seem mixed for two samples."""
     mixed = WorkloadClass.MIXED
     across = [RBD_WRITE, RBD_WRITE, mixed, mixed, READS, READS]
     assert mixed not in shown(across)
@@ -301,30 +301,30 @@ def test_mixed_is_taken_when_it_outlasts_a_window_across_a_change() -> None:
     assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 2])[-1] is RBD_WRITE
 
 
-def test_between_two_workloads_what_looks_mixed_does_not_hold_the_second_one_up() -> None:
-    looks = [RBD_WRITE, RBD_WRITE, WorkloadClass.MIXED, WorkloadClass.MIXED, READS]
-    assert shown(looks)[-1] is READS
+def test_mixed_sample_between_two_workloads_does_not_delay_the_second() -> None:
+    polls = [RBD_WRITE, RBD_WRITE, WorkloadClass.MIXED, WorkloadClass.MIXED, READS]
+    assert shown(polls)[-1] is READS
     assert shown([RBD_WRITE, RBD_WRITE, READS])[-1] is RBD_WRITE
 
 
-def test_idle_is_taken_at_once() -> None:
+def test_idle_is_accepted_at_once() -> None:
     assert shown([RBD_WRITE, RBD_WRITE, IDLE]) == [WorkloadClass.UNKNOWN, RBD_WRITE, IDLE]
 
 
-def test_recovery_is_taken_at_once_and_left_like_any_other_class() -> None:
-    """The class of clients that ended must not stand for recovery in the meantime."""
+def test_recovery_is_accepted_at_once_and_left_like_any_other_class() -> None:
+    """The class of ended clients must not represent recovery in the meantime."""
     recovery = WorkloadClass.RECOVERY
-    looks = [RBD_WRITE, RBD_WRITE, recovery, RBD_WRITE, recovery, RBD_WRITE, RBD_WRITE]
-    assert shown(looks)[1:] == [RBD_WRITE, *[recovery] * 4, RBD_WRITE]
+    polls = [RBD_WRITE, RBD_WRITE, recovery, RBD_WRITE, recovery, RBD_WRITE, RBD_WRITE]
+    assert shown(polls)[1:] == [RBD_WRITE, *[recovery] * 4, RBD_WRITE]
 
 
-def test_the_first_look_names_nothing_but_idle() -> None:
+def test_first_sample_is_unclassified_or_idle() -> None:
     """Just after a start gateways are busy with themselves."""
     assert shown([RBD_WRITE]) == [WorkloadClass.UNKNOWN]
     assert shown([IDLE]) == [IDLE]
 
 
-def test_a_class_in_doubt_is_shown_with_less_confidence() -> None:
+def test_doubtful_class_has_a_lower_confidence() -> None:
     sure = remember(remember(None, work(RBD_WRITE), 0.0), work(RBD_WRITE), 10.0)
     doubted = remember(sure, work(WorkloadClass.READ_MOSTLY), 20.0)
     assert doubted.shown.workload_class is RBD_WRITE
@@ -336,17 +336,17 @@ READS = WorkloadClass.READ_MOSTLY
 
 
 @given(st.lists(st.sampled_from([READS, RBD_WRITE]), max_size=40))
-def test_there_are_never_more_changes_than_lasting_ones(looks: list[WorkloadClass]) -> None:
-    result = shown(looks)
+def test_there_are_never_more_changes_than_lasting_ones(polls: list[WorkloadClass]) -> None:
+    result = shown(polls)
     changes = sum(a is not b for a, b in zip(result, result[1:]))
     lasting = sum(
-        looks[i] is looks[i + 1] and (i == 0 or looks[i] is not looks[i - 1])
-        for i in range(len(looks) - 1)
+        polls[i] is polls[i + 1] and (i == 0 or polls[i] is not polls[i - 1])
+        for i in range(len(polls) - 1)
     )
     assert changes <= lasting
 
 
-def test_the_thresholds_file_is_what_its_schema_says_and_holds_each_one() -> None:
+def test_thresholds_file_matches_its_schema_and_is_complete() -> None:
     document = json.loads((KNOWLEDGE / 'workload.json').read_text())
     schema = json.loads((KNOWLEDGE / 'schemas' / 'workload.schema.json').read_text())
     jsonschema.validate(document, schema)

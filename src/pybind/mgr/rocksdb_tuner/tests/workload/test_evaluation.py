@@ -33,7 +33,7 @@ def judged(truth: str, name: str, confidence: float = 0.95) -> Judged:
     return Judged('made', Span('', (truth,), 0, 99), seen(50, name, confidence))
 
 
-def test_only_windows_within_one_span_are_judged() -> None:
+def test_only_windows_within_one_span_are_evaluated() -> None:
     made = recording(Span('a', ('idle',), 0, 40), Span('b', (RBD,), 40, 100))
     found = evaluation.judge(made, [seen(t, 'idle') for t in (20, 30, 40, 50, 60, 70, 80)])
     assert [(j.seen.now_s, j.span.what) for j in found] == [
@@ -41,7 +41,7 @@ def test_only_windows_within_one_span_are_judged() -> None:
     ]  # fmt: skip
 
 
-def test_of_several_right_names_each_is_right_and_a_wrong_one_counts_for_the_first() -> None:
+def test_each_of_several_correct_names_counts_and_a_wrong_one_counts_for_the_first() -> None:
     span = Span('both', (RBD, 'recovery'), 0, 99)
     right = Judged('made', span, seen(50, 'recovery'))
     wrong = Judged('made', span, seen(50, READS))
@@ -49,7 +49,7 @@ def test_of_several_right_names_each_is_right_and_a_wrong_one_counts_for_the_fir
     assert (wrong.right, wrong.truth) == (False, RBD)
 
 
-def test_scores_are_those_of_the_textbook() -> None:
+def test_scores_match_the_textbook() -> None:
     windows = [*[judged(RBD, RBD)] * 8, *[judged(RBD, READS)] * 2, *[judged(READS, READS)] * 6]
     scores = evaluation.scores(windows)
     assert scores[RBD].precision == 1.0
@@ -60,7 +60,7 @@ def test_scores_are_those_of_the_textbook() -> None:
     assert evaluation.macro_f1(windows) == pytest.approx(expected)
 
 
-def test_confidence_is_judged_by_bins_and_unknown_claims_nothing() -> None:
+def test_confidence_is_evaluated_in_bins_and_unknown_claims_nothing() -> None:
     windows = [
         judged(RBD, RBD, 0.95), judged(RBD, READS, 0.9), judged(RBD, RBD, 0.8),
         judged(RBD, 'unknown', 0.0),
@@ -87,14 +87,14 @@ def osd_seen(
     ],
     ids=['nothing', 'client operations', 'recovery', 'what replicas write'],
 )
-def test_an_osd_that_carried_nothing_of_the_work_was_idle(now: Seen, truth: str) -> None:
+def test_osd_without_a_share_of_the_work_was_idle(now: Seen, truth: str) -> None:
     made = recording(Span('nobody', ('idle',), 0, 40), Span('client', (RBD,), 40, 99))
     before, judged_now = evaluation.judge_osd(made, [osd_seen(35, 3, wal_bytes_per_s=1.2e4), now])
     assert before.span.labels == ('idle',)
     assert judged_now.span.labels == (truth,)
 
 
-def test_without_a_look_at_an_idle_osd_the_group_s_name_stays() -> None:
+def test_group_name_stays_without_a_sample_of_an_idle_osd() -> None:
     made = recording(Span('client', (RBD,), 40, 99))
     (found,) = evaluation.judge_osd(made, [osd_seen(80, 0)])
     assert found.span.labels == (RBD,)
@@ -105,26 +105,26 @@ def onset(shown: list[Seen], *spans: Span) -> tuple[Optional[float], int, int]:
     return found.right_after_s, found.changes, found.true_changes
 
 
-def test_an_onset_is_late_by_the_first_right_name_and_counts_every_change() -> None:
+def test_onset_delay_ends_with_the_first_correct_name_and_counts_every_change() -> None:
     before, client = Span('nobody', ('idle',), 0, 20), Span('client', (RBD,), 20, 90)
     names = ['unknown', 'idle', 'idle', READS, RBD, READS, RBD]
     shown = [seen(10.0 * i, name) for i, name in enumerate(names)]
     assert onset(shown, before, client) == (20.0, 4, 1)
 
 
-def test_what_a_client_does_for_itself_between_spans_is_a_change_of_its_own() -> None:
+def test_own_activity_of_a_client_between_spans_is_a_separate_change() -> None:
     first, client = Span('a', (RBD,), 0, 20), Span('client', ('large-write',), 40, 110)
     names = [RBD, RBD, RBD, READS, READS, 'large-write']
     shown = [seen(10.0 * i, name) for i, name in enumerate(names)]
     assert onset(shown, first, client) == (10.0, 2, 2)
 
 
-def test_a_class_that_never_came_is_not_late_but_never() -> None:
+def test_missed_class_is_never_instead_of_late() -> None:
     shown = [seen(10.0 * i, 'idle') for i in range(9)]
     assert onset(shown, Span('client', (RBD,), 5, 80))[0] is None
 
 
-def test_client_names_without_clients_are_told() -> None:
+def test_client_names_without_clients_are_reported() -> None:
     windows = [
         judged('recovery', RBD), judged('idle', 'mixed'), judged('recovery', 'idle'),
         judged('idle', 'unknown'), judged(RBD, READS),
@@ -132,8 +132,8 @@ def test_client_names_without_clients_are_told() -> None:
     assert [j.truth for j in evaluation.taken_for_clients(windows)] == ['recovery', 'idle']
 
 
-def test_spans_that_follow_each_other_with_one_name_are_one() -> None:
-    """A run ends with two steps in which nobody did anything."""
+def test_consecutive_spans_with_one_name_are_merged() -> None:
+    """A run ends with two idle steps."""
     spans = replay.load('p-rbd-8k').spans
     assert [span.labels[0] for span in spans] == ['idle', RBD, 'idle']
     assert spans[-1].end_s - spans[-1].begin_s > 45

@@ -1,7 +1,7 @@
-"""How well workloads are recognized that set no threshold: the bars that a release must reach.
+"""The accuracy on workloads that set no threshold: the bars that a release must reach.
 
 The windows are those of recordings of real clients (data/README.md), split by run: a held-out run
-was never looked at to choose a threshold. `qa/evaluate-workload` prints the same as tables.
+was never used to choose a threshold. `qa/evaluate-workload` prints the same as tables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def judged() -> tuple[list[Judged], list[Onset]]:
     return windows, onsets
 
 
-def test_the_held_out_runs_are_of_all_releases_and_classes() -> None:
+def test_held_out_runs_cover_all_releases_and_classes() -> None:
     recordings = [replay.load(name) for name in held_out()]
     assert {r.release for r in recordings} == {'pacific', 'reef', 'tentacle'}
     truly = {span.labels[0] for r in recordings for span in r.spans}
@@ -41,14 +41,14 @@ def test_the_held_out_runs_are_of_all_releases_and_classes() -> None:
     }  # fmt: skip
 
 
-def test_the_macro_averaged_f1_of_windows_is_at_least_95_percent() -> None:
+def test_macro_averaged_f1_of_windows_is_at_least_95_percent() -> None:
     windows, _ = judged()
     assert evaluation.macro_f1(windows) >= 0.95
 
 
 @pytest.mark.parametrize('part', ['held-out', 'set'])
-def test_what_is_said_of_a_single_osd_with_confidence_is_right_too(part: str) -> None:
-    """Of an OSD that had no part in what went on the truth is that it was idle."""
+def test_confident_class_of_a_single_osd_is_right_too(part: str) -> None:
+    """The truth for an OSD without a share of the work is that it was idle."""
     windows = []
     for name in replay.campaign():
         recording = replay.load(name)
@@ -63,7 +63,7 @@ def test_what_is_said_of_a_single_osd_with_confidence_is_right_too(part: str) ->
     assert right / sure >= 0.9
 
 
-def test_of_the_windows_named_with_a_confidence_of_90_percent_nine_in_ten_are_right() -> None:
+def test_windows_with_90_percent_confidence_are_right_in_nine_of_ten() -> None:
     windows, _ = judged()
     _, _, sure, right = evaluation.reliability(windows)[-1]
     assert sure > 100
@@ -71,7 +71,7 @@ def test_of_the_windows_named_with_a_confidence_of_90_percent_nine_in_ten_are_ri
 
 
 @pytest.mark.parametrize('name', held_out())
-def test_the_right_class_is_there_within_60_s(name: str) -> None:
+def test_correct_class_is_found_within_60_s(name: str) -> None:
     for onset in judged()[1]:
         if onset.run == name:
             assert onset.right_after_s is not None, f'{onset.span.what} was never recognized'
@@ -79,20 +79,20 @@ def test_the_right_class_is_there_within_60_s(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', held_out())
-def test_a_change_of_workload_is_at_most_one_change_of_class(name: str) -> None:
+def test_workload_change_is_at_most_one_class_change(name: str) -> None:
     for onset in judged()[1]:
         if onset.run == name:
             assert onset.changes <= onset.true_changes, onset.span.what
 
 
-def test_recovery_scrub_and_trimming_are_never_taken_for_clients() -> None:
+def test_recovery_scrub_and_trimming_are_never_classified_as_clients() -> None:
     windows, _ = judged()
     assert evaluation.taken_for_clients(windows) == []
 
 
 @pytest.mark.parametrize('name', replay.campaign())
-def test_on_a_healthy_default_cluster_nothing_above_info_was_found(name: str) -> None:
-    """By the module that ran in the recorded cluster, whatever its clients did."""
-    said = [r.findings for r in replay.load(name).readings if r.findings is not None]
-    assert said
-    assert {severity for findings in said for _, severity in findings} <= {'info'}
+def test_healthy_default_cluster_has_no_finding_above_info(name: str) -> None:
+    """By the module in the recorded cluster, under any client."""
+    message = [r.findings for r in replay.load(name).readings if r.findings is not None]
+    assert message
+    assert {severity for findings in message for _, severity in findings} <= {'info'}

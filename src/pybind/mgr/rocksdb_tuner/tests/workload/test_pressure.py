@@ -1,4 +1,4 @@
-"""When the time that writes spend on an OSD's own threads says that it is short of cores."""
+"""When the waits of writes for an OSD's own threads indicate a shortage of cores."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ def busy() -> Signals:
     return writing()._replace(kv_sync_busy=0.6)
 
 
-def told(*looks: Details, signals: Optional[Signals] = None, does: Workload = SMALL) -> list[str]:
-    found = with_pressure(does, [signals or busy()], looks)
+def reported(
+    *samples: Details, signals: Optional[Signals] = None, does: Workload = SMALL
+) -> list[str]:
+    found = with_pressure(does, [signals or busy()], samples)
     return [e.statement for e in found.evidence if 'kv_sync' not in e.statement]
 
 
 @pytest.mark.parametrize(
-    ('looks', 'said'),
+    ('samples', 'message'),
     [
         ([look()], [THREADS.format('3.0', 8)]),
         # The least of each.
@@ -55,7 +57,7 @@ def told(*looks: Details, signals: Optional[Signals] = None, does: Workload = SM
         ([look(29.0, 1.29, 0.5)], []),
         ([look(30.0, 1.31, 0.49)], []),
         ([look(31.0, 1.3, 0.5)], []),
-        # Of several the mean, of those that tell.
+        # The mean of several, of those that report it.
         ([look(), look(20.0, 0.5, 0.5), look(None)], [THREADS.format('2.0', 6)]),
         ([look(), look(20.0, 0.1, 0.1)], []),
         ([look(whole_ms=None)], []),
@@ -73,27 +75,27 @@ def told(*looks: Details, signals: Optional[Signals] = None, does: Workload = SM
         ),
     ],
 )
-def test_writes_that_wait_for_threads_and_for_their_preparation_are_told(
-    looks: list[Details], said: list[str]
+def test_waits_for_threads_and_preparation_are_reported(
+    samples: list[Details], message: list[str]
 ) -> None:
     """Long, and a good part of their time, and not in the queue alone."""
-    assert told(*looks) == said
+    assert reported(*samples) == message
 
 
-def test_large_writes_take_cpu_to_be_prepared() -> None:
-    """So their preparation says nothing."""
-    assert told(look(), signals=writing(63.0)._replace(kv_sync_busy=0.6)) != []
-    assert told(look(), signals=writing(1024.0)._replace(kv_sync_busy=0.6)) == []
+def test_preparation_of_large_writes_takes_cpu() -> None:
+    """So their preparation is not significant."""
+    assert reported(look(), signals=writing(63.0)._replace(kv_sync_busy=0.6)) != []
+    assert reported(look(), signals=writing(1024.0)._replace(kv_sync_busy=0.6)) == []
 
 
-def test_without_clients_or_without_kv_sync_nothing_is_told_of_threads() -> None:
-    """What an OSD does then bounds nobody."""
-    assert told(look(), does=SMALL._replace(workload_class=WorkloadClass.IDLE)) == []
-    assert told(look(), signals=writing()) == []
+def test_thread_wait_is_unknown_without_clients_or_kv_sync() -> None:
+    """Its work at that time limits no client."""
+    assert reported(look(), does=SMALL._replace(workload_class=WorkloadClass.IDLE)) == []
+    assert reported(look(), signals=writing()) == []
 
 
-def test_how_long_writes_wait_for_threads_is_kept_with_the_workload_of_the_group() -> None:
-    """Like how busy the kv_sync threads are: by night it says nothing of the clients of the day."""
+def test_thread_wait_of_writes_is_stored_with_the_group_workload() -> None:
+    """Like the load of the kv_sync threads: at night it does not describe the day."""
     osd = osd_info(0)
     cluster_map = ClusterMap(1, frozenset(), 'pacific', (osd,), ())
     classifier = Classifier()

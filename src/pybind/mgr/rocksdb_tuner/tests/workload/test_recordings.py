@@ -9,7 +9,7 @@ from rocksdb_tuner.workload.records import WorkloadClass
 
 from . import replay
 
-#: What a client does once it has filled what it works on.
+#: The work of a client once it has filled its data.
 EXPECTED = {
     'idle': WorkloadClass.IDLE,
     'rbd-randread': WorkloadClass.READ_MOSTLY,
@@ -38,18 +38,18 @@ def seen_in(
     recording: replay.Recording, offset_s: float = 0.0
 ) -> list[tuple[float, WorkloadClass, float]]:
     classifier, cluster_map = Classifier(), recording.cluster_map()
-    looks = []
+    samples = []
     for now_s, signals in recording.play(offset_s):
         found = classifier.recognize(signals, cluster_map, now_s).per_group
         if replay.DEVICE_CLASS in found:
             workload = found[replay.DEVICE_CLASS]
             since_s = now_s - recording.load_start_s
-            looks.append((since_s, workload.workload_class, workload.confidence))
-    return looks
+            samples.append((since_s, workload.workload_class, workload.confidence))
+    return samples
 
 
 @pytest.mark.parametrize('name', sorted(EXPECTED))
-def test_a_recorded_client_is_named(name: str) -> None:
+def test_recorded_client_is_classified(name: str) -> None:
     recording = replay.load(name)
     length_s = recording.load_end_s - recording.load_start_s
     during = [
@@ -76,23 +76,25 @@ def test_a_recorded_client_is_named(name: str) -> None:
         'tentacle-s3-put',
     ],
 )
-def test_clients_that_begin_at_once_are_named_within_60_s_with_confidence(
+def test_immediately_started_clients_are_classified_within_60_s_with_confidence(
     name: str, offset_s: float
 ) -> None:
-    looks = [look for look in named(name, offset_s) if look[1] is EXPECTED[name]]
-    since_s, _, confidence = looks[0]
+    samples = [look for look in named(name, offset_s) if look[1] is EXPECTED[name]]
+    since_s, _, confidence = samples[0]
     assert since_s <= 60
     assert confidence >= 0.8
 
 
-def test_reads_are_named_within_60_s_though_large_writes_went_before() -> None:
+def test_reads_after_large_writes_are_classified_within_60_s() -> None:
     """The client filled its image for 18 s first."""
-    looks = [since_s for since_s, c, _ in named('rbd-randread-2') if c is EXPECTED['rbd-randread']]
-    assert looks[0] <= 18 + 60
+    samples = [
+        since_s for since_s, c, _ in named('rbd-randread-2') if c is EXPECTED['rbd-randread']
+    ]
+    assert samples[0] <= 18 + 60
 
 
-def test_small_writes_of_rbd_and_cephfs_are_not_told_apart_by_a_guess() -> None:
-    """Both really ran beside pools of the other."""
+def test_small_writes_of_rbd_and_cephfs_are_not_guessed() -> None:
+    """Both really ran with pools of the other."""
     guesses = {WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.CEPHFS_METADATA}
     for name in ('rbd-randwrite-2', 'cephfs-metadata'):
         classes = {c for _, c, _ in named(name)}
@@ -100,16 +102,16 @@ def test_small_writes_of_rbd_and_cephfs_are_not_told_apart_by_a_guess() -> None:
         assert not classes & guesses
 
 
-def test_without_pools_of_cephfs_the_same_writes_are_rbd_s() -> None:
-    looks = seen_in(replay.load('rbd-randwrite-2').without_pools_of('cephfs'))
-    named_s = [s for s, c, sure in looks if c is WorkloadClass.RBD_SMALL_WRITE and sure >= 0.8]
+def test_same_writes_without_cephfs_pools_are_rbd() -> None:
+    samples = seen_in(replay.load('rbd-randwrite-2').without_pools_of('cephfs'))
+    named_s = [s for s, c, sure in samples if c is WorkloadClass.RBD_SMALL_WRITE and sure >= 0.8]
     assert named_s[0] <= 60
 
 
-def test_cephfs_is_named_once_its_journal_is_trimmed() -> None:
+def test_cephfs_is_classified_once_its_journal_is_trimmed() -> None:
     """Until then, the first minute, a metadata server only writes large pieces of a journal."""
-    looks = seen_in(replay.load('cephfs-metadata').without_pools_of('rbd'))
-    client = [c for since_s, c, _ in looks if 0 < since_s < 133 and c is not WorkloadClass.IDLE]
+    samples = seen_in(replay.load('cephfs-metadata').without_pools_of('rbd'))
+    client = [c for since_s, c, _ in samples if 0 < since_s < 133 and c is not WorkloadClass.IDLE]
     assert client[0] is WorkloadClass.LARGE_WRITE
     assert client[-1] is WorkloadClass.CEPHFS_METADATA
     assert set(client) <= {
@@ -119,7 +121,7 @@ def test_cephfs_is_named_once_its_journal_is_trimmed() -> None:
     }
 
 
-def test_an_osd_that_only_replicates_is_believed_to_do_what_its_group_does() -> None:
+def test_replicating_osd_gets_the_class_of_its_group() -> None:
     """Objects of 8 MiB were put; no primary of their data was on osd.2."""
     recording = replay.load('s3-large-put')
     classifier, cluster_map = Classifier(), recording.cluster_map()
@@ -135,31 +137,31 @@ def test_an_osd_that_only_replicates_is_believed_to_do_what_its_group_does() -> 
         assert workload.confidence < group.confidence
 
 
-def test_a_gateway_that_starts_is_not_a_client() -> None:
+def test_starting_gateway_is_no_client() -> None:
     """The recording begins seconds after the gateway's start, with 22 operations per second."""
     classes = {c for _, c, _ in named('idle')}
     assert classes <= {WorkloadClass.UNKNOWN, WorkloadClass.IDLE}
 
 
 @pytest.mark.parametrize('name', sorted(set(EXPECTED) - {'idle', 'rbd-randread'}))
-def test_before_and_well_after_a_client_the_cluster_is_idle(name: str) -> None:
+def test_cluster_is_idle_before_and_well_after_a_client(name: str) -> None:
     recording = replay.load(name)
     end_s = recording.load_end_s - recording.load_start_s
-    looks = named(name)
-    before = {c for since_s, c, _ in looks if -15 < since_s < 0}
-    after = {c for since_s, c, _ in looks if since_s > end_s + 60}
+    samples = named(name)
+    before = {c for since_s, c, _ in samples if -15 < since_s < 0}
+    after = {c for since_s, c, _ in samples if since_s > end_s + 60}
     assert before <= {WorkloadClass.IDLE, WorkloadClass.UNKNOWN}
     assert after <= {WorkloadClass.IDLE}
 
 
-def test_recovery_is_named_and_is_no_client() -> None:
-    """osd.2 came back after clients wrote without it; nobody used the cluster then."""
+def test_recovery_is_classified_and_is_no_client() -> None:
+    """osd.2 returned after clients wrote without it; the cluster was idle then."""
     groups = [c for _, c, _ in named('recovery')]
     assert WorkloadClass.RECOVERY in groups
     assert set(groups) <= {WorkloadClass.RECOVERY, WorkloadClass.IDLE, WorkloadClass.UNKNOWN}
     assert groups[-1] is WorkloadClass.IDLE
 
 
-def test_a_client_is_never_taken_for_recovery() -> None:
+def test_client_is_never_classified_as_recovery() -> None:
     for name in sorted(set(replay.names()) - {'recovery'}):
         assert WorkloadClass.RECOVERY not in {c for _, c, _ in named(name)}

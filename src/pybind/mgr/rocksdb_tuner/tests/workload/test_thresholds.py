@@ -1,4 +1,4 @@
-"""Where one class ends and the next begins, and how sure is said to be how sure."""
+"""The boundaries between classes, and the confidence near them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def named(seen: Activity, pools: PoolContext = RBD) -> WorkloadClass:
 # -- the ends of each class
 
 
-def test_idle_is_at_most_the_noise_of_the_cluster_itself_for_each_osd() -> None:
+def test_idle_is_at_most_the_background_noise_per_osd() -> None:
     """Operations and bytes: what exceeds one of them is a client's."""
     operations = LIMITS.noise_ops_per_s * 2
     noise = doing(writes_per_s=operations, write_bytes_per_s=LIMITS.noise_bytes_per_s * 2)
@@ -67,7 +67,7 @@ def test_recovery_needs_more_than_one_operation_in_two_seconds(recovery: float) 
     assert (named(still) is WorkloadClass.RECOVERY) == (recovery > 0.5)
 
 
-def test_recovery_beside_clients_is_told_by_its_share_of_their_changes() -> None:
+def test_recovery_with_clients_depends_on_its_share_of_their_changes() -> None:
     enough = LIMITS.recovery_ops_share * 1000
     assert named(doing(recovery_per_s=enough)) is WorkloadClass.RECOVERY
     assert named(doing(recovery_per_s=enough * 0.99)) is WorkloadClass.RBD_SMALL_WRITE
@@ -89,7 +89,7 @@ def test_writes_need_their_share_to_be_more_than_mixed() -> None:
     assert named(doing(reads_per_s=reads * 1.001)) is WorkloadClass.MIXED
 
 
-def test_small_and_large_are_told_by_the_mean_write() -> None:
+def test_small_and_large_depend_on_the_mean_write() -> None:
     def sized(mean: float, pools: PoolContext = RBD) -> WorkloadClass:
         return named(doing(write_bytes_per_s=1000 * mean), pools)
 
@@ -100,7 +100,7 @@ def test_small_and_large_are_told_by_the_mean_write() -> None:
     assert sized(LIMITS.large_write_bytes - 1) is WorkloadClass.MIXED
     assert sized(LIMITS.large_write_bytes) is WorkloadClass.LARGE_WRITE
     assert sized(1.0) is WorkloadClass.RBD_SMALL_WRITE
-    # Less than a byte each: they set keys, and which pool holds these nobody knows.
+    # Less than a byte each: they set keys, and the pool of these is unknown.
     assert sized(0.9) is WorkloadClass.UNKNOWN
 
 
@@ -113,7 +113,7 @@ def test_large_class_calls_are_large_writes() -> None:
     assert called(LIMITS.large_write_bytes - 1) is WorkloadClass.RGW_METADATA
 
 
-def test_a_few_large_writes_beside_more_read_bytes_do_not_make_the_class() -> None:
+def test_few_large_writes_beside_more_read_bytes_do_not_decide_the_class() -> None:
     large = {'writes_per_s': 10.0, 'write_bytes_per_s': 10 * 1e6}
     assert named(doing(**large, reads_per_s=2.0, read_bytes_per_s=10e6)) is (
         WorkloadClass.LARGE_WRITE
@@ -129,7 +129,7 @@ def test_a_few_large_writes_beside_more_read_bytes_do_not_make_the_class() -> No
     assert named(often, RGW) is WorkloadClass.LARGE_WRITE
 
 
-def test_a_gateways_metadata_is_known_by_its_share_of_class_calls() -> None:
+def test_gateway_metadata_is_identified_by_its_share_of_class_calls() -> None:
     calls = 1000 * LIMITS.class_call_share / (1 - LIMITS.class_call_share)
     assert named(doing(class_calls_per_s=calls * 1.001), RGW._replace(rbd=True)) is (
         WorkloadClass.RGW_METADATA
@@ -139,7 +139,7 @@ def test_a_gateways_metadata_is_known_by_its_share_of_class_calls() -> None:
     )
 
 
-def test_keys_alone_are_the_gateways_or_the_file_systems_and_nobodys_where_both_are() -> None:
+def test_keys_alone_belong_to_the_gateway_or_cephfs_and_to_none_if_both_exist() -> None:
     keys = doing(write_bytes_per_s=0.0)
     assert named(keys, RGW) is WorkloadClass.RGW_METADATA
     assert named(keys, CEPHFS) is WorkloadClass.CEPHFS_METADATA
@@ -148,7 +148,7 @@ def test_keys_alone_are_the_gateways_or_the_file_systems_and_nobodys_where_both_
     assert named(keys, both) is WorkloadClass.UNKNOWN
 
 
-def test_a_share_of_exactly_its_threshold_is_enough() -> None:
+def test_share_of_exactly_its_threshold_is_enough() -> None:
     assert (LIMITS.read_share, LIMITS.write_share, LIMITS.class_call_share) == (0.8, 0.6, 0.25)
     reads = classify(doing(writes_per_s=200.0, reads_per_s=800.0), RBD)
     assert (reads.workload_class, reads.confidence) == (WorkloadClass.READ_MOSTLY, 0.75)
@@ -157,11 +157,11 @@ def test_a_share_of_exactly_its_threshold_is_enough() -> None:
     assert (calls.workload_class, calls.confidence) == (WorkloadClass.RGW_METADATA, 0.75)
 
 
-def test_small_writes_beside_a_gateway_alone_are_its_metadata() -> None:
+def test_small_writes_with_only_a_gateway_are_its_metadata() -> None:
     assert named(BUSY, RGW) is WorkloadClass.RGW_METADATA
 
 
-def test_bytes_for_which_no_operation_is_counted_yet_are_mixed() -> None:
+def test_bytes_without_a_counted_operation_are_mixed() -> None:
     """Counters are read one after the other."""
     nothing = doing(writes_per_s=0.0, write_bytes_per_s=1e9)
     found = classify(nothing, RBD)
@@ -171,7 +171,7 @@ def test_bytes_for_which_no_operation_is_counted_yet_are_mixed() -> None:
     assert named(few) is WorkloadClass.READ_MOSTLY
 
 
-def test_what_is_mixed_is_said_with_seven_tenths_of_certainty() -> None:
+def test_mixed_has_a_confidence_of_seven_tenths() -> None:
     for mixed in (
         doing(reads_per_s=1000.0),
         doing(write_bytes_per_s=1000 * 40000.0),
@@ -184,30 +184,30 @@ def test_what_is_mixed_is_said_with_seven_tenths_of_certainty() -> None:
 # -- pools
 
 
-def told(seen: Activity, **shares: float) -> Workload:
+def reported(seen: Activity, **shares: float) -> Workload:
     kinds = {kind: Share(share, share) for kind, share in shares.items()}
     return classify(seen, PoolContext(True, True, True, kinds, leading(kinds)))
 
 
-def test_a_kind_of_pools_leads_with_its_dominant_share() -> None:
+def test_pool_type_leads_with_its_dominant_share() -> None:
     dominant = LIMITS.dominant_kind_share
-    enough = told(BUSY, rbd=dominant, rgw=1 - dominant)
+    enough = reported(BUSY, rbd=dominant, rgw=1 - dominant)
     assert enough.workload_class is WorkloadClass.RBD_SMALL_WRITE
     assert enough.confidence == pytest.approx(0.75)
-    short = told(BUSY, rbd=dominant - 0.01, rgw=1.01 - dominant)
+    short = reported(BUSY, rbd=dominant - 0.01, rgw=1.01 - dominant)
     assert short.workload_class is WorkloadClass.MIXED
-    # Nobody leads by less and less: the surer that it is mixed.
+    # The leader gets weaker: mixed becomes more certain.
     assert short.confidence == pytest.approx(0.75 + 0.01 * 1.5)
 
 
-def test_a_journal_is_the_file_systems_only_if_it_has_most_of_the_written_bytes() -> None:
+def test_journal_belongs_to_cephfs_only_with_most_of_the_written_bytes() -> None:
     large = doing(write_bytes_per_s=1000 * 1e6)
     dominant = LIMITS.dominant_kind_share
-    journal = told(large, cephfs_metadata=dominant, rbd=1 - dominant)
+    journal = reported(large, cephfs_metadata=dominant, rbd=1 - dominant)
     assert journal.workload_class is WorkloadClass.CEPHFS_METADATA
     assert journal.confidence == pytest.approx(0.75)
     assert journal.evidence[0].statement.startswith(f'{100 * dominant:.0f}% of the written bytes')
-    less = told(large, cephfs_metadata=dominant - 0.01, rbd=1.01 - dominant)
+    less = reported(large, cephfs_metadata=dominant - 0.01, rbd=1.01 - dominant)
     assert less.workload_class is WorkloadClass.LARGE_WRITE
 
 
@@ -220,14 +220,14 @@ def pool(pool_id: int, *applications: str, metadata: bool = False, classes: str 
 def shares(
     changes_per_s: float, *pools: PoolInfo, **rates: tuple[float, float]
 ) -> Optional[dict[str, Share]]:
-    """Of pools with so many writes and bytes per second, by ``p`` and their id."""
+    """Pools with so many writes and bytes per second, by ``p`` and their id."""
     cluster_map = ClusterMap(1, frozenset(), None, (), pools)
     known = {int(name[1:]): PoolRates(0.0, 0.0, *rate) for name, rate in rates.items()}
     found = pool_context(cluster_map, 'ssd', known, changes_per_s).shares
     return None if found is None else dict(found)
 
 
-def test_pools_of_one_kind_count_together() -> None:
+def test_pools_of_one_type_are_summed() -> None:
     found = shares(
         400.0,
         *(pool(1, 'rbd'), pool(2, 'rbd'), pool(3, 'radosfans')),
@@ -238,7 +238,7 @@ def test_pools_of_one_kind_count_together() -> None:
     assert found == {'rbd': Share(0.75, 0.75), 'other': Share(0.25, 0.25)}
 
 
-def test_backtraces_count_beside_what_the_metadata_pool_has_itself() -> None:
+def test_backtraces_count_with_the_work_of_the_metadata_pool() -> None:
     """Attributes in the pool of the data: less than half a KiB on average."""
     files, metadata = pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True)
     blocks = pool(3, 'rbd')
@@ -256,7 +256,7 @@ def test_backtraces_count_beside_what_the_metadata_pool_has_itself() -> None:
     assert data['cephfs_data'].changes == pytest.approx(1 / 3)
 
 
-def test_pools_tell_their_kinds_and_which_of_them_leads() -> None:
+def test_pools_have_types_and_a_leading_one() -> None:
     pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True), pool(3, 'rbd'))
     cluster_map = ClusterMap(1, frozenset(), None, (), pools)
     without_statistics = pool_context(cluster_map, 'ssd', {}, 100.0)
@@ -265,7 +265,7 @@ def test_pools_tell_their_kinds_and_which_of_them_leads() -> None:
     assert found.leading == leading({'rbd': Share(1.0, 1.0)})
 
 
-def test_a_gateway_has_no_more_than_its_own_parts_and_never_less_than_none() -> None:
+def test_gateway_share_is_between_zero_and_its_own_parts() -> None:
     blocks, gateway = pool(1, 'rbd'), pool(2, 'rgw')
     few = shares(1000.0, blocks, gateway, p1=(500.0, 1.0), p2=(100.0, 1.0))
     assert few is not None
@@ -275,27 +275,27 @@ def test_a_gateway_has_no_more_than_its_own_parts_and_never_less_than_none() -> 
     assert none['rgw'].changes == 0.0
 
 
-def test_statistics_must_tell_of_half_of_the_changes() -> None:
+def test_pool_statistics_must_cover_half_of_the_changes() -> None:
     assert shares(100.0, pool(1, 'rbd'), p1=(50.0, 0.0)) == {'rbd': Share(1.0, 0.0)}
     assert shares(100.0, pool(1, 'rbd'), p1=(49.9, 0.0)) is None
     assert shares(0.0, pool(1, 'rbd'), p1=(0.0, 0.0)) is None
 
 
-def test_pools_of_the_manager_alone_are_nobodys_and_those_it_shares_are_somebodys() -> None:
+def test_manager_pools_alone_belong_to_nobody_unless_shared() -> None:
     mixed = pool(1, 'mgr', 'radosfans')
     assert shares(10.0, mixed, p1=(10.0, 1.0)) == {'other': Share(1.0, 1.0)}
     assert shares(10.0, pool(1, 'mgr', 'mgr_devicehealth'), p1=(10.0, 1.0)) is None
     assert shares(10.0, pool(1), p1=(10.0, 1.0)) == {'other': Share(1.0, 1.0)}
 
 
-def test_the_kinds_are_said_from_the_most_to_the_least_and_traces_left_out() -> None:
+def test_pool_types_are_listed_by_size_without_traces() -> None:
     found = leading({'rbd': Share(0.2, 0.0), 'rgw': Share(0.796, 0.0), 'other': Share(0.004, 0.0)})
     assert (found.kind, found.share) == ('rgw', 0.796)
     assert found.statement == ('Writes to the pools of the device class: 80% to RGW, 20% to RBD.')
 
 
 @pytest.mark.parametrize(('share', 'parts'), [(0.005, 1), (0.006, 2), (0.01, 2)])
-def test_a_share_that_would_be_said_as_none_is_left_out(share: float, parts: int) -> None:
+def test_share_that_rounds_to_zero_is_omitted(share: float, parts: int) -> None:
     found = leading({'rbd': Share(1 - share, 0.0), 'rgw': Share(share, 0.0)})
     assert found.statement.count('% ') == parts
 
@@ -306,9 +306,7 @@ def test_a_share_that_would_be_said_as_none_is_left_out(share: float, parts: int
 @pytest.mark.parametrize(
     ('calls_share', 'confidence'), [(0.0, 0.95), (0.1, 0.95), (0.2, 0.825), (0.24, 0.765)]
 )
-def test_the_nearer_to_the_next_class_the_less_is_sure(
-    calls_share: float, confidence: float
-) -> None:
+def test_confidence_decreases_towards_the_next_class(calls_share: float, confidence: float) -> None:
     """By a half more than the distance from the threshold, from 0.75 at it up to 0.95."""
     assert LIMITS.class_call_share == 0.25
     calls = 1000 * calls_share / (1 - calls_share)
@@ -316,13 +314,13 @@ def test_the_nearer_to_the_next_class_the_less_is_sure(
     assert found.confidence == pytest.approx(confidence, abs=0.001)
 
 
-def test_a_confidence_has_three_digits() -> None:
+def test_confidence_has_three_digits() -> None:
     few = doing(writes_per_s=50.0, write_bytes_per_s=50 * 512.0)
     # 0.95 * (0.7 + 0.3 * 50 / 120) is 0.78375.
     assert classify(few, RBD).confidence == 0.784
 
 
-def test_where_another_kind_of_pool_may_be_at_work_less_is_sure() -> None:
+def test_possible_other_pool_types_lower_the_confidence() -> None:
     alone, beside = (classify(BUSY, pools).confidence for pools in (RBD, RBD._replace(rgw=True)))
     assert alone == pytest.approx(0.95)
     assert beside == pytest.approx(0.95 * 0.97, abs=0.001)
@@ -331,7 +329,7 @@ def test_where_another_kind_of_pool_may_be_at_work_less_is_sure() -> None:
     assert files.confidence == pytest.approx(0.95 * 0.97, abs=0.001)
 
 
-def test_few_operations_are_less_sure_unless_they_carry_many_bytes() -> None:
+def test_few_operations_are_less_certain_unless_they_carry_many_bytes() -> None:
     full = LIMITS.full_confidence_ops_per_s * 2
 
     def at(share: float, mean: float = 4096.0) -> float:
@@ -350,22 +348,22 @@ def test_few_operations_are_less_sure_unless_they_carry_many_bytes() -> None:
     )
 
 
-def test_evidence_says_its_figures() -> None:
+def test_evidence_has_figures() -> None:
     shares_of = classify(doing(class_calls_per_s=1000.0, reads_per_s=500.0), RGW)
-    said = [e.statement for e in shares_of.evidence]
-    assert said[0] == '50% of the writes are class calls, such as bucket index updates.'
-    assert said[1] == '40% of the operations write, 40% are class calls, 20% read.'
+    message = [e.statement for e in shares_of.evidence]
+    assert message[0] == '50% of the writes are class calls, such as bucket index updates.'
+    assert message[1] == '40% of the operations write, 40% are class calls, 20% read.'
     only_calls = classify(doing(writes_per_s=0.0, class_calls_per_s=1000.0), RGW).evidence
     assert only_calls[0].statement.startswith('100% of the writes')
     only_writes = [e.statement for e in classify(BUSY, RBD).evidence]
     assert '100% of the operations write, 0% are class calls, 0% read.' in only_writes
-    assert said[-1].startswith('1250 client operations per second and OSD, ')
+    assert message[-1].startswith('1250 client operations per second and OSD, ')
     plain = Evidence('x', 1.0, 'y', 30.0, 'A brace { without figures')
     assert plain.statement == 'A brace { without figures'
 
 
 @pytest.mark.parametrize(
-    ('seen', 'pools', 'said'),
+    ('seen', 'pools', 'message'),
     [
         (BUSY, RBD, ('The mean write size is 4.0 KiB.', '4000 KiB/s in all.')),
         (
@@ -395,13 +393,13 @@ def test_evidence_says_its_figures() -> None:
         ),
     ],
 )
-def test_evidence_in_words(seen: Activity, pools: PoolContext, said: tuple[str, ...]) -> None:
+def test_evidence_text(seen: Activity, pools: PoolContext, message: tuple[str, ...]) -> None:
     statements = [evidence.statement for evidence in classify(seen, pools).evidence]
-    for words in said:
+    for words in message:
         assert any(words in statement for statement in statements), (words, statements)
 
 
-def test_writes_without_bytes_are_evidence_of_none() -> None:
+def test_writes_without_bytes_are_no_evidence() -> None:
     keys = classify(doing(write_bytes_per_s=0.0), RGW).evidence[0]
     assert (keys.signal, keys.value) == ('write_bytes_avg', 0.0)
 
@@ -434,7 +432,7 @@ WINDOW = Signals(
         'read_bytes_per_s',
     ],
 )
-def test_an_osd_of_which_anything_is_not_known_does_not_count(lacks: str) -> None:
+def test_osd_with_an_unknown_value_does_not_count(lacks: str) -> None:
     lacking = WINDOW._replace(**{lacks: None})  # type: ignore[arg-type]
     assert activity([lacking]) is None
     both = activity([lacking, WINDOW])
@@ -442,7 +440,7 @@ def test_an_osd_of_which_anything_is_not_known_does_not_count(lacks: str) -> Non
     assert both.osds == 1
 
 
-def test_what_osds_do_is_summed_over_the_longest_window() -> None:
+def test_osd_work_is_summed_over_the_longest_window() -> None:
     found = activity([WINDOW, WINDOW._replace(window_s=20.0, recovery_ops_per_s=None)])
     assert found == Activity(2, 30.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 7.0)
     assert (found.changes_per_s, found.operations_per_s) == (6.0, 12.0)
@@ -462,15 +460,15 @@ def work(workload_class: WorkloadClass, confidence: float = 0.95) -> Workload:
 RBD_WRITE, READS = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.READ_MOSTLY
 
 
-def shown(*looks: tuple[float, WorkloadClass, float]) -> WorkloadClass:
+def shown(*polls: tuple[float, WorkloadClass, float]) -> WorkloadClass:
     memory = None
-    for now_s, workload_class, confidence in looks:
+    for now_s, workload_class, confidence in polls:
         memory = remember(memory, work(workload_class, confidence), now_s)
     assert memory is not None
     return memory.shown.workload_class
 
 
-def test_another_class_is_taken_after_four_seconds_without_interruption() -> None:
+def test_another_class_is_accepted_after_four_uninterrupted_seconds() -> None:
     begin = ((0.0, RBD_WRITE, 0.8), (10.0, RBD_WRITE, 0.8), (20.0, READS, 0.8))
     assert shown(*begin, (23.9, READS, 0.8)) is RBD_WRITE
     assert shown(*begin, (24.0, READS, 0.8)) is READS
@@ -478,13 +476,13 @@ def test_another_class_is_taken_after_four_seconds_without_interruption() -> Non
     assert shown(*interrupted) is RBD_WRITE
 
 
-def test_mixed_is_taken_after_fifteen_seconds() -> None:
+def test_mixed_is_accepted_after_fifteen_seconds() -> None:
     begin = ((0.0, RBD_WRITE, 0.8), (10.0, RBD_WRITE, 0.8), (20.0, WorkloadClass.MIXED, 0.8))
     assert shown(*begin, (34.9, WorkloadClass.MIXED, 0.8)) is RBD_WRITE
     assert shown(*begin, (35.0, WorkloadClass.MIXED, 0.8)) is WorkloadClass.MIXED
 
 
-def test_what_is_sure_needs_no_second_look_after_four_seconds_of_doubt() -> None:
+def test_certain_class_needs_no_second_sample_after_four_seconds_of_doubt() -> None:
     begin = ((0.0, RBD_WRITE, 0.95), (10.0, RBD_WRITE, 0.95), (20.0, WorkloadClass.MIXED, 0.7))
     assert shown(*begin, (23.9, READS, 0.95)) is RBD_WRITE
     assert shown(*begin, (24.0, READS, 0.95)) is READS
@@ -492,7 +490,7 @@ def test_what_is_sure_needs_no_second_look_after_four_seconds_of_doubt() -> None
     assert shown(*begin, (24.0, READS, 0.89)) is RBD_WRITE
 
 
-def test_what_is_sure_follows_mixed_at_once() -> None:
+def test_certain_class_follows_mixed_at_once() -> None:
     mixed = [(t, WorkloadClass.MIXED, 0.7) for t in (0.0, 10.0, 20.0)]
     assert shown(*mixed) is WorkloadClass.MIXED
     assert shown(*mixed, (21.0, READS, 0.95)) is READS
@@ -502,7 +500,7 @@ def test_what_is_sure_follows_mixed_at_once() -> None:
 def recognized(
     own: Signals, *, classes: tuple[Optional[str], ...] = ('ssd', 'ssd')
 ) -> tuple[Workload, Optional[Workload]]:
-    """What is said of the first of two OSDs, the second of which is busy, and of its group."""
+    """The class of the first of two OSDs, the second of which is busy, and of its group."""
     busy = WINDOW._replace(
         write_iops=500.0, write_bytes_per_s=500 * 4096.0, rw_iops=0.0, read_iops=0.0
     )
@@ -531,7 +529,7 @@ STILL = WINDOW._replace(
 )
 
 
-def test_an_osd_that_writes_for_others_inherits_its_groups_class_with_less_confidence() -> None:
+def test_osd_that_only_replicates_inherits_the_class_of_its_group_with_lower_confidence() -> None:
     enough = LIMITS.replica_wal_bytes_per_s
     replica, group = recognized(STILL._replace(wal_bytes_per_s=enough))
     assert group is not None
@@ -543,7 +541,7 @@ def test_an_osd_that_writes_for_others_inherits_its_groups_class_with_less_confi
         assert alone.workload_class is WorkloadClass.IDLE
 
 
-def test_an_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
+def test_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
     still, _ = recognized(STILL._replace(wal_bytes_per_s=1e9), classes=(None, 'ssd'))
     assert still.workload_class is WorkloadClass.IDLE
     keys = STILL._replace(write_iops=500.0)
@@ -553,7 +551,7 @@ def test_an_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> Non
         assert unknown == UNKNOWN._replace(evidence=unknown.evidence)
 
 
-def test_an_osd_with_work_of_its_own_is_not_taken_for_a_replica() -> None:
+def test_osd_with_its_own_work_is_not_classified_as_a_replica() -> None:
     reading = STILL._replace(read_iops=100.0, wal_bytes_per_s=1e9)
     own, group = recognized(reading)
     assert group is not None
@@ -562,7 +560,7 @@ def test_an_osd_with_work_of_its_own_is_not_taken_for_a_replica() -> None:
     assert own.evidence[0].signal == 'read_iops'
 
 
-def test_what_an_osd_writes_in_an_idle_group_is_no_replicas_work() -> None:
+def test_writes_of_an_osd_in_an_idle_group_are_no_replica_work() -> None:
     """It trims, or scrubs."""
     trimming = STILL._replace(wal_bytes_per_s=1e9)
     cluster_map = ClusterMap(1, frozenset(), None, (osd_info(0),), (pool(1, 'rbd'),))
@@ -571,12 +569,12 @@ def test_what_an_osd_writes_in_an_idle_group_is_no_replicas_work() -> None:
     assert [evidence.signal for evidence in found.evidence] == ['write_iops']
 
 
-def test_the_wal_of_a_replica_is_said_in_kib() -> None:
+def test_replica_wal_bytes_are_in_kib() -> None:
     replica, _ = recognized(STILL._replace(wal_bytes_per_s=2048000.0))
     assert replica.evidence[0].statement.startswith('2000 KiB/s of WAL without client operations')
 
 
-def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> None:
+def test_pool_work_is_weighed_against_the_changes_of_the_whole_class() -> None:
     """Both pools in one class: by its statistics the gateway does most of it."""
     calls = WINDOW._replace(
         write_iops=100.0, rw_iops=100.0, read_iops=0.0, write_bytes_per_s=4e5, rw_bytes_per_s=0.0
@@ -592,5 +590,5 @@ def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> No
     assert group.evidence[0].statement.endswith('90% to RGW, 10% to RBD.')
 
 
-def test_before_anything_is_believed_nothing_is_with_any_confidence() -> None:
+def test_no_class_has_no_confidence() -> None:
     assert remember(None, work(RBD_WRITE), 0.0).shown == UNKNOWN

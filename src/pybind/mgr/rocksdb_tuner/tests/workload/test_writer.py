@@ -1,4 +1,4 @@
-"""Who writes is known in a mixture too, and how busy that keeps the kv_sync threads."""
+"""The writer of a mixture is known too, and the load of the kv_sync threads under it."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ SMALL, MIXED = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.MIXED
 
 
 @pytest.mark.parametrize('reads', [50, 70])
-def test_reads_do_not_hide_who_writes_to_block_devices(reads: int) -> None:
+def test_reads_do_not_hide_the_writer_of_block_devices(reads: int) -> None:
     assert writer(doing(1000 - 10 * reads, 10 * reads), OF_RBD) == (MIXED, SMALL)
 
 
-def test_nor_where_reads_dominate() -> None:
+def test_dominant_reads_have_no_writer() -> None:
     assert writer(doing(100, 900), OF_RBD) == (WorkloadClass.READ_MOSTLY, SMALL)
 
 
 @pytest.mark.parametrize('size_kib', [20, 32, 63])
-def test_writes_that_are_not_small_and_not_large_are_somebodys(size_kib: int) -> None:
+def test_writes_neither_small_nor_large_have_a_writer(size_kib: int) -> None:
     assert writer(doing(1000, 10, size_kib), OF_RBD) == (MIXED, SMALL)
 
 
-def test_the_load_of_the_publication_of_lz4_is_a_gateways() -> None:
+def test_load_of_the_lz4_publication_is_that_of_a_gateway() -> None:
     """45% gets, the rest puts, which call classes."""
     assert writer(doing(220, 450, calls=330), OF_RGW) == (MIXED, WorkloadClass.RGW_METADATA)
 
 
-def test_large_writes_are_nobodys_metadata() -> None:
+def test_large_writes_are_no_metadata() -> None:
     assert writer(doing(200, 900, 128), OF_RBD)[1] is None
 
 
-def test_few_writes_among_reads_are_nobodys() -> None:
+def test_few_writes_among_reads_have_no_writer() -> None:
     assert writer(doing(12, 900), OF_RBD)[1] is None
     assert writer(doing(13, 900), OF_RBD)[1] is SMALL
 
 
 @pytest.mark.parametrize(('share', 'who'), [(0.55, SMALL), (0.49, None)])
-def test_of_two_kinds_of_clients_the_one_with_most_changes_is_it(
+def test_client_type_with_most_changes_is_the_writer(
     share: float, who: Optional[WorkloadClass]
 ) -> None:
     shares = {RBD: Share(share, share), RGW: Share(0.3, 0.3), 'other': Share(0.7 - share, 0.0)}
@@ -75,20 +75,20 @@ def test_of_two_kinds_of_clients_the_one_with_most_changes_is_it(
     assert writer(doing(1000, 10), both)[1] is who
 
 
-def test_a_doubted_mixture_makes_its_writer_doubtful() -> None:
+def test_doubtful_mixture_makes_its_writer_doubtful() -> None:
     found = classify(doing(500, 500), OF_RBD)
     doubted = writer_of(found._replace(confidence=0.35))
     assert doubted is not None
     assert doubted.confidence == 0.35
 
 
-def test_who_is_not_known_by_this_version_is_nobody() -> None:
+def test_writer_unknown_to_this_version_is_none() -> None:
     odd = Workload(MIXED, 0.7, (Evidence('writer:tape', 0.9, 'confidence', 30.0, 'x'),))
     assert writer_of(odd) is None
     assert writer_of(None) is None
 
 
-def test_how_busy_the_threads_are_is_the_mean_of_those_that_tell() -> None:
+def test_thread_load_is_the_mean_of_reporting_osds() -> None:
     seen = [
         Signals(0, window_s=30.0, kv_sync_busy=0.2, kv_sync_ms=1.0),
         Signals(1, window_s=30.0, kv_sync_busy=0.6),

@@ -66,7 +66,7 @@ def test_the_deferred_writes_of_16_2_0_to_16_2_5(
         (None, None, False),
     ],
 )
-def test_a_release_that_is_not_known_is_said_but_missing_metadata_is_not_taken_for_one(
+def test_unknown_release_is_reported_but_missing_metadata_is_not(
     version: Optional[str], release: Optional[str], fires: bool
 ) -> None:
     osd = seen()
@@ -77,7 +77,7 @@ def test_a_release_that_is_not_known_is_said_but_missing_metadata_is_not_taken_f
         assert f'{version}' in names['unknown-release'].summary
 
 
-def test_of_a_release_that_is_only_published_it_is_said_that_it_was_not_measured() -> None:
+def test_published_but_unmeasured_release_is_marked_as_such() -> None:
     finding = found(seen(0, 'umbrella', info={'version': '21.1.0'}))['unknown-release']
     assert 'Umbrella (21) was not measured' in finding.summary
     published = {e.signal: e.value for e in finding.evidence}

@@ -1,4 +1,4 @@
-"""Caches that miss: found where memory is used up, silent where too little is known to say so."""
+"""Cache misses: reported if memory is exhausted, not reported if too little is known."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def onodes(hits: Optional[int], misses: Optional[int], **memory: Any) -> OsdFact
         (seen(), False),
     ],
 )
-def test_onodes_that_are_read_from_rocksdb_are_worth_knowing(osd: OsdFacts, fires: bool) -> None:
+def test_onode_reads_from_rocksdb_are_informational(osd: OsdFacts, fires: bool) -> None:
     finding = found(osd).get('onode-cache-misses')
     assert (finding is not None) is fires
     if finding is not None:
@@ -71,7 +71,7 @@ def blocks(hits: Optional[int], misses: Optional[int], details: Optional[Details
         (seen(more={'details': looked_at()}), False),
     ],
 )
-def test_blocks_that_are_read_from_the_device_are_worth_knowing(osd: OsdFacts, fires: bool) -> None:
+def test_block_reads_from_the_device_are_informational(osd: OsdFacts, fires: bool) -> None:
     finding = found(osd).get('kv-cache-misses')
     assert (finding is not None) is fires
     if finding is not None:
@@ -79,15 +79,13 @@ def test_blocks_that_are_read_from_the_device_are_worth_knowing(osd: OsdFacts, f
         assert finding.evidence[0].window_s == 300.0
 
 
-def test_the_osd_with_the_fewest_hits_is_named_first() -> None:
+def test_osd_with_the_fewest_hits_comes_first() -> None:
     worse = onodes(10, 9000)._replace(info=seen(7).info)
     assert found(onodes(400, 9000), worse)['onode-cache-misses'].osds == (7, 0)
 
 
 @pytest.mark.parametrize(('fallbacks', 'fires'), [(1, True), (0, False), (None, False)])
-def test_bluefs_that_is_given_small_pieces_is_worth_knowing(
-    fallbacks: Optional[int], fires: bool
-) -> None:
+def test_small_bluefs_allocations_are_informational(fallbacks: Optional[int], fires: bool) -> None:
     details = looked_at(bluefs_fallbacks=fallbacks, fragmentation=0.7)
     finding = found(seen(more={'details': details})).get('bluefs-small-units')
     assert (finding is not None) is fires

@@ -31,11 +31,11 @@ def dedicated(osd_id: int = 0, info: Optional[dict[str, Any]] = None, **signals:
     return seen(osd_id, info={**DEDICATED, **(info or {})}, **{**values, **signals})
 
 
-def test_a_healthy_db_device_is_nothing_to_point_out() -> None:
+def test_healthy_db_device_has_no_finding() -> None:
     assert found(dedicated()) == {}
 
 
-def test_data_on_the_slow_device_is_pointed_out_only_where_the_db_has_its_own() -> None:
+def test_metadata_on_the_slow_device_is_reported_only_with_a_dedicated_db_device() -> None:
     finding = found(dedicated(slow_used_bytes=GIB, db_used_bytes=90 * GIB))['spillover']
     assert finding.osds == (0,)
     assert finding.severity is Severity.WARNING
@@ -46,12 +46,12 @@ def test_data_on_the_slow_device_is_pointed_out_only_where_the_db_has_its_own() 
     assert 'spillover' not in found(dedicated(slow_used_bytes=0))
 
 
-def test_a_spill_from_flash_to_flash_is_only_worth_knowing() -> None:
+def test_spillover_from_flash_to_flash_is_informational() -> None:
     osd = dedicated(info={'main_rotational': False}, slow_used_bytes=GIB, db_used_bytes=90 * GIB)
     assert found(osd)['spillover'].severity is Severity.INFO
 
 
-def test_many_that_spilled_are_one_finding_and_the_worst_is_named() -> None:
+def test_many_spillovers_are_one_finding_with_the_worst_osd_named() -> None:
     osds = [dedicated(i, slow_used_bytes=(i + 1) * GIB, db_used_bytes=90 * GIB) for i in range(30)]
     finding = found(*osds)['spillover']
     assert finding.osds[0] == 29
@@ -62,7 +62,7 @@ def test_many_that_spilled_are_one_finding_and_the_worst_is_named() -> None:
 
 
 @pytest.mark.parametrize(('used_gib', 'fires'), [(69, True), (70, False), (90, False)])
-def test_a_spill_with_room_left_names_the_level_that_does_not_fit(
+def test_spillover_with_free_space_names_the_level_that_does_not_fit(
     used_gib: int, fires: bool
 ) -> None:
     names = found(dedicated(slow_used_bytes=56 * GIB, db_used_bytes=used_gib * GIB))
@@ -89,7 +89,7 @@ def spilled(
     return seen(release=release, options=DEFAULTS[release], info=info, **sizes, **more)
 
 
-def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
+def test_proposed_level_sizes_fit_by_the_model() -> None:
     finding = found(spilled(does=WorkloadClass.RGW_METADATA))['level-does-not-fit']
     evidence: dict[str, Any] = {e.signal: e.value for e in finding.evidence}
     base = evidence['max_bytes_for_level_base that fits']
@@ -117,7 +117,7 @@ def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
     assert 'level0-unlike-level1' not in rules
 
 
-def test_level_sizes_go_by_the_db_device_that_bluefs_tells_of() -> None:
+def test_level_sizes_follow_the_db_device_of_bluefs() -> None:
     """The metadata of the OSD may not have its size, or be of before it grew."""
     known = spilled(does=WorkloadClass.RGW_METADATA)
     remedy = found(known)['level-does-not-fit'].remedy
@@ -130,14 +130,14 @@ def test_level_sizes_go_by_the_db_device_that_bluefs_tells_of() -> None:
         assert found(changed)['level-does-not-fit'].remedy == remedy
 
 
-def test_the_effect_is_not_known_of_a_workload_that_was_not_measured() -> None:
+def test_effect_on_an_unmeasured_workload_is_unknown() -> None:
     finding = found(spilled(does=WorkloadClass.MIXED))['level-does-not-fit']
     assert 'is unknown for this workload' in finding.remedy
     assert [e.value for e in finding.evidence if 'amplification' in e.signal] == [None, None]
 
 
 @pytest.mark.parametrize(
-    ('osd', 'said'),
+    ('osd', 'message'),
     [
         (spilled(used_gib=35, spilled_gib=30), 'No level sizes hold 65 GiB'),
         (spilled('reef', spilled_gib=12), 'Put max_bytes_for_level_base='),
@@ -154,11 +154,11 @@ def test_the_effect_is_not_known_of_a_workload_that_was_not_measured() -> None:
         ),
     ],
 )
-def test_nothing_is_proposed_that_would_not_help(osd: Any, said: str) -> None:
+def test_ineffective_remedies_are_not_proposed(osd: Any, message: str) -> None:
     finding = found(osd)['level-does-not-fit']
-    assert finding.remedy.startswith(said)
+    assert finding.remedy.startswith(message)
     assert (len([e for e in finding.evidence if 'that fits' in e.signal]) == 2) is (
-        said[:3] == 'Put'
+        message[:3] == 'Put'
     )
 
 
@@ -179,7 +179,7 @@ def test_what_is_proposed_holds_the_data_on_any_device(
     assert 0.5 < base / options.level0_bytes < 2
 
 
-def test_a_preallocated_wal_that_does_not_fit_is_no_level() -> None:
+def test_preallocated_wal_that_does_not_fit_is_no_level() -> None:
     """Seen on 16.2.15: a DB device of 128 MiB spills 282 MiB without any load."""
     mib = 1 << 20
     osd = dedicated(db_total_bytes=128 * mib, db_used_bytes=16 * mib, slow_used_bytes=282 * mib)
@@ -197,7 +197,7 @@ def test_a_preallocated_wal_that_does_not_fit_is_no_level() -> None:
         (None, None, False),
     ],
 )
-def test_a_db_device_below_the_documented_share_is_worth_knowing(
+def test_db_device_below_the_documented_share_is_informational(
     does: Optional[WorkloadClass], db_gib: Optional[int], fires: bool
 ) -> None:
     size = None if db_gib is None else db_gib * GIB
@@ -208,21 +208,19 @@ def test_a_db_device_below_the_documented_share_is_worth_knowing(
 
 
 @pytest.mark.parametrize(('used_gib', 'fires'), [(84, False), (85, True), (100, True)])
-def test_a_nearly_full_db_device_is_pointed_out_before_it_spills(
-    used_gib: int, fires: bool
-) -> None:
+def test_nearly_full_db_device_is_reported_before_it_spills(used_gib: int, fires: bool) -> None:
     assert ('db-device-nearly-full' in found(dedicated(db_used_bytes=used_gib * GIB))) is fires
     spilled = dedicated(db_used_bytes=used_gib * GIB, slow_used_bytes=1)
     assert 'db-device-nearly-full' not in found(spilled)
 
 
-def test_how_full_is_nearly_full_is_the_operators_to_say() -> None:
+def test_nearly_full_threshold_is_configurable() -> None:
     names = found(dedicated(db_used_bytes=60 * GIB), limits={'db_used_limit': 0.6})
     assert 'db-device-nearly-full' in names
 
 
 @pytest.mark.parametrize('missing', ['db_used_bytes', 'db_total_bytes'])
-def test_a_size_that_is_not_known_gives_no_finding(missing: str) -> None:
+def test_unknown_size_gives_no_finding(missing: str) -> None:
     sizes: dict[str, Any] = {'db_used_bytes': 99 * GIB, missing: None}
     assert found(dedicated(**sizes)) == {}
 
@@ -244,14 +242,14 @@ def forecast(days: Optional[float], outlook: Outlook = Outlook.FILLING) -> Forec
         (None, False),
     ],
 )
-def test_a_db_device_that_will_be_full_within_two_weeks_is_pointed_out(
+def test_db_device_full_within_two_weeks_is_reported(
     expected: Optional[Forecast], fires: bool
 ) -> None:
     osd = seen(info=DEDICATED, more={'forecast': expected})
     assert ('db-device-filling' in found(osd)) is fires
 
 
-def test_an_osd_that_is_not_seen_is_not_forecast() -> None:
+def test_osd_without_signals_has_no_forecast() -> None:
     osd = seen(info=DEDICATED, more={'forecast': forecast(1.0)})
     assert 'db-device-filling' not in found(osd._replace(signals=None))
 
@@ -260,7 +258,7 @@ def test_an_osd_that_is_not_seen_is_not_forecast() -> None:
     ('used_gib', 'size_gib', 'fires'),
     [(50, 100, True), (49, 100, False), (9, 10, False), (10, 10, True), (None, 100, False)],
 )
-def test_an_osd_that_holds_mostly_metadata_is_pointed_out(
+def test_osd_with_mostly_metadata_is_reported(
     used_gib: Optional[int], size_gib: int, fires: bool
 ) -> None:
     used = None if used_gib is None else used_gib * GIB
@@ -281,7 +279,7 @@ def test_an_osd_that_holds_mostly_metadata_is_pointed_out(
         (None, None, False),
     ],
 )
-def test_a_wal_that_may_outgrow_its_device_is_pointed_out(
+def test_wal_that_may_outgrow_its_device_is_reported(
     wal_bytes: Optional[int], options: Optional[str], fires: bool
 ) -> None:
     info = {'dedicated_wal': True, 'wal_device_bytes': wal_bytes}
@@ -291,12 +289,12 @@ def test_a_wal_that_may_outgrow_its_device_is_pointed_out(
 
 
 @pytest.mark.parametrize(('size', 'fires'), [(4096, False), (16384, True), (None, False)])
-def test_allocation_units_of_old_osds_are_worth_knowing(size: Optional[int], fires: bool) -> None:
+def test_allocation_units_of_old_osds_are_informational(size: Optional[int], fires: bool) -> None:
     names = found(seen(info={'min_alloc_size_bytes': size}))
     assert ('large-min-alloc-size' in names) is fires
 
 
-def test_an_unsharded_rocksdb_gets_the_sharding_of_its_release() -> None:
+def test_unsharded_rocksdb_is_offered_the_sharding_of_its_release() -> None:
     finding = found(seen(release='reef', options=DEFAULTS['reef'], more={'sharded': False}))[
         'unsharded'
     ]
@@ -323,12 +321,12 @@ def made_by(
     return seen(release=release, options=DEFAULTS[release], info=known, more={'sharded': sharded})
 
 
-def test_an_osd_upgraded_from_pacific_keeps_pacifics_column_families() -> None:
+def test_osd_upgraded_from_pacific_keeps_the_column_families_of_pacific() -> None:
     finding = found(made_by('16.2.15'))['outdated-sharding']
     assert finding.severity is Severity.INFO
     evidence = {e.signal: e.value for e in finding.evidence}
     assert evidence['ceph_version_when_created'] == '16.2.15'
-    # 6 memtables of 16 MiB, as the string says; 32 where P has an option of its own.
+    # 6 memtables of 16 MiB by the string; 32 by the column option of P.
     assert evidence['flush of P'] == 6 * 16 << 20
     assert evidence['flush of P then'] == 32 * 16 << 20
     path = '--path /var/lib/ceph/osd/ceph-0'
@@ -356,21 +354,21 @@ def test_an_osd_upgraded_from_pacific_keeps_pacifics_column_families() -> None:
         made_by('15.2.17'),
         made_by('16.2.15', sharded=False),
         made_by('16.2.15', sharded=None),
-        # It says itself that it was resharded.
+        # It reports itself that it was resharded.
         made_by('16.2.15', sharding=REEF_SHARDING),
         made_by('16.2.15', sharding='not a definition ('),
     ],
 )
-def test_a_reshard_is_not_offered_where_it_changes_nothing_or_nobody_knows(osd: Any) -> None:
+def test_reshard_is_offered_only_for_a_known_change(osd: Any) -> None:
     assert 'outdated-sharding' not in found(osd)
 
 
-def test_a_reported_definition_counts_more_than_the_release_that_made_the_osd() -> None:
+def test_reported_sharding_takes_precedence_over_the_creating_release() -> None:
     finding = found(made_by('18.2.7', sharding='m(3) P'))['outdated-sharding']
     assert finding.evidence[1].value == 'm(3) P'
 
 
-def test_what_a_flush_of_the_pg_log_holds_is_not_known_of_a_string_that_cannot_be_read() -> None:
+def test_pg_log_share_of_a_flush_is_unknown_for_an_unreadable_string() -> None:
     osd = made_by('16.2.15')
     assert osd.options is not None
     for text in ('write_buffer_size', 'write_buffer_size=a lot', 'nobody_knows=1'):

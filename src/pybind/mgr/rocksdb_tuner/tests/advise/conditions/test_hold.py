@@ -30,27 +30,27 @@ def played(moments: list[tuple[float, bool]]) -> list[bool]:
     return seen
 
 
-def test_it_is_raised_when_it_lasted_and_not_a_second_earlier() -> None:
+def test_check_is_raised_exactly_after_its_hold_time() -> None:
     assert played([(0.0, True), (RAISE_S - 1, True), (RAISE_S, True)]) == [False, False, True]
 
 
-def test_it_is_cleared_when_it_stayed_away_and_not_a_second_earlier() -> None:
+def test_check_is_cleared_exactly_after_its_clear_time() -> None:
     at_s = RAISE_S
     moments = [(0.0, True), (at_s, True), (at_s + CLEAR_S - 1, False), (at_s + CLEAR_S, False)]
     assert played(moments) == [False, True, True, False]
 
 
-def test_what_comes_and_goes_is_never_raised() -> None:
+def test_intermittent_condition_is_never_raised() -> None:
     assert True not in played([(i * RAISE_S / 2, i % 2 == 0) for i in range(50)])
 
 
-def test_what_is_raised_does_not_flap() -> None:
+def test_raised_check_does_not_flap() -> None:
     start = [(0.0, True), (RAISE_S, True)]
     after = [(RAISE_S + (i + 1) * CLEAR_S / 2, i % 2 == 1) for i in range(50)]
     assert played(start + after)[1:] == [True] * 51
 
 
-def test_an_error_that_waits_for_the_next_restart_is_raised_at_once() -> None:
+def test_error_pending_until_the_next_restart_is_raised_at_once() -> None:
     finding = conditions()['unstartable-options'].finding(
         'It is so.', (0,), (), who='osd', option='bluestore_rocksdb_options'
     )
@@ -58,23 +58,23 @@ def test_an_error_that_waits_for_the_next_restart_is_raised_at_once() -> None:
     assert raised(hold(hold({}, [finding], 5.0), [], 6.0)) == ()
 
 
-def test_what_is_only_worth_knowing_is_no_health_check() -> None:
+def test_informational_finding_is_no_health_check() -> None:
     known = replace(FINDING, severity=Severity.INFO)
     assert hold({}, [known], 0.0) == {}
 
 
-def test_what_has_no_health_check_is_not_held_however_bad_it_is() -> None:
+def test_condition_without_a_health_check_is_not_held() -> None:
     finding = conditions()['spillover'].finding('It is so.', (0,), ())
     assert finding.severity is Severity.WARNING
     assert hold({}, [finding], 0.0) == {}
 
 
-def test_what_is_raised_stays_so_when_the_clock_is_set_back() -> None:
+def test_raised_check_survives_a_clock_set_back() -> None:
     state = hold(hold({}, [FINDING], 1e6), [FINDING], 1e6 + RAISE_S)
     assert raised(hold(state, [FINDING], 5.0)) == (FINDING,)
 
 
-def test_the_newest_evidence_is_shown_while_it_is_held() -> None:
+def test_held_check_shows_the_newest_evidence() -> None:
     state = hold(hold({}, [FINDING], 0.0), [FINDING], RAISE_S)
     newer = replace(FINDING, osds=(0, 1))
     state = hold(state, [newer], RAISE_S + 1)
@@ -83,7 +83,7 @@ def test_the_newest_evidence_is_shown_while_it_is_held() -> None:
 
 
 @pytest.mark.parametrize('back_to_s', [0.0, RAISE_S / 2])
-def test_a_clock_that_is_set_back_starts_anew_and_lasts_no_longer(back_to_s: float) -> None:
+def test_clock_set_back_restarts_the_hold_without_extending_it(back_to_s: float) -> None:
     assert played([(1000.0, True), (back_to_s, True), (back_to_s + RAISE_S, True)]) == [
         False,
         False,
@@ -116,7 +116,7 @@ def test_it_never_changes_faster_than_its_times(steps: list[tuple[float, bool]])
             assert raised_s is not None
 
 
-def test_since_when_something_is_there_is_forgotten_when_it_goes() -> None:
+def test_start_time_is_forgotten_when_the_condition_ends() -> None:
     first = since({}, ['a', 'b'], 10.0)
     second = since(first, ['a'], 20.0)
     assert second == {'a': 10.0}
@@ -124,14 +124,14 @@ def test_since_when_something_is_there_is_forgotten_when_it_goes() -> None:
     assert since(second, ['a'], 5.0) == {'a': 5.0}
 
 
-def test_what_ceph_raises_itself_in_newer_releases_is_not_raised_beside_it() -> None:
+def test_alert_raised_by_newer_ceph_is_not_duplicated() -> None:
     finding = conditions()['unsharded'].finding('It is so.', (0,), (), sharding='m(3)')
     alert = frozenset({'BLUESTORE_NO_DB_SHARDING'})
     state: HoldState = {}
     for at_s in (0.0, 600.0, 1200.0):
         state = hold(state, [finding], at_s, alert)
         assert raised(state) == ()
-    # The operator switched Ceph's alert off, or goes back to a release without it.
+    # The operator muted Ceph's alert, or downgrades to a release without it.
     for at_s in (1800.0, 2400.0):
         state = hold(state, [finding], at_s, frozenset({'OSD_DOWN'}))
     assert raised(state) == (finding,)

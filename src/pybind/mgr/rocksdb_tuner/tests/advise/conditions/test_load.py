@@ -33,7 +33,7 @@ MIB = 1 << 20
         (RGW, 'max_total_wal_size=1GB', False),
     ],
 )
-def test_metadata_that_nothing_compresses_is_worth_knowing(
+def test_uncompressed_metadata_is_informational(
     does: Optional[WorkloadClass], options: Optional[str], fires: bool
 ) -> None:
     names = found(seen(does=does, options=options, db_used_bytes=5 * GIB))
@@ -53,11 +53,11 @@ def set_to(**values: str) -> dict[str, Any]:
         ('pacific', set_to(rocksdb_cf_compact_on_deletion='true'), False),
         ('reef', set_to(), False),
         ('reef', set_to(rocksdb_cf_compact_on_deletion='false'), True),
-        # Before the OSD was asked nothing is said.
+        # Nothing is reported before the OSD was queried.
         ('pacific', {}, False),
     ],
 )
-def test_deletes_without_compaction_are_worth_knowing(
+def test_deletes_without_compaction_are_informational(
     release: str, more: dict[str, Any], fires: bool
 ) -> None:
     default = DEFAULTS[release]
@@ -67,7 +67,7 @@ def test_deletes_without_compaction_are_worth_knowing(
     assert 'compact-on-deletion-off' not in found(seen(0, release, default, more=more))
 
 
-def test_a_buffered_io_that_somebody_switched_off_is_pointed_out() -> None:
+def test_disabled_buffered_io_is_reported() -> None:
     finding = found(seen(more=set_to(bluefs_buffered_io='false')))['buffered-io-off']
     assert finding.commands == ('ceph config rm osd bluefs_buffered_io',)
     assert 'buffered-io-off' not in found(seen(more=set_to(bluefs_buffered_io='true')))
@@ -102,7 +102,7 @@ def test_a_buffered_io_that_somebody_switched_off_is_pointed_out() -> None:
         ),
     ],
 )
-def test_what_is_in_force_is_what_somebody_set_last(
+def test_last_setting_is_in_effect(
     entries: tuple[tuple[str, str], ...],
     running: dict[str, RunningOption],
     expected: Optional[Setting],
@@ -123,7 +123,7 @@ def test_what_is_in_force_is_what_somebody_set_last(
         (0.99, None, False),
     ],
 )
-def test_small_writes_behind_one_thread_are_worth_knowing(
+def test_small_writes_bound_by_one_thread_are_informational(
     busy: Optional[float], size: Optional[float], fires: bool
 ) -> None:
     names = found(seen(kv_sync_busy=busy, write_bytes_avg=size, write_iops=900.0))
@@ -150,7 +150,7 @@ def looked_at(
         (seen(), False),
     ],
 )
-def test_slow_iterators_are_pointed_out(osd: OsdFacts, fires: bool) -> None:
+def test_slow_iterators_are_reported(osd: OsdFacts, fires: bool) -> None:
     names = found(osd)
     assert ('slow-iterators' in names) is fires
     if fires:
@@ -178,12 +178,12 @@ def compacting(osd_id: int, sst_mib: Optional[float], wal_mib: Optional[float] =
         ([compacting(i, None) for i in range(6)], False),
     ],
 )
-def test_many_that_compact_at_once_are_pointed_out(osds: list[OsdFacts], fires: bool) -> None:
+def test_simultaneous_compactions_are_reported(osds: list[OsdFacts], fires: bool) -> None:
     assert ('compaction-storm' in found(*osds)) is fires
 
 
 @pytest.mark.parametrize(('share', 'fires'), [(0.01, True), (0.0099, False), (None, False)])
-def test_stalls_that_rocksdb_counts_are_pointed_out(share: Optional[float], fires: bool) -> None:
+def test_rocksdb_stalls_are_reported(share: Optional[float], fires: bool) -> None:
     times = RocksdbTimes(300.0, share, None, None)
     assert ('write-stalls' in found(seen(more={'rocksdb_times': times}))) is fires
     assert 'write-stalls' not in found(seen())
@@ -193,7 +193,7 @@ def test_stalls_that_rocksdb_counts_are_pointed_out(share: Optional[float], fire
     ('rotational', 'sync_ms', 'fires'),
     [(False, 5.0, True), (False, 4.9, False), (True, 50.0, False), (None, 50.0, False)],
 )
-def test_flash_that_syncs_slowly_is_worth_knowing(
+def test_slow_syncs_of_flash_are_informational(
     rotational: Optional[bool], sync_ms: float, fires: bool
 ) -> None:
     names = found(seen(info={'db_rotational': rotational}, kv_sync_ms=sync_ms))
@@ -209,7 +209,7 @@ def test_flash_that_syncs_slowly_is_worth_knowing(
         ('LARGE_OMAP_OBJECTS', 'large-omap-objects'),
     ],
 )
-def test_what_ceph_raises_itself_is_explained(code: str, condition_id: str) -> None:
+def test_alert_raised_by_ceph_is_explained(code: str, condition_id: str) -> None:
     assert set(found(seen(), health_codes=frozenset({code, 'OSD_DOWN'}))) == {condition_id}
     assert found(seen(), health_codes=frozenset({'OSD_DOWN'})) == {}
 
@@ -229,10 +229,10 @@ def indexing(
         ([indexing(0, 39.9), *(indexing(i, 10) for i in range(1, 5))], ()),
         ([indexing(0, 80), indexing(1, 50), *(indexing(i, 10) for i in range(2, 7))], (0, 1)),
         ([indexing(0, 40, 0.5), *(indexing(i, 10) for i in range(1, 5))], (0,)),
-        # Nobody waits for it.
+        # No client waits for it.
         ([indexing(0, 40, 0.49), *(indexing(i, 10) for i in range(1, 5))], ()),
         ([indexing(0, 40, None), *(indexing(i, 10) for i in range(1, 5))], ()),
-        # Too few to say what is usual.
+        # Too few for a typical value.
         ([indexing(0, 40), indexing(1, 10), indexing(2, 10)], ()),
         ([indexing(0, 40), *(indexing(i, 0) for i in range(1, 5))], ()),
         ([indexing(0, 40), *(indexing(i, None) for i in range(1, 5))], ()),
@@ -246,7 +246,7 @@ def indexing(
         ),
     ],
 )
-def test_an_osd_with_the_busiest_index_shard_is_named(
+def test_osd_with_the_busiest_index_shard_is_named(
     osds: list[OsdFacts], hot: tuple[int, ...]
 ) -> None:
     finding = found(*osds).get('hot-index-shard')
@@ -270,7 +270,7 @@ def test_an_osd_with_the_busiest_index_shard_is_named(
         ('20.2.4', 'tentacle', False, None),
     ],
 )
-def test_compaction_on_deletion_needs_a_release_that_has_it_for_all_of_the_database(
+def test_compaction_on_deletion_requires_a_release_that_supports_it_database_wide(
     version: str, release: str, sharded: bool, first: Optional[str]
 ) -> None:
     off = {COMPACT_ON_DELETION: Setting('false', 'osd')}

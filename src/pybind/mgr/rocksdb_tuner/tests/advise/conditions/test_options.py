@@ -26,7 +26,7 @@ def found(*osds: OsdFacts, entries: tuple[ConfigEntry, ...] = ()) -> dict[str, F
 
 
 @pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-def test_a_cluster_on_its_defaults_has_nothing_to_point_out(release: str) -> None:
+def test_cluster_on_defaults_has_no_findings(release: str) -> None:
     default = DEFAULTS['pacific' if release == 'pacific' else 'reef']
     assert found(*(facts(osd_info(i, release), default) for i in range(3))) == {}
 
@@ -34,7 +34,7 @@ def test_a_cluster_on_its_defaults_has_nothing_to_point_out(release: str) -> Non
 @pytest.mark.parametrize(
     'text', ['compression=kZSTD', 'foo=1', 'write_buffer_size=abc', 'a', PACIFIC + ',,']
 )
-def test_a_string_with_which_osds_would_not_start_is_an_error(text: str) -> None:
+def test_string_that_prevents_an_osd_start_is_an_error(text: str) -> None:
     entries = (entry('osd', text),)
     finding = found(*(facts(osd_info(i), entries=entries) for i in range(2)), entries=entries)[
         'unstartable-options'
@@ -44,7 +44,7 @@ def test_a_string_with_which_osds_would_not_start_is_an_error(text: str) -> None
     assert finding.remedy == 'ceph config rm osd bluestore_rocksdb_options'
 
 
-def test_an_osd_that_went_down_with_such_a_string_is_not_forgotten() -> None:
+def test_osd_that_went_down_with_a_bad_string_is_still_reported() -> None:
     """While it runs its options are known; when it bites it is down and they are not."""
     entries = (entry('osd.1', 'foo=1'),)
     down = OsdFacts(osd_info(1, up=False), None, None, None)
@@ -56,14 +56,14 @@ def test_an_osd_that_went_down_with_such_a_string_is_not_forgotten() -> None:
     assert 'unstartable-options' not in found(down, entries=(entry('osd/rack:r1', 'foo=1'),))
 
 
-def test_a_string_that_ceph_conf_overrules_stops_nobody() -> None:
+def test_string_overridden_by_ceph_conf_prevents_no_start() -> None:
     entries = (entry('osd', 'foo=1'),)
     assert set(found(facts(osd_info(0), PACIFIC, 'file', entries), entries=entries)) == {
         'options-outside-config-store'
     }
 
 
-def test_an_overruled_entry_is_a_warning_and_ceph_conf_alone_only_worth_knowing() -> None:
+def test_overridden_entry_is_a_warning_and_ceph_conf_alone_informational() -> None:
     entries = (entry('osd', PACIFIC),)
     with_entry = found(facts(osd_info(0), PACIFIC, 'file', entries), entries=entries)
     without = found(facts(osd_info(0), PACIFIC, 'file'))
@@ -79,7 +79,7 @@ def test_an_overruled_entry_is_a_warning_and_ceph_conf_alone_only_worth_knowing(
         (86400.0, Severity.WARNING),
     ],
 )
-def test_a_configured_string_that_does_not_run_yet_is_a_warning_after_a_day(
+def test_configured_string_that_is_not_running_is_a_warning_after_a_day(
     waited_s: float, severity: Severity
 ) -> None:
     entries = (entry(ALL, 'compression=kLZ4Compression'),)
@@ -91,7 +91,7 @@ def test_a_configured_string_that_does_not_run_yet_is_a_warning_after_a_day(
     assert finding.do_not is not None
 
 
-def test_what_is_forgotten_is_the_operators_to_say() -> None:
+def test_forgotten_entry_age_is_configurable() -> None:
     entries = (entry(ALL, 'compression=kLZ4Compression'),)
     osds = (facts(osd_info(0), entries=entries),)
     limits = {'restart_overdue_after': 3600.0}
@@ -99,7 +99,7 @@ def test_what_is_forgotten_is_the_operators_to_say() -> None:
     assert Severity.WARNING in {f.severity for f in findings(cluster)}
 
 
-def test_an_entry_for_a_class_is_pointed_out_because_no_osd_starts_with_it() -> None:
+def test_class_masked_entry_is_reported_because_osds_ignore_it_at_startup() -> None:
     entries = (entry('osd/class:ssd', ALTERNATE),)
     osds = (facts(osd_info(0), entries=entries), facts(osd_info(1, device_class='hdd')))
     finding = found(*osds, entries=entries)['class-entry-without-effect']
@@ -108,11 +108,11 @@ def test_an_entry_for_a_class_is_pointed_out_because_no_osd_starts_with_it() -> 
     assert 'restart-pending' not in found(*osds, entries=entries)
 
 
-def test_a_removed_override_that_still_runs_is_pending() -> None:
+def test_removed_override_that_still_runs_is_pending() -> None:
     assert 'restart-pending' in found(facts(osd_info(0), ALTERNATE, 'mon'))
 
 
-def test_the_2019_string_is_recognized_by_name() -> None:
+def test_string_of_2019_is_recognized_by_name() -> None:
     entries = (entry(ALL, ALTERNATE),)
     finding = found(facts(osd_info(0), ALTERNATE, 'mon', entries), entries=entries)[
         'superseded-options'
@@ -121,7 +121,7 @@ def test_the_2019_string_is_recognized_by_name() -> None:
     assert '2019' in finding.summary
 
 
-def test_the_odd_one_out_of_a_class_is_named() -> None:
+def test_outlier_of_a_class_is_named() -> None:
     entries = (entry('osd.2', 'compression=kLZ4Compression'),)
     osds = [facts(osd_info(i)) for i in range(2)]
     osds.append(facts(osd_info(2), 'compression=kLZ4Compression', 'mon', entries))
@@ -137,7 +137,7 @@ def test_classes_and_releases_may_differ() -> None:
     assert 'different-options' not in found(*osds)
 
 
-def test_an_entry_of_one_osd_that_hides_one_for_many_is_named() -> None:
+def test_osd_entry_that_hides_a_shared_one_is_named() -> None:
     entries = (entry('osd.1', 'compression=kLZ4Compression'), entry('osd/host:node1', LZ4))
     osds = (facts(osd_info(0)), facts(osd_info(1)))
     finding = found(*osds, entries=entries)['own-entry-shadows']
@@ -157,11 +157,11 @@ def test_an_entry_of_one_osd_that_hides_one_for_many_is_named() -> None:
         (entry('osd', LZ4),),
     ],
 )
-def test_an_entry_that_hides_nothing_is_not(entries: tuple[ConfigEntry, ...]) -> None:
+def test_entry_that_hides_nothing_is_not_reported(entries: tuple[ConfigEntry, ...]) -> None:
     assert 'own-entry-shadows' not in found(facts(osd_info(1)), entries=entries)
 
 
-def test_an_override_that_equals_the_default_may_go() -> None:
+def test_override_equal_to_the_default_may_be_removed() -> None:
     entries = (entry('osd', PACIFIC),)
     osds = [facts(osd_info(i), PACIFIC, 'mon', entries) for i in range(2)]
     finding = found(*osds, entries=entries)['redundant-override']
@@ -181,15 +181,13 @@ def test_an_override_that_equals_the_default_may_go() -> None:
         ((entry('osd', PACIFIC), entry('osd/rack:r1', LZ4)), PACIFIC),
     ],
 )
-def test_an_override_that_does_something_stays(
-    entries: tuple[ConfigEntry, ...], value: str
-) -> None:
+def test_effective_override_stays(entries: tuple[ConfigEntry, ...], value: str) -> None:
     osd = facts(osd_info(0), value, 'mon', entries)
     assert 'redundant-override' not in found(osd, entries=entries)
 
 
-def test_an_override_stays_where_a_new_entry_may_decide_without_it() -> None:
-    """It came after the OSD was asked: what it covers is unknown."""
+def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() -> None:
+    """It was added after the OSD was queried: its coverage is unknown."""
     before = (entry('osd', PACIFIC),)
     osd = facts(osd_info(0), PACIFIC, 'mon', before)
     assert 'redundant-override' in found(osd, entries=before)
@@ -197,16 +195,16 @@ def test_an_override_stays_where_a_new_entry_may_decide_without_it() -> None:
     assert 'redundant-override' not in found(osd, entries=now)
 
 
-def test_a_problem_of_the_string_as_a_whole_names_the_string() -> None:
+def test_problem_of_the_whole_string_names_the_string() -> None:
     (running,) = ClusterFacts((facts(osd_info(0), 'ttl=60', 'file'),), ()).strings
     whole = Problem('warning', 'a-rule', None, 'it is odd', 'a source')
-    told = _of_problems(unwise_options, running, (whole, whole))
-    assert told.summary == 'osd.0: the string: it is odd (and 1 more)'
-    assert [e.signal for e in told.evidence] == ['bluestore_rocksdb_options'] * 3
-    assert [e.value for e in told.evidence] == ['it is odd', 'it is odd', 'ttl=60']
+    reported = _of_problems(unwise_options, running, (whole, whole))
+    assert reported.summary == 'osd.0: the string: it is odd (and 1 more)'
+    assert [e.signal for e in reported.evidence] == ['bluestore_rocksdb_options'] * 3
+    assert [e.value for e in reported.evidence] == ['it is odd', 'it is odd', 'ttl=60']
 
 
-def test_what_loses_data_is_an_error_whatever_else_is_wrong() -> None:
+def test_data_loss_is_an_error_whatever_else_is_found() -> None:
     both = runs(f'{PACIFIC},disableWAL=true,max_total_wal_size=0')['dangerous-options']
     assert both.severity is Severity.ERROR
     assert both.summary.startswith('osd.0: disableWAL: ')
@@ -216,14 +214,14 @@ def test_what_loses_data_is_an_error_whatever_else_is_wrong() -> None:
     )
 
 
-def test_a_published_string_is_recognized_by_name() -> None:
+def test_published_string_is_recognized_by_name() -> None:
     entries = (entry('osd', LZ4),)
     finding = found(facts(osd_info(0), LZ4, 'mon', entries), entries=entries)['published-options']
     assert finding.severity is Severity.INFO
     assert '2025' in finding.summary
 
 
-def test_the_default_of_the_release_is_no_publication() -> None:
+def test_release_default_is_not_named_after_a_publication() -> None:
     reef = DEFAULTS['reef']
     entries = (entry('osd', reef),)
     names = found(facts(osd_info(0, 'reef'), reef, 'mon', entries), entries=entries)
@@ -236,14 +234,14 @@ def runs(text: str, release: str = 'pacific', **info: object) -> dict[str, Findi
     return found(facts(osd_info(0, release, **info), text, 'mon', entries), entries=entries)
 
 
-def test_what_risks_data_is_an_error_while_it_runs() -> None:
+def test_data_risk_is_an_error_while_running() -> None:
     finding = runs(PACIFIC + ',disableWAL=true')['dangerous-options']
     assert finding.severity is Severity.ERROR
     assert 'disableWAL' in finding.summary
     assert 'dangerous-options' not in runs(PACIFIC + ',disableWAL=false')
 
 
-def test_a_wal_without_a_limit_is_pointed_out_once() -> None:
+def test_unlimited_wal_is_reported_once() -> None:
     own = 'compression=kLZ4Compression,write_buffer_size=33554432'
     assert runs(own)['unlimited-wal'].osds == (0,)
     assert 'unlimited-wal' not in runs(own + ',max_total_wal_size=1073741824')
@@ -252,12 +250,12 @@ def test_a_wal_without_a_limit_is_pointed_out_once() -> None:
 
 
 @pytest.mark.parametrize(('jobs', 'fires'), [(8, False), (9, True)])
-def test_compactions_beyond_the_cores_of_an_osd_are_pointed_out(jobs: int, fires: bool) -> None:
+def test_compactions_beyond_the_cores_of_an_osd_are_reported(jobs: int, fires: bool) -> None:
     names = runs(f'max_total_wal_size=1073741824,max_background_compactions={jobs}')
     assert ('too-many-compactions' in names) is fires
 
 
-def test_what_rocksdb_changes_silently_is_told() -> None:
+def test_silent_rocksdb_corrections_are_reported() -> None:
     text = (
         'max_total_wal_size=1073741824,max_write_buffer_number=4,'
         'min_write_buffer_number_to_merge=16'
@@ -281,7 +279,7 @@ def test_what_rocksdb_changes_silently_is_told() -> None:
         ('pacific', ',ttl=21600', False),
     ],
 )
-def test_rewrites_by_the_clock_are_a_leftover_since_reef(
+def test_periodic_rewrites_are_outdated_since_reef(
     release: str, addition: str, fires: bool
 ) -> None:
     assert ('periodic-rewrites' in runs(DEFAULTS['reef'] + addition, release)) is fires
@@ -303,7 +301,7 @@ MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
             True,
             False,
         ),
-        # With one column family RocksDB does not look at the limit of the WAL.
+        # With one column family RocksDB ignores the limit of the WAL.
         (
             'write_buffer_size=67108864,max_write_buffer_number=128,max_total_wal_size=1073741824',
             False,
@@ -321,19 +319,19 @@ MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
         ),
     ],
 )
-def test_memtables_beyond_the_memory_target_are_pointed_out(
+def test_memtables_beyond_the_memory_target_are_reported(
     text: str, sharded: Optional[bool], fires: bool
 ) -> None:
     entries = (entry('osd', text),)
     osd = facts(osd_info(0), text, 'mon', entries)
     known = osd._replace(details=MEMORY, sharded=sharded)
     assert ('memtables-exceed-memory' in found(known, entries=entries)) is fires
-    # Without a known target nothing is said.
+    # Nothing is reported without a known target.
     assert 'memtables-exceed-memory' not in found(osd, entries=entries)
 
 
-def test_a_small_memory_target_is_not_the_fault_of_the_default() -> None:
-    """Nor of a string that needs no more than it: the target is what an operator is told of."""
+def test_small_memory_target_is_not_blamed_on_the_default() -> None:
+    """Nor of a string that needs no more than the target: it is not the fault of the string."""
     for text in (PACIFIC, PACIFIC.replace('1073741824', '536870912')):
         osd = facts(osd_info(0), text, 'mon' if text != PACIFIC else 'default')
         small = osd._replace(details=MEMORY._replace(memory_target_bytes=1 << 30))
@@ -347,7 +345,7 @@ def test_a_small_memory_target_is_not_the_fault_of_the_default() -> None:
 NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_size=16384}}'
 
 
-def test_a_string_that_cannot_be_judged_is_no_error_and_no_default() -> None:
+def test_string_that_cannot_be_checked_is_neither_an_error_nor_a_default() -> None:
     """It was called an error that keeps OSDs from starting, and equal to the default at once."""
     entries = (entry('osd', NOT_JUDGED),)
     waiting = facts(osd_info(0), PACIFIC, 'default', entries)
@@ -361,7 +359,7 @@ def test_a_string_that_cannot_be_judged_is_no_error_and_no_default() -> None:
         assert all(f.severity is not Severity.ERROR for f in findings_of.values())
 
 
-def test_what_check_warns_of_is_a_finding_on_the_osd_that_runs_it() -> None:
+def test_check_warning_is_a_finding_on_the_osd_that_runs_the_string() -> None:
     text = f'{PACIFIC},max_write_buffer_number=16,write_buffer_size=64M'
     finding = found(facts(osd_info(0), text, 'mon'))['unwise-options']
     assert finding.severity is Severity.WARNING
@@ -374,7 +372,7 @@ def test_what_check_warns_of_is_a_finding_on_the_osd_that_runs_it() -> None:
     assert 'unwise-options' in found(facts(small, tuned, 'mon'))
 
 
-def test_the_worst_comes_first() -> None:
+def test_worst_comes_first() -> None:
     entries = (entry('osd.0', 'foo=1'), entry('osd.1', PACIFIC))
     osds = (
         facts(osd_info(0), entries=entries),
@@ -387,5 +385,5 @@ def test_the_worst_comes_first() -> None:
     assert Severity.INFO in severities
 
 
-def test_an_osd_of_which_nothing_is_known_gives_no_finding() -> None:
+def test_osd_without_known_options_gives_no_finding() -> None:
     assert found(OsdFacts(osd_info(0), None, None, None)) == {}

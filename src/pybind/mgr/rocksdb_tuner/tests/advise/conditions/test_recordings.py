@@ -31,9 +31,9 @@ RECORDED = (*replay.names(), *replay.campaign())
 
 @lru_cache(maxsize=64)
 def seen_in(name: str, chosen: Optional[str] = None) -> tuple[tuple[Finding, ...], ...]:
-    """The findings at every tick of a recording, and what would have been raised.
+    """The findings at every tick of a recording, and the raised health checks.
 
-    ``chosen`` is a string that somebody set for all OSDs, in place of the release's default.
+    ``chosen`` is a string set for all OSDs by an operator, in place of the release's default.
     """
     recording = replay.load(name)
     defaults = {r.name: r.default_options for r in known_releases()}
@@ -66,7 +66,7 @@ def seen_in(name: str, chosen: Optional[str] = None) -> tuple[tuple[Finding, ...
 
 
 def as_it_was(info: OsdInfo, release: str) -> OsdInfo:
-    """What the metadata of the recorded OSDs says beside what a recording keeps."""
+    """The metadata of the recorded OSDs that is not in the recording."""
     return replace(
         info,
         version=VERSIONS[release],
@@ -79,7 +79,7 @@ def as_it_was(info: OsdInfo, release: str) -> OsdInfo:
 
 
 @pytest.mark.parametrize('name', RECORDED)
-def test_a_healthy_cluster_has_nothing_wrong_under_any_client(name: str) -> None:
+def test_healthy_cluster_has_no_warnings_under_any_client(name: str) -> None:
     ticks = seen_in(name)
     assert ticks
     found = {(f.finding_id, f.severity) for tick in ticks for f in tick}
@@ -91,10 +91,8 @@ PUBLISHED = [p.name for p in profiles() if p.options and p.superseded is None]
 
 @pytest.mark.parametrize('chosen', [*PUBLISHED, None], ids=lambda chosen: chosen or 'default')
 @pytest.mark.parametrize('name', ['rbd-randwrite', 'reef-s3-put', 'tentacle-rbd-randwrite'])
-def test_a_published_string_that_somebody_set_raises_no_warning(
-    name: str, chosen: Optional[str]
-) -> None:
-    """What the checks say of it is for who looks at it, not for who is on call."""
+def test_published_string_raises_no_warning(name: str, chosen: Optional[str]) -> None:
+    """Check warnings are for operators who query them, not for those on call."""
     release = replay.load(name).release
     defaults = {r.name: r.default_options for r in known_releases()}
     text = defaults[release] if chosen is None else profile(chosen).options
@@ -108,24 +106,24 @@ def test_a_published_string_that_somebody_set_raises_no_warning(
 UNWISE = 'write_buffer_size=32M,max_total_wal_size=1G,compaction_readahead_size=2M'
 
 
-def test_an_unwise_string_on_a_healthy_cluster_is_found_all_the_same() -> None:
-    """Of a recording that could find nothing the tests above would say nothing."""
+def test_unwise_string_on_a_healthy_cluster_is_still_found() -> None:
+    """The tests above would prove nothing with a recording without findings."""
     ids = {f.finding_id for tick in seen_in('idle', UNWISE) for f in tick}
     assert 'unwise-options' in ids
 
 
-def test_the_gateways_metadata_on_pacific_is_uncompressed_and_not_compacted_on_deletion() -> None:
+def test_rgw_metadata_on_pacific_is_uncompressed_and_not_compacted_on_deletion() -> None:
     ids = {f.finding_id for tick in seen_in('s3-put') for f in tick}
     assert {'uncompressed-metadata', 'compact-on-deletion-off'} <= ids
 
 
 @pytest.mark.parametrize('name', [n for n in replay.names() if n.startswith(('reef', 'tentacle'))])
-def test_neither_is_so_on_later_releases(name: str) -> None:
+def test_later_releases_have_neither_finding(name: str) -> None:
     ids = {f.finding_id for tick in seen_in(name) for f in tick}
     assert not ids & {'uncompressed-metadata', 'compact-on-deletion-off'}
 
 
-def test_an_idle_cluster_has_nothing_to_point_out() -> None:
+def test_idle_cluster_has_no_findings() -> None:
     assert set(seen_in('idle')) == {()}
 
 

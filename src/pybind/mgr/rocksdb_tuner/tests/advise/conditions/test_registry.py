@@ -1,4 +1,4 @@
-"""Every condition is declared once, is tested, and says what to do about it."""
+"""Every condition is declared once, is tested, and has a remedy."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
     'C22': ('write-stalls',),
     'C23': ('slow-sync',),
 }
-#: Of that list, with the reason.
+#: From that list, with the reason.
 DROPPED = {
     'C5': 'LZ4 on OSDs that lack CPU: how many cores an OSD may use is in no metadata and no '
     'counter that reaches the manager. The page of the profile names it (profile show), and so '
@@ -71,7 +71,7 @@ DROPPED = {
 
 
 def test_every_declared_condition_is_registered_once() -> None:
-    """A module that nobody imports, or an id used twice, would lose a condition silently."""
+    """A module that is never imported, or a duplicate id, would lose a condition silently."""
     declared = [
         name
         for path in Path(package.__file__).parent.glob('*.py')
@@ -80,22 +80,22 @@ def test_every_declared_condition_is_registered_once() -> None:
     assert sorted(declared) == sorted(conditions())
 
 
-def test_every_condition_is_looked_for_once() -> None:
+def test_every_condition_is_evaluated_once() -> None:
     of_the_present = [known for about in OF_THE_PRESENT.values() for known in about]
     all_of_them = (*OF_THE_SETUP, *of_the_present, *OF_A_FIGURE)
-    looked_for = [known.condition_id for known in all_of_them]
-    assert sorted(looked_for) == sorted(conditions())
+    evaluated = [known.condition_id for known in all_of_them]
+    assert sorted(evaluated) == sorted(conditions())
 
 
-def test_all_of_the_23_conditions_are_built_or_dropped_with_a_reason() -> None:
+def test_all_23_conditions_are_implemented_or_dropped_with_a_reason() -> None:
     assert {*NUMBERS, *DROPPED} == {f'C{n}' for n in range(1, 24)}
     assert not NUMBERS.keys() & DROPPED.keys()
     assert {name for names in NUMBERS.values() for name in names} <= conditions().keys()
 
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
-def test_a_declaration_is_whole(known: Condition) -> None:
-    """Texts say something, names are of one form, and Ceph's own checks are not raised twice."""
+def test_declarations_are_complete(known: Condition) -> None:
+    """Texts are not empty, names have one form, and Ceph's own checks are not duplicated."""
     assert re.fullmatch('[a-z]+(-[a-z]+)*', known.condition_id)
     assert all((known.title, known.source, *known.commands))
     assert not (known.ceph_checks and known.health)
@@ -108,7 +108,7 @@ def test_a_declaration_is_whole(known: Condition) -> None:
 
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
-def test_the_tests_that_a_condition_names_are_about_it(known: Condition) -> None:
+def test_tests_named_by_a_condition_cover_it(known: Condition) -> None:
     assert known.tests
     for name in known.tests:
         path = ROOT / name if name.startswith('qa/') else TESTS.parents[2] / name
@@ -116,7 +116,7 @@ def test_the_tests_that_a_condition_names_are_about_it(known: Condition) -> None
 
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
-def test_a_remedy_leaves_nothing_open(known: Condition) -> None:
+def test_remedies_have_no_placeholders(known: Condition) -> None:
     finding = known.finding('It is so.', (3,), (), **FILL)
     text = ' '.join((finding.remedy, *finding.commands))
     assert not re.search(r'\{[a-z]+\}', text)
@@ -125,28 +125,28 @@ def test_a_remedy_leaves_nothing_open(known: Condition) -> None:
 
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
-def test_commands_are_commands(known: Condition) -> None:
+def test_commands_have_the_form_of_commands(known: Condition) -> None:
     finding = known.finding('It is so.', (3,), (), **FILL)
     programs = ('ceph ', 'ceph-bluestore-tool ', 'radosgw-admin ')
     assert all(command.startswith(programs) for command in finding.commands)
 
 
-def test_nothing_advises_to_compact_or_restart_all_at_once() -> None:
+def test_no_advice_to_compact_or_restart_all_at_once() -> None:
     for known in conditions().values():
         assert 'osd.*' not in ' '.join((known.remedy, *known.commands))
 
 
-def test_a_reshard_and_a_compaction_say_what_not_to_do() -> None:
+def test_reshard_and_compaction_have_cautions() -> None:
     assert 'Never interrupt a reshard' in (conditions()['unsharded'].do_not or '')
     for known in conditions().values():
         if any(command.endswith(' compact') for command in known.commands):
             assert known.do_not, known.condition_id
 
 
-def test_an_empty_cluster_has_nothing_to_point_out() -> None:
+def test_empty_cluster_has_no_findings() -> None:
     assert findings(ClusterFacts((), ())) == ()
 
 
-def test_a_condition_can_be_told_apart_in_a_set() -> None:
+def test_conditions_are_distinct_in_a_set() -> None:
     """It holds mappings, which cannot."""
     assert len(set(conditions().values())) == len(conditions())

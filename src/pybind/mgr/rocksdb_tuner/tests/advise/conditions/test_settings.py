@@ -1,4 +1,4 @@
-"""Conditions of options beside the string: found where one is set so, silent where it is not."""
+"""Conditions of related options: reported if such an option is set, and not otherwise."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def about(*osds: OsdFacts) -> dict[str, Finding]:
         (AUTOTUNE, 'false', 'true', 'cache-autotune-off'),
     ],
 )
-def test_an_option_is_pointed_out_by_its_value_and_its_own_entry_goes(
+def test_option_is_reported_by_its_value_and_its_own_entry_is_removed(
     name: str, bad: str, good: str, condition_id: str
 ) -> None:
     findings = about(having({name: bad}, 3, 'osd.3'), having({name: good}, 4))
@@ -66,11 +66,11 @@ def test_an_option_is_pointed_out_by_its_value_and_its_own_entry_goes(
     assert about(having({name: good})) == {}
 
 
-def test_nothing_is_said_of_an_osd_that_was_not_asked_or_has_nothing_set() -> None:
+def test_osds_without_an_answer_or_a_setting_give_no_finding() -> None:
     assert about(having(None), having({}, 1)) == {}
 
 
-def test_osds_with_the_same_entry_are_one_finding_and_each_entry_has_its_own_command() -> None:
+def test_osds_with_the_same_entry_share_a_finding_and_each_entry_has_its_command() -> None:
     cut = {'osd_min_pg_log_entries': '10'}
     together = about(having(cut, 0), having(cut, 1))['short-pg-log']
     assert together.osds == (0, 1)
@@ -99,14 +99,14 @@ def test_osds_with_the_same_entry_are_one_finding_and_each_entry_has_its_own_com
         ({KV: 'a lot'}, Severity.INFO),
     ],
 )
-def test_cache_ratios_are_an_error_where_no_osd_starts_with_them(
+def test_cache_ratios_that_prevent_an_osd_start_are_an_error(
     values: dict[str, str], severity: Severity
 ) -> None:
     assert about(having(values))['cache-ratios'].severity is severity
 
 
-def test_both_ratios_go_together_each_from_its_own_entry() -> None:
-    """Without the one, 0.8 beside the other's default of 0.45 would keep the OSD from starting."""
+def test_both_ratios_are_removed_together_each_from_its_own_entry() -> None:
+    """Without the one, 0.8 and the other's default of 0.45 would prevent the OSD from starting."""
     settings = {KV: Setting('0.2', 'osd'), META: Setting('0.8', 'osd.0')}
     finding = found(seen(more={'settings': settings}))['cache-ratios']
     assert finding.commands == (f'ceph config rm osd {KV}', f'ceph config rm osd.0 {META}')

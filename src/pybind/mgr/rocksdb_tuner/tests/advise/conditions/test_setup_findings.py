@@ -1,4 +1,4 @@
-"""What is remembered of the setup never shows: the findings are those of a first look."""
+"""The cached setup does not affect findings: they equal those of a first evaluation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def clusters(draw: Any) -> ClusterFacts:
     )
 
 
-def test_what_is_remembered_is_not_looked_for_again() -> None:
+def test_cached_result_is_not_computed_again() -> None:
     setup = seen(0, options='ttl=60', more={'sharded': False})
     remembered = SetupFindings()
     first = findings(ClusterFacts((setup,), ()), remembered)
@@ -72,9 +72,9 @@ def test_what_is_remembered_is_not_looked_for_again() -> None:
 
 @given(st.lists(st.tuples(clusters(), st.booleans()), max_size=4))
 def test_one_look_after_another_finds_what_a_first_look_finds(
-    looks: list[tuple[ClusterFacts, bool]],
+    samples: list[tuple[ClusterFacts, bool]],
 ) -> None:
     remembered = SetupFindings()
-    for cluster, twice in looks:
+    for cluster, twice in samples:
         for _ in range(1 + twice):
             assert findings(cluster, remembered) == findings(cluster)

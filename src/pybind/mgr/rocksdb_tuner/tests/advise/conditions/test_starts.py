@@ -20,7 +20,7 @@ def started(osd_id: int, start: Optional[LastStart], device_class: str = 'ssd') 
     ('start', 'fires'),
     [
         (LastStart(180.0, 190.0, False), True),
-        # What it may have taken is no proof.
+        # A possible downtime is no proof.
         (LastStart(179.0, 999.0, False), False),
         (LastStart(9000.0, 9010.0, True), False),
         (LastStart(180.0, 190.0, None), True),
@@ -28,9 +28,7 @@ def started(osd_id: int, start: Optional[LastStart], device_class: str = 'ssd') 
         (None, False),
     ],
 )
-def test_what_counts_is_for_how_long_it_was_away_for_certain(
-    start: Optional[LastStart], fires: bool
-) -> None:
+def test_proven_downtime_counts(start: Optional[LastStart], fires: bool) -> None:
     """And that the other OSDs of its host did not go with it."""
     finding = found(started(0, start)).get('slow-start')
     assert (finding is not None) is fires
@@ -39,7 +37,7 @@ def test_what_counts_is_for_how_long_it_was_away_for_certain(
         assert finding.commands == ('ceph tell osd.0 compact',)
 
 
-def test_an_operator_sets_what_is_long() -> None:
+def test_slow_start_threshold_is_configurable() -> None:
     """Above and below the threshold of the module."""
     osd = started(0, LastStart(60.0, 70.0, False))
     assert 'slow-start' in found(osd, limits={'slow_start_after': 60.0})
@@ -47,7 +45,7 @@ def test_an_operator_sets_what_is_long() -> None:
     assert 'slow-start' not in found(osd, limits={'slow_start_after': 601.0})
 
 
-def test_it_is_compared_with_the_most_that_others_of_its_class_were_away() -> None:
+def test_start_is_compared_with_the_slowest_other_of_the_class() -> None:
     """Not with itself, with other classes, or with OSDs whose host was away."""
     osds = (
         started(0, LastStart(300.0, 310.0, False)),
@@ -68,11 +66,11 @@ def test_it_is_compared_with_the_most_that_others_of_its_class_were_away() -> No
     assert [e.signal for e in alone] == ['away_s', 'away_most_s']
 
 
-def test_of_the_only_osd_of_its_host_it_is_said_that_the_host_may_have_rebooted() -> None:
-    """Nobody else was there to tell."""
-    told = 'rebooted'
-    assert told in found(started(0, LastStart(300.0, 310.0, None)))['slow-start'].summary
-    assert told not in found(started(0, LastStart(300.0, 310.0, False)))['slow-start'].summary
+def test_only_osd_of_its_host_may_have_rebooted_with_the_host() -> None:
+    """No other OSD could report it."""
+    reported = 'rebooted'
+    assert reported in found(started(0, LastStart(300.0, 310.0, None)))['slow-start'].summary
+    assert reported not in found(started(0, LastStart(300.0, 310.0, False)))['slow-start'].summary
     both = found(
         started(0, LastStart(300.0, 310.0, False)), started(1, LastStart(400.0, 410.0, None))
     )['slow-start']

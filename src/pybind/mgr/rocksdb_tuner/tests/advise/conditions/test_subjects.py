@@ -1,4 +1,4 @@
-"""What is not looked for, since nothing of its kind is there, could not have been found."""
+"""A condition skipped for want of a subject could not have been found."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STARTS = (
 
 @st.composite
 def osds(draw: Any, osd_id: int) -> OsdFacts:
-    """Of each kind one that a condition would hold for, and one that it would not."""
+    """Of each kind one for which a condition would hold, and one for which it would not."""
     osd = seen(
         osd_id,
         draw(st.sampled_from(('pacific', 'reef'))),
@@ -146,13 +146,13 @@ def looked_at(seek_ms: Optional[float]) -> OsdFacts:
         (seen(more={'last_start': STARTS[1]}), {'slow-start'}),
     ],
 )
-def test_what_an_osd_does_is_a_subject_from_the_least_that_a_condition_asks_of_it(
+def test_rates_are_subjects_from_the_lowest_threshold_on(
     osd: OsdFacts, subjects: set[Union[Subject, str]]
 ) -> None:
     assert present(osd) == subjects
 
 
-def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for() -> None:
+def test_health_checks_and_lower_thresholds_are_subjects() -> None:
     assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
     limits = {'kv_sync_busy_limit': 0.5, 'slow_seek_ms': 7.0}
     assert present(seen(kv_sync_busy=0.5), limits=limits) == {'kv-sync-bound'}
@@ -160,7 +160,7 @@ def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for()
     assert present(looked_at(6.9), limits=limits) == set()
 
 
-def test_without_an_osd_no_figure_is_reached() -> None:
+def test_no_values_are_read_without_an_osd() -> None:
     extremes = extremes_of(())
     assert [known for known in OF_A_FIGURE if is_reached(known, extremes, {})] == []
 
@@ -177,7 +177,5 @@ def test_without_an_osd_no_figure_is_reached() -> None:
         (facts(osd_info(0), PACIFIC, 'default'), set()),
     ],
 )
-def test_what_an_osd_is_and_what_is_set_for_it_is_a_subject(
-    osd: OsdFacts, subjects: set[Subject]
-) -> None:
+def test_osd_properties_and_settings_are_subjects(osd: OsdFacts, subjects: set[Subject]) -> None:
     assert subjects_of_the_setup([PLAIN, osd]) == subjects

@@ -31,12 +31,12 @@ def osd(
     return found._replace(details=details)
 
 
-def test_without_any_osd_all_releases_are_judged() -> None:
+def test_all_releases_are_checked_without_an_osd() -> None:
     assert [s.release for s in subjects(())] == list(known_releases())
     assert all(s.osd_ids == () for s in subjects(()))
 
 
-def test_a_cluster_is_judged_by_release_with_the_least_that_an_osd_has() -> None:
+def test_cluster_is_checked_per_release_with_the_smallest_osd() -> None:
     osds = [
         osd(0, memory=8 * GIB, db_device_bytes=60 * GIB),
         osd(1, memory=4 * GIB, db_device_bytes=90 * GIB),
@@ -50,27 +50,27 @@ def test_a_cluster_is_judged_by_release_with_the_least_that_an_osd_has() -> None
     assert {s.hardware.cores for s in (pacific, reef)} == {6}
 
 
-def test_one_osd_is_judged_by_itself() -> None:
+def test_single_osd_is_checked_separately() -> None:
     osds = [osd(0, memory=8 * GIB), osd(1, memory=4 * GIB)]
     (subject,) = subjects(osds, osd_id=0)
     assert subject.osd_ids == (0,)
     assert subject.hardware.memory_target_bytes == 8 * GIB
 
 
-def test_a_device_class_is_judged_by_itself() -> None:
+def test_device_class_is_checked_separately() -> None:
     osds = [osd(0), osd(1, device_class='hdd')]
     (subject,) = subjects(osds, device_class='hdd')
     assert subject.osd_ids == (1,)
 
 
-def test_a_release_that_nobody_runs_is_judged_on_what_is_there() -> None:
+def test_release_that_no_osd_runs_is_checked_on_existing_hardware() -> None:
     """As before an upgrade."""
     (subject,) = subjects([osd(0, memory=4 * GIB)], release='reef')
     assert subject.release.name == 'reef'
     assert subject.hardware.memory_target_bytes == 4 * GIB
 
 
-def test_the_annex_of_an_osd_is_judged_with_the_string() -> None:
+def test_annex_of_an_osd_is_checked_with_the_string() -> None:
     osds = [osd(0), osd(1, annex='foo=1'), osd(2, annex='ttl=7')]
     verdict = judge_for('ttl=60', subjects(osds))
     assert verdict.worst.subject.osd_ids == (1,)
@@ -80,10 +80,10 @@ def test_the_annex_of_an_osd_is_judged_with_the_string() -> None:
     assert in_effect == {(0,): '60', (1,): None, (2,): '7'}
 
 
-def test_what_an_operator_says_comes_before_what_is_known() -> None:
+def test_overrides_take_precedence_over_known_values() -> None:
     known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    said = read_overrides(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
-    (subject,) = subjects([known], overrides=said)
+    message = read_overrides(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
+    (subject,) = subjects([known], overrides=message)
     assert subject.hardware.memory_target_bytes == 2 * GIB
     assert subject.hardware.wal_device_bytes is None
     assert subject.hardware.db_device_bytes == 60 * GIB
@@ -92,7 +92,7 @@ def test_what_an_operator_says_comes_before_what_is_known() -> None:
     assert subject.hardware.assumptions == ()
 
 
-def test_what_stands_beside_the_string_is_judged() -> None:
+def test_related_options_are_checked_with_the_string() -> None:
     found = osd(0)._replace(
         settings={'osd_max_pg_log_entries': Setting('10', 'osd')}, sharded=False
     )
@@ -104,7 +104,7 @@ def test_what_stands_beside_the_string_is_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ('asked', 'code', 'said'),
+    ('asked', 'code', 'message'),
     [
         ({'osd_id': 9}, errno.ENOENT, 'osd.9'),
         ({'device_class': 'nvme'}, errno.ENOENT, 'ssd'),
@@ -113,13 +113,13 @@ def test_what_stands_beside_the_string_is_judged() -> None:
         ({'osd_id': 1}, errno.EINVAL, '--release'),
     ],
 )
-def test_what_cannot_be_asked_about_is_said(asked: dict[str, object], code: int, said: str) -> None:
-    with pytest.raises(BadQuestionError, match=said) as error:
+def test_invalid_subject_is_reported(asked: dict[str, object], code: int, message: str) -> None:
+    with pytest.raises(BadQuestionError, match=message) as error:
         subjects([osd(0), osd(1, None)], **asked)  # type: ignore[arg-type]
     assert error.value.errno == code
 
 
-def test_what_is_asked_about_is_said_in_full() -> None:
+def test_subject_is_described_in_full() -> None:
     osds = [osd(0), osd(1, None), osd(2, device_class='hdd'), osd(3, device_class=None)]
 
     def refused(among: list[OsdFacts], **asked: object) -> str:
@@ -139,7 +139,7 @@ def test_what_is_asked_about_is_said_in_full() -> None:
     assert refused([osd(1, None)], device_class='ssd') == unknown
 
 
-def test_osds_of_no_known_release_are_judged_for_all_or_for_the_one_that_is_named() -> None:
+def test_osds_of_unknown_release_are_checked_for_all_or_the_named_one() -> None:
     unknown = [osd(1, None, memory=4 * GIB)]
     assert [s.release for s in subjects(unknown)] == list(known_releases())
     (planned,) = subjects(unknown, release='reef')
@@ -150,7 +150,7 @@ def test_osds_of_no_known_release_are_judged_for_all_or_for_the_one_that_is_name
     assert {s.hardware.cores for s in subjects([], overrides=read_overrides(cores=3))} == {3}
 
 
-def test_of_a_named_release_only_those_that_run_it_are_judged() -> None:
+def test_named_release_limits_the_check_to_its_osds() -> None:
     osds = [osd(3), osd(1), osd(2, 'reef')]
     (subject,) = subjects(osds, release='pacific')
     assert subject.osd_ids == (1, 3)
@@ -161,7 +161,7 @@ def test_of_a_named_release_only_those_that_run_it_are_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ('said', 'wal', 'db', 'memory'),
+    ('message', 'wal', 'db', 'memory'),
     [
         ({}, GIB, 60 * GIB, 8 * GIB),
         ({'wal_size': '0'}, None, 60 * GIB, 8 * GIB),
@@ -171,11 +171,11 @@ def test_of_a_named_release_only_those_that_run_it_are_judged() -> None:
         ({'memory': '2G'}, GIB, 60 * GIB, 2 * GIB),
     ],
 )
-def test_each_device_is_the_one_that_was_said_or_is_known(
-    said: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
+def test_each_device_comes_from_the_override_or_the_osd(
+    message: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
 ) -> None:
     known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
-    found = hardware_of_osd(known, read_overrides(**said))  # type: ignore[arg-type]
+    found = hardware_of_osd(known, read_overrides(**message))  # type: ignore[arg-type]
     assert (found.wal_device_bytes, found.db_device_bytes, found.memory_target_bytes) == (
         wal,
         db,

@@ -28,18 +28,18 @@ def changed(found: Comparison) -> dict[str, tuple[Optional[str], Optional[str]]]
     return {c.option: (c.effective_from, c.effective_to) for c in found.changes}
 
 
-def test_nothing_differs_from_itself() -> None:
+def test_string_does_not_differ_from_itself() -> None:
     for release in known_releases():
         for one in profiles():
             assert compare(Side('a', one.options), Side('b', one.options), release).changes == ()
 
 
-def test_another_way_to_write_a_value_is_no_difference() -> None:
+def test_other_spelling_of_a_value_is_no_difference() -> None:
     assert compared('write_buffer_size=2MB', 'write_buffer_size=2097152').changes == ()
     assert compared('write_buffer_size=64M', '').changes == ()
 
 
-def test_what_follows_from_other_options_is_said() -> None:
+def test_effects_of_other_options_are_reported() -> None:
     found = compared('write_buffer_size=64M', 'write_buffer_size=4M', 'pacific')
     assert changed(found) == {
         'write_buffer_size': ('67108864', '4194304'),
@@ -51,12 +51,12 @@ def test_what_follows_from_other_options_is_said() -> None:
     }
 
 
-def test_ceph_s_own_keys_are_compared_as_written() -> None:
+def test_keys_of_ceph_are_compared_as_written() -> None:
     (change,) = compared('compaction_threads=2', 'compaction_threads=4').changes
     assert (change.written_from, change.written_to) == ('2', '4')
 
 
-def test_each_difference_comes_with_what_is_known_of_it() -> None:
+def test_each_difference_is_explained() -> None:
     found = compare(Side('a', LZ4.options), Side('b', ''), REEF)
     assert found.changes
     for change in found.changes:
@@ -67,14 +67,14 @@ def test_each_difference_comes_with_what_is_known_of_it() -> None:
     assert all(change.option in plain for change in found.changes)
 
 
-def test_a_side_that_no_osd_starts_with_is_said() -> None:
+def test_side_that_prevents_an_osd_start_is_reported() -> None:
     found = compared('foo=1', 'ttl=5')
     assert found.refused == ('a',)
     assert {c.option for c in found.changes} == {'foo', 'ttl'}
     assert 'OSDs do not start with it' in render.comparison(found, 'plain')
 
 
-def test_a_side_that_cannot_be_judged_is_not_called_refused() -> None:
+def test_side_that_cannot_be_checked_is_not_called_refused() -> None:
     untold = f'{LZ4.options},block_based_table_factory={{block_size=16384}}'
     for release in ('pacific', 'reef', 'tentacle'):
         found = compared(untold, LZ4.options, release)
@@ -88,21 +88,21 @@ def test_a_side_that_cannot_be_judged_is_not_called_refused() -> None:
     assert compared('foo=1', LZ4.options).not_judged == ()
 
 
-def test_what_an_osd_runs_is_compared_with_a_profile() -> None:
+def test_running_options_of_an_osd_are_compared_with_a_profile() -> None:
     osd = facts(osd_info(0, 'reef'), 'ttl=60', 'mon', annex='write_buffer_size=4M')
     before, after, release = sides([osd], LZ4, None, 0, None)
     assert (before.name, before.options) == ('osd.0', 'ttl=60,write_buffer_size=4M')
     assert (after.options, release.name) == (LZ4.options, 'reef')
 
 
-def test_profiles_are_compared_for_what_runs_or_the_newest_that_is_known() -> None:
+def test_profiles_are_compared_for_the_running_or_newest_known_release() -> None:
     osd = facts(osd_info(0, 'pacific'))
     assert sides([osd], LZ4, LZ4, None, None)[2].name == 'pacific'
     assert sides([], LZ4, LZ4, None, None)[2] == known_releases()[-1]
     assert sides([osd], LZ4, LZ4, None, 'reef')[2].name == 'reef'
 
 
-def test_what_cannot_be_compared_is_said() -> None:
+def test_invalid_comparison_is_reported() -> None:
     osd = facts(osd_info(0, None))
     for other, osd_id, code in (
         (None, None, errno.EINVAL),
@@ -117,7 +117,7 @@ def test_what_cannot_be_compared_is_said() -> None:
         compared('x', '')
 
 
-def test_what_cannot_be_compared_is_said_in_full() -> None:
+def test_invalid_comparison_is_reported_in_full() -> None:
     unknown = facts(osd_info(0, None))
     silent = facts(osd_info(1))._replace(options=None)
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_compared_is_said_in_full() -> None:
     assert chosen[2].name == 'tentacle'
 
 
-def test_profiles_are_named_and_stand_in_the_order_that_was_asked_for() -> None:
+def test_profiles_are_named_in_the_requested_order() -> None:
     other = profile('variant-2022-d')
     before, after, release = sides([], LZ4, other, None, 'reef')
     assert (before, after) == (
@@ -147,7 +147,7 @@ def test_profiles_are_named_and_stand_in_the_order_that_was_asked_for() -> None:
     assert (running, to) == (Side('osd.0', 'ttl=60'), before)
 
 
-def test_a_difference_that_the_other_side_does_not_write_is_one_from_the_default() -> None:
+def test_option_missing_on_the_other_side_differs_from_its_default() -> None:
     found = compared('compression=kNoCompression', 'compression=kLZ4Compression,ttl=60')
     by_name = {c.option: c for c in found.changes}
     assert list(by_name) == sorted(by_name)
@@ -166,7 +166,7 @@ def test_a_difference_that_the_other_side_does_not_write_is_one_from_the_default
     assert all(c.info is None for c in both.changes)
 
 
-def test_what_no_osd_starts_with_is_compared_as_written_whichever_side_it_is() -> None:
+def test_side_that_prevents_an_osd_start_is_compared_as_written() -> None:
     for found in (compared('ttl=60', 'foo=1'), compared('foo=1', 'ttl=60')):
         assert [c.option for c in found.changes] == ['foo', 'ttl']
     many = [c.option for c in compared(LZ4.options, '').changes]

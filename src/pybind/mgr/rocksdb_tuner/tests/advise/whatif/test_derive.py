@@ -122,7 +122,7 @@ def test_the_column_families_of_the_release_take_it_as_it_is(situation: Situatio
         (REEF, None, 'bluestore-default-reef'),
     ],
 )
-def test_with_room_the_goals_lead_to_what_was_published(
+def test_goals_lead_to_the_published_values_if_space_permits(
     on: KnownRelease, workload: Optional[WorkloadClass], name: str
 ) -> None:
     situation = Situation(
@@ -137,7 +137,7 @@ def test_with_room_the_goals_lead_to_what_was_published(
 
 
 @pytest.mark.parametrize('cores', [1, 2])
-def test_with_two_cores_the_layout_is_the_one_that_did_not_lose_at_listing(cores: int) -> None:
+def test_two_cores_get_the_layout_that_did_not_lose_at_listing(cores: int) -> None:
     for on, workload in product((PACIFIC, REEF, TENTACLE), (None, *WorkloadClass)):
         derived = derive(Situation(on, workload, memory_target_bytes=4 * GIB, cores=cores))
         assert derived.equals == 'bluestore-default-pacific', (on.name, workload)
@@ -154,17 +154,17 @@ def test_no_layout_is_derived_that_was_published_to_lose_with_these_cores(
         assert loses_at is None or situation.cores > loses_at
 
 
-@pytest.mark.parametrize(('cores', 'said'), [(1, '1 core:'), (2, '2 cores:')])
-def test_why_nothing_is_compressed_counts_cores_in_words_that_agree(cores: int, said: str) -> None:
+@pytest.mark.parametrize(('cores', 'message'), [(1, '1 core:'), (2, '2 cores:')])
+def test_number_of_cores_agrees_with_its_verb(cores: int, message: str) -> None:
     (why,) = [
         choice.why
         for choice in derive(Situation(REEF, cores=cores)).choices
         if choice.option == 'compression'
     ]
-    assert f'The OSD has {said}' in why
+    assert f'The OSD has {message}' in why
 
 
-def test_a_small_wal_device_bounds_the_wal_and_all_that_follows() -> None:
+def test_small_wal_device_limits_the_wal_and_its_dependents() -> None:
     devices = Devices(dedicated_wal=True, wal_bytes=500 * MIB)
     found = shape(Situation(REEF, devices=devices))
     assert found.max_total_wal_bytes == 256 * MIB
@@ -172,12 +172,12 @@ def test_a_small_wal_device_bounds_the_wal_and_all_that_follows() -> None:
     assert found.level_base_bytes == 256 * MIB
 
 
-def test_a_small_db_device_bounds_what_follows_from_the_wal_beside_a_wal_device_too() -> None:
+def test_small_db_device_limits_the_wal_dependents_despite_a_wal_device() -> None:
     devices = Devices(dedicated_db=True, db_bytes=GIB, dedicated_wal=True, wal_bytes=10 * GIB)
     situation = Situation(REEF, devices=devices)
     found = shape(situation)
     assert found.max_total_wal_bytes == 256 * MIB
-    # With room to write both anew.
+    # With space to rewrite both.
     assert 2 * (found.level0_bytes + found.level_base_bytes) <= GIB
     (why,) = [c.why for c in derive(situation).choices if c.option == 'max_total_wal_size']
     assert 'holds the WAL' not in why
@@ -193,7 +193,7 @@ def test_a_device_that_is_there_bounds_the_wal_whatever_other_device_there_is(
     assert found.max_total_wal_bytes <= max(64 * MIB, least)
 
 
-def test_a_small_memory_target_bounds_the_memtables() -> None:
+def test_small_memory_target_limits_the_memtables() -> None:
     found = shape(Situation(PACIFIC, memory_target_bytes=2 * GIB))
     assert found.max_total_wal_bytes == 512 * MIB
 
@@ -212,7 +212,7 @@ def test_a_small_memory_target_bounds_the_memtables() -> None:
         (4, 24, False),
     ],
 )
-def test_a_default_with_small_memtables_and_a_flush_that_was_tested_is_kept(
+def test_default_with_small_memtables_and_a_tested_flush_is_kept(
     size_mib: int, merge: int, own: bool
 ) -> None:
     """Flushes from 96 to 128 MiB, of memtables of 8 or 16 MiB."""
@@ -233,12 +233,12 @@ def test_a_default_with_small_memtables_and_a_flush_that_was_tested_is_kept(
         assert [choice.value for choice in memtables] == [str(16 << 20), '6']
 
 
-def test_a_difference_from_a_profile_is_named() -> None:
+def test_difference_from_a_profile_is_named() -> None:
     situation = Situation(REEF, WorkloadClass.RGW_METADATA, cores=2)
-    said = agreement(situation, profile('bluestore-default-reef')).statement
-    assert 'compression' in said
-    assert 'write_buffer_size' in said
-    assert 'profile derive' in said
+    message = agreement(situation, profile('bluestore-default-reef')).statement
+    assert 'compression' in message
+    assert 'write_buffer_size' in message
+    assert 'profile derive' in message
 
 
 @given(situations, st.integers(115 * MIB, 1 << 42))

@@ -30,7 +30,7 @@ def busiest_s(options: str) -> float:
     return found
 
 
-def test_the_slower_of_both_sets_counts_whichever_runs_now() -> None:
+def test_slower_of_both_sets_counts() -> None:
     assert busiest_s(SMALL) < busiest_s(LARGE)
     expected = pytest.approx(busiest_s(LARGE), rel=0.05)
     assert fill_s(SMALL, LARGE, RGW) == fill_s(LARGE, SMALL, RGW) == expected
@@ -43,17 +43,17 @@ def test_half_the_load_takes_twice_as_long() -> None:
     assert fill_s(LARGE, SMALL, half) == pytest.approx(2 * whole, rel=0.05)
 
 
-def test_where_the_workload_is_not_known_the_limit_of_the_wal_counts() -> None:
+def test_wal_limit_counts_if_the_workload_is_unknown() -> None:
     unknown = replace(RGW, workload=None, load=Load(wal_bytes_per_s=2.0 * MIB))
     assert fill_s(SMALL, LARGE, unknown) == pytest.approx(512, rel=0.05)
 
 
 @pytest.mark.parametrize('rate', [None, 0.0])
-def test_without_a_load_nothing_is_said(rate: float | None) -> None:
+def test_no_time_without_a_load(rate: float | None) -> None:
     idle = replace(RGW, load=replace(RGW.load, wal_bytes_per_s=rate))
     assert fill_s(SMALL, LARGE, idle) is None
 
 
-def test_a_set_without_a_model_makes_it_unknown() -> None:
+def test_set_without_a_model_makes_the_time_unknown() -> None:
     assert fill_s('compaction_style=kCompactionStyleUniversal', LARGE, RGW) is None
     assert fill_s(LARGE, 'write_buffer_size=x', RGW) is None

@@ -1,4 +1,4 @@
-"""The model of an OSD goes by what this OSD wrote, where that tells, and says so."""
+"""The model of an OSD uses its measured writes, if they are sufficient, and reports that."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def osd(
     return facts(osd_info(3))._replace(**values)
 
 
-def situation(found: OsdFacts, **said: Any) -> Situation:
+def situation(found: OsdFacts, **message: Any) -> Situation:
     assert RELEASE is not None
-    return situation_of_osd(found, RELEASE, read_overrides(**said))
+    return situation_of_osd(found, RELEASE, read_overrides(**message))
 
 
-def test_what_an_osd_wrote_tells_its_model_how_many_objects_there_are() -> None:
+def test_number_of_objects_is_estimated_from_the_writes() -> None:
     """And the model then predicts what was measured."""
     found = situation(osd(1.4))
     assert found.working_set is not None
@@ -73,7 +73,7 @@ def test_what_an_osd_wrote_tells_its_model_how_many_objects_there_are() -> None:
     ],
     ids=['not measured', 'of no window', 'too short', 'not explained'],
 )
-def test_where_that_does_not_tell_it_is_as_many_as_the_database_has_room_for(
+def test_number_of_objects_falls_back_to_the_size_of_the_database(
     found: OsdFacts,
 ) -> None:
     seen = situation(found)
@@ -83,12 +83,12 @@ def test_where_that_does_not_tell_it_is_as_many_as_the_database_has_room_for(
 
 
 @pytest.mark.parametrize(
-    'said',
+    'message',
     [{'workload': WorkloadClass.RGW_METADATA}, {'data': '5G'}],
     ids=['other clients', 'other database'],
 )
-def test_what_was_written_says_nothing_of_what_is_imagined(said: dict[str, Any]) -> None:
-    found = situation(osd(1.4), **said)
+def test_measured_writes_do_not_apply_to_an_imagined_osd(message: dict[str, Any]) -> None:
+    found = situation(osd(1.4), **message)
     assert found.working_set is None
     assert found.load.objects is None
 
@@ -103,11 +103,11 @@ def test_what_was_written_says_nothing_of_what_is_imagined(said: dict[str, Any])
     ],
     ids=['workload not known', 'new keys', 'no signals', 'options not known'],
 )
-def test_without_what_the_number_follows_from_there_is_none(changes: dict[str, Any]) -> None:
+def test_number_is_none_without_its_inputs(changes: dict[str, Any]) -> None:
     assert situation(osd(1.4, **changes)).working_set is None
 
 
-def test_of_options_that_make_no_levels_there_is_no_number_and_no_model() -> None:
+def test_options_without_levels_have_no_number_and_no_model() -> None:
     found = osd(1.4)
     assert found.options is not None
     odd = found._replace(
@@ -117,7 +117,7 @@ def test_of_options_that_make_no_levels_there_is_no_number_and_no_model() -> Non
     assert modeled(odd) is None
 
 
-def test_a_prediction_is_as_wide_as_what_was_measured_leaves_open() -> None:
+def test_prediction_is_as_wide_as_the_measurements() -> None:
     """Of an OSD whose writes hardly depend on its objects, their number widens nothing much."""
     measured = situation(osd(1.4))
     change = predicted_write_amplification(PACIFIC, VARIANT_D, measured)
@@ -130,7 +130,7 @@ def test_a_prediction_is_as_wide_as_what_was_measured_leaves_open() -> None:
     assert change.ratio.value == exact.ratio.value
 
 
-def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
+def test_model_of_an_osd_is_shown_with_its_measurements() -> None:
     found = modeled(osd(1.4))
     assert found is not None
     assert found.write_amplification.low <= 1.4 <= found.write_amplification.high
@@ -151,7 +151,7 @@ def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
     ],
     ids=['options', 'workload', 'size of the database', 'release'],
 )
-def test_an_osd_of_which_something_is_not_known_has_no_model(found: OsdFacts) -> None:
+def test_osd_with_unknown_inputs_has_no_model(found: OsdFacts) -> None:
     assert modeled(found) is None
 
 
@@ -159,14 +159,12 @@ def test_an_osd_of_which_something_is_not_known_has_no_model(found: OsdFacts) ->
     ('value', 'entries'),
     [('10', 1000), ('3000', 300_000), ('10000', 300_000), ('many', None), (None, None)],
 )
-def test_a_pg_log_that_somebody_cut_is_that_of_the_model(
-    value: Optional[str], entries: Optional[float]
-) -> None:
+def test_trimmed_pg_log_is_modeled(value: Optional[str], entries: Optional[float]) -> None:
     settings = {} if value is None else {'osd_max_pg_log_entries': Setting(value, 'osd')}
     assert situation(osd(None, settings=settings)).load.log_entries == entries
 
 
-def test_a_log_of_ten_entries_writes_less() -> None:
+def test_log_of_ten_entries_writes_less() -> None:
     """Its entries die in memory: the reason for which benchmarks cut it."""
     cut = situation(osd(None, settings={'osd_max_pg_log_entries': Setting('10', 'osd')}))
     usual = situation(osd(None))

@@ -1,4 +1,4 @@
-"""What an operator says of an OSD is read, or refused with its name and what would be right."""
+"""Overrides of an operator are parsed, or refused with their name and the valid form."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from rocksdb_tuner.workload.records import WorkloadClass
         ('0', 0),
     ],
 )
-def test_sizes_are_bytes_with_the_suffixes_of_ceph(text: str, size: int) -> None:
+def test_sizes_are_bytes_with_suffixes_of_ceph(text: str, size: int) -> None:
     assert read_overrides(db_size=text).db_bytes == size
 
 
-def test_what_is_not_said_is_not_known() -> None:
+def test_missing_overrides_are_unknown() -> None:
     assert read_overrides() == NO_OVERRIDES
 
 
 @pytest.mark.parametrize(
-    ('said', 'named'),
+    ('message', 'named'),
     [
         ({'db_size': '60 apples'}, 'db-size: "60 apples" is not a size'),
         ({'wal_size': '-1'}, 'wal-size: "-1" is not a size'),
@@ -51,18 +51,18 @@ def test_what_is_not_said_is_not_known() -> None:
         ({'cfs': 'm=x'}, 'cfs: '),
     ],
 )
-def test_what_is_wrong_is_named_with_what_would_be_right(said: dict[str, Any], named: str) -> None:
+def test_invalid_override_is_named_with_the_valid_form(message: dict[str, Any], named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
-        read_overrides(**said)
+        read_overrides(**message)
     assert refusal.value.errno == errno.EINVAL
 
 
 @for_any(st.text(max_size=40), st.sampled_from(['db_size', 'memory', 'ingest', 'cfs', 'workload']))
-def test_any_text_is_read_or_refused(text: str, name: str) -> None:
-    said: dict[str, Any] = {name: text}
+def test_any_text_is_parsed_or_refused(text: str, name: str) -> None:
+    message: dict[str, Any] = {name: text}
     # Any other error would be shown to the operator as one of the module.
     with suppress(BadQuestionError):
-        read_overrides(**said)
+        read_overrides(**message)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_any_text_is_read_or_refused(text: str, name: str) -> None:
         ('key_size', 'bytes_per_key', ('1', 1), '0', ('1G', 1 << 30), '1025M'),
     ],
 )
-def test_each_size_has_its_bounds(
+def test_each_size_has_bounds(
     name: str,
     field: str,
     least: tuple[str, int],
@@ -109,18 +109,18 @@ def test_each_size_has_its_bounds(
         ('1.9', 1),
     ],
 )
-def test_each_suffix_is_a_power_of_1024(text: str, size: int) -> None:
+def test_suffixes_are_powers_of_1024(text: str, size: int) -> None:
     assert read_overrides(data=text).data_bytes == size
 
 
 @pytest.mark.parametrize('cores', [1, 1024])
-def test_an_osd_has_one_core_at_least(cores: int) -> None:
+def test_osd_has_at_least_one_core(cores: int) -> None:
     assert read_overrides(cores=cores) == Overrides(cores=cores)
     with pytest.raises(BadQuestionError, match='not 1025'):
         read_overrides(cores=1025)
 
 
-def test_a_workload_and_column_families_are_read() -> None:
+def test_workload_and_column_families_are_parsed() -> None:
     found = read_overrides(workload=WorkloadClass.RGW_METADATA, cfs='m(3)')
     assert found.workload is WorkloadClass.RGW_METADATA
     assert found.columns is not None

@@ -1,4 +1,4 @@
-"""What is taken of an OSD for the model: what was said, what is known, and what is assumed."""
+"""The inputs of the model of an OSD: overrides, known values, and assumptions."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def known(**changes: Any) -> OsdFacts:
     )
 
 
-def situation(osd: OsdFacts, **said: Any) -> Situation:
+def situation(osd: OsdFacts, **message: Any) -> Situation:
     assert PACIFIC is not None
-    return situation_of_osd(osd, PACIFIC, read_overrides(**said))
+    return situation_of_osd(osd, PACIFIC, read_overrides(**message))
 
 
-def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() -> None:
+def test_only_bluefs_usage_is_assumed_for_a_known_osd() -> None:
     found = situation(known(), cores=4)
     assert found.devices == Devices(True, False, 60 * GIB, None, 4000 * GIB)
     assert (found.osd_id, found.workload) == (3, WorkloadClass.RGW_METADATA)
@@ -87,7 +87,7 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
 
 
 @pytest.mark.parametrize(
-    ('mean', 'said', 'expected'),
+    ('mean', 'message', 'expected'),
     [
         (None, {}, None),
         (0.0, {}, None),
@@ -97,18 +97,18 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
         (17_000.0, {'workload': WorkloadClass.RBD_SMALL_WRITE}, None),
     ],
 )
-def test_writes_are_as_large_as_those_of_its_own_clients(
-    mean: Optional[float], said: dict[str, str], expected: Optional[float]
+def test_writes_are_as_large_as_those_of_its_clients(
+    mean: Optional[float], message: dict[str, str], expected: Optional[float]
 ) -> None:
     """How large onodes are depends on it; of other clients than its own nothing is known."""
     osd = known(signals=Signals(osd_id=3, write_bytes_avg=mean))
-    assert situation(osd, **said).load.write_bytes == expected
+    assert situation(osd, **message).load.write_bytes == expected
 
 
 @pytest.mark.parametrize(
     ('round_ms', 'waits'), [(None, False), (0.5, False), (4.9, False), (5.0, True), (12.0, True)]
 )
-def test_slow_rounds_of_kv_sync_wait_for_the_device(round_ms: Optional[float], waits: bool) -> None:
+def test_slow_kv_sync_rounds_wait_for_the_device(round_ms: Optional[float], waits: bool) -> None:
     osd = known(signals=Signals(osd_id=3, kv_sync_ms=round_ms))
     assert situation(osd).load.thread_waits is waits
 
@@ -124,16 +124,16 @@ def test_slow_rounds_of_kv_sync_wait_for_the_device(round_ms: Optional[float], w
         ({'signals': Signals(osd_id=3, slow_used_bytes=2)}, None),
     ],
 )
-def test_its_data_is_what_bluefs_uses_on_both_devices(
+def test_data_size_is_the_bluefs_usage_of_both_devices(
     changes: dict[str, Any], data_bytes: Optional[int]
 ) -> None:
     found = situation(known(**changes))
     assert found.load.data_bytes == data_bytes
-    said = any('BlueFS' in text for text in found.assumptions.model)
-    assert said == (data_bytes is not None)
+    message = any('BlueFS' in text for text in found.assumptions.model)
+    assert message == (data_bytes is not None)
 
 
-def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
+def test_unknown_values_of_an_osd_are_stated_assumptions() -> None:
     unknown = facts(osd_info(3, dedicated_db=None, dedicated_wal=None))._replace(signals=None)
     found = situation(unknown)
     assert found.devices == Devices()
@@ -151,7 +151,7 @@ def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
     assert found.assumptions.derivation == (
         'How many cores the OSD may use is not known; --cores names them.',
     )
-    # An old look at a smaller target is no look.
+    # An old sample with a smaller target does not count.
     no_target = situation(known(details=Details(0.0, None, None, None, None, None)))
     assert no_target.memory_target_bytes == DEFAULT_MEMORY_TARGET_BYTES
     assert len(no_target.assumptions.common) == 1
@@ -160,12 +160,12 @@ def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
     assert 'mixed, which was not measured' in mixed.assumptions.model[-1]
 
 
-def test_column_families_are_those_that_were_said_then_those_of_the_osd() -> None:
+def test_column_families_come_from_the_override_or_the_osd() -> None:
     unsharded = situation(known(sharded=False))
     assert unsharded.columns == columns('')
     assert not any('column families are' in text for text in unsharded.assumptions.model)
-    said = situation(known(sharded=False), cfs='m(3) P')
-    assert [column.name for column in said.columns] == ['default', 'm', 'P']
+    message = situation(known(sharded=False), cfs='m(3) P')
+    assert [column.name for column in message.columns] == ['default', 'm', 'P']
     by_default = situation(known())
     assert by_default.own_columns is None
     assert PACIFIC is not None
@@ -176,7 +176,7 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
 
 
 @pytest.mark.parametrize(
-    ('changes', 'merged_by_p', 'said'),
+    ('changes', 'merged_by_p', 'message'),
     [
         ({'created_version': '16.2.15', 'sharded': True}, 6, 'Pacific (from 16.2.0), which made'),
         ({'created_version': '16.2.15', 'sharded': None}, 6, 'Its sharding is not known'),
@@ -188,8 +188,8 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
         ({'created_version': '18.2.7', 'sharding': 'm P', 'sharded': True}, 6, None),
     ],
 )
-def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
-    changes: dict[str, Any], merged_by_p: int, said: Optional[str]
+def test_model_uses_the_column_families_of_the_creating_release(
+    changes: dict[str, Any], merged_by_p: int, message: Optional[str]
 ) -> None:
     reef = release_of('18.2.7', 'reef')
     assert reef is not None
@@ -199,14 +199,14 @@ def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
     (p,) = [family for family in families if family.name == 'P']
     assert p.min_write_buffer_number_to_merge == merged_by_p
     about = [text for text in found.assumptions.model if 'column families are taken' in text]
-    assert len(about) == (0 if said is None else 1)
-    assert said is None or said in about[0]
-    # What an operator said counts more than what is known.
+    assert len(about) == (0 if message is None else 1)
+    assert message is None or message in about[0]
+    # An override takes precedence over a known value.
     assert situation_of_osd(osd, reef, read_overrides(cfs='P')).columns == columns('P')
 
 
 @pytest.mark.parametrize(
-    ('info', 'said', 'devices'),
+    ('info', 'message', 'devices'),
     [
         ({}, {'db_size': '0'}, (False, False, None, None)),
         ({}, {'db_size': '9G'}, (True, False, 9 * GIB, None)),
@@ -215,7 +215,7 @@ def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
         ({}, {'wal_size': '0'}, (True, False, 60 * GIB, None)),
         ({}, {'wal_size': '2G'}, (True, True, 60 * GIB, 2 * GIB)),
         ({'dedicated_wal': None}, {}, (True, None, 60 * GIB, None)),
-        # Who names a DB device and no WAL device has none.
+        # A DB device without a WAL device means that there is none.
         ({'dedicated_wal': None}, {'db_size': '9G'}, (True, False, 9 * GIB, None)),
         (
             {'dedicated_wal': True, 'wal_device_bytes': GIB},
@@ -225,12 +225,12 @@ def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
         ({'dedicated_wal': None}, {'wal_size': '2G'}, (True, True, 60 * GIB, 2 * GIB)),
     ],
 )
-def test_devices_are_those_that_were_said_then_those_of_the_osd(
+def test_devices_come_from_the_override_or_the_osd(
     info: dict[str, Any],
-    said: dict[str, Any],
+    message: dict[str, Any],
     devices: tuple[Optional[bool], Optional[bool], Optional[int], Optional[int]],
 ) -> None:
-    found = situation(known(**info), **said).devices
+    found = situation(known(**info), **message).devices
     assert (
         found.dedicated_db,
         found.dedicated_wal,
@@ -240,7 +240,7 @@ def test_devices_are_those_that_were_said_then_those_of_the_osd(
     assert found.main_bytes == 4000 * GIB
 
 
-def test_the_load_is_what_was_said_then_that_of_the_osd() -> None:
+def test_load_comes_from_the_override_or_the_osd() -> None:
     found = situation(known(), ingest='5M', data='7G', key_size='250')
     assert not any('BlueFS' in text for text in found.assumptions.model)
     load = found.load
@@ -270,7 +270,7 @@ def test_the_load_is_what_was_said_then_that_of_the_osd() -> None:
         ({RESERVED: '-7'}, VolumeSelection()),
     ],
 )
-def test_the_volume_selection_is_what_is_set_where_that_is_one(
+def test_volume_selection_is_the_configured_one_if_valid(
     settings: dict[str, str], expected: VolumeSelection
 ) -> None:
     osd = known(settings={name: Setting(value, 'osd') for name, value in settings.items()})
@@ -278,7 +278,7 @@ def test_the_volume_selection_is_what_is_set_where_that_is_one(
     assert situation(known(settings=None)).selection == VolumeSelection()
 
 
-def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud() -> None:
+def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
     assert PACIFIC is not None
     found = situation_without_osd(PACIFIC)
     assert found.osd_id is None
@@ -292,7 +292,7 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
         'Its column families are taken to be those of the default of Pacific (from 16.2.0).'
     )
     assert len(found.assumptions.derivation) == 1
-    said = situation_without_osd(
+    message = situation_without_osd(
         PACIFIC,
         read_overrides(
             memory='2G',
@@ -303,21 +303,21 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
             data='1G',
         ),
     )
-    assert said.assumptions.common == (
+    assert message.assumptions.common == (
         'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
     )
-    assert [text.split(',')[0] for text in said.assumptions.model] == [
+    assert [text.split(',')[0] for text in message.assumptions.model] == [
         'The shares of the column families'
     ]
-    assert said.assumptions.derivation == ()
-    assert (said.memory_target_bytes, said.cores) == (2 * GIB, 2)
-    assert said.devices == Devices(True, False, 9 * GIB)
-    assert (said.load.workload, said.load.data_bytes) == ('omap-heavy', GIB)
+    assert message.assumptions.derivation == ()
+    assert (message.memory_target_bytes, message.cores) == (2 * GIB, 2)
+    assert message.devices == Devices(True, False, 9 * GIB)
+    assert (message.load.workload, message.load.data_bytes) == ('omap-heavy', GIB)
     only_wal = situation_without_osd(PACIFIC, read_overrides(wal_size='1G'))
     assert len(only_wal.assumptions.common) == 2
 
 
-def test_the_release_is_the_one_that_was_said_or_that_of_the_osd_or_the_newest() -> None:
+def test_release_comes_from_the_override_the_osd_or_is_the_newest() -> None:
     osds = [facts(osd_info(0)), facts(osd_info(1, 'reef')), facts(osd_info(2, 'zebra'))]
 
     def asked(osd_id: Optional[int], release: Optional[str] = None) -> Situation:

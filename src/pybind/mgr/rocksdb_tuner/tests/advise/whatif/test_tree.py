@@ -1,4 +1,4 @@
-"""The model of an OSD takes what is known of it, and says what it took for granted."""
+"""The model of an OSD uses its known values, and lists its assumptions."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ FACTS = OsdFacts(
 
 
 def ask(
-    *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **said: Any
+    *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **message: Any
 ) -> Situation:
-    return find_situation(facts, osd_id, release, read_overrides(**said))
+    return find_situation(facts, osd_id, release, read_overrides(**message))
 
 
-def test_an_osd_is_modeled_with_what_is_known_of_it() -> None:
+def test_osd_is_modeled_with_its_known_values() -> None:
     answer = tree(LZ4, ask(FACTS, osd_id=3))
     situation, model = answer.situation, answer.model
     assert answer.profile == 'bluestore-default-reef'
@@ -64,7 +64,7 @@ def test_an_osd_is_modeled_with_what_is_known_of_it() -> None:
     assert any(stall.headroom_s for stall in model.stalls)
 
 
-def test_an_operator_s_word_comes_before_what_was_recognized() -> None:
+def test_override_takes_precedence_over_the_classified_workload() -> None:
     situation = ask(
         FACTS, osd_id=3, workload=WorkloadClass.RBD_SMALL_WRITE, cores=8, release='tentacle'
     )
@@ -73,12 +73,12 @@ def test_an_operator_s_word_comes_before_what_was_recognized() -> None:
     assert situation.release.name == 'tentacle'
 
 
-def test_an_unsharded_osd_has_one_column_family() -> None:
+def test_unsharded_osd_has_one_column_family() -> None:
     answer = tree(LZ4, ask(FACTS._replace(sharded=False), osd_id=3))
     assert [c.name for c in answer.model.column_families] == ['default']
 
 
-def test_the_volume_selection_of_the_osd_is_used() -> None:
+def test_volume_selection_of_the_osd_is_used() -> None:
     settings = {
         SELECTION_POLICY: Setting('rocksdb_original', 'osd'),
         RESERVED_FACTOR: Setting('3', 'osd'),
@@ -89,7 +89,7 @@ def test_the_volume_selection_of_the_osd_is_used() -> None:
     assert answer.model.db_device.extra_bytes == 0
 
 
-def test_of_an_osd_of_which_nothing_was_read_nothing_is_made_up() -> None:
+def test_nothing_is_invented_for_an_osd_without_data() -> None:
     unknown = OsdFacts(
         replace(INFO, dedicated_db=None, dedicated_wal=None, db_device_bytes=None), None, None, None
     )
@@ -101,19 +101,19 @@ def test_of_an_osd_of_which_nothing_was_read_nothing_is_made_up() -> None:
     assert any('workload is not known' in text for text in model.assumptions)
 
 
-def test_without_an_osd_the_assumptions_are_said() -> None:
+def test_assumptions_are_stated_without_an_osd() -> None:
     answer = tree(LZ4, ask(workload=WorkloadClass.RGW_METADATA))
     assert answer.model.assumptions[0].startswith('No OSD was named')
     assert answer.model.amplification.write is not None
 
 
-def test_a_workload_that_was_not_measured_is_said_to_be_such() -> None:
+def test_unmeasured_workload_is_marked_as_such() -> None:
     model = tree(LZ4, ask(workload=WorkloadClass.LARGE_WRITE)).model
     assert model.amplification.write is None
     assert any('large-write, which was not measured' in text for text in model.assumptions)
 
 
-def test_without_an_osd_the_newest_release_of_the_cluster_is_taken() -> None:
+def test_newest_release_of_the_cluster_is_used_without_an_osd() -> None:
     old = FACTS._replace(info=replace(INFO, version='16.2.15', release='pacific'))
     assert ask(old).release.name == 'pacific'
 
@@ -128,14 +128,14 @@ def test_without_an_osd_the_newest_release_of_the_cluster_is_taken() -> None:
         ('a=1,,b=2', 'would not start'),
     ],
 )
-def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str) -> None:
+def test_options_without_a_tree_are_refused_by_name(options: str, named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
         tree(options, ask())
     assert refusal.value.errno == errno.EINVAL
 
 
 @pytest.mark.parametrize(
-    ('said', 'code', 'named'),
+    ('message', 'code', 'named'),
     [
         ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; known OSDs: osd.3'),
         ({'release': 'nope'}, errno.EINVAL, 'nope'),
@@ -143,20 +143,20 @@ def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str)
         ({'cores': -3}, errno.EINVAL, 'not -3'),
     ],
 )
-def test_what_does_not_exist_is_named(said: dict[str, Any], code: int, named: str) -> None:
+def test_missing_objects_are_named(message: dict[str, Any], code: int, named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
-        ask(FACTS, **said)
+        ask(FACTS, **message)
     assert refusal.value.errno == code
 
 
-def test_an_osd_of_an_unknown_release_needs_one_to_be_named() -> None:
+def test_osd_of_unknown_release_requires_a_named_one() -> None:
     newer = FACTS._replace(info=replace(INFO, version='99.1.0', release='zebra'))
     with pytest.raises(BadQuestionError, match='--release'):
         ask(newer, osd_id=3)
     assert ask(newer, osd_id=3, release='tentacle').release.name == 'tentacle'
 
 
-def test_what_an_operator_says_of_devices_memory_and_load_is_modeled() -> None:
+def test_overrides_of_devices_memory_and_load_are_modeled() -> None:
     """Without any OSD: all inputs that the model has."""
     situation = ask(
         release='reef',
@@ -181,7 +181,7 @@ def test_what_an_operator_says_of_devices_memory_and_load_is_modeled() -> None:
     assert len(model.assumptions) == 2
 
 
-def test_what_an_operator_says_comes_before_what_is_known_of_the_osd() -> None:
+def test_overrides_take_precedence_over_the_osd() -> None:
     situation = ask(FACTS, osd_id=3, db_size='0', wal_size='1G', memory='2G', data='7G')
     assert situation.devices.dedicated_db is False
     assert situation.devices.db_bytes is None
@@ -191,12 +191,12 @@ def test_what_an_operator_says_comes_before_what_is_known_of_the_osd() -> None:
     assert not any('BlueFS' in text for text in situation.assumptions.model)
 
 
-def test_options_of_a_column_that_stop_an_osd_are_refused_with_its_name() -> None:
+def test_column_options_that_prevent_a_start_are_refused_with_the_column_name() -> None:
     with pytest.raises(BadQuestionError, match='column P: no_such_option'):
         tree(LZ4, ask(cfs='O P=no_such_option=1'))
 
 
-def test_options_of_a_column_that_cannot_be_judged_are_not_called_refused() -> None:
+def test_unknown_options_of_a_column_are_not_called_refused() -> None:
     with pytest.raises(BadQuestionError) as refusal:
         tree(LZ4, ask(release='reef', cfs='O P=block_based_table_factory={block_size=16384}'))
     assert str(refusal.value).startswith(
@@ -204,7 +204,7 @@ def test_options_of_a_column_that_cannot_be_judged_are_not_called_refused() -> N
     )
 
 
-def test_without_compactions_there_are_no_levels_to_model() -> None:
+def test_no_compactions_means_no_levels_to_model() -> None:
     with pytest.raises(BadQuestionError, match='disable_auto_compactions'):
         tree('disable_auto_compactions=true', ask())
 
@@ -212,9 +212,7 @@ def test_without_compactions_there_are_no_levels_to_model() -> None:
 @pytest.mark.parametrize(
     ('factor', 'reserved'), [('inf', '0'), ('nan', '-1'), ('-1e308', '9' * 5000), ('1e308', 'x')]
 )
-def test_a_volume_selection_that_is_no_number_is_that_of_the_default(
-    factor: str, reserved: str
-) -> None:
+def test_invalid_volume_selection_falls_back_to_the_default(factor: str, reserved: str) -> None:
     settings = {
         RESERVED_FACTOR: Setting(factor, 'mon'),
         RESERVED: Setting(reserved, 'mon'),
@@ -224,16 +222,16 @@ def test_a_volume_selection_that_is_no_number_is_that_of_the_default(
 
 
 @pytest.mark.parametrize('multiplier', ['1e308', '0x1p1023', '1e19', '-1e308', '5e-324'])
-def test_levels_that_grow_beyond_every_device_are_modeled(multiplier: str) -> None:
+def test_levels_beyond_every_device_are_modeled(multiplier: str) -> None:
     found = tree(f'max_bytes_for_level_multiplier={multiplier}', ask(FACTS, osd_id=3)).model
     assert found.db_device is not None
     assert 0 <= found.db_device.unused_bytes <= 60 * GIB
 
 
-def test_what_makes_no_tree_is_said_in_full() -> None:
-    def refused(options: str, **said: Any) -> str:
+def test_options_without_a_tree_are_reported_in_full() -> None:
+    def refused(options: str, **message: Any) -> str:
         with pytest.raises(BadQuestionError) as refusal:
-            tree(options, ask(release='reef', **said))
+            tree(options, ask(release='reef', **message))
         assert refusal.value.errno == errno.EINVAL
         return str(refusal.value)
 
@@ -248,7 +246,7 @@ def test_what_makes_no_tree_is_said_in_full() -> None:
     assert refused('compaction_style=kCompactionStyleUniversal').startswith('there is no model of ')
 
 
-def test_a_column_that_takes_its_options_from_the_database_is_judged_with_them() -> None:
+def test_column_that_inherits_database_options_is_checked_with_them() -> None:
     """Alone they would start, and with each other they do not, or the other way round."""
     assert tree(LZ4, ask(cfs='O P=write_buffer_size=8M')).profile == 'bluestore-default-reef'
     assert tree('ttl=60', ask(cfs='O P')).profile is None

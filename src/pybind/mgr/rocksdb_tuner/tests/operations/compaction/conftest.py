@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Callable, Optional
 
 import pytest
@@ -12,8 +13,9 @@ from rocksdb_tuner.operations.compaction.records import CampaignRequest, Campaig
 from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.compaction.view import Measured
 from rocksdb_tuner.present.health import HealthChecks, health_checks
-from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.snapshot import Sampling
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
+from rocksdb_tuner.tests.present.samples import empty_cluster
 
 MIB = 1024 * 1024
 USED_BYTES = 100 * MIB
@@ -27,22 +29,13 @@ WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 def health_of(
     driver: CampaignDriver, now_s: float, gate_alarm_after_s: float = GATE_ALARM_S
 ) -> HealthChecks:
-    """What `ceph health` says of the module."""
+    """The module's health checks in `ceph health`."""
     return health_checks(
-        Snapshot(
+        replace(
+            empty_cluster(),
             taken_s=now_s,
-            mode=Mode.RECOMMEND,
             release='pacific',
             sampling=Sampling(5.0, 1, 1.0, 1.0),
-            osds=(),
-            groups=(),
-            findings=(),
-            assessments=(),
-            rollout=None,
-            history=(),
-            managers=(),
-            limitations=(),
-            notices=(),
             campaign=driver.state,
             campaign_waits=driver.why_waiting(gate_alarm_after_s),
         )
@@ -58,7 +51,7 @@ class Run:
         self.may_act = True
         self.outside_window: Optional[str] = None
         self.latency_ms: Optional[float] = 5.0
-        #: What the clock of the manager shows beyond the time that has passed.
+        #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.total_bytes: dict[int, int] = {}
         self.ended: list[CampaignState] = []
@@ -96,7 +89,7 @@ class Run:
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)
-        # Files go when the compaction is over, whether or not anybody looks.
+        # Files are removed when the compaction is over, observed or not.
         self.cluster.compactions.running()
 
     @property
@@ -113,7 +106,7 @@ class Run:
             self.tick()
         return self.state
 
-    def to_the_end(self, within_s: float = 6000.0) -> CampaignState:
+    def run_to_end(self, within_s: float = 6000.0) -> CampaignState:
         return self.until(lambda state: state.ended, within_s)
 
     def to_a_wait(self, text: str, within_s: float = 3000.0) -> CampaignState:

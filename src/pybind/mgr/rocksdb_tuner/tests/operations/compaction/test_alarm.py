@@ -25,7 +25,7 @@ def compacting(run: Run) -> Run:
     return run
 
 
-def test_a_campaign_that_waits_for_an_operator_raises_a_health_check() -> None:
+def test_campaign_that_requires_operator_action_raises_a_health_check() -> None:
     run = compacting(Run())
     run.latency_ms = 50.0
     run.to_a_wait('rollout resume')
@@ -42,7 +42,7 @@ def test_a_campaign_that_waits_for_an_operator_raises_a_health_check() -> None:
     assert not watched(run, 20)
 
 
-def test_an_osd_that_is_down_in_its_compaction_is_an_alarm_also_after_an_abort() -> None:
+def test_osd_down_during_its_compaction_raises_an_alarm_also_after_an_abort() -> None:
     run = compacting(Run())
     run.cluster.stop_osd(0)
     run.to_a_wait('osd.0 is down')
@@ -56,7 +56,7 @@ def test_an_osd_that_is_down_in_its_compaction_is_an_alarm_also_after_an_abort()
     assert not watched(run, 60)
 
 
-def test_a_closed_gate_is_an_alarm_after_gate_alarm_after_only() -> None:
+def test_closed_gate_raises_an_alarm_only_after_gate_alarm_after() -> None:
     run = Run()
     run.cluster.flags.add('noout')
     run.start()
@@ -71,7 +71,7 @@ def test_a_closed_gate_is_an_alarm_after_gate_alarm_after_only() -> None:
     assert not watched(run, 60)
 
 
-def test_reasons_that_take_turns_are_one_wait() -> None:
+def test_alternating_reasons_are_one_wait() -> None:
     run = Run()
     run.cluster.flags.add('noout')
     run.start()
@@ -83,7 +83,7 @@ def test_reasons_that_take_turns_are_one_wait() -> None:
 
 
 @pytest.mark.parametrize('chosen', ['pause', 'mode', 'window'])
-def test_what_the_operator_chose_to_wait_for_is_no_alarm(chosen: str) -> None:
+def test_waits_chosen_by_the_operator_raise_no_alarm(chosen: str) -> None:
     run = Run()
     run.start()
     if chosen == 'pause':
@@ -94,12 +94,12 @@ def test_what_the_operator_chose_to_wait_for_is_no_alarm(chosen: str) -> None:
     assert run.state.paused_reason
 
 
-def test_a_campaign_that_ended_or_goes_on_is_no_alarm() -> None:
+def test_finished_or_progressing_campaign_raises_no_alarm() -> None:
     run = compacting(Run())
     assert why_waiting(run.state, 1e6, 1.0) is None
     held = replace(run.state, paused_reason='cluster health: MON_DOWN')
     assert 'ceph health detail' in str(why_waiting(held, 1.0, 1.0))
     assert why_waiting(held, 0.5, 1.0) is None
     run.driver.abort('client.a', run.cluster.now_s)
-    ended = replace(run.to_the_end(), paused_reason='osd.0 is down')
+    ended = replace(run.run_to_end(), paused_reason='osd.0 is down')
     assert why_waiting(ended, 1e6, 1.0) is None

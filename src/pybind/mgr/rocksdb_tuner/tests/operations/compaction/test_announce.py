@@ -1,4 +1,4 @@
-"""What the cluster log, `ceph -s` and the history are told of a campaign, word for word."""
+"""The messages of a campaign in the cluster log, `ceph -s` and the history, word for word."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIB = 1 << 30
 PENDING, COMPACTING, SETTLING, DONE, SKIPPED = CompactionStep
 PLACE = Place('node0', FailureDomain('host', 'node0'))
 PREDICTED = Predicted('db_used_bytes', -40.0, 0.0)
-BEGUN = planned(
+STARTED = planned(
     'c7',
     CampaignRequest(
         'ssd-abc',
@@ -52,64 +52,64 @@ def with_osd(state: CampaignState, osd_id: int, **changes: object) -> CampaignSt
 
 
 def changed(**changes: object) -> CampaignState:
-    return replace(BEGUN, **changes)  # type: ignore[arg-type]
+    return replace(STARTED, **changes)  # type: ignore[arg-type]
 
 
 def sized(*sizes: tuple[Optional[int], Optional[int]], **changes: object) -> CampaignState:
     """The first OSDs are done; their sizes before and after."""
     osds = tuple(
         replace(osd, step=DONE, used_before_bytes=before, used_after_bytes=after)
-        for osd, (before, after) in zip(BEGUN.osds, sizes)
+        for osd, (before, after) in zip(STARTED.osds, sizes)
     )
-    return changed(osds=(*osds, *islice(BEGUN.osds, len(osds), None)), **changes)
+    return changed(osds=(*osds, *islice(STARTED.osds, len(osds), None)), **changes)
 
 
 TITLE = 'compaction campaign c7: '
 
 
 @pytest.mark.parametrize(
-    ('before', 'after', 'said'),
+    ('before', 'after', 'output'),
     [
-        (None, BEGUN, [('4 OSD(s) of osd/class:ssd for client.ann', False)]),
+        (None, STARTED, [('4 OSD(s) of osd/class:ssd for client.ann', False)]),
         (
             changed(campaign_id='c6', **ENDS),
-            BEGUN,
+            STARTED,
             [('4 OSD(s) of osd/class:ssd for client.ann', False)],
         ),
-        (BEGUN, replace(BEGUN, updated_s=2000.0), []),
-        (BEGUN, with_osd(BEGUN, 2, step=COMPACTING), [('osd.2 is asked to compact', False)]),
+        (STARTED, replace(STARTED, updated_s=2000.0), []),
+        (STARTED, with_osd(STARTED, 2, step=COMPACTING), [('osd.2 is asked to compact', False)]),
         (
-            with_osd(BEGUN, 2, step=COMPACTING),
-            with_osd(BEGUN, 2, step=SETTLING),
+            with_osd(STARTED, 2, step=COMPACTING),
+            with_osd(STARTED, 2, step=SETTLING),
             [('osd.2 has compacted', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=SKIPPED, reason='it is gone'),
+            STARTED,
+            with_osd(STARTED, 2, step=SKIPPED, reason='it is gone'),
             [('osd.2 is skipped: it is gone', True)],
         ),
         (
-            with_osd(BEGUN, 2, step=SETTLING),
-            with_osd(BEGUN, 2, step=DONE, used_before_bytes=4 * GIB, used_after_bytes=3 * GIB),
+            with_osd(STARTED, 2, step=SETTLING),
+            with_osd(STARTED, 2, step=DONE, used_before_bytes=4 * GIB, used_after_bytes=3 * GIB),
             [('osd.2 is done: DB 4 GiB -> 3 GiB (-25%)', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=DONE, used_before_bytes=4 * GIB),
+            STARTED,
+            with_osd(STARTED, 2, step=DONE, used_before_bytes=4 * GIB),
             [('osd.2 is done', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=DONE, used_after_bytes=4 * GIB),
+            STARTED,
+            with_osd(STARTED, 2, step=DONE, used_after_bytes=4 * GIB),
             [('osd.2 is done', False)],
         ),
         (
-            BEGUN,
-            with_osd(BEGUN, 2, step=DONE, used_before_bytes=0, used_after_bytes=GIB),
+            STARTED,
+            with_osd(STARTED, 2, step=DONE, used_before_bytes=0, used_after_bytes=GIB),
             [('osd.2 is done: DB 0 B -> 1 GiB', False)],
         ),
-        (BEGUN, changed(paused_reason='osd.1 is down'), [('waiting: osd.1 is down', False)]),
-        (changed(paused_reason='osd.1 is down'), BEGUN, [('continues', False)]),
+        (STARTED, changed(paused_reason='osd.1 is down'), [('waiting: osd.1 is down', False)]),
+        (changed(paused_reason='osd.1 is down'), STARTED, [('continues', False)]),
         (
             changed(paused_reason='x'),
             changed(paused_reason='x', updated_s=2000.0),
@@ -121,22 +121,22 @@ TITLE = 'compaction campaign c7: '
             [('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25%)', False)],
         ),
         (
-            BEGUN,
+            STARTED,
             changed(stage=Phase.FAILED, outcome=Outcome.FAILED, failure='osd.0: gone'),
             [('0 of 4 OSD(s) compacted; osd.0: gone', True)],
         ),
         (
-            BEGUN,
+            STARTED,
             changed(stage=Phase.FAILED, outcome=Outcome.ABORTED, failure='aborted by client.ann'),
             [('0 of 4 OSD(s) compacted; aborted by client.ann', False)],
         ),
         (changed(**ENDS), changed(updated_s=2000.0, **ENDS), []),
     ],
 )
-def test_the_cluster_log_is_told_of_what_is_new_and_warned_of_what_was_left(
-    before: Optional[CampaignState], after: CampaignState, said: list[tuple[str, bool]]
+def test_cluster_log_has_new_events_and_warnings_of_left_out_osds(
+    before: Optional[CampaignState], after: CampaignState, output: list[tuple[str, bool]]
 ) -> None:
-    assert list(transitions(before, after)) == [(TITLE + text, warning) for text, warning in said]
+    assert list(transitions(before, after)) == [(TITLE + text, warning) for text, warning in output]
 
 
 @pytest.mark.parametrize(
@@ -149,11 +149,11 @@ def test_the_cluster_log_is_told_of_what_is_new_and_warned_of_what_was_left(
         ([DONE] * 4, {'stage': Phase.PROMOTING}, '4 of 4 OSDs, promoting', 0.99),
     ],
 )
-def test_progress_counts_the_osds_that_are_finished(
+def test_progress_counts_finished_osds(
     steps: list[CompactionStep], changes: dict[str, object], message: str, share: float
 ) -> None:
-    osds = tuple(replace(osd, step=at) for osd, at in zip(BEGUN.osds, steps))
-    state = changed(osds=(*osds, *islice(BEGUN.osds, len(osds), None)), **changes)
+    osds = tuple(replace(osd, step=at) for osd, at in zip(STARTED.osds, steps))
+    state = changed(osds=(*osds, *islice(STARTED.osds, len(osds), None)), **changes)
     assert progress(state) == (f'Compacting the RocksDB of osd/class:ssd ({message})', share)
 
 
@@ -161,20 +161,20 @@ def test_progress_counts_the_osds_that_are_finished(
     ('before', 'after', 'percent'),
     [(0, 5, None), (-1, 5, None), (1, 3, 200.0), (200, 100, -50.0), (100, 100, 0.0)],
 )
-def test_a_change_from_nothing_is_no_percentage(
+def test_change_from_zero_has_no_percentage(
     before: int, after: int, percent: Optional[float]
 ) -> None:
     assert change_percent(before, after) == percent
 
 
-def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> None:
+def test_freed_space_is_the_sum_of_osds_with_known_sizes() -> None:
     state = sized((4 * GIB, 3 * GIB), (None, GIB), (6 * GIB, None), (0, 2 * GIB))
     assert [osd.freed_bytes for osd in state.osds] == [GIB, None, None, -2 * GIB]
     assert [osd.osd_id for osd in state.measured] == [0, 3]
     assert state.used_bytes == (4 * GIB, 5 * GIB)
     assert in_words(state) == '4 of 4 OSD(s) compacted, DB 4 GiB -> 5 GiB (+25%)'
     assert sized((5, 0)).used_bytes == (5, 0)
-    assert (BEGUN.measured, BEGUN.used_bytes) == ((), None)
+    assert (STARTED.measured, STARTED.used_bytes) == ((), None)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> N
         ([(1000, 1000)], (Verdict.NO_WORSE, Effect.SAME, 0.0)),
     ],
 )
-def test_space_is_judged_beyond_five_percent(
+def test_space_change_beyond_five_percent_is_reported(
     sizes: list[tuple[int, int]], judged: tuple[Verdict, Effect, Optional[float]]
 ) -> None:
     found = record_of(sized(*sizes, **ENDS)).judgement
@@ -200,7 +200,7 @@ def test_space_is_judged_beyond_five_percent(
     assert signal.change_percent == (None if judged[2] is None else pytest.approx(judged[2]))
 
 
-def test_the_history_keeps_what_was_asked_for_and_what_came_of_it() -> None:
+def test_history_has_request_and_result() -> None:
     record = record_of(sized((4 * GIB, 3 * GIB), failure='osd.1: gone', **ENDS))
     assert (record.rollout_id, record.time_s) == ('c7', 1000.0)
     assert (record.recommendation_id, record.who, record.actor) == (
@@ -212,14 +212,18 @@ def test_the_history_keeps_what_was_asked_for_and_what_came_of_it() -> None:
     assert (record.outcome, record.reason) == (Outcome.DONE, 'osd.1: gone')
     assert (record.prediction, record.predicted) == ('DB: -40 to +0%', PREDICTED)
     assert record.measured == ('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25%); osd.1: gone')
-    unknown = record_of(BEGUN)
+    unknown = record_of(STARTED)
     assert (unknown.measured, unknown.outcome) == (None, Outcome.WAITING)
     assert unknown.judgement == Judgement(
         Verdict.NO_DATA, (SignalVerdict('db_used_bytes_after_compaction', Effect.UNCLEAR),)
     )
 
 
-def test_what_is_planned_is_every_osd_of_the_request_at_its_place() -> None:
-    assert BEGUN.osds == tuple(OsdCompaction(n, *PLACE) for n in range(4))
-    assert (BEGUN.started_s, BEGUN.updated_s, BEGUN.phase) == (1000.0, 1000.0, Phase.PREFLIGHT)
-    assert (BEGUN.ended, BEGUN.in_flight) == (False, ())
+def test_plan_lists_every_requested_osd_at_its_place() -> None:
+    assert STARTED.osds == tuple(OsdCompaction(n, *PLACE) for n in range(4))
+    assert (STARTED.started_s, STARTED.updated_s, STARTED.phase) == (
+        1000.0,
+        1000.0,
+        Phase.PREFLIGHT,
+    )
+    assert (STARTED.ended, STARTED.in_flight) == (False, ())

@@ -13,20 +13,21 @@ from collections import Counter
 import pytest
 
 from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.tests.chaos.checks import hunted
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
-from .chaos.course import _EFFECTS, Course, Happened, carried_out
 from .chaos.mutants import MUTANTS, Mutant
-from .chaos.schedule import Act, Moment, Schedule, schedule
+from .chaos.schedule import ChaosEvent, Moment, Schedule, schedule
+from .chaos.schedule_run import _EFFECTS, Happened, ScheduleRun, carried_out
 from .chaos.watch import Rule
 from .conftest import Run
 
 SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
 SCHEDULES = 200
-#: Schedules that are drawn for a mutant, and those of them that are carried out.
+#: Schedules drawn for a mutant, and those of them that are run.
 MOST_DRAWN = 3000
 MOST_TRIED = 60
-#: Whatever raises is one, and would be planted anywhere.
+#: Any exception counts, and could be planted anywhere.
 UNPROVEN = {Rule.NO_TRACEBACK}
 
 
@@ -40,54 +41,54 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     ended: Counter[str] = Counter()
     for seed in seeds:
         planned = schedule(seed)
-        course, broken = carried_out(planned)
+        schedule_run, broken = carried_out(planned)
         assert broken is None, f'ROCKSDB_TUNER_CHAOS_SEED={seed}: {broken}\n{_lines(planned)}'
-        happened += course.happened
-        ended[course.world.state.stage.value] += 1
+        happened += schedule_run.happened
+        ended[schedule_run.world.state.stage.value] += 1
     if len(seeds) < SCHEDULES:
         return
     # Schedules that all end alike, or in which little happens, would prove little.
     assert min(ended['done'], ended['failed']) > 5, ended
     assert {pair.moment for pair in happened} == set(Moment)
-    assert len({pair.act for pair in happened}) > 0.9 * len(Act)
+    assert len({pair.event for pair in happened}) > 0.9 * len(ChaosEvent)
 
 
-def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
-    told = []
+def test_seed_gives_the_same_schedule_and_course() -> None:
+    reported = []
     for _ in range(2):
-        course = Course(schedule('repeated:1'))
-        course.carry_out()
-        told.append((course.world.cluster.compactions.told, course.world.state))
-    assert told[0] == told[1]
+        schedule_run = ScheduleRun(schedule('repeated:1'))
+        schedule_run.execute()
+        reported.append(
+            (schedule_run.world.cluster.compactions.requested, schedule_run.world.state)
+        )
+    assert reported[0] == reported[1]
 
 
-def test_every_act_can_be_drawn_and_is_carried_out() -> None:
-    assert set(_EFFECTS) == set(Act)
-    drawn = {p.act for n in range(600) for chain in schedule(f'acts:{n}').acts for p in chain}
-    assert drawn == set(Act)
+def test_every_action_can_be_drawn_and_executed() -> None:
+    assert set(_EFFECTS) == set(ChaosEvent)
+    drawn = {p.event for n in range(600) for chain in schedule(f'acts:{n}').events for p in chain}
+    assert drawn == set(ChaosEvent)
 
 
 @pytest.mark.parametrize('mutant', MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
+def test_every_mutant_is_caught_by_the_rule_it_breaks(
     mutant: Mutant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All see the schedules of one fixed seed, but for those that cannot show them."""
+    """All use the schedules of one fixed seed, except those that cannot reveal them."""
     mutant.plant(Patch(monkeypatch))
-    tried = 0
-    for drawn in range(MOST_DRAWN):
-        planned = schedule(f'mutants:{drawn}')
-        if not mutant.may_show(planned):
-            continue
-        tried += 1
-        broken = carried_out(planned, mutant.rule)[1]
-        if broken is not None and broken.rule is mutant.rule:
-            return
-        if tried == MOST_TRIED:
-            break
-    pytest.fail(f'{mutant.rule.name} does not catch it in {tried} schedules')
+    caught = hunted(
+        (schedule(f'mutants:{number}') for number in range(MOST_DRAWN)),
+        mutant.may_show,
+        lambda planned: carried_out(planned, mutant.rule)[1],
+        mutant.rule,
+        MOST_TRIED,
+    )
+    assert caught.after is not None, (
+        f'{mutant.rule.name} does not catch it in {caught.tried} schedules'
+    )
 
 
-def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
+def test_every_rule_catches_two_mutants() -> None:
     biting = Counter(mutant.rule for mutant in MUTANTS)
     assert {rule for rule in Rule if biting[rule] < 2} <= UNPROVEN
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
@@ -96,12 +97,12 @@ def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
 # -- single faults that broke an invariant once
 
 
-def test_osds_that_moved_since_the_plan_do_not_compact_at_once() -> None:
+def test_osds_moved_since_the_plan_do_not_compact_together() -> None:
     """Two at once are of one failure domain, also where one was moved or replaced meanwhile."""
     run = Run(osds=6, per_host=3)
     run.cluster.compactions.takes_s = 60.0
     run.start(parallel=2)
-    # Before the second and the third are begun together.
+    # Before the second and the third are started together.
     run.until(lambda state: state.osds[0].step is CompactionStep.SETTLING)
     run.cluster.osds[2].host = 'elsewhere'
     while not run.state.ended:
@@ -111,27 +112,29 @@ def test_osds_that_moved_since_the_plan_do_not_compact_at_once() -> None:
     assert run.cluster.compactions.most_at_once == 2
 
 
-def test_a_manager_samples_before_it_acts_though_its_clock_jumps() -> None:
+def test_manager_samples_before_it_acts_despite_clock_jumps() -> None:
     run = Run()
     run.start()
     run.until(lambda state: state.osds[0].step is CompactionStep.SETTLING)
-    # Nothing is begun now, so that the manager that takes over has an OSD to begin with.
+    # Nothing starts now, so that the manager taking over has an OSD to start with.
     run.cluster.flags.add('noout')
     run.until(lambda state: not state.in_flight)
     run.cluster.flags.discard('noout')
-    told = len(run.cluster.compactions.told)
+    reported = len(run.cluster.compactions.requested)
     run.fail_over()
     for _ in range(2):
         run.tick()
     run.offset_s += 40.0
     run.tick()
     run.tick()
-    assert len(run.cluster.compactions.told) == told
+    assert len(run.cluster.compactions.requested) == reported
 
 
 @pytest.mark.parametrize('pending', [False, True])
-def test_a_campaign_ends_without_an_osd_that_is_down_and_out(*, pending: bool) -> None:
-    """In flight not even an abort ends it, and neither a rollout nor a campaign can be begun."""
+def test_campaign_ends_without_an_osd_that_is_down_and_out(*, pending: bool) -> None:
+    """An OSD in flight is not even ended by an abort, and neither a rollout nor a campaign can
+    start.
+    """
     run = Run()
     run.start()
     run.until(lambda state: bool(state.in_flight))

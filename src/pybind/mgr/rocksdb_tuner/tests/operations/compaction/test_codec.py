@@ -103,7 +103,7 @@ def example() -> CampaignState:
 
 
 def read(state: CampaignState, **changes: Any) -> Optional[CampaignState]:
-    """What is read where that is changed of the head."""
+    """The result of reading the head with this change."""
     store = FakeStore()
     CampaignStorage(store).save(state)
     head = unpack(store.values[CURRENT], VERSION, VERSION)
@@ -114,8 +114,8 @@ def read(state: CampaignState, **changes: Any) -> Optional[CampaignState]:
 @pytest.mark.parametrize(
     'text', ['', '[]', '{"version":5}', '{"version":4}', '{"version":3}', 'null', '{"x', 'zlib:!']
 )
-def test_what_is_no_campaign_is_an_error(text: str) -> None:
-    """It is set aside as it is."""
+def test_invalid_campaign_is_an_error(text: str) -> None:
+    """It is quarantined unchanged."""
     store = FakeStore()
     store.values[CURRENT] = text
     with pytest.raises(StoredStateError):
@@ -124,7 +124,7 @@ def test_what_is_no_campaign_is_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
         ({'stage': 'waiting'}, '"stage" is "waiting", which is not a valid stage'),
         ({'stage': 'x'}, '"stage" is "x" instead of one of planned'),
@@ -134,18 +134,18 @@ def test_what_is_no_campaign_is_an_error(text: str) -> None:
         ({'version': 5}, 'this module reads versions 3 to 4'),
     ],
 )
-def test_what_is_wrong_with_a_stored_campaign_is_said(changes: dict[str, Any], said: str) -> None:
+def test_errors_in_a_stored_campaign_are_reported(changes: dict[str, Any], message: str) -> None:
     """By its name, and what would be right."""
     assert read(example()) == example()
     with pytest.raises(StoredStateError) as error:
         read(example(), **changes)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
-def test_contradictions_between_the_plan_and_its_osds_are_said() -> None:
+def test_contradictions_between_the_plan_and_its_osds_are_reported() -> None:
     """Each is right by its type."""
     state = example()
-    for wrong, said in (
+    for wrong, message in (
         (replace(state, osds=()), '"osds" is empty or names an OSD twice'),
         (replace(state, osds=state.osds[:1] * 2), '"osds" is empty or names an OSD twice'),
         (replace(state, osds=state.osds[1:]), '"osds" are not those of "request.osds"'),
@@ -156,7 +156,7 @@ def test_contradictions_between_the_plan_and_its_osds_are_said() -> None:
     ):
         store = FakeStore()
         CampaignStorage(store).save(wrong)
-        with pytest.raises(StoredStateError, match=said):
+        with pytest.raises(StoredStateError, match=message):
             CampaignStorage(store).load()
 
 
@@ -175,15 +175,18 @@ def of_first_format(**changes: Any) -> FakeStore:
     return store
 
 
-BEGUN = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
+STARTED = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'message'),
     [
-        ({'osds': [{**BEGUN, 'step': 'dancing'}]}, '"osds[70].step" is "dancing" instead of'),
-        ({'osds': [{**BEGUN, 'osd_id': 999}]}, '999 was started, but is not part of the campaign'),
-        ({'osds': [{**BEGUN, 'domain': ['host']}]}, 'it is not what version 3 of the format'),
+        ({'osds': [{**STARTED, 'step': 'dancing'}]}, '"osds[70].step" is "dancing" instead of'),
+        (
+            {'osds': [{**STARTED, 'osd_id': 999}]},
+            '999 was started, but is not part of the campaign',
+        ),
+        ({'osds': [{**STARTED, 'domain': ['host']}]}, 'it is not what version 3 of the format'),
         ({'osds': 3}, 'it is not what version 3 of the format'),
         ({'chunks': 0, 'osds': []}, '"osds" is empty or names an OSD twice'),
         ({'chunks': 4}, 'part 3 of 4 of its OSDs is missing'),
@@ -193,19 +196,19 @@ BEGUN = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
         ({'stage': 'waiting'}, 'not a valid stage'),
     ],
 )
-def test_what_is_wrong_with_a_campaign_of_the_first_format_is_said(
-    changes: dict[str, Any], said: str
+def test_errors_in_a_campaign_of_the_first_format_are_reported(
+    changes: dict[str, Any], message: str
 ) -> None:
     """And nothing but what cannot be read is raised."""
     with pytest.raises(StoredStateError) as error:
         CampaignStorage(of_first_format(**changes)).load()
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
-def test_a_campaign_of_the_first_format_is_stored_anew_and_leaves_nothing_behind(
+def test_campaign_of_the_first_format_is_converted_without_leftovers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What cannot be removed now is removed later, and stays while one was set aside."""
+    """A failed removal is repeated later, and kept while a record was quarantined."""
     store = of_first_format()
     storage = CampaignStorage(store)
     state = storage.load()
@@ -243,7 +246,7 @@ def large(count: int, host: str = 'host') -> CampaignState:
     return planned('c1', CampaignRequest('a', 'osd', 'x', osds, 'op'), 0.0)
 
 
-def texts_of_strangers(seed: int) -> str:
+def foreign_texts(seed: int) -> str:
     """As long as a reason may be, of characters that take four bytes and do not compress."""
     rng = random.Random(seed)
     return ''.join(chr(rng.randrange(0x10000, 0x10FFFF)) for _ in range(REASON_MAX))
@@ -260,12 +263,12 @@ def finished(osd: OsdCompaction) -> OsdCompaction:
         used_before_bytes=2**50 + n * 2654435761 % 2**32,
         used_after_bytes=2**49 + n * 40503,
         latency_ms=1 / (n + 1),
-        reason=texts_of_strangers(n),
+        reason=foreign_texts(n),
     )
 
 
-def test_ten_thousand_osds_are_kept_from_the_first_to_the_last_and_no_key_is_too_large() -> None:
-    """`FakeStore` refuses what a monitor refuses; each of three looks is of another manager."""
+def test_ten_thousand_osds_are_stored_completely_within_the_key_size() -> None:
+    """`FakeStore` refuses what a monitor refuses; each of three samples is of another manager."""
     store = FakeStore()
     state = large(MANY, host='a-rather-long-name-of-a-host.in-a-domain.example.com-')
     storage = CampaignStorage(store)
@@ -313,7 +316,7 @@ def test_a_store_that_fails_in_between_leaves_the_state_of_before(data: st.DataO
         old = found
 
 
-def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
+def test_same_campaign_of_another_actor_is_stored_again() -> None:
     store = FakeStore()
     storage = CampaignStorage(store)
     state = large(1)
@@ -325,7 +328,7 @@ def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
     assert CampaignStorage(store).load() == other
 
 
-def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -> None:
+def test_broken_campaign_is_quarantined_reported_and_not_acted_on() -> None:
     run = Run()
     run.store.values[CURRENT] = '{"version":1,"osds":'
     run.fail_over()
@@ -334,11 +337,11 @@ def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -
     assert run.driver.state is None
     assert run.store.values == {BROKEN + CURRENT: '{"version":1,"osds":'}
     assert 'quarantined' in run.driver.problems[0]
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
 
 
-def test_one_step_of_ten_thousand_osds_writes_the_head_and_now_and_then_a_chunk() -> None:
-    """Whatever becomes of them: also where each has the longest reason."""
+def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() -> None:
+    """In any outcome: also with the longest reason for each."""
     store = FakeStore()
     state = large(MANY)
     storage = CampaignStorage(store)
@@ -352,7 +355,7 @@ def test_one_step_of_ten_thousand_osds_writes_the_head_and_now_and_then_a_chunk(
     assert len(written) == 100 + 2 * 3
 
 
-def test_what_is_left_of_an_older_campaign_is_removed_once_another_is_stored() -> None:
+def test_leftovers_of_an_older_campaign_are_removed_when_another_is_stored() -> None:
     """Nothing refers to it any more."""
     store = FakeStore()
     storage = CampaignStorage(store)

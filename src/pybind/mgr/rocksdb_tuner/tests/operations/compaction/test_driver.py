@@ -1,4 +1,4 @@
-"""What the driver of a campaign sends, keeps and tells, beside what the machine decides."""
+"""The commands, stored state and messages of the driver of a campaign."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compacting(run: Run) -> Run:
 # -- what operators ask for
 
 
-def test_who_asked_is_named_once_it_is_known_and_of_this_campaign_only() -> None:
+def test_actor_is_stored_once_known_and_only_for_this_campaign() -> None:
     run = Run()
     run.driver.name_actor('c1', 'client.ann')
     assert run.driver.state is None
@@ -51,7 +51,7 @@ def test_who_asked_is_named_once_it_is_known_and_of_this_campaign_only() -> None
     assert run.state.request.actor == 'client.ann'
 
 
-def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
+def test_impossible_command_is_refused_with_its_errno() -> None:
     run = Run()
     acts: list[Callable[[], object]] = [
         lambda: run.driver.pause('a', 0.0),
@@ -87,7 +87,7 @@ def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
     assert run.driver.under_way
 
 
-def test_a_pause_is_stored_and_goes_on_under_the_next_manager() -> None:
+def test_pause_is_stored_and_continues_under_the_next_manager() -> None:
     run = Run()
     run.start()
     run.driver.pause('client.ann', 7.0)
@@ -121,20 +121,20 @@ class OsdCommandQueue:
         return [at_s - begun_s for at_s, n, p, _ in self.sent if (n, p) == (osd_id, prefix)]
 
 
-def test_an_osd_is_asked_for_its_counters_every_five_seconds_and_no_other_is() -> None:
+def test_only_the_compacting_osd_is_sampled_every_five_seconds() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.start()
     for _ in range(16):
         run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0, 15.0]
-    assert {(n, p, str(args)) for _, n, p, args in asking.sent} == {
+    assert query_command.times(0, 'perf dump') == [0.0, 5.0, 10.0, 15.0]
+    assert {(n, p, str(args)) for _, n, p, args in query_command.sent} == {
         (0, 'perf dump', "{'logger': 'rocksdb'}")
     }
 
 
 @pytest.mark.parametrize('jump_s', [-3600.0, 3600.0])
-def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float) -> None:
+def test_clock_change_affects_neither_queries_nor_actions(jump_s: float) -> None:
     run, jumping = Run('reef'), Run('reef')
     usual, other = OsdCommandQueue(run), OsdCommandQueue(jumping)
     for each in (run, jumping):
@@ -148,112 +148,112 @@ def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float)
     assert jumping.state.updated_s == run.state.updated_s + jumping.offset_s
 
 
-def test_a_question_without_an_answer_is_not_asked_again_until_the_process_is_another() -> None:
+def test_unanswered_request_is_not_repeated_until_the_process_changes() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
-    asking.answers[0, 'perf dump'] = lambda: None
+    query_command = OsdCommandQueue(run)
+    query_command.answers[0, 'perf dump'] = lambda: None
     run.start()
     for _ in range(20):
         run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0]
+    assert query_command.times(0, 'perf dump') == [0.0]
     run.cluster.osds[0].nonce += 1
     run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 20.0]
+    assert query_command.times(0, 'perf dump') == [0.0, 20.0]
 
 
-def test_another_process_is_asked_at_once() -> None:
+def test_another_process_is_queried_at_once() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.start()
     run.tick(1.0)
     run.tick(1.0)
     run.cluster.osds[0].nonce += 1
     run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 2.0]
+    assert query_command.times(0, 'perf dump') == [0.0, 2.0]
 
 
-def test_over_a_whole_campaign_no_osd_is_asked_for_its_counters_more_often() -> None:
+def test_no_osd_is_sampled_more_often_in_a_whole_campaign() -> None:
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.start()
     while not run.state.ended:
         run.tick(1.0)
     for n in run.cluster.osds:
-        (compacted_s,) = asking.times(n, 'compact')
-        times = asking.times(n, 'perf dump')
+        (compacted_s,) = query_command.times(n, 'compact')
+        times = query_command.times(n, 'perf dump')
         for earlier_s, later_s in zip(times, times[1:]):
-            # What it said before it was asked to compact says nothing of what it does now.
+            # Its answer from before the request does not describe its current state.
             assert later_s - earlier_s >= 5.0 or earlier_s <= compacted_s <= later_s
 
 
-def test_an_osd_that_is_only_called_down_is_not_asked_behind_its_compaction() -> None:
+def test_osd_marked_down_is_not_queried_during_its_compaction() -> None:
     run = Run('pacific')
-    asking = OsdCommandQueue(run)
-    asking.answers[0, 'compact'] = lambda: None
+    query_command = OsdCommandQueue(run)
+    query_command.answers[0, 'compact'] = lambda: None
     run.start()
     run.until(lambda state: bool(state.in_flight))
-    asking.sent.clear()
+    query_command.sent.clear()
     run.tick(1.0)
     run.cluster.mark_down(0)
     run.tick(1.0)
     run.cluster.mark_down(0, up=True)
     for _ in range(10):
         run.tick(1.0)
-    assert asking.sent == []
+    assert query_command.sent == []
 
 
 @pytest.mark.parametrize('error', [SILENT, None])
-def test_an_answer_of_no_use_is_asked_for_again(
+def test_unusable_answer_is_requested_again(
     error: Optional[CommandError], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     run = Run('reef')
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
 
     def answer() -> Optional[str]:
         if error is not None:
             raise error
         return 'nonsense'
 
-    asking.answers[0, 'perf dump'] = answer
+    query_command.answers[0, 'perf dump'] = answer
     run.start()
     for _ in range(12):
         run.tick(1.0)
-    assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0]
+    assert query_command.times(0, 'perf dump') == [0.0, 5.0, 10.0]
     assert any('osd.0 did not report its compactions: ' in text for text in caplog.messages)
-    asking.answers.clear()
-    assert run.to_the_end().outcome is Outcome.DONE
+    query_command.answers.clear()
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
-def test_an_osd_that_is_down_is_asked_nothing() -> None:
+def test_osd_that_is_down_is_not_queried() -> None:
     run = compacting(Run('reef'))
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     run.cluster.stop_osd(0)
     for _ in range(20):
         run.tick(1.0)
-    assert asking.sent == []
+    assert query_command.sent == []
 
 
-def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
+def test_nothing_is_queried_behind_an_unanswered_compaction() -> None:
     """An OSD of Pacific would answer it after the compaction."""
     run = Run('pacific')
     run.cluster.compactions.takes_s = 300.0
     compacting(run)
-    asking = OsdCommandQueue(run)
+    query_command = OsdCommandQueue(run)
     for _ in range(20):
         run.tick(1.0)
-    assert asking.sent == []
+    assert query_command.sent == []
     reef = Run('reef')
     reef.cluster.compactions.takes_s = 300.0
     compacting(reef)
-    asking = OsdCommandQueue(reef)
+    query_command = OsdCommandQueue(reef)
     for _ in range(20):
         reef.tick(1.0)
-    assert len(asking.times(0, 'perf dump')) == 4
+    assert len(query_command.times(0, 'perf dump')) == 4
 
 
 @pytest.mark.parametrize(('release', 'answers'), [('pacific', False), ('reef', True)])
-def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
+def test_duration_and_responsiveness_of_a_compacting_osd_are_reported(
     release: str, answers: bool
 ) -> None:
     run = Run(release)
@@ -262,9 +262,9 @@ def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
     stored = run.store.values.copy()
     for _ in range(100):
         run.tick()
-    told = str(run.driver.waits_for)
-    assert told.startswith('osd.0 has been compacting for 3m')
-    assert told.endswith(' and has not answered') is not answers
+    reported = str(run.driver.waits_for)
+    assert reported.startswith('osd.0 has been compacting for 3m')
+    assert reported.endswith(' and has not answered') is not answers
     assert run.store.values == stored, 'the time that passes is not stored'
     assert run.state.paused_reason is None
     run.fail_over()
@@ -276,11 +276,11 @@ def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
     run.to_a_wait('osd.0 is down')
     assert run.driver.waits_for is None
     run.cluster.start_osd(0)
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.waits_for is None
 
 
-def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_anew() -> None:
+def test_osd_that_returns_in_time_is_compacted_and_its_downtime_reset() -> None:
     run = Run('reef')
     run.start()
     run.until(lambda state: bool(state.in_flight))
@@ -293,22 +293,22 @@ def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_an
         run.cluster.start_osd(0)
         run.until(lambda _: run.cluster.osds[0].up)
         run.tick()
-    run.to_the_end()
+    run.run_to_end()
     assert set(run.steps().values()) == {'done'}
 
 
-def test_several_that_are_away_are_left_after_the_same_five_minutes() -> None:
+def test_several_absent_osds_are_skipped_after_the_same_five_minutes() -> None:
     run = Run()
     for n in range(3):
         run.cluster.mark_out(n)
     began_s = run.start().started_s
     run.until(lambda state: [o.step.value for o in state.osds[:3]] == ['skipped'] * 3)
     assert 300.0 <= run.cluster.now_s - began_s <= 330.0
-    run.to_the_end()
+    run.run_to_end()
     assert run.steps()[3] == 'done'
 
 
-def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
+def test_at_most_ten_osds_are_processed_per_tick() -> None:
     run = Run(osds=14)
     run.start()
     for n in range(12):
@@ -319,7 +319,7 @@ def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
     assert list(run.steps().values()).count('skipped') == 12
 
 
-# -- what it looks at before it begins
+# -- checks before it starts
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
         ('orch upgrade status', 'Ceph is being upgraded: its state is unknown (no answer)'),
     ],
 )
-def test_what_does_not_answer_keeps_the_next_from_beginning(failing: str, reason: str) -> None:
+def test_unresponsive_osd_blocks_the_next_one(failing: str, reason: str) -> None:
     run = Run()
     run.cluster.errors[failing] = SILENT
     run.start()
@@ -338,12 +338,12 @@ def test_what_does_not_answer_keeps_the_next_from_beginning(failing: str, reason
     for _ in range(50):
         run.tick()
     assert run.state.paused_reason == reason
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
     run.cluster.errors.clear()
     run.until(lambda state: bool(state.in_flight))
 
 
-def test_an_upgrade_an_osd_that_may_not_stop_and_a_deaf_manager_hold_it_up() -> None:
+def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None:
     run = Run()
     run.start()
     run.cluster.upgrades_to = '18.2.7'
@@ -362,11 +362,11 @@ def test_an_upgrade_an_osd_that_may_not_stop_and_a_deaf_manager_hold_it_up() -> 
         )
         run.cluster.advance(2.0)
     assert run.state.paused_reason == 'OSDs do not report to it'
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
 
 
 class Counting:
-    """How often each of these was asked of a cluster."""
+    """The number of calls of each of these to a cluster."""
 
     NAMES = ('cluster_map', 'ok_to_stop', 'daemon_versions', 'orchestrated_upgrade')
 
@@ -383,7 +383,7 @@ class Counting:
         return asked
 
 
-def test_monitors_are_asked_only_for_the_osd_that_is_next_and_not_while_one_compacts() -> None:
+def test_monitors_are_queried_only_for_the_next_osd_and_not_during_a_compaction() -> None:
     run = Run()
     counting = Counting(run)
     run.cluster.compactions.takes_s = 5000.0
@@ -396,7 +396,7 @@ def test_monitors_are_asked_only_for_the_osd_that_is_next_and_not_while_one_comp
     assert {name: len(found) for name, found in counting.asked.items()} == {'cluster_map': 50}
 
 
-def test_a_tick_without_news_stores_nothing_and_after_the_end_looks_at_nothing() -> None:
+def test_tick_without_changes_stores_nothing_and_ended_campaign_samples_nothing() -> None:
     run = Run()
     run.start()
     run.driver.pause('operator', run.cluster.now_s)
@@ -415,7 +415,7 @@ def test_a_tick_without_news_stores_nothing_and_after_the_end_looks_at_nothing()
     assert counting.asked == {}
 
 
-def test_a_manager_that_begins_with_a_tick_reads_what_is_stored() -> None:
+def test_manager_that_starts_with_a_tick_loads_the_stored_state() -> None:
     run = compacting(Run())
     before = run.state
     run.driver = run.new_driver()
@@ -423,10 +423,10 @@ def test_a_manager_that_begins_with_a_tick_reads_what_is_stored() -> None:
     assert run.state.osds[0].nonce == before.osds[0].nonce
 
 
-# -- what it keeps and tells
+# -- stored state and messages
 
 
-def test_what_is_stored_is_read_once_and_its_progress_is_shown_again() -> None:
+def test_stored_state_is_loaded_once_and_its_progress_shown_again() -> None:
     run = compacting(Run())
     shown = dict(run.cluster.progress)
     assert shown == {
@@ -440,7 +440,7 @@ def test_what_is_stored_is_read_once_and_its_progress_is_shown_again() -> None:
     assert run.driver.state is not None
 
 
-def test_nothing_is_told_where_nothing_was_stored() -> None:
+def test_nothing_is_announced_if_nothing_was_stored() -> None:
     run = Run()
     run.fail_over()
     run.tick()
@@ -448,7 +448,7 @@ def test_nothing_is_told_where_nothing_was_stored() -> None:
     assert (run.cluster.logged, run.cluster.progress, run.store.values) == ([], {}, {})
 
 
-def test_an_end_that_could_not_be_kept_is_kept_later_and_trouble_is_logged_once(
+def test_unstored_end_is_stored_later_and_the_error_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = Run()
@@ -459,44 +459,44 @@ def test_an_end_that_could_not_be_kept_is_kept_later_and_trouble_is_logged_once(
         raise CommandError(30, 'read-only')
 
     run.driver._on_end = refuse
-    run.to_the_end()
+    run.run_to_end()
     for _ in range(5):
         run.tick()
-    trouble = 'the compaction campaign cannot continue now: read-only'
-    assert list(run.driver.problems) == [trouble]
-    assert caplog.messages.count(trouble) == 1
+    error_text = 'the compaction campaign cannot continue now: read-only'
+    assert list(run.driver.problems) == [error_text]
+    assert caplog.messages.count(error_text) == 1
     run.driver._on_end = kept
     for _ in range(3):
         run.tick()
     assert run.ended == [run.state]
     assert list(run.driver.problems) == []
-    # The next manager cannot tell whether it was kept.
+    # The next manager cannot know whether it was stored.
     run.fail_over()
     for _ in range(3):
         run.tick()
     assert run.ended == [run.state] * 2
 
 
-def test_the_end_of_the_event_tells_of_a_failure_and_of_no_abort() -> None:
+def test_event_ends_with_a_failure_but_not_with_an_abort() -> None:
     run = compacting(Run())
     run.driver.abort('operator', run.cluster.now_s)
     assert run.cluster.progress_ended == []
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.progress_ended == [('rocksdb_tuner-c1', None)]
     assert run.cluster.progress == {}
     failed = Run()
     failed.total_bytes = dict.fromkeys(failed.cluster.osds, USED_BYTES)
     failed.start()
-    failed.to_the_end()
+    failed.run_to_end()
     (ended,) = failed.cluster.progress_ended
     assert ended == ('rocksdb_tuner-c1', failed.state.failure)
-    # Once that is kept, nothing is told any more.
+    # Once that is stored, nothing is reported any more.
     for _ in range(5):
         failed.tick()
     assert len(failed.cluster.progress_ended) == 1
 
 
-def test_a_refused_command_is_logged_with_its_answer(caplog: pytest.LogCaptureFixture) -> None:
+def test_refused_command_is_logged_with_its_answer(caplog: pytest.LogCaptureFixture) -> None:
     run = Run()
     run.cluster.compactions.refuses.add(0)
     run.start()
@@ -520,7 +520,7 @@ class Swallowing:
             return otherwise
 
 
-def test_announcements_that_fail_hold_up_nothing() -> None:
+def test_failing_announcements_block_nothing() -> None:
     run = Run()
     guard = Swallowing()
 
@@ -531,7 +531,7 @@ def test_announcements_that_fail_hold_up_nothing() -> None:
         setattr(run.cluster, name, fail)
     run.driver = CampaignDriver(run.cluster, run.store, run.ended.append, guard=guard)
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert run.state.outcome is Outcome.DONE
     again = CampaignDriver(run.cluster, run.store, guard=guard)
     again.load()
@@ -539,7 +539,7 @@ def test_announcements_that_fail_hold_up_nothing() -> None:
     assert set(guard.steps) == {'announcements'}
 
 
-def test_the_limits_are_those_that_it_was_given() -> None:
+def test_configured_limits_apply() -> None:
     run = Run()
     run.driver = CampaignDriver(
         run.cluster, run.store, limits=LIMITS.__class__(observe_first_s=0.0, baseline_s=0.0)
@@ -547,10 +547,10 @@ def test_the_limits_are_those_that_it_was_given() -> None:
     run.start()
     for _ in range(3):
         run.tick(1.0)
-    assert run.cluster.compactions.told == [0]
+    assert run.cluster.compactions.requested == [0]
 
 
-def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
+def test_broken_campaign_is_reported_with_its_error_and_quarantined(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = Run()
@@ -583,7 +583,7 @@ def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
         ({'compact': '0'}, Probe(7, 0, running=False)),
     ],
 )
-def test_the_counters_of_an_osd_say_how_many_it_began_and_whether_one_runs_or_waits(
+def test_osd_counters_show_started_running_and_queued_compactions(
     counters: dict[str, object], expected: Probe
 ) -> None:
     assert parse_probe(json.dumps({'rocksdb': counters}), 7) == expected
@@ -606,21 +606,21 @@ def test_the_counters_of_an_osd_say_how_many_it_began_and_whether_one_runs_or_wa
         '[' * 100000,
     ],
 )
-def test_what_is_no_answer_is_a_value_error_that_says_so(text: str) -> None:
+def test_invalid_answer_is_a_descriptive_value_error(text: str) -> None:
     with pytest.raises(ValueError, match='the counters of its RocksDB are not as expected'):
         parse_probe(text, 7)
 
 
-def test_a_step_that_was_stored_is_seen_as_such_by_the_next_manager() -> None:
+def test_stored_step_is_recognized_by_the_next_manager() -> None:
     run = compacting(Run())
-    (begun,) = run.state.in_flight
-    assert (begun.step, begun.asked) == (CompactionStep.COMPACTING, 1)
-    assert begun.nonce == run.cluster.osds[0].nonce
+    (started,) = run.state.in_flight
+    assert (started.step, started.asked) == (CompactionStep.COMPACTING, 1)
+    assert started.nonce == run.cluster.osds[0].nonce
     run.fail_over()
-    assert run.state.in_flight == (begun,)
+    assert run.state.in_flight == (started,)
 
 
-def test_another_campaign_begins_only_once_history_has_the_end_of_the_last() -> None:
+def test_next_campaign_starts_only_after_the_last_end_is_in_history() -> None:
     """Its state takes the place of the last one, which would be lost."""
     run = Run()
     run.start()
@@ -629,13 +629,13 @@ def test_another_campaign_begins_only_once_history_has_the_end_of_the_last() -> 
         raise CommandError(30, 'read-only')
 
     kept, run.driver._on_end = run.driver._on_end, refuse
-    run.to_the_end()
+    run.run_to_end()
     run.tick()
     with pytest.raises(
         OperationRefused, match='cannot be stored now: read-only; try again'
-    ) as told:
+    ) as reported:
         run.driver.start('c99', run.state.request, run.cluster.now_s)
-    assert told.value.errno == 30
+    assert reported.value.errno == 30
     assert run.ended == []
     last, run.driver._on_end = run.state, kept
     run.driver.start('c99', last.request, run.cluster.now_s)

@@ -58,7 +58,7 @@ def campaign_of(advice: Recommendation, number: int, outcome: Outcome) -> Histor
     return replace(record, recommendation_id=advice.recommendation_id)
 
 
-def test_after_a_change_of_compression_compaction_is_offered_with_its_commands() -> None:
+def test_compression_change_offers_compaction_with_its_commands() -> None:
     advice = offered(changed())
     assert advice.kind is Kind.COMPACT
     assert sorted(advice.osds) == [0, 1, 2]
@@ -69,17 +69,17 @@ def test_after_a_change_of_compression_compaction_is_offered_with_its_commands()
     assert advice.risk is Risk.MEDIUM
 
 
-def test_a_change_that_old_files_need_not_be_rewritten_for_offers_nothing() -> None:
+def test_change_that_needs_no_rewrite_of_files_offers_nothing() -> None:
     other = PLAIN.replace('write_buffer_size=268435456', 'write_buffer_size=67108864')
     assert compaction_advice(running(other), [changed(after=other)]) is None
 
 
 @pytest.mark.parametrize('outcome', [o for o in Outcome if o is not Outcome.DONE])
-def test_a_change_that_did_not_stay_offers_nothing(outcome: Outcome) -> None:
+def test_rolled_back_change_offers_nothing(outcome: Outcome) -> None:
     assert compaction_advice(running(LZ4), [changed(outcome=outcome)]) is None
 
 
-def test_only_osds_that_run_the_changed_options_are_compacted() -> None:
+def test_only_osds_with_the_changed_options_are_compacted() -> None:
     osds = (facts(osd_info(0), LZ4), facts(osd_info(1), PLAIN))
     advice = compaction_advice(group(*osds), [changed()])
     assert advice is not None
@@ -87,11 +87,11 @@ def test_only_osds_that_run_the_changed_options_are_compacted() -> None:
     assert compaction_advice(running(PLAIN), [changed()]) is None
 
 
-def test_a_change_of_another_group_offers_nothing_here() -> None:
+def test_change_of_another_group_offers_nothing() -> None:
     assert compaction_advice(running(LZ4), [changed(who='osd/class:other')]) is None
 
 
-def test_it_is_offered_until_it_was_done_and_again_after_the_next_change() -> None:
+def test_compaction_is_offered_until_done_and_again_after_the_next_change() -> None:
     advice = offered(changed())
     for outcome in (Outcome.ABORTED, Outcome.FAILED):
         assert offered(changed(), campaign_of(advice, 2, outcome)) == advice
@@ -102,12 +102,12 @@ def test_it_is_offered_until_it_was_done_and_again_after_the_next_change() -> No
     assert offered(changed(), done, back, again).recommendation_id == advice.recommendation_id
 
 
-def test_a_change_back_offers_compaction_too() -> None:
+def test_rollback_offers_compaction_too() -> None:
     back = changed('r2', LZ4, PLAIN)
     assert offered(changed(), back, options=PLAIN).options_to == PLAIN
 
 
-def test_what_is_carried_out_is_what_it_shows() -> None:
+def test_campaign_is_executed_as_shown() -> None:
     advice = offered(changed())
     request = campaign_request(advice, 'operator', 2)
     assert [n for n, _ in request.osds] == list(advice.osds)
@@ -126,7 +126,7 @@ def with_writes(*iops: float) -> GroupFacts:
     )
 
 
-def test_the_order_goes_one_failure_domain_after_the_other() -> None:
+def test_order_follows_failure_domains() -> None:
     advice = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()])
     assert advice is not None
     assert advice.osds == (5, 1, 3, 0, 2, 4)
@@ -134,9 +134,7 @@ def test_the_order_goes_one_failure_domain_after_the_other() -> None:
     assert [str(place.domain) for _, place in osds] == ['rack r2'] * 3 + ['rack r1'] * 3
 
 
-def test_the_order_that_was_shown_stays_while_loads_change_a_little_and_goes_with_its_canary() -> (
-    None
-):
+def test_shown_order_stays_while_loads_change_slightly_and_changes_with_its_canary() -> None:
     shown = ShownSteps()
     first = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()], shown)
     noise = compaction_advice(with_writes(80, 94, 93, 92, 91, 90), [changed()], shown)
@@ -148,22 +146,22 @@ def test_the_order_that_was_shown_stays_while_loads_change_a_little_and_goes_wit
     assert compaction_advice(with_writes(80, 94, 93, 92, 91), [changed()], shown) is not None
 
 
-def test_other_racks_make_another_order() -> None:
+def test_different_racks_change_the_order() -> None:
     shown = ShownSteps()
-    scene = with_writes(90, 91, 92, 93, 94, 80)
-    compaction_advice(scene, [changed()], shown)
+    scenario = with_writes(90, 91, 92, 93, 94, 80)
+    compaction_advice(scenario, [changed()], shown)
     moved = [
         o._replace(info=replace(o.info, failure_domain=FailureDomain('rack', 'r3')))
         if o.info.osd_id == 1
         else o
-        for o in scene.osds
+        for o in scenario.osds
     ]
     advice = compaction_advice(group(*moved), [changed()], shown)
     assert advice is not None
     assert advice.osds == (5, 3, 0, 2, 4, 1)
 
 
-def test_what_is_offered_is_told_in_full() -> None:
+def test_offer_is_described_in_full() -> None:
     advice = offered(changed())
     assert advice.who == 'osd/class:ssd'
     assert (advice.profile, advice.confidence) == (None, None)
@@ -213,9 +211,7 @@ def on_flash(advice: Optional[Recommendation]) -> bool:
         (PLAIN, LZ4, None),
     ],
 )
-def test_space_is_predicted_where_it_was_published(
-    before: str, after: str, percent: Optional[float]
-) -> None:
+def test_space_is_predicted_if_published(before: str, after: str, percent: Optional[float]) -> None:
     change = changed(before=before.replace('kLZ4', 'kZSTD'), after=after)
     group = running(after)
     # It was measured on hard disks with their DB on flash.
@@ -250,11 +246,11 @@ def test_space_is_predicted_where_it_was_published(
         ('osd/class:hdd', False),
     ],
 )
-def test_a_change_for_one_of_its_osds_is_one_of_the_group(who: str, offers: bool) -> None:
+def test_change_of_one_osd_counts_for_its_group(who: str, offers: bool) -> None:
     assert (compaction_advice(running(LZ4), [changed(who=who)]) is not None) == offers
 
 
-def test_the_last_change_by_its_number_is_what_counts() -> None:
+def test_last_change_by_number_counts() -> None:
     """The history may come in any order, and r10 comes after r9."""
     back = changed('r10', LZ4, PLAIN)
     for history in ([changed('r9'), back], [back, changed('r9')]):
@@ -268,7 +264,7 @@ def test_the_last_change_by_its_number_is_what_counts() -> None:
     assert compaction_advice(running(LZ4), [changed('r9'), other]) == advice
 
 
-def test_osds_that_are_down_or_tell_nothing_are_not_compacted() -> None:
+def test_down_or_silent_osds_are_not_compacted() -> None:
     osds = (
         facts(osd_info(0), LZ4),
         facts(osd_info(1, up=False), LZ4),
@@ -280,11 +276,11 @@ def test_osds_that_are_down_or_tell_nothing_are_not_compacted() -> None:
     assert sorted(advice.osds) == [0, 3]
 
 
-def test_a_string_that_cannot_be_read_offers_nothing() -> None:
+def test_unreadable_string_offers_nothing() -> None:
     assert compaction_advice(running(LZ4), [changed(before='a=1,,')]) is None
 
 
-def test_an_id_without_a_number_is_older_than_all_that_have_one() -> None:
+def test_id_without_a_number_is_older_than_numbered_ones() -> None:
     odd = changed('rx', LZ4, PLAIN)
     for history in ([changed('r1'), odd], [odd, changed('r1')]):
         assert compaction_advice(running(LZ4), history) is not None
@@ -292,7 +288,7 @@ def test_an_id_without_a_number_is_older_than_all_that_have_one() -> None:
     assert offered(changed('r1'), campaign_of(advice, 1, Outcome.DONE)) == advice
 
 
-def test_of_an_osd_of_no_known_release_no_space_is_predicted() -> None:
+def test_no_space_is_predicted_for_an_osd_of_unknown_release() -> None:
     before = REEF.replace('kLZ4Compression', 'kNoCompression')
     unknown = group(facts(osd_info(0, None), REEF))
     advice = compaction_advice(unknown, [changed(before=before, after=REEF)])

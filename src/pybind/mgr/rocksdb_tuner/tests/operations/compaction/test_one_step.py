@@ -44,10 +44,10 @@ def cluster() -> FakeCluster:
 def campaign(
     cluster: FakeCluster, *steps: CompactionStep, parallel: int = 1, **changes: object
 ) -> CampaignState:
-    """OSDs that are that far; what compacts was asked once, and had begun 4 times before."""
+    """OSDs in that step; a compacting one was requested once, with 4 compactions before."""
     places = tuple(cluster.places.items())
     request = CampaignRequest('osd-abc', 'osd', 'x=y', places, 'operator', parallel)
-    begun = planned('c1', request, 1.0)
+    in_progress = planned('c1', request, 1.0)
     made = tuple(
         replace(
             osd,
@@ -56,14 +56,14 @@ def campaign(
             nonce=None if at is PENDING else cluster.osds[osd.osd_id].nonce,
             begun_before=0 if at is PENDING else 4,
         )
-        for osd, at in zip(begun.osds, steps)
+        for osd, at in zip(in_progress.osds, steps)
     )
     fields = {'stage': Phase.PROMOTING, 'baseline_ms': 5.0, **changes}
-    osds = (*made, *islice(begun.osds, len(made), None))
-    return replace(begun, osds=osds, **fields)  # type: ignore[arg-type]
+    osds = (*made, *islice(in_progress.osds, len(made), None))
+    return replace(in_progress, osds=osds, **fields)  # type: ignore[arg-type]
 
 
-def looking(cluster: FakeCluster, **changes: object) -> View:
+def observer(cluster: FakeCluster, **changes: object) -> View:
     """At OSDs that are at rest, with nothing that holds the campaign up."""
     ids = tuple(cluster.osds)
     seen = ClusterView(
@@ -136,36 +136,36 @@ def first(found: Step) -> OsdCompaction:
 # -- before anything is compacted
 
 
-def test_a_manager_that_just_became_active_looks_for_ten_seconds(cluster: FakeCluster) -> None:
+def test_new_active_manager_observes_for_ten_seconds(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE)
-    early = after(state, looking(cluster, watched_s=9.9))
+    early = after(state, observer(cluster, watched_s=9.9))
     assert (early.compact, early.state.osds) == (None, state.osds)
     assert 'samples first' in (early.state.paused_reason or '')
-    assert after(state, looking(cluster, watched_s=10.0)).compact == 1
+    assert after(state, observer(cluster, watched_s=10.0)).compact == 1
 
 
-def test_clients_are_watched_for_a_minute_and_their_latency_of_then_is_kept(
+def test_client_latency_is_sampled_for_a_minute_and_stored(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
-    early = after(state, looking(cluster, watched_s=59.9))
+    early = after(state, observer(cluster, watched_s=59.9))
     assert (early.compact, early.state) == (None, state)
-    found = after(state, looking(cluster, watched_s=60.0, latency_ms=7.0))
+    found = after(state, observer(cluster, watched_s=60.0, latency_ms=7.0))
     assert (found.compact, found.state.stage, found.state.baseline_ms) == (
         None,
         Phase.CANARY,
         7.0,
     )
     again = campaign(cluster, DONE, stage=Phase.PREFLIGHT, baseline_ms=None)
-    assert after(again, looking(cluster)).state.stage is Phase.PROMOTING
+    assert after(again, observer(cluster)).state.stage is Phase.PROMOTING
 
 
-# -- which OSD is begun with
+# -- which OSD is started with
 
 
-def test_an_osd_is_asked_with_its_process_its_count_and_its_size(cluster: FakeCluster) -> None:
+def test_request_stores_process_count_and_size(cluster: FakeCluster) -> None:
     state = campaign(cluster, errors=2, last_error='x', stage=Phase.CANARY)
-    view = looking(cluster, used_bytes={0: 2 * GIB - 1}, total_bytes={0: 4 * GIB})
+    view = observer(cluster, used_bytes={0: 2 * GIB - 1}, total_bytes={0: 4 * GIB})
     found = after(state, view)
     assert found.compact == 0
     assert first(found) == replace(
@@ -190,18 +190,18 @@ def test_an_osd_is_asked_with_its_process_its_count_and_its_size(cluster: FakeCl
         (9 * GIB, None, True),
     ],
 )
-def test_a_second_copy_of_the_db_must_fit_where_sizes_are_known(
+def test_second_copy_of_the_db_must_fit_if_sizes_are_known(
     cluster: FakeCluster, used: Optional[int], total: Optional[int], asked: bool
 ) -> None:
     known = {'used_bytes': {0: used}, 'total_bytes': {0: total}}
-    view = looking(cluster, **{k: {n: v for n, v in d.items() if v} for k, d in known.items()})
+    view = observer(cluster, **{k: {n: v for n, v in d.items() if v} for k, d in known.items()})
     found = after(campaign(cluster), view)
     assert (found.compact == 0) == asked
     assert (first(found).step is SKIPPED) == (not asked)
 
 
-def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeCluster) -> None:
-    state, view = campaign(cluster), looking(cluster)
+def test_osd_with_unknown_state_is_not_asked(cluster: FakeCluster) -> None:
+    state, view = campaign(cluster), observer(cluster)
     for unknown in (with_probe(view, 0, None), with_probe(view, 0, probe(cluster, 0, other=1))):
         found = after(state, unknown)
         assert (found.compact, found.state) == (None, state)
@@ -210,8 +210,8 @@ def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeClu
     assert busy.state.paused_reason == 'osd.0 is already compacting, not started by this campaign'
 
 
-def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeCluster) -> None:
-    gone = without(looking(cluster), 0)
+def test_removed_osd_is_skipped_and_the_next_one_follows(cluster: FakeCluster) -> None:
+    gone = without(observer(cluster), 0)
     found = after(campaign(cluster), gone)
     assert (first(found).step, first(found).reason) == (
         SKIPPED,
@@ -221,22 +221,22 @@ def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeClust
 
 
 @pytest.mark.parametrize(('latency', 'asked'), [(7.5, True), (7.51, False), (None, True)])
-def test_clients_that_wait_half_as_long_again_keep_the_next_from_beginning(
+def test_latency_of_more_than_one_and_a_half_blocks_the_next_osd(
     cluster: FakeCluster, latency: Optional[float], asked: bool
 ) -> None:
-    found = after(campaign(cluster, DONE), looking(cluster, latency_ms=latency))
+    found = after(campaign(cluster, DONE), observer(cluster, latency_ms=latency))
     assert (found.compact == 1) == asked
     assert ('more than 1.5 times the baseline of 5.0 ms' in (found.state.paused_reason or '')) == (
         not asked
     )
     unknown = campaign(cluster, DONE, baseline_ms=None)
-    assert after(unknown, looking(cluster, latency_ms=latency)).compact == 1
+    assert after(unknown, observer(cluster, latency_ms=latency)).compact == 1
 
 
-def test_what_holds_it_up_is_named_and_keeps_the_osd_from_being_asked(
+def test_blocking_reason_is_named_and_prevents_the_request(
     cluster: FakeCluster,
 ) -> None:
-    state, view = campaign(cluster, DONE), looking(cluster)
+    state, view = campaign(cluster, DONE), observer(cluster)
     gate = replace(view, cluster=replace(view.cluster, health=frozenset({'MON_DOWN'})))
     window = replace(view, cluster=replace(view.cluster, schedule_reason='outside the window'))
     mode = replace(view, cluster=replace(view.cluster, may_act=False))
@@ -265,12 +265,12 @@ def test_what_holds_it_up_is_named_and_keeps_the_osd_from_being_asked(
         ([DONE, DONE, DONE, COMPACTING, COMPACTING], 3, 5),
     ],
 )
-def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
+def test_requested_number_compacts_in_parallel_in_one_domain(
     cluster: FakeCluster, steps: list[CompactionStep], parallel: int, asked: Optional[int]
 ) -> None:
     state = campaign(cluster, *steps, parallel=parallel)
     busy = {n: probe(cluster, n, running=n < len(steps), started=4) for n in cluster.osds}
-    view = looking(cluster, probes=busy, in_step_s={})
+    view = observer(cluster, probes=busy, in_step_s={})
     assert after(state, view).compact == asked
     following = () if asked is None else (asked,)
     flying = tuple(n for n, at in enumerate(steps) if at is COMPACTING)
@@ -281,8 +281,8 @@ def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
 # -- what runs
 
 
-def test_a_compaction_is_over_once_it_was_counted_and_does_not_run(cluster: FakeCluster) -> None:
-    state, view = campaign(cluster, COMPACTING), looking(cluster, in_step_s={0: 1.0})
+def test_compaction_is_done_once_counted_and_no_longer_running(cluster: FakeCluster) -> None:
+    state, view = campaign(cluster, COMPACTING), observer(cluster, in_step_s={0: 1.0})
     counted = probe(cluster, 0, started=5)
     assert first(after(state, with_probe(view, 0, counted))).step is SETTLING
     for still in (
@@ -295,31 +295,31 @@ def test_a_compaction_is_over_once_it_was_counted_and_does_not_run(cluster: Fake
         assert (first(found).step, found.compact) == (COMPACTING, None)
 
 
-def test_its_size_is_taken_thirty_seconds_after_its_end(cluster: FakeCluster) -> None:
+def test_size_is_taken_thirty_seconds_after_the_end(cluster: FakeCluster) -> None:
     state = campaign(cluster, SETTLING)
-    early = after(state, looking(cluster, in_step_s={0: 29.9}))
+    early = after(state, observer(cluster, in_step_s={0: 29.9}))
     assert first(early).step is SETTLING
-    assert first(after(state, looking(cluster, in_step_s={}))).step is SETTLING
-    done = first(after(state, looking(cluster, in_step_s={0: 30.0}, used_bytes={0: 7})))
+    assert first(after(state, observer(cluster, in_step_s={}))).step is SETTLING
+    done = first(after(state, observer(cluster, in_step_s={0: 30.0}, used_bytes={0: 7})))
     assert (done.step, done.used_after_bytes) == (DONE, 7)
-    unknown = first(after(state, looking(cluster, used_bytes={})))
+    unknown = first(after(state, observer(cluster, used_bytes={})))
     assert (unknown.step, unknown.used_after_bytes) == (DONE, None)
 
 
 @pytest.mark.parametrize('at', [PENDING, COMPACTING])
-def test_of_a_map_that_was_not_read_yet_nothing_is_concluded(
+def test_nothing_is_concluded_before_the_map_is_read(
     cluster: FakeCluster, at: CompactionStep
 ) -> None:
-    view = looking(cluster)
+    view = observer(cluster)
     for n in tuple(cluster.osds):
         view = without(view, n)
     found = after(campaign(cluster, at), view)
     assert (first(found).step, found.compact) == (at, None)
 
 
-def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) -> None:
+def test_highest_latency_during_a_compaction_is_stored(cluster: FakeCluster) -> None:
     state = campaign(cluster, COMPACTING)
-    busy = with_probe(looking(cluster), 0, probe(cluster, 0, running=True))
+    busy = with_probe(observer(cluster), 0, probe(cluster, 0, running=True))
     highest = []
     for latency in (None, 6.0, 9.0, 7.0, None):
         found = after(state, replace(busy, latency_ms=latency))
@@ -328,33 +328,33 @@ def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) ->
     assert highest == [None, 6.0, 9.0, 9.0, 9.0]
 
 
-def test_what_an_osd_does_meanwhile_is_told_with_its_time(cluster: FakeCluster) -> None:
-    """One that never answers looks like one of Pacific that compacts: both say how long."""
+def test_concurrent_activity_of_an_osd_is_reported_with_its_duration(cluster: FakeCluster) -> None:
+    """One that never answers resembles one of Pacific that compacts: both show the duration."""
     state = campaign(cluster, COMPACTING)
-    silent = replace(with_probe(looking(cluster), 0, None), in_step_s={0: 7800.0}, watched_s=9e4)
+    silent = replace(with_probe(observer(cluster), 0, None), in_step_s={0: 7800.0}, watched_s=9e4)
     running = with_probe(silent, 0, probe(cluster, 0, running=True))
     two_hours = 'osd.0 has been compacting for 2h 10m'
     assert after(state, running).waits_for == two_hours
     assert after(state, silent).waits_for == f'{two_hours} and has not answered'
-    # Under the manager before it had begun.
+    # It started under the previous manager.
     taken_over = replace(silent, watched_s=7800.0)
     assert after(state, taken_over).waits_for == (
         'osd.0 has been compacting for at least 2h 10m and has not answered'
     )
-    asked = replace(looking(cluster), in_step_s={0: 3.0})
+    asked = replace(observer(cluster), in_step_s={0: 3.0})
     assert after(state, asked).waits_for == 'osd.0 was asked to compact'
-    settling = replace(looking(cluster), in_step_s={0: 3.0})
-    told = after(campaign(cluster, SETTLING), settling).waits_for
-    assert told == 'osd.0 has compacted and is removing old files'
-    # The next one is asked, and nothing is waited for.
-    assert after(campaign(cluster, DONE), looking(cluster)).waits_for is None
+    settling = replace(observer(cluster), in_step_s={0: 3.0})
+    reported = after(campaign(cluster, SETTLING), settling).waits_for
+    assert reported == 'osd.0 has compacted and is removing old files'
+    # The next one is requested, without a wait.
+    assert after(campaign(cluster, DONE), observer(cluster)).waits_for is None
 
 
-def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
+def test_osd_activity_is_reported_with_the_wait_reason_and_not_stored(
     cluster: FakeCluster,
 ) -> None:
     state = paused(campaign(cluster, COMPACTING), 'client.ann', 1.5)
-    silent = with_probe(looking(cluster, latency_ms=None), 0, None)
+    silent = with_probe(observer(cluster, latency_ms=None), 0, None)
     for seconds in (60.0, 61.0):
         found = after(state, replace(silent, in_step_s={0: seconds}))
         assert str(found.waits_for).startswith('osd.0 has been compacting for ')
@@ -365,30 +365,30 @@ def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
     assert after(campaign(cluster, COMPACTING), down).waits_for is None
 
 
-def test_what_comes_before_a_compaction_is_told_too(cluster: FakeCluster) -> None:
-    silent = with_probe(looking(cluster), 0, None)
-    told = after(campaign(cluster), silent).waits_for
-    assert told == 'osd.0 has not returned its counters yet'
+def test_preparation_of_a_compaction_is_reported(cluster: FakeCluster) -> None:
+    silent = with_probe(observer(cluster), 0, None)
+    reported = after(campaign(cluster), silent).waits_for
+    assert reported == 'osd.0 has not returned its counters yet'
     early = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
-    told = after(early, replace(silent, watched_s=LIMITS.baseline_s - 1)).waits_for
-    assert told == 'measuring client write latency before the first OSD'
+    reported = after(early, replace(silent, watched_s=LIMITS.baseline_s - 1)).waits_for
+    assert reported == 'measuring client write latency before the first OSD'
 
 
-def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
+def test_osd_that_is_down_is_awaited_and_a_removed_one_skipped(
     cluster: FakeCluster,
 ) -> None:
-    state, view = campaign(cluster, COMPACTING), looking(cluster)
+    state, view = campaign(cluster, COMPACTING), observer(cluster)
     down = after(state, with_osd(view, 0, up=False))
     assert (first(down).step, down.state.paused_reason) == (COMPACTING, 'osd.0 is down')
     gone = after(state, without(view, 0))
     assert (first(gone).step, first(gone).reason) == (SKIPPED, 'it is no longer in the OSD map')
 
 
-def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -> None:
-    """Its count began with it: what the one before had begun says nothing."""
+def test_new_process_is_recorded_and_asked_again(cluster: FakeCluster) -> None:
+    """Its counter started with it: compactions of the previous process do not count."""
     state = campaign(cluster, COMPACTING)
     cluster.osds[0].nonce += 1
-    view = with_probe(looking(cluster), 0, probe(cluster, 0, started=0))
+    view = with_probe(observer(cluster), 0, probe(cluster, 0, started=0))
     found = after(state, view)
     assert (first(found).nonce, first(found).begun_before) == (cluster.osds[0].nonce, 0)
     assert found.compact is None
@@ -397,10 +397,10 @@ def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -
     assert (again.compact, first(again).asked) == (0, 2)
 
 
-def test_what_did_not_begin_within_fifteen_seconds_is_asked_once_more(
+def test_compaction_not_started_within_fifteen_seconds_is_requested_again(
     cluster: FakeCluster,
 ) -> None:
-    state, view = campaign(cluster, COMPACTING), looking(cluster)
+    state, view = campaign(cluster, COMPACTING), observer(cluster)
     assert after(state, replace(view, in_step_s={0: 14.9})).compact is None
     again = after(state, replace(view, in_step_s={0: 15.0}))
     assert (again.compact, first(again).asked, first(again).step) == (0, 2, COMPACTING)
@@ -413,27 +413,29 @@ def test_what_did_not_begin_within_fifteen_seconds_is_asked_once_more(
     assert (stopped.compact, first(stopped).asked) == (None, 1)
 
 
-def test_what_was_asked_twice_in_vain_is_left_with_the_last_answer(cluster: FakeCluster) -> None:
+def test_osd_asked_twice_without_success_is_skipped_with_the_last_answer(
+    cluster: FakeCluster,
+) -> None:
     state = campaign(cluster, COMPACTING)
     twice = replace(state, osds=(replace(state.osds[0], asked=2), *state.osds[1:]))
-    left = first(after(twice, looking(cluster)))
+    left = first(after(twice, observer(cluster)))
     assert (left.step, left.reason) == (SKIPPED, 'it did not start compacting after 2 requests')
-    told = ask_failed(twice, 0, 'EBUSY', 3.0)
-    assert (told.errors, told.last_error, told.updated_s) == (1, 'osd.0: EBUSY', 3.0)
-    answered = first(after(told, looking(cluster)))
+    reported = ask_failed(twice, 0, 'EBUSY', 3.0)
+    assert (reported.errors, reported.last_error, reported.updated_s) == (1, 'osd.0: EBUSY', 3.0)
+    answered = first(after(reported, observer(cluster)))
     assert answered.reason == 'it did not start compacting after 2 requests (osd.0: EBUSY)'
 
 
-def test_of_two_that_did_not_begin_one_is_asked_at_a_time(cluster: FakeCluster) -> None:
+def test_one_of_two_unstarted_osds_is_asked_at_a_time(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
-    found = after(state, looking(cluster))
+    found = after(state, observer(cluster))
     assert found.compact == 1
 
 
 # -- from outside
 
 
-def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
+def test_abort_ends_at_once_if_idle_and_otherwise_after_the_running_compaction(
     cluster: FakeCluster,
 ) -> None:
     at_once = aborted(campaign(cluster, DONE), 'client.ann', 3.0)
@@ -443,7 +445,7 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
         'aborted by client.ann',
     )
     assert at_once.updated_s == 3.0
-    assert after(at_once, looking(cluster)) == Step(at_once)
+    assert after(at_once, observer(cluster)) == Step(at_once)
     assert (probed_in(cluster, at_once), gated_in(cluster, at_once, {})) == (
         (),
         (),
@@ -451,11 +453,11 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
     waits = aborted(paused(campaign(cluster, COMPACTING), 'client.bob', 2.0), 'client.ann', 3.0)
     assert (waits.ended, waits.paused_by, waits.paused_reason) == (False, None, None)
     assert probed_in(cluster, waits) == (0,)
-    view = looking(cluster)
+    view = observer(cluster)
     running = with_probe(view, 0, probe(cluster, 0, running=True))
     still = after(waits, running)
     assert (still.state.ended, still.compact) == (False, None)
-    # What had not begun at the end is not asked any more.
+    # Compactions not started at the end are no longer requested.
     left = after(waits, view)
     assert (left.state.outcome, left.compact) == (Outcome.ABORTED, None)
     assert (
@@ -464,7 +466,7 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
     )
 
 
-def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
+def test_pause_is_shown_first_and_no_further_osd_is_processed(
     cluster: FakeCluster,
 ) -> None:
     held = paused(campaign(cluster, COMPACTING), 'client.ann', 2.0)
@@ -473,7 +475,7 @@ def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
         'paused by client.ann',
         2.0,
     )
-    down = after(held, with_osd(looking(cluster), 0, up=False))
+    down = after(held, with_osd(observer(cluster), 0, up=False))
     assert down.state.paused_reason == 'paused by client.ann'
     idle = paused(campaign(cluster, DONE), 'client.ann', 2.0)
     assert (probed_in(cluster, idle), gated_in(cluster, idle, {})) == ((), ())
@@ -483,7 +485,7 @@ def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
     ) == ((1,), (1,))
 
 
-def test_resuming_takes_the_latency_of_now_unless_something_compacts(
+def test_resume_resets_the_latency_baseline_unless_an_osd_compacts(
     cluster: FakeCluster,
 ) -> None:
     idle = resumed(replace(paused(campaign(cluster, DONE), 'a', 2.0), errors=3), 4.0)
@@ -499,26 +501,26 @@ def test_resuming_takes_the_latency_of_now_unless_something_compacts(
     assert (busy.stage, busy.baseline_ms) == (Phase.PROMOTING, 5.0)
 
 
-def test_the_end_names_five_that_were_left_and_counts_the_others(cluster: FakeCluster) -> None:
+def test_conclusion_names_five_skipped_osds_and_counts_the_others(cluster: FakeCluster) -> None:
     left = [replace(osd, step=SKIPPED, reason='x') for osd in campaign(cluster).osds]
-    failed = after(replace(campaign(cluster), osds=tuple(left)), looking(cluster)).state
+    failed = after(replace(campaign(cluster), osds=tuple(left)), observer(cluster)).state
     assert (failed.stage, failed.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert failed.failure == '; '.join([f'osd.{n}: x' for n in range(5)]) + '; and 1 more'
     some = (*left[:5], replace(left[5], step=DONE))
-    done = after(replace(campaign(cluster), osds=some), looking(cluster)).state
+    done = after(replace(campaign(cluster), osds=some), observer(cluster)).state
     assert (done.stage, done.outcome) == (Phase.DONE, Outcome.DONE)
     assert done.failure == '; '.join([f'osd.{n}: x' for n in range(5)])
-    clean = after(campaign(cluster, *[DONE] * 6), looking(cluster)).state
+    clean = after(campaign(cluster, *[DONE] * 6), observer(cluster)).state
     assert (clean.outcome, clean.failure) == (Outcome.DONE, None)
 
 
-def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
+def test_long_reason_is_truncated_and_unchanged_sample_keeps_the_time(
     cluster: FakeCluster,
 ) -> None:
-    told = ask_failed(campaign(cluster, COMPACTING), 0, 'x' * 5000, 2.0)
-    twice = replace(told, osds=(replace(told.osds[0], asked=2), *told.osds[1:]))
-    assert len(first(after(twice, looking(cluster))).reason or '') == 120
-    busy = with_probe(looking(cluster, latency_ms=None), 0, probe(cluster, 0, running=True))
+    reported = ask_failed(campaign(cluster, COMPACTING), 0, 'x' * 5000, 2.0)
+    twice = replace(reported, osds=(replace(reported.osds[0], asked=2), *reported.osds[1:]))
+    assert len(first(after(twice, observer(cluster))).reason or '') == 120
+    busy = with_probe(observer(cluster, latency_ms=None), 0, probe(cluster, 0, running=True))
     state = campaign(cluster, COMPACTING)
     found = after(state, busy)
     assert (found.state, found.compact) == (state, None)
@@ -529,30 +531,30 @@ def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
 
 @pytest.mark.parametrize('at', [PENDING, COMPACTING])
 @pytest.mark.parametrize('paused_by', [None, 'client.ann'])
-def test_an_osd_that_stays_down_and_out_is_left_after_five_minutes(
+def test_osd_down_and_out_is_skipped_after_five_minutes(
     cluster: FakeCluster, at: CompactionStep, paused_by: Optional[str]
 ) -> None:
     state = campaign(cluster, DONE, at, paused_by=paused_by)
-    view = with_osd(looking(cluster), 1, up=False, in_cluster=False)
+    view = with_osd(observer(cluster), 1, up=False, in_cluster=False)
     before = after(state, replace(view, away_s={1: 299.9})).state
     assert [osd.step for osd in before.osds[:2]] == [DONE, at]
-    told = 'paused by client.ann'
+    reported = 'paused by client.ann'
     if paused_by is None:
-        told = 'osd.1 is down and out: it will be left behind unless it returns'
-    assert before.paused_reason == told
+        reported = 'osd.1 is down and out: it will be left behind unless it returns'
+    assert before.paused_reason == reported
     left = after(state, replace(view, away_s={1: 300.0})).state.osds[1]
-    # What is not begun needs no decision while nothing may be begun.
+    # An OSD that is not started needs no decision while nothing may start.
     kept = at is PENDING and paused_by is not None
     assert (left.step, left.reason) == ((at, None) if kept else (SKIPPED, 'it is down and out'))
 
 
-def test_an_osd_that_is_down_and_not_out_is_waited_for_also_after_an_abort(
+def test_osd_down_and_not_out_is_awaited_also_after_an_abort(
     cluster: FakeCluster,
 ) -> None:
     state = aborted(campaign(cluster, DONE, COMPACTING), 'client.ann', 3.0)
-    found = after(state, with_osd(looking(cluster), 1, up=False)).state
+    found = after(state, with_osd(observer(cluster), 1, up=False)).state
     assert (found.ended, found.paused_reason) == (False, 'osd.1 is down')
-    away = with_osd(looking(cluster, away_s={1: 300.0}), 1, up=False, in_cluster=False)
+    away = with_osd(observer(cluster, away_s={1: 300.0}), 1, up=False, in_cluster=False)
     ended = after(found, away).state
     assert ended.outcome is Outcome.ABORTED
     assert ended.failure == 'aborted by client.ann; osd.1: it is down and out'
@@ -565,25 +567,25 @@ def moved(cluster: FakeCluster, osd_id: int) -> None:
     cluster.osds[osd_id].host = 'elsewhere'
 
 
-def test_where_an_osd_is_now_counts_and_not_where_it_was(cluster: FakeCluster) -> None:
+def test_current_location_of_an_osd_counts(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     busy = {1: probe(cluster, 1, running=True), 2: probe(cluster, 2)}
-    assert after(state, looking(cluster, probes=busy)).compact == 2
+    assert after(state, observer(cluster, probes=busy)).compact == 2
     moved(cluster, 2)
-    assert after(state, looking(cluster, probes=busy)).compact is None
+    assert after(state, observer(cluster, probes=busy)).compact is None
     assert probed_in(cluster, state) == (1,)
     moved(cluster, 1)
-    assert after(state, looking(cluster, probes=busy)).compact == 2
+    assert after(state, observer(cluster, probes=busy)).compact == 2
 
 
-def test_two_of_which_the_map_has_one_only_are_not_together(cluster: FakeCluster) -> None:
+def test_osd_missing_from_the_map_shares_no_domain(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     cluster.purge(1)
     assert probed_in(cluster, state) == (1,)
 
 
 @pytest.mark.parametrize('other', ['runs', 'has-just-been-asked', 'is-settling', 'tells-nothing'])
-def test_an_osd_is_not_asked_again_beside_one_that_was_moved(
+def test_osd_is_not_asked_again_while_a_moved_one_compacts(
     cluster: FakeCluster, other: str
 ) -> None:
     at = SETTLING if other == 'is-settling' else COMPACTING
@@ -592,34 +594,34 @@ def test_an_osd_is_not_asked_again_beside_one_that_was_moved(
     if other == 'tells-nothing':
         del probes[2]
     in_step_s = {1: 1000.0, 2: 3.0 if other == 'has-just-been-asked' else 20.0}
-    assert after(state, looking(cluster, probes=probes, in_step_s=in_step_s)).compact == 1
+    assert after(state, observer(cluster, probes=probes, in_step_s=in_step_s)).compact == 1
     moved(cluster, 2)
-    found = after(state, looking(cluster, probes=probes, in_step_s=in_step_s))
+    found = after(state, observer(cluster, probes=probes, in_step_s=in_step_s))
     assert found.compact is None
     assert found.state.paused_reason == 'osd.2 compacts in another failure domain'
     assert found.state.osds[1].asked == 1
 
 
-def test_of_two_that_did_not_begin_the_second_waits_for_the_first(cluster: FakeCluster) -> None:
+def test_second_of_two_unstarted_osds_waits_for_the_first(cluster: FakeCluster) -> None:
     """Also where both are other processes; were each to wait for the other, neither would go on."""
     state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
     moved(cluster, 2)
-    found = after(state, looking(cluster))
+    found = after(state, observer(cluster))
     assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
     assert found.state.paused_reason == 'osd.1 compacts in another failure domain'
     cluster.osds[2].nonce += 1
-    assert after(state, looking(cluster)).compact == 1
+    assert after(state, observer(cluster)).compact == 1
 
 
-def test_of_two_that_did_not_begin_one_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
-    found = after(campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2), looking(cluster))
+def test_one_of_two_unstarted_osds_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
+    found = after(campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2), observer(cluster))
     assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
 
 
 # -- what two things at once make of each other
 
 
-def test_after_an_abort_no_further_osd_is_looked_at(cluster: FakeCluster) -> None:
+def test_no_further_osd_is_processed_after_an_abort(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     busy = {1: probe(cluster, 1, running=True)}
     assert (probed_in(cluster, state), gated_in(cluster, state, busy)) == (
@@ -631,11 +633,11 @@ def test_after_an_abort_no_further_osd_is_looked_at(cluster: FakeCluster) -> Non
         (1,),
         (),
     )
-    ended = after(ending, looking(cluster, probes={1: probe(cluster, 1)})).state
+    ended = after(ending, observer(cluster, probes={1: probe(cluster, 1)})).state
     assert (ended.outcome, ended.ending) == (Outcome.ABORTED, None)
 
 
-def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_another_process(
+def test_gates_are_checked_for_unstarted_osds_and_new_processes(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, COMPACTING)
@@ -648,16 +650,16 @@ def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_anoth
     assert gated_in(cluster, campaign(cluster, SETTLING), {0: probe(cluster, 0)}) == ()
 
 
-def test_of_two_that_are_down_the_first_is_named(cluster: FakeCluster) -> None:
+def test_first_of_two_down_osds_is_named(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
-    down = with_osd(with_osd(looking(cluster), 1, up=False), 2, up=False)
+    down = with_osd(with_osd(observer(cluster), 1, up=False), 2, up=False)
     assert after(state, down).state.paused_reason == 'osd.1 is down'
 
 
-def test_what_holds_up_one_that_did_not_begin_keeps_the_next_from_beginning(
+def test_blocked_repetition_holds_the_next_osd(
     cluster: FakeCluster,
 ) -> None:
-    view = looking(cluster)
+    view = observer(cluster)
     ok_to_stop = {**view.cluster.ok_to_stop, 1: 'unsafe'}
     held = replace(view, cluster=replace(view.cluster, ok_to_stop=ok_to_stop))
     found = after(campaign(cluster, DONE, COMPACTING, parallel=2), held)
@@ -666,57 +668,57 @@ def test_what_holds_up_one_that_did_not_begin_keeps_the_next_from_beginning(
     assert found.state.osds[2].step is PENDING
 
 
-def test_what_an_osd_that_is_down_said_before_does_not_end_its_compaction(
+def test_earlier_report_of_a_down_osd_does_not_end_its_compaction(
     cluster: FakeCluster,
 ) -> None:
-    view = with_probe(looking(cluster), 0, probe(cluster, 0, started=5))
+    view = with_probe(observer(cluster), 0, probe(cluster, 0, started=5))
     found = after(campaign(cluster, COMPACTING), with_osd(view, 0, up=False))
     assert (first(found).step, found.state.paused_reason) == (COMPACTING, 'osd.0 is down')
 
 
-def test_an_answer_of_a_process_that_the_osd_map_does_not_show_says_nothing(
+def test_answer_of_a_process_unknown_to_the_osd_map_is_ignored(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, COMPACTING)
-    view = with_probe(looking(cluster, latency_ms=None), 0, probe(cluster, 0, other=1))
+    view = with_probe(observer(cluster, latency_ms=None), 0, probe(cluster, 0, other=1))
     found = after(state, view)
     assert (found.state, found.compact) == (state, None)
 
 
-def test_the_time_in_a_step_that_was_not_seen_yet_is_none(cluster: FakeCluster) -> None:
+def test_time_in_an_unobserved_step_is_none(cluster: FakeCluster) -> None:
     short = replace(LIMITS, settle_s=0.5, begin_s=0.5)
-    view = looking(cluster, in_step_s={})
+    view = observer(cluster, in_step_s={})
     for at in (COMPACTING, SETTLING):
         found = step(campaign(cluster, at), view, 2.0, short)
         assert (first(found).step, found.compact) == (at, None)
 
 
-def test_after_the_first_osd_the_others_follow(cluster: FakeCluster) -> None:
-    found = after(campaign(cluster, DONE, stage=Phase.CANARY), looking(cluster))
+def test_other_osds_follow_the_first(cluster: FakeCluster) -> None:
+    found = after(campaign(cluster, DONE, stage=Phase.CANARY), observer(cluster))
     assert (found.compact, found.state.stage) == (1, Phase.PROMOTING)
 
 
-def test_osds_of_which_the_failure_domain_is_not_known_are_compacted_one_by_one(
+def test_osds_of_unknown_failure_domain_are_compacted_one_at_a_time(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
-    busy = with_probe(looking(cluster), 1, probe(cluster, 1, running=True))
+    busy = with_probe(observer(cluster), 1, probe(cluster, 1, running=True))
     assert after(state, busy).compact == 2
     unknown = with_osd(with_osd(busy, 1, failure_domain=None), 2, failure_domain=None)
     assert after(state, unknown).compact is None
 
 
-def test_in_mode_off_an_osd_that_is_gone_is_not_left_yet(cluster: FakeCluster) -> None:
-    view = without(looking(cluster), 0)
+def test_removed_osd_is_not_skipped_in_mode_off(cluster: FakeCluster) -> None:
+    view = without(observer(cluster), 0)
     off = replace(view, cluster=replace(view.cluster, may_act=False))
     found = after(campaign(cluster), off)
     assert first(found).step is PENDING
     assert found.state.paused_reason == 'the mode of the module does not allow changes'
 
 
-def test_a_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:
+def test_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:
     held = paused(campaign(cluster, *[DONE] * 5, SETTLING), 'client.ann', 2.0)
-    ended = after(held, looking(cluster)).state
+    ended = after(held, observer(cluster)).state
     assert (ended.outcome, ended.paused_by, ended.paused_reason) == (Outcome.DONE, None, None)
     at_once = aborted(paused(campaign(cluster, DONE), 'client.ann', 2.0), 'client.bob', 3.0)
     assert (at_once.ending, at_once.paused_by, at_once.paused_reason) == (None, None, None)

@@ -12,7 +12,7 @@ from rocksdb_tuner.operations.phases import Outcome
 from .conftest import Run
 
 
-def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
+def test_compaction_decided_before_mode_off_is_not_sent_after_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -23,7 +23,7 @@ def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
 
     def turn_off(key: str) -> None:
         nonlocal on
-        # The state is stored first, and says so of the OSD that is about to be asked.
+        # The state is stored first, with the OSD about to be requested.
         on = on and CompactionStep.COMPACTING.value not in str(run.store.values.get(key))
 
     stored = run.store.set
@@ -36,7 +36,7 @@ def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
     for _ in range(100):
         run.tick()
     assert not on
-    assert run.cluster.compactions.told == []
+    assert run.cluster.compactions.requested == []
     assert set(caplog.messages) == {'compaction campaign c1: osd.0 is not compacted in mode off'}
     # Once in a tick.
     assert len(caplog.messages) <= 100
@@ -46,4 +46,4 @@ def test_a_compaction_that_was_decided_before_mode_off_is_not_sent_after_it(
     for _ in range(400):
         run.tick()
     assert run.state.outcome is Outcome.DONE
-    assert sorted(run.cluster.compactions.told) == [0, 1, 2, 3]
+    assert sorted(run.cluster.compactions.requested) == [0, 1, 2, 3]

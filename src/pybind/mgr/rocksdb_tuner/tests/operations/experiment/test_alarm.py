@@ -29,34 +29,34 @@ def leg_of(state: ExperimentState) -> RolloutState:
     return state.leg
 
 
-def test_one_that_goes_on_needs_nobody(in_leg: ExperimentState) -> None:
+def test_progressing_experiment_raises_no_alarm(in_leg: ExperimentState) -> None:
     assert why_waiting(replace(in_leg, paused_reason=None), 1e6, GATE_S) is None
 
 
-def test_an_osd_in_the_middle_needs_somebody_after_ten_minutes(in_leg: ExperimentState) -> None:
+def test_osd_in_a_mixed_state_raises_an_alarm_after_ten_minutes(in_leg: ExperimentState) -> None:
     assert why_waiting(in_leg, 599.0) is None
     assert why_waiting(in_leg, 600.0) == 'osd.0 is down'
 
 
-def test_actions_that_fail_need_somebody_at_once(in_leg: ExperimentState) -> None:
+def test_failing_actions_raise_an_alarm_at_once(in_leg: ExperimentState) -> None:
     failing = replace(in_leg, leg=replace(leg_of(in_leg), errors=1))
     assert why_waiting(failing, 0.0) == 'osd.0 is down'
 
 
-def test_a_pause_needs_nobody_but_for_an_osd_that_failed(in_leg: ExperimentState) -> None:
+def test_pause_raises_an_alarm_only_with_a_failed_osd(in_leg: ExperimentState) -> None:
     paused = replace(in_leg, paused_by='client.a')
     assert why_waiting(paused, 1e6, GATE_S) is None
     recovering = replace(paused, leg=replace(leg_of(in_leg), direction=Direction.RECOVER))
     assert why_waiting(recovering, 1e6, GATE_S) == 'osd.0 is down'
 
 
-def test_a_gate_that_stays_closed_needs_somebody(in_leg: ExperimentState) -> None:
+def test_persistently_closed_gate_raises_an_alarm(in_leg: ExperimentState) -> None:
     leg = leg_of(in_leg)
     pending = tuple(replace(osd, step=OsdStep.PENDING) for osd in leg.osds)
     waiting = replace(in_leg, leg=replace(leg, osds=pending))
     assert why_waiting(waiting, GATE_S - 1, GATE_S) is None
-    told = why_waiting(waiting, GATE_S, GATE_S) or ''
-    assert '"ceph rocksdb-tuner experiment abort" ends the experiment' in told
+    reported = why_waiting(waiting, GATE_S, GATE_S) or ''
+    assert '"ceph rocksdb-tuner experiment abort" ends the experiment' in reported
     back = why_waiting(replace(waiting, leg_kind=LegKind.RESTORE), GATE_S, GATE_S) or ''
     assert 'abort' not in back
     between = replace(waiting, leg=None, leg_kind=None)
@@ -64,7 +64,7 @@ def test_a_gate_that_stays_closed_needs_somebody(in_leg: ExperimentState) -> Non
     assert why_waiting(between, 1e6, 0.0) is None
 
 
-def test_one_that_failed_is_told_of_and_one_that_ended_needs_nobody(run: ExperimentRun) -> None:
+def test_failed_experiment_raises_an_alarm_and_a_finished_one_does_not(run: ExperimentRun) -> None:
     run.begin()
     state = replace(run.now, stage=Stage.FAILED)
     assert why_failed(state) == 'no reason was recorded'

@@ -1,8 +1,8 @@
-"""Random faults and acts of operators over an experiment: the invariants hold, and it ends.
+"""Random faults and operator actions during an experiment: the invariants hold, and it ends.
 
 ``ROCKSDB_TUNER_CHAOS_SEED=<seed>`` repeats a run; ``<seed>:<number>``, which a failure names, that
 one schedule alone. How many there are is ``ROCKSDB_TUNER_CHAOS_EXPERIMENTS``; of those here alone
-few, ``make chaos`` carries out 300.
+few, ``make chaos`` runs 300.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from typing import NamedTuple, Optional
 
 import pytest
 
+from rocksdb_tuner.tests.chaos.checks import hunted
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
-from .chaos.course import Course, Happened, carried_out
 from .chaos.mutants import MUTANTS, Mutant
 from .chaos.rules import Rule
 from .chaos.schedule import ACTS, Moment, schedule
+from .chaos.schedule_run import Happened, ScheduleRun, carried_out
 
 SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
 SCHEDULES = int(os.environ.get('ROCKSDB_TUNER_CHAOS_EXPERIMENTS', '24'))
-#: Schedules that are drawn for a mutant, and those of them that are carried out.
+#: Schedules drawn for a mutant, and those of them that are run.
 MOST_DRAWN = 3000
 MOST_TRIED = 60
-#: Whatever raises is one, and would be planted anywhere.
+#: Any exception counts, and could be planted anywhere.
 UNPROVEN = {Rule.NO_TRACEBACK}
 
 
@@ -40,10 +41,10 @@ class Outcome(NamedTuple):
 
 
 def _outcome(seed: str) -> Outcome:
-    course, violation = carried_out(schedule(seed))
-    state = course.world.experiment.state
+    schedule_run, violation = carried_out(schedule(seed))
+    state = schedule_run.world.experiment.state
     broken = None if violation is None else str(violation)
-    return Outcome(seed, '' if state is None else state.stage.value, broken, course.happened)
+    return Outcome(seed, '' if state is None else state.stage.value, broken, schedule_run.happened)
 
 
 def test_any_schedule_keeps_the_invariants_and_ends() -> None:
@@ -64,44 +65,42 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     # Schedules that all end alike, or in which little happens, would prove little.
     assert min(ended[stage] for stage in ('done', 'failed', 'aborted')) > 5, ended
     assert {pair.moment for pair in happened} >= set(Moment) - {Moment.ENDED}
-    assert len({pair.act for pair in happened}) > 0.9 * len(ACTS)
+    assert len({pair.event for pair in happened}) > 0.9 * len(ACTS)
 
 
-def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
-    told = []
+def test_seed_gives_the_same_schedule_and_course() -> None:
+    reported = []
     for _ in range(2):
-        course = Course(schedule('repeated:1'))
-        course.execute()
-        told.append((course.cluster.commands, course.world.now))
-    assert told[0] == told[1]
+        schedule_run = ScheduleRun(schedule('repeated:1'))
+        schedule_run.execute()
+        reported.append((schedule_run.cluster.commands, schedule_run.world.now))
+    assert reported[0] == reported[1]
 
 
-def test_every_act_can_be_drawn() -> None:
-    drawn = {p.act for n in range(1500) for chain in schedule(f'acts:{n}').acts for p in chain}
+def test_every_action_can_be_drawn() -> None:
+    drawn = {p.event for n in range(1500) for chain in schedule(f'acts:{n}').events for p in chain}
     assert drawn >= set(ACTS)
 
 
 @pytest.mark.parametrize('mutant', MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
+def test_every_mutant_is_caught_by_the_rule_it_breaks(
     mutant: Mutant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All see the schedules of one fixed seed, but for those that cannot show them."""
+    """All use the schedules of one fixed seed, except those that cannot reveal them."""
     mutant.plant(Patch(monkeypatch))
-    tried = 0
-    for drawn in range(MOST_DRAWN):
-        planned = schedule(f'mutants:{drawn}')
-        if not mutant.may_show(planned):
-            continue
-        tried += 1
-        broken = carried_out(planned, mutant.rule)[1]
-        if broken is not None and broken.rule is mutant.rule:
-            return
-        if tried == MOST_TRIED:
-            break
-    pytest.fail(f'{mutant.rule.name} does not catch it in {tried} schedules')
+    caught = hunted(
+        (schedule(f'mutants:{number}') for number in range(MOST_DRAWN)),
+        mutant.may_show,
+        lambda planned: carried_out(planned, mutant.rule)[1],
+        mutant.rule,
+        MOST_TRIED,
+    )
+    assert caught.after is not None, (
+        f'{mutant.rule.name} does not catch it in {caught.tried} schedules'
+    )
 
 
-def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
+def test_every_rule_catches_two_mutants() -> None:
     biting = Counter(mutant.rule for mutant in MUTANTS)
     assert {rule for rule in Rule if biting[rule] < 2} <= UNPROVEN
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

@@ -1,4 +1,4 @@
-"""What the driver of experiments admits, announces, keeps and hands on."""
+"""Admission, announcements, storage and results of the driver of experiments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BASELINE = PlannedPeriod((), 3, 0)
 
 
 @pytest.mark.parametrize(
-    ('change', 'told'),
+    ('change', 'messages'),
     [
         (lambda r: replace(r, arms=()), 'arms need different names; they are none'),
         (lambda r: replace(r, arms=(r.arms[0], r.arms[0], r.arms[1])), 'fast, fast, slow'),
@@ -55,26 +55,24 @@ BASELINE = PlannedPeriod((), 3, 0)
         (lambda r: replace(r, from_options='write_buffer_size=1'), 'runs another option string'),
     ],
 )
-def test_what_cannot_be_an_experiment_is_refused(
-    run: ExperimentRun, change: Change, told: str
-) -> None:
-    with pytest.raises(OperationRefused, match=told):
+def test_invalid_experiment_is_refused(run: ExperimentRun, change: Change, messages: str) -> None:
+    with pytest.raises(OperationRefused, match=messages):
         run.begin(change(request()))
     assert run.experiment.state is None
     assert run.cluster.commands == []
 
 
-def test_an_osd_that_waits_for_a_restart_is_refused(run: ExperimentRun) -> None:
-    """What it runs could not be restored."""
+def test_osd_with_a_pending_restart_is_refused(run: ExperimentRun) -> None:
+    """Its running options could not be restored."""
     run.cluster.operator_sets('osd', 'write_buffer_size=1')
-    told = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
+    messages = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
     for osd in run.cluster.osds.values():
-        osd.shown[OPTION] = osd.reported[OPTION] = told
+        osd.shown[OPTION] = osd.reported[OPTION] = messages
     with pytest.raises(OperationRefused, match='would not start with what it runs'):
         run.begin()
 
 
-def test_a_second_experiment_is_refused_beside_the_first(run: ExperimentRun) -> None:
+def test_second_concurrent_experiment_is_refused(run: ExperimentRun) -> None:
     run.begin()
     with pytest.raises(OperationRefused, match='experiment E1 is under way'):
         run.begin()
@@ -89,7 +87,7 @@ def test_nothing_starts_while_measurements_of_another_cannot_be_removed(
         run.begin()
 
 
-def test_who_asked_is_named_once_it_is_known(run: ExperimentRun) -> None:
+def test_actor_is_stored_once_known(run: ExperimentRun) -> None:
     run.experiment.name_actor('E1', 'client.a')
     run.begin()
     run.experiment.name_actor('E7', 'client.a')
@@ -98,7 +96,7 @@ def test_who_asked_is_named_once_it_is_known(run: ExperimentRun) -> None:
     assert run.now.request.actor == 'client.a'
 
 
-def test_a_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
+def test_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
     assert not run.experiment.acknowledge(1.0)
     run.cluster.refuses_to_start = lambda value: 'ZSTD' in value
     run.begin()
@@ -110,7 +108,7 @@ def test_a_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
     assert run.now.acknowledged
 
 
-def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: ExperimentRun) -> None:
+def test_manager_taking_over_continues_with_the_stored_measurements(run: ExperimentRun) -> None:
     run.clients.factors = {}
     run.begin(request(plan(blocks=6), min_effect=0.0001))
     run.come_to(lambda state: state.stage is Stage.MEASURING and state.blocks == 2)
@@ -123,7 +121,7 @@ def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: Experimen
     assert run.finish().outcome is Outcome.DONE
 
 
-def test_its_end_is_kept_and_handed_on_also_by_the_next_manager(run: ExperimentRun) -> None:
+def test_end_is_stored_and_delivered_also_by_the_next_manager(run: ExperimentRun) -> None:
     """History first; both again where the manager dies in between, and never after that."""
 
     def refuse(_: object) -> None:
@@ -146,7 +144,7 @@ def test_its_end_is_kept_and_handed_on_also_by_the_next_manager(run: ExperimentR
     assert len(run.winners) == 1
 
 
-def test_a_rollout_knows_of_a_restart_that_an_experiment_asked_for(run: ExperimentRun) -> None:
+def test_rollout_tracks_a_restart_requested_by_an_experiment(run: ExperimentRun) -> None:
     run.begin()
     run.cluster.orchestrator_delay_s = 200.0
     run.come_to(lambda state: state.leg is not None and state.leg.asked is not None)
@@ -164,9 +162,9 @@ def test_a_rollout_knows_of_a_restart_that_an_experiment_asked_for(run: Experime
     run.cluster.operator_removes('osd.0')
 
 
-def test_an_experiment_knows_of_a_restart_that_a_rollout_asked_for(run: ExperimentRun) -> None:
+def test_experiment_tracks_a_restart_requested_by_a_rollout(run: ExperimentRun) -> None:
     run.start(set_profile(run.cluster, DEFAULTS['pacific']))
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.state is not None
     asked = AskedRestart(7)
     run.driver._state = replace(run.driver.state, asked=asked)
@@ -177,7 +175,7 @@ def test_an_experiment_knows_of_a_restart_that_a_rollout_asked_for(run: Experime
     assert run.begin().asked == asked
 
 
-def test_the_cluster_log_tells_what_happens(run: ExperimentRun) -> None:
+def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
     run.clients.factors = {STRINGS['slow']: 3.0}
     run.begin(request(plan(blocks=12), min_effect=0.001))
     run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
@@ -186,8 +184,8 @@ def test_the_cluster_log_tells_what_happens(run: ExperimentRun) -> None:
     run.cluster.purge(7)
     run.finish()
     run.tick()
-    told = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
-    text = '\n'.join(told)
+    messages = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
+    text = '\n'.join(messages)
     for words in (
         'fast, slow, same on 6 OSD(s) of osd, compared with 3, for client.admin',
         'OSD(s) 0-4,6 get the option strings of their arms',
@@ -206,7 +204,7 @@ def test_the_cluster_log_tells_what_happens(run: ExperimentRun) -> None:
     assert run.cluster.progress_ended[-1] == ('rocksdb_tuner-E1', None)
 
 
-def test_a_block_that_cannot_be_stored_is_measured_all_the_same(run: ExperimentRun) -> None:
+def test_block_that_cannot_be_stored_is_still_measured(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=2)))
     run.come_to(lambda state: state.stage is Stage.BASELINE)
     run.store.error = CommandError(5, 'no space')
@@ -216,7 +214,7 @@ def test_a_block_that_cannot_be_stored_is_measured_all_the_same(run: ExperimentR
     assert run.finish().outcome is Outcome.DONE
 
 
-def test_nothing_is_measured_while_what_is_found_cannot_be_stored(run: ExperimentRun) -> None:
+def test_nothing_is_measured_while_results_cannot_be_stored(run: ExperimentRun) -> None:
     """The stored state does not know of the OSD that died; a block of that time counts nothing."""
     run.begin(request(plan(blocks=6)))
     run.come_to(lambda state: state.stage is Stage.BASELINE)

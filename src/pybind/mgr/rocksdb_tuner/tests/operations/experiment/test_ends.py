@@ -31,7 +31,7 @@ OPERATORS = 'write_buffer_size=33554432'
 # -- what it finds
 
 
-def test_arms_that_differ_by_little_end_it_as_no_difference(run: ExperimentRun) -> None:
+def test_arms_with_small_differences_end_as_no_difference(run: ExperimentRun) -> None:
     run.clients.factors = {}
     run.begin(
         request(
@@ -43,8 +43,8 @@ def test_arms_that_differ_by_little_end_it_as_no_difference(run: ExperimentRun) 
     assert state.conclusion.answer is Answer.NO_DIFFERENCE
 
 
-def test_what_cannot_be_told_is_unclear(run: ExperimentRun) -> None:
-    """Nobody writes: nothing is measured, and the plan is followed to its end."""
+def test_inconclusive_result_is_unclear(run: ExperimentRun) -> None:
+    """No client writes: nothing is measured, and the plan is followed to its end."""
     run.clients.writes_per_s = 0
     run.begin(request(plan(blocks=1)))
     state = run.finish()
@@ -53,7 +53,7 @@ def test_what_cannot_be_told_is_unclear(run: ExperimentRun) -> None:
     assert restored(run)
 
 
-def test_time_that_is_up_ends_it_with_what_is_known(run: ExperimentRun) -> None:
+def test_timeout_ends_the_experiment_with_the_known_results(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=50), max_duration_s=1500.0))
     state = run.finish()
     assert state.conclusion is not None
@@ -61,14 +61,14 @@ def test_time_that_is_up_ends_it_with_what_is_known(run: ExperimentRun) -> None:
     assert restored(run)
 
 
-def test_time_that_is_up_before_anything_was_changed_ends_it_at_once(run: ExperimentRun) -> None:
+def test_timeout_before_any_change_ends_the_experiment_at_once(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=50), max_duration_s=120.0))
     state = run.finish()
     assert state.conclusion is not None
     assert (state.conclusion.answer, state.legs) == (Answer.UNCLEAR, 0)
 
 
-def test_time_that_is_up_while_no_osd_may_be_begun_ends_it(run: ExperimentRun) -> None:
+def test_timeout_while_no_osd_may_be_changed_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin(request(max_duration_s=900.0))
     run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
     run.outside_window = 'outside the maintenance window'
@@ -78,7 +78,7 @@ def test_time_that_is_up_while_no_osd_may_be_begun_ends_it(run: ExperimentRun) -
     assert restored(run)
 
 
-def test_an_arm_that_is_worse_is_restored_while_the_others_are_measured(
+def test_worse_arm_is_restored_while_the_others_are_measured(
     run: ExperimentRun,
 ) -> None:
     run.clients.factors = {SLOW: 3.0}
@@ -99,7 +99,7 @@ def test_an_arm_that_is_worse_is_restored_while_the_others_are_measured(
 # -- failures
 
 
-def test_an_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) -> None:
+def test_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) -> None:
     run.cluster.refuses_to_start = lambda value: value == SLOW
     run.begin()
     state = run.finish()
@@ -110,7 +110,7 @@ def test_an_osd_that_does_not_start_ends_arm_and_experiment(run: ExperimentRun) 
     assert restored(run)
 
 
-def test_an_osd_that_crashes_while_it_is_measured_ends_it(run: ExperimentRun) -> None:
+def test_osd_crash_during_measurement_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.tick()
@@ -121,7 +121,7 @@ def test_an_osd_that_crashes_while_it_is_measured_ends_it(run: ExperimentRun) ->
     assert restored(run)
 
 
-def test_an_osd_that_crashes_while_others_are_changed_ends_it(run: ExperimentRun) -> None:
+def test_osd_crash_during_changes_of_others_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(
         lambda state: (
@@ -136,7 +136,7 @@ def test_an_osd_that_crashes_while_others_are_changed_ends_it(run: ExperimentRun
     assert restored(run)
 
 
-def test_an_osd_that_crashes_while_an_arm_is_dropped_ends_it(run: ExperimentRun) -> None:
+def test_osd_crash_while_an_arm_is_dropped_ends_the_experiment(run: ExperimentRun) -> None:
     run.clients.factors = {SLOW: 3.0}
     run.begin(request(plan(blocks=12), min_effect=0.001))
     run.come_to(lambda state: state.leg_kind is LegKind.DROP)
@@ -146,7 +146,7 @@ def test_an_osd_that_crashes_while_an_arm_is_dropped_ends_it(run: ExperimentRun)
     assert restored(run)
 
 
-def test_an_osd_without_effect_ends_it_and_is_no_crash(run: ExperimentRun) -> None:
+def test_osd_without_effect_ends_the_experiment_and_is_no_crash(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
     run.cluster.osds[0].stubborn = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
@@ -157,7 +157,7 @@ def test_an_osd_without_effect_ends_it_and_is_no_crash(run: ExperimentRun) -> No
     assert 'without effect' in (state.failure or '')
 
 
-def test_a_host_that_reboots_is_no_crash(run: ExperimentRun) -> None:
+def test_host_reboot_is_no_crash(run: ExperimentRun) -> None:
     """Its OSDs are checked again, and measured after the settle time."""
     run.begin(request(plan(blocks=6), min_effect=0.0001))
     run.come_to(lambda state: measuring(state) and state.blocks > 0)
@@ -171,7 +171,7 @@ def test_a_host_that_reboots_is_no_crash(run: ExperimentRun) -> None:
     assert restored(run)
 
 
-def test_an_osd_that_does_not_come_back_with_its_host_ends_its_arm(run: ExperimentRun) -> None:
+def test_osd_that_does_not_return_with_its_host_ends_its_arm(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(lambda state: measuring(state) and state.blocks > 0)
     for n in (3, 4, 5):
@@ -184,7 +184,7 @@ def test_an_osd_that_does_not_come_back_with_its_host_ends_its_arm(run: Experime
     assert restored(run)
 
 
-def test_a_host_that_reboots_while_others_are_changed_is_no_crash(run: ExperimentRun) -> None:
+def test_host_reboot_during_changes_of_others_is_no_crash(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=2), min_effect=0.0001))
     run.come_to(
         lambda state: (
@@ -205,7 +205,7 @@ def test_a_host_that_reboots_while_others_are_changed_is_no_crash(run: Experimen
 
 
 @pytest.mark.usefixtures('one_step_a_tick')
-def test_no_restart_is_spared_because_an_arm_is_what_ran_before(run: ExperimentRun) -> None:
+def test_restart_is_required_even_if_an_arm_equals_the_previous_options(run: ExperimentRun) -> None:
     """While an OSD goes from another arm to that one, its process may run either."""
     wanted = request(
         plan(('fast', 'slow'), columns=((0, 3), (1, 4)), periods=2, blocks=1), min_effect=0.0001
@@ -228,7 +228,7 @@ def test_no_restart_is_spared_because_an_arm_is_what_ran_before(run: ExperimentR
     assert restored(run)
 
 
-def test_an_upgrade_in_the_middle_ends_it(run: ExperimentRun) -> None:
+def test_upgrade_during_an_experiment_ends_it(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.cluster.osds[8].release = 'reef'
@@ -240,7 +240,7 @@ def test_an_upgrade_in_the_middle_ends_it(run: ExperimentRun) -> None:
     assert restored(run)
 
 
-def test_an_osd_of_another_release_before_it_is_changed_ends_it(run: ExperimentRun) -> None:
+def test_osd_upgraded_before_its_change_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
     run.outside_window = 'closed'
@@ -254,14 +254,14 @@ def test_an_osd_of_another_release_before_it_is_changed_ends_it(run: ExperimentR
     assert 'osd.6 now runs reef' in (state.failure or '')
 
 
-def test_an_osd_whose_options_come_from_elsewhere_ends_it(run: ExperimentRun) -> None:
+def test_osd_with_options_from_another_source_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: at_step(state, OsdStep.SETTLING))
     leg = run.now.leg
     assert leg is not None
     second = leg.request.order[1]
-    told = RunningOption(OPERATORS, 'file', ignores_mon=True)
-    run.cluster.osds[second].shown[OPTION] = run.cluster.osds[second].reported[OPTION] = told
+    messages = RunningOption(OPERATORS, 'file', ignores_mon=True)
+    run.cluster.osds[second].shown[OPTION] = run.cluster.osds[second].reported[OPTION] = messages
     state = run.finish()
     assert state.outcome is Outcome.FAILED
     assert f'osd.{second} comes from its ceph.conf' in (state.failure or '')

@@ -10,7 +10,7 @@ from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from .conftest import STRINGS, ExperimentRun, plan, request
 
 
-def test_it_finds_the_better_string_and_leaves_everything_as_it_was(run: ExperimentRun) -> None:
+def test_better_string_is_found_and_everything_restored(run: ExperimentRun) -> None:
     """The worse arm ends early, the better one wins, and no entry is left."""
     run.begin()
     state = run.finish()
@@ -25,7 +25,7 @@ def test_it_finds_the_better_string_and_leaves_everything_as_it_was(run: Experim
     assert [record.rollout_id for record in run.driver.history] == ['E1']
 
 
-def test_in_a_crossover_every_column_runs_every_arm(run: ExperimentRun) -> None:
+def test_every_column_runs_every_arm_in_a_crossover(run: ExperimentRun) -> None:
     """OSDs swap arms between periods."""
     run.clients.factors = {}
     run.begin(request(plan(periods=3, blocks=3), min_effect=0.0001))

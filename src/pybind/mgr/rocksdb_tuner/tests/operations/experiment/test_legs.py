@@ -1,4 +1,4 @@
-"""The way back takes over whatever a leg before it left: any OSD at any step, in any period."""
+"""The restoring leg takes over from any leg: any OSD at any step, in any period."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_a_leg_may_have_changed_is_restored_and_nothing_else(
     changed = {o.osd_id for o in osds if period == 2 or o.step not in AS_BEFORE}
     restoring = () if turned.leg is None else turned.leg.restoring
     assert set(restoring) == {f'osd.{n}' for n in changed}
-    # Whatever the leg may have left in the entries, it is known as its own.
+    # Any entry that the leg may have left is known as its own.
     entries = {
         f'osd.{o.osd_id}': value
         for o in osds
@@ -98,7 +98,7 @@ def test_an_osd_that_somebody_else_changed_is_left_out(
     assert not [osd for osd in turned.osds if osd.osd_id in left and osd.arm is not None]
 
 
-def test_an_osd_that_is_checked_again_keeps_its_arm_until_it_is_changed(
+def test_rechecked_osd_keeps_its_arm_until_it_is_changed(
     changing: dict[int, tuple[ExperimentRun, ExperimentState]],
 ) -> None:
     """In the second period it is to get another one, and runs that of the first."""
@@ -115,7 +115,7 @@ def test_an_osd_that_is_checked_again_keeps_its_arm_until_it_is_changed(
 
 
 @pytest.mark.parametrize('kind', [LegKind.DROP, LegKind.RESTORE])
-def test_what_was_to_be_restored_and_is_not_yet_is_restored_by_the_next_leg(
+def test_pending_restore_is_done_by_the_next_leg(
     changing: dict[int, tuple[ExperimentRun, ExperimentState]], kind: LegKind
 ) -> None:
     """Its arm ended, so that no OSD is assigned to it."""

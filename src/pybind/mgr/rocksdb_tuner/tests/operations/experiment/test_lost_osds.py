@@ -19,7 +19,7 @@ from .conftest import (
 OPERATORS = 'write_buffer_size=33554432'
 
 
-def test_an_arm_that_loses_an_osd_ends_and_the_others_go_on(run: ExperimentRun) -> None:
+def test_arm_that_loses_an_osd_is_dropped_and_the_others_continue(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9), min_effect=0.0001))
     run.come_to(measuring)
     run.cluster.purge(3)
@@ -34,17 +34,17 @@ def test_an_arm_that_loses_an_osd_ends_and_the_others_go_on(run: ExperimentRun) 
     assert restored(run)
 
 
-def test_an_osd_that_is_made_again_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
+def test_recreated_osd_has_no_entry_of_an_arm(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
-    run.cluster.make_again(3)
+    run.cluster.recreate(3)
     state = run.finish()
     assert 'osd.3 was removed and recreated' in (state.failure or '')
     assert (state.outcome, state.crashed) == (Outcome.DONE, ())
     assert run.cluster.entries_of() == {}
 
 
-def test_one_that_is_down_and_out_is_waited_for_and_then_left(run: ExperimentRun) -> None:
+def test_osd_down_and_out_is_awaited_and_then_left_behind(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.cluster.mark_out(3)
@@ -55,7 +55,7 @@ def test_one_that_is_down_and_out_is_waited_for_and_then_left(run: ExperimentRun
     assert restored(run, 3)
 
 
-def test_nothing_is_measured_while_an_osd_is_down_from_the_first_look_on(
+def test_nothing_is_measured_while_an_osd_is_down_from_the_first_sample_on(
     run: ExperimentRun,
 ) -> None:
     """Before placement groups are reported as degraded, in the baseline as later."""
@@ -69,7 +69,7 @@ def test_nothing_is_measured_while_an_osd_is_down_from_the_first_look_on(
         run.come_to(lambda state: state.paused_reason is None)
 
 
-def test_too_few_controls_end_it(run: ExperimentRun) -> None:
+def test_too_few_controls_end_the_experiment(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.cluster.purge(5)
@@ -81,7 +81,9 @@ def test_too_few_controls_end_it(run: ExperimentRun) -> None:
     assert restored(run)
 
 
-def test_all_arms_lost_in_the_baseline_end_it_without_a_change(run: ExperimentRun) -> None:
+def test_losing_all_arms_in_the_baseline_ends_the_experiment_without_a_change(
+    run: ExperimentRun,
+) -> None:
     run.begin(request(plan(('fast',), columns=((0, 3),), blocks=9)))
     run.come_to(lambda state: state.stage is Stage.BASELINE)
     run.cluster.purge(3)
@@ -90,7 +92,7 @@ def test_all_arms_lost_in_the_baseline_end_it_without_a_change(run: ExperimentRu
     assert (state.conclusion.answer, state.legs) == (Answer.UNCLEAR, 0)
 
 
-def test_the_first_osd_of_a_change_that_is_away_is_left(run: ExperimentRun) -> None:
+def test_absent_first_osd_of_a_change_is_left_behind(run: ExperimentRun) -> None:
     run.begin(request(plan(('fast', 'slow'), columns=((0, 3, 6), (1, 4, 7)), controls=(2, 5, 8))))
     run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
     run.outside_window = 'closed'
@@ -114,8 +116,8 @@ def test_gates_hold_a_change(run: ExperimentRun) -> None:
     assert run.finish().outcome is Outcome.DONE
 
 
-def test_an_experiment_is_paused_by_the_state_alone(run: ExperimentRun) -> None:
-    """Whoever pauses it before it begins finds it waiting."""
+def test_experiment_is_paused_by_the_state_alone(run: ExperimentRun) -> None:
+    """A pause before its start is kept."""
     run.begin()
     run.experiment.pause('client.a', run.cluster.now_s)
     run.tick()

@@ -44,15 +44,13 @@ def seen(run: ExperimentRun) -> Observation:
     )
 
 
-def test_an_experiment_that_ended_stays_as_it_is(
-    run: ExperimentRun, changing: ExperimentState
-) -> None:
+def test_ended_experiment_does_not_change(run: ExperimentRun, changing: ExperimentState) -> None:
     ended = replace(changing, stage=Stage.DONE, leg=None, leg_kind=None, outcome=Outcome.DONE)
     step = ExperimentMachine(ROLLOUTS).step(ended, View(seen(run)), 1.0)
     assert (step.state, step.actions) == (ended, ())
 
 
-def test_a_change_that_cannot_begin_ends_the_experiment(
+def test_change_that_cannot_start_ends_the_experiment(
     run: ExperimentRun, changing: ExperimentState
 ) -> None:
     """And is not tried again and again."""
@@ -69,14 +67,14 @@ def result(name: str, estimate: float, half: float) -> ArmResult:
     return ArmResult(name, gain, (SignalVerdict('kv_sync_ms_per_txn', Effect.UNCLEAR),))
 
 
-def test_of_arms_that_were_lost_nothing_is_concluded(changing: ExperimentState) -> None:
+def test_no_conclusion_about_lost_arms(changing: ExperimentState) -> None:
     lost = tuple(DroppedArm(arm.name, 'lost', (), 1, 1) for arm in changing.request.arms)
     results = tuple(result(arm.name, 0.0, 0.01) for arm in changing.request.arms)
     state = judging.concluded(replace(changing, dropped=lost, results=results), over=True)
     assert state.conclusion == Conclusion(Answer.UNCLEAR)
 
 
-def test_an_old_trace_is_thinned_out(changing: ExperimentState) -> None:
+def test_old_trace_is_thinned_out(changing: ExperimentState) -> None:
     arms = tuple(result(arm.name, 0.0, 9.0) for arm in changing.request.arms)
     names = [arm.name for arm in arms]
     pairs = {(a, b): Contrast(0.0) for a in names for b in names if a != b}
@@ -89,7 +87,7 @@ def test_an_old_trace_is_thinned_out(changing: ExperimentState) -> None:
 
 
 @pytest.mark.parametrize(
-    ('conclusion', 'told'),
+    ('conclusion', 'reported'),
     [
         (None, None),
         (Conclusion(Answer.NO_GAIN), 'no arm is better by 10%'),
@@ -99,11 +97,11 @@ def test_an_old_trace_is_thinned_out(changing: ExperimentState) -> None:
         (Conclusion(Answer.WINNER, 'fast'), 'fast is best'),
     ],
 )
-def test_a_conclusion_is_one_line(
-    changing: ExperimentState, conclusion: Conclusion, told: str
+def test_conclusion_is_one_line(
+    changing: ExperimentState, conclusion: Conclusion, reported: str
 ) -> None:
-    assert in_words(replace(changing, conclusion=conclusion)) == told
+    assert in_words(replace(changing, conclusion=conclusion)) == reported
 
 
-def test_a_contrast_without_bounds_is_its_estimate() -> None:
+def test_unbounded_contrast_is_its_estimate() -> None:
     assert contrast_in_words(Contrast(-0.5)) == '-39%'

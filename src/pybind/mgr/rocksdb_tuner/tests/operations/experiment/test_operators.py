@@ -1,4 +1,4 @@
-"""What operators do to an experiment."""
+"""Operator actions during an experiment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPERATORS = 'write_buffer_size=33554432'
 
 
 @pytest.mark.parametrize('who', ['osd', 'global', 'osd/class:ssd', 'osd.8', 'osd.3'])
-def test_an_operators_change_ends_it_and_stays(run: ExperimentRun, who: str) -> None:
+def test_operator_change_ends_the_experiment_and_is_kept(run: ExperimentRun, who: str) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.cluster.operator_sets(who, OPERATORS)
@@ -37,7 +37,7 @@ def test_an_operators_change_ends_it_and_stays(run: ExperimentRun, who: str) -> 
     assert state.phase is Phase.ROLLED_BACK
 
 
-def test_a_change_of_an_entry_that_is_being_restored_stays(run: ExperimentRun) -> None:
+def test_foreign_entry_change_on_a_restored_osd_is_kept(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.cluster.flags.add('noout')
@@ -53,7 +53,7 @@ def test_a_change_of_an_entry_that_is_being_restored_stays(run: ExperimentRun) -
     assert restored(run, 4)
 
 
-def test_a_change_of_an_entry_that_is_being_dropped_ends_it(run: ExperimentRun) -> None:
+def test_foreign_entry_change_on_a_dropped_osd_ends_the_experiment(run: ExperimentRun) -> None:
     run.clients.factors = {SLOW: 3.0}
     run.begin(request(plan(blocks=12), min_effect=0.001))
     run.come_to(lambda state: bool(state.dropped))
@@ -72,7 +72,7 @@ def test_a_change_of_an_entry_that_is_being_dropped_ends_it(run: ExperimentRun) 
     assert run.cluster.entries_of() == {'osd.1': OPERATORS}
 
 
-def test_a_change_of_an_entry_that_comes_and_goes_is_nothing(run: ExperimentRun) -> None:
+def test_brief_foreign_entry_change_is_ignored(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=2)))
     run.come_to(measuring)
     run.cluster.operator_sets('osd', OPERATORS)
@@ -91,7 +91,7 @@ def test_a_change_of_an_entry_that_comes_and_goes_is_nothing(run: ExperimentRun)
 )
 @pytest.mark.parametrize('period', [1, 2])
 @pytest.mark.usefixtures('one_step_a_tick')
-def test_an_abort_at_any_step_restores_everything(
+def test_abort_at_any_step_restores_everything(
     run: ExperimentRun, step: OsdStep, period: int
 ) -> None:
     run.clients.factors = {}
@@ -103,7 +103,7 @@ def test_an_abort_at_any_step_restores_everything(
     assert restored(run)
 
 
-def test_an_abort_before_anything_is_changed_ends_it_at_once(run: ExperimentRun) -> None:
+def test_abort_before_any_change_ends_the_experiment_at_once(run: ExperimentRun) -> None:
     run.begin()
     run.tick()
     run.experiment.abort('client.a', run.cluster.now_s)
@@ -111,7 +111,7 @@ def test_an_abort_before_anything_is_changed_ends_it_at_once(run: ExperimentRun)
     assert run.cluster.commands == []
 
 
-def test_a_second_abort_ends_it_and_tells_what_is_left(run: ExperimentRun) -> None:
+def test_second_abort_ends_the_experiment_and_reports_leftovers(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=9)))
     run.come_to(measuring)
     run.cluster.errors['config rm'] = run.refusal
@@ -125,7 +125,7 @@ def test_a_second_abort_ends_it_and_tells_what_is_left(run: ExperimentRun) -> No
     assert 'and 3 more' in (state.failure or '')
 
 
-def test_a_second_abort_of_own_entries_tells_how_to_set_them(run: ExperimentRun) -> None:
+def test_second_abort_with_own_entries_shows_the_commands_to_set_them(run: ExperimentRun) -> None:
     for n in range(9):
         run.cluster.operator_sets(f'osd.{n}', DEFAULTS['pacific'])
         run.cluster.restart_by_hand(n)
@@ -142,14 +142,14 @@ def test_a_second_abort_of_own_entries_tells_how_to_set_them(run: ExperimentRun)
     )
 
 
-def test_a_winner_that_cannot_be_restored_is_no_success(run: ExperimentRun) -> None:
+def test_winner_that_cannot_be_restored_is_no_success(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: state.stage is Stage.RESTORING)
     run.experiment.abort('client.b', run.cluster.now_s)
     assert (run.now.stage, run.now.outcome) == (Stage.FAILED, Outcome.FAILED)
 
 
-def test_a_pause_holds_everything_until_it_is_resumed(run: ExperimentRun) -> None:
+def test_pause_holds_everything_until_resume(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=3)))
     run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
     run.experiment.pause('client.a', run.cluster.now_s)
@@ -177,7 +177,7 @@ def test_a_pause_holds_everything_until_it_is_resumed(run: ExperimentRun) -> Non
     assert run.finish().outcome is Outcome.DONE
 
 
-def test_what_is_not_paused_is_not_resumed(run: ExperimentRun) -> None:
+def test_resume_requires_a_pause(run: ExperimentRun) -> None:
     run.begin()
     run.tick()
     with pytest.raises(OperationRefused, match='not paused; it is running'):
@@ -188,7 +188,7 @@ def test_what_is_not_paused_is_not_resumed(run: ExperimentRun) -> None:
         run.experiment.resume(run.cluster.now_s)
 
 
-def test_in_mode_off_nothing_is_done_but_for_the_osd_in_flight(run: ExperimentRun) -> None:
+def test_mode_off_allows_only_recovery_of_the_osd_in_flight(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
     run.may_act = False
@@ -201,7 +201,7 @@ def test_in_mode_off_nothing_is_done_but_for_the_osd_in_flight(run: ExperimentRu
     assert restored(run)
 
 
-def test_a_pause_while_a_failed_osd_is_restored_holds_the_rest(run: ExperimentRun) -> None:
+def test_pause_during_the_restore_of_a_failed_osd_holds_the_rest(run: ExperimentRun) -> None:
     run.cluster.refuses_to_start = lambda value: value == STRINGS['same']
     run.begin()
     run.come_to(lambda state: bool(state.crashed))

@@ -1,4 +1,4 @@
-"""What an experiment is made from, and what of its result counts as evidence."""
+"""The inputs of an experiment, and which of its results count as evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.tests.present.experiment_samples import BEST, OBJECTIVE, OTHER
 
 
-def test_a_request_is_what_was_planned() -> None:
+def test_request_equals_the_plan() -> None:
     planned = experiments.possible()
     found = request_of(planned, 'client.admin', adopt=True)
     assert found.plan is planned.plan
@@ -36,7 +36,7 @@ def test_a_request_is_what_was_planned() -> None:
     )
 
 
-def test_without_a_plan_nothing_is_started() -> None:
+def test_nothing_starts_without_a_plan() -> None:
     with pytest.raises(OperationRefused, match='no experiment is possible: 2 arms of 2') as error:
         request_of(experiments.impossible(), 'client.admin', adopt=False)
     assert error.value.errno == errno.EINVAL
@@ -55,7 +55,7 @@ def test_bounded_effects_of_all_arms_are_evidence() -> None:
     assert [arm.won for arm in measured_arms([lost])] == [False, False]
 
 
-def test_what_is_not_bounded_or_of_an_unknown_release_is_no_evidence() -> None:
+def test_unbounded_results_and_unknown_releases_are_no_evidence() -> None:
     state = experiments.ended()
     open_ended = replace(state.results[0], gain=experiments.contrast(-12.5))
     nothing = replace(state.results[1], gain=None)

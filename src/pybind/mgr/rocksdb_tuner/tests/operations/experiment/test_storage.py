@@ -42,7 +42,7 @@ def changing(run: ExperimentRun) -> ExperimentState:
     return run.come_to(lambda state: state.leg_kind is LegKind.CHANGE)
 
 
-def test_every_state_of_an_experiment_is_read_as_it_was_written(run: ExperimentRun) -> None:
+def test_every_experiment_state_round_trips(run: ExperimentRun) -> None:
     run.begin(request(plan(periods=2, blocks=2)))
     while not run.now.recorded:
         run.tick()
@@ -51,8 +51,8 @@ def test_every_state_of_an_experiment_is_read_as_it_was_written(run: ExperimentR
     assert run.now.trace
 
 
-def test_the_first_format_is_read() -> None:
-    """Whoever changes what is stored keeps reading it."""
+def test_first_format_is_read() -> None:
+    """A change of the stored format must keep reading it."""
     store = FakeStore()
     store.values.update(json.loads(FIRST.read_text()))
     storage = ExperimentStorage(store)
@@ -67,7 +67,7 @@ def test_the_first_format_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ('change', 'told'),
+    ('change', 'reported'),
     [
         (lambda s: replace(s, request=replace(s.request, arms=())), 'names an arm twice'),
         (lambda s: replace(s, request=replace(s.request, arms=s.request.arms[:2])), 'an arm that'),
@@ -85,15 +85,15 @@ def test_the_first_format_is_read() -> None:
         (lambda s: replace(s, leg=replace(s.leg, osds=())), '"osds" are not those'),
     ],
 )
-def test_a_state_that_contradicts_itself_is_not_believed(
-    changing: ExperimentState, change: Callable[[Any], ExperimentState], told: str
+def test_contradictory_state_is_rejected(
+    changing: ExperimentState, change: Callable[[Any], ExperimentState], reported: str
 ) -> None:
     assert checked(changing) == changing
-    with pytest.raises(StoredStateError, match=told):
+    with pytest.raises(StoredStateError, match=reported):
         checked(change(changing))
 
 
-def test_what_cannot_be_read_is_told_of_and_comes_back_paused(run: ExperimentRun) -> None:
+def test_unreadable_state_is_reported_and_restored_paused(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(lambda state: state.leg is not None)
     kept = run.store.values[CURRENT]
@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_told_of_and_comes_back_paused(run: ExperimentRun
     assert run.experiment.problems == ()
 
 
-def test_a_block_is_read_to_five_digits(run: ExperimentRun) -> None:
+def test_block_is_stored_with_five_digits(run: ExperimentRun) -> None:
     block = Block({3: Measured(op_w_latency_ms=1.234567), 1: Measured(slow_ops=2.0)})
     found = decode_block(encode_block('E1', 2, block))
     assert found == (
@@ -132,22 +132,20 @@ def test_a_block_is_read_to_five_digits(run: ExperimentRun) -> None:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({'osds': [1, 1]}, 'names an OSD twice'),
         ({'signals': ['of_tomorrow']}, 'this module measures'),
         ({'row': [1.0]}, '"row'),
     ],
 )
-def test_a_block_that_contradicts_itself_is_not_believed(
-    changes: dict[str, Any], told: str
-) -> None:
+def test_contradictory_block_is_rejected(changes: dict[str, Any], reported: str) -> None:
     text = encode_block('E1', 1, Block({1: Measured(), 2: Measured()}))
-    with pytest.raises(StoredStateError, match=told):
+    with pytest.raises(StoredStateError, match=reported):
         decode_block(pack({**unpack(text, 1, 1), **changes}))
 
 
-def test_an_experiment_that_ended_is_taken_back_as_it_was(run: ExperimentRun) -> None:
+def test_ended_experiment_is_restored_unchanged(run: ExperimentRun) -> None:
     run.begin(request(plan(blocks=1)))
     run.finish()
     run.tick()
@@ -157,7 +155,7 @@ def test_an_experiment_that_ended_is_taken_back_as_it_was(run: ExperimentRun) ->
     assert run.now == ended
 
 
-def test_experiments_that_ended_are_kept_up_to_a_number(run: ExperimentRun) -> None:
+def test_number_of_ended_experiments_is_limited(run: ExperimentRun) -> None:
     """Newest first, the oldest goes; what is under way is not among them."""
     run.begin(request(plan(blocks=1)))
     assert not run.experiment.ended
@@ -178,7 +176,7 @@ def test_experiments_that_ended_are_kept_up_to_a_number(run: ExperimentRun) -> N
     assert storage.keep_ended(later) == storage.load_ended()
 
 
-def test_a_kept_experiment_that_cannot_be_read_is_told_of(run: ExperimentRun) -> None:
+def test_unreadable_stored_experiment_is_reported(run: ExperimentRun) -> None:
     """It comes back once it can be read; one that has not ended is none."""
     run.begin(request(plan(blocks=1)))
     run.finish()

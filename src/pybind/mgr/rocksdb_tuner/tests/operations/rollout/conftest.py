@@ -93,11 +93,11 @@ class Clients:
         self.factor = 1.0
         #: Whether memtables are flushed meanwhile.
         self.flushes = True
-        #: What that is said of.
+        #: The subject of the message.
         self.slower_with = NEW
         #: The same of any option string.
         self.factors: dict[str, float] = {}
-        #: OSDs that take half as much again, whatever they run.
+        #: OSDs that take one and a half times as long, with any options.
         self.slow: set[int] = set()
         #: How far the manager's clock, which stamps reports, is from the time that has passed.
         self.offset_s = 0.0
@@ -105,7 +105,7 @@ class Clients:
         self._samples: dict[int, Sample] = {}
 
     def write(self, seconds: float) -> None:
-        """What the OSDs counted in the last ``seconds``."""
+        """The work counted by the OSDs in the last ``seconds``."""
         common = self._random.uniform(0.8, 1.2)
         for n, osd in self.cluster.osds.items():
             if not osd.up:
@@ -224,7 +224,7 @@ class Run:
             self.tick()
         return self.state
 
-    def to_the_end(self, within_s: float = 6000.0) -> RolloutState:
+    def run_to_end(self, within_s: float = 6000.0) -> RolloutState:
         return self.until(lambda state: state.ended, within_s)
 
     def to_a_wait(self, text: str, within_s: float = 3000.0) -> RolloutState:

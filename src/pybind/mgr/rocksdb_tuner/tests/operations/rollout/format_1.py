@@ -50,7 +50,7 @@ def encode_state(state: RolloutState) -> str:
             else [[who, table.index(value)] for who, value in state.before.other_entries],
             'osd_order': [osd.osd_id for osd in state.before.osds],
         },
-        # One column per property: like values stand side by side, which compresses best.
+        # One column per property: equal values are adjacent, which compresses best.
         'osds': {
             'id': [osd.osd_id for osd in osds],
             'target': [table.index(targets[osd.osd_id]) for osd in osds],

@@ -1,4 +1,4 @@
-"""Rollouts that are somewhere, and looks at a cluster that differ in one respect."""
+"""Rollouts in given states, and samples of a cluster that differ in one respect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def observed(cluster: FakeCluster, **changes: object) -> Observation:
 
 
 def other(seen: Observation, osd_id: int, **changes: object) -> Observation:
-    """The same but for what the map says of one OSD."""
+    """The same except for one OSD in the map."""
 
     def changed(osd: OsdInfo) -> OsdInfo:
         return replace(osd, **changes) if osd.osd_id == osd_id else osd  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ def rollout(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Rollout
     """A rollout whose OSDs are that far, each by the process that it has now."""
     request = set_profile(cluster)
     running = {n: RunningOption(cluster.runs(n), 'mon', ignores_mon=False) for n in cluster.osds}
-    begun = planned(
+    started = planned(
         'r1',
         request,
         cluster=cluster.cluster_map(),
@@ -71,11 +71,11 @@ def rollout(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Rollout
         OsdProgress(n, step, nonce_before=1, nonce_after=cluster.osds[n].nonce)
         for n, step in zip(request.order, steps)
     )
-    osds += tuple(islice(begun.osds, len(osds), None))
-    return replace(begun, osds=osds, stage=Phase.CANARY, **changes)  # type: ignore[arg-type]
+    osds += tuple(islice(started.osds, len(osds), None))
+    return replace(started, osds=osds, stage=Phase.CANARY, **changes)  # type: ignore[arg-type]
 
 
-def way_back(cluster: FakeCluster, step: OsdStep, **changes: object) -> RolloutState:
+def rollback_of(cluster: FakeCluster, step: OsdStep, **changes: object) -> RolloutState:
     fields: dict[str, object] = {
         'direction': Direction.BACK,
         'restoring': (ALL, 'osd.0'),

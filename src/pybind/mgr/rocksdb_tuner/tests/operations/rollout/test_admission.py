@@ -1,4 +1,4 @@
-"""What is refused before anything is recorded or changed, and with which words."""
+"""Refusals before anything is recorded or changed, and their messages."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
     assert run.store.values == {}
 
 
-def test_a_canary_is_not_compared_with_itself_or_with_strangers(run: Run) -> None:
+def test_canary_is_not_compared_with_itself_or_unknown_osds(run: Run) -> None:
     for controls in ((0, 1), (1, 9)):
         with pytest.raises(OperationRefused, match='compares the first OSD with itself'):
             run.start(set_profile(run.cluster, controls=controls))
 
 
-def test_what_was_there_before_is_recorded() -> None:
+def test_previous_entries_are_recorded() -> None:
     run = Run(overridden(ALL))
     run.cluster.operator_sets('osd.7', OLD)
     state = run.start()
@@ -57,8 +57,8 @@ def test_what_was_there_before_is_recorded() -> None:
     assert state.phase is Phase.PLANNED
 
 
-def test_what_was_there_before_is_recorded_in_order() -> None:
-    """Of both options, but of other OSDs nothing: what is stored is the same each time."""
+def test_previous_entries_are_recorded_in_order() -> None:
+    """Of both options, but no other OSDs: the stored data is the same each time."""
     cluster = FakeCluster()
     running = {n: RunningOption(cluster.runs(n), 'default', ignores_mon=False) for n in range(3)}
     whos = ('osd/rack:r1', 'global', 'osd.9', 'osd/class:hdd', 'mon', 'osd.2', 'osd')
@@ -80,7 +80,7 @@ def test_what_was_there_before_is_recorded_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'says'),
+    ('changes', 'wording'),
     [
         ({'option': 'osd_memory_target'}, 'only bluestore_rocksdb_options and .*_annex can'),
         ({'targets': (), 'order': ()}, 'there is no OSD to change'),
@@ -91,13 +91,13 @@ def test_what_was_there_before_is_recorded_in_order() -> None:
         ({'final_entries': (('osd.1', OLD),)}, r'osd\.1 would not end as its target'),
     ],
 )
-def test_a_request_that_contradicts_itself_is_refused(
-    run: Run, changes: dict[str, object], says: str
+def test_contradictory_request_is_refused(
+    run: Run, changes: dict[str, object], wording: str
 ) -> None:
-    refuses(run, set_profile(run.cluster, **changes), errno.EINVAL, says)  # type: ignore[arg-type]
+    refuses(run, set_profile(run.cluster, **changes), errno.EINVAL, wording)  # type: ignore[arg-type]
 
 
-def test_an_unknown_osd_is_answered_with_those_there_are(run: Run) -> None:
+def test_unknown_osd_is_answered_with_the_existing_ones(run: Run) -> None:
     request = set_profile(run.cluster, targets=((0, NEW), (9, NEW)), order=(0, 9))
     refuses(
         run,
@@ -107,13 +107,13 @@ def test_an_unknown_osd_is_answered_with_those_there_are(run: Run) -> None:
     )
 
 
-def test_osds_that_are_down_are_named(run: Run) -> None:
+def test_down_osds_are_named(run: Run) -> None:
     run.cluster.stop_osd(0)
     run.cluster.stop_osd(2)
     refuses(run, set_profile(run.cluster), errno.EBUSY, r'osd\.0, osd\.2 are down: bring it up')
 
 
-def test_many_osds_are_named_as_far_as_a_line_takes() -> None:
+def test_many_osds_are_named_up_to_the_line_length() -> None:
     run = Run(overridden('osd', osds=12))
     for n in range(12):
         run.cluster.stop_osd(n)
@@ -121,7 +121,7 @@ def test_many_osds_are_named_as_far_as_a_line_takes() -> None:
 
 
 @pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', 'osd.1/host:node1'])
-def test_an_osds_own_entry_is_never_lost_silently(run: Run, who: str) -> None:
+def test_own_entry_of_an_osd_is_never_lost_silently(run: Run, who: str) -> None:
     run.cluster.operator_sets(who, OLD)
     refuses(
         run,
@@ -132,7 +132,7 @@ def test_an_osds_own_entry_is_never_lost_silently(run: Run, who: str) -> None:
 
 
 @pytest.mark.parametrize('source', ['file', 'env', 'cmdline', 'override'])
-def test_what_the_config_store_does_not_decide_is_not_fought(run: Run, source: str) -> None:
+def test_sources_above_the_config_store_are_not_fought(run: Run, source: str) -> None:
     run.cluster.osds[1].shown[OPTION] = RunningOption(OLD, source, ignores_mon=False)
     run.cluster.advance(10)
     words = {'file': 'ceph.conf', 'env': 'environment', 'cmdline': 'command line'}
@@ -144,7 +144,7 @@ def test_what_the_config_store_does_not_decide_is_not_fought(run: Run, source: s
     )
 
 
-def test_an_osd_that_does_not_tell_what_it_runs_is_named(run: Run) -> None:
+def test_osd_without_reported_options_is_named(run: Run) -> None:
     run.cluster.osds[2].silent = True
     refuses(
         run,
@@ -154,7 +154,7 @@ def test_an_osd_that_does_not_tell_what_it_runs_is_named(run: Run) -> None:
     )
 
 
-def test_an_osd_whose_release_is_not_known_yet_is_named(run: Run) -> None:
+def test_osd_of_unknown_release_is_named(run: Run) -> None:
     cluster = run.cluster
     known = cluster.cluster_map
 
@@ -167,7 +167,7 @@ def test_an_osd_whose_release_is_not_known_yet_is_named(run: Run) -> None:
 
 
 @pytest.mark.parametrize('who', ['osd/host:node1', 'osd/class:ssd/host:node1'])
-def test_an_entry_that_would_decide_in_the_end_is_named_beforehand(run: Run, who: str) -> None:
+def test_entry_that_would_override_the_final_state_is_named_in_advance(run: Run, who: str) -> None:
     run.cluster.operator_sets(who, OLD)
     refuses(
         run,
@@ -177,28 +177,28 @@ def test_an_entry_that_would_decide_in_the_end_is_named_beforehand(run: Run, who
     )
 
 
-def test_an_entry_that_decides_in_the_end_with_the_same_meaning_is_no_hindrance(run: Run) -> None:
+def test_conflicting_entry_of_equal_meaning_is_allowed(run: Run) -> None:
     run.cluster.operator_sets('osd/host:node1', NEW.replace(',', ';'))
     assert run.start().phase is Phase.PLANNED
 
 
 @pytest.mark.parametrize('who', [CLASS, 'osd/host:node1', 'osd.1/class:ssd'])
-def test_an_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> None:
+def test_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> None:
     request = set_profile(run.cluster, final_entries=((who, NEW), (ALL, NEW)))
     refuses(run, request, errno.EINVAL, f'the entry for {who} has a mask')
 
 
-def test_an_end_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
+def test_final_state_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
     request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
     refuses(run, request, errno.EINVAL, r'no entry would apply to osd\.2 at the end')
 
 
-def test_an_entry_that_no_osd_starts_with_can_be_removed(run: Run) -> None:
+def test_entry_that_no_osd_starts_with_can_be_removed(run: Run) -> None:
     run.cluster.operator_sets(CLASS, OLD)
     assert run.start(set_profile(run.cluster, final_entries=((CLASS, None), (ALL, NEW))))
 
 
-def test_an_override_that_has_another_one_below_it_is_refused(run: Run) -> None:
+def test_override_above_another_one_is_refused(run: Run) -> None:
     run.cluster.operator_sets('osd', OLD)
     run.cluster.operator_sets('global', 'write_buffer_size=1')
     refuses(
@@ -209,7 +209,7 @@ def test_an_override_that_has_another_one_below_it_is_refused(run: Run) -> None:
     )
 
 
-def test_osds_beside_the_request_are_never_changed_unwatched(run: Run) -> None:
+def test_unrelated_osds_are_never_changed_unwatched(run: Run) -> None:
     request = set_profile(run.cluster, targets=((0, NEW),), order=(0,))
     refuses(
         run,
@@ -219,28 +219,28 @@ def test_osds_beside_the_request_are_never_changed_unwatched(run: Run) -> None:
     )
 
 
-def test_osds_beside_the_request_that_get_the_same_in_other_words_are_no_hindrance() -> None:
+def test_unrelated_osds_that_get_an_equal_value_are_allowed() -> None:
     run = Run(overridden(ALL))
     same = ';'.join(OLD.split(','))
     assert run.start(set_profile(run.cluster, same, targets=((0, same),), order=(0,)))
 
 
-def test_an_osd_beside_the_request_that_is_down_is_not_changed_unwatched_either(run: Run) -> None:
-    """It would come back with a value that nobody looked at."""
+def test_unrelated_osd_that_is_down_is_not_changed_unwatched(run: Run) -> None:
+    """It would return with an unwatched value."""
     run.cluster.stop_osd(1)
     targets = tuple((n, NEW) for n in (0, 2))
     request = set_profile(run.cluster, targets=targets, order=(0, 2))
     refuses(run, request, errno.EINVAL, r'osd\.1 is not among the OSDs to change')
 
 
-def test_an_osd_beside_the_request_that_is_down_and_out_is_no_hindrance(run: Run) -> None:
+def test_unrelated_osd_down_and_out_is_allowed(run: Run) -> None:
     run.cluster.stop_osd(1)
     run.cluster.osds[1].in_cluster = False
     targets = tuple((n, NEW) for n in (0, 2))
     assert run.start(set_profile(run.cluster, targets=targets, order=(0, 2)))
 
 
-def test_an_override_that_covers_osds_beside_the_request_is_refused() -> None:
+def test_override_covering_unrelated_osds_is_refused() -> None:
     run = Run(overridden('osd'))
     request = replace(
         remove_override(run.cluster),
@@ -288,15 +288,15 @@ def why_not(
     return None
 
 
-def test_what_could_never_be_judged_is_not_begun() -> None:
+def test_rollout_without_a_possible_verdict_is_not_started() -> None:
     request = set_profile(FakeCluster())
-    told = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
-    assert told is not None
-    assert told.startswith('soak_min (600 s) is above soak_max (300 s)')
+    reported = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
+    assert reported is not None
+    assert reported.startswith('soak_min (600 s) is above soak_max (300 s)')
     assert why_not(request, {}, soak=SoakPlan(least_s=300.0, most_s=300.0)) is None
 
 
-def test_a_change_without_a_restart_is_for_osds_that_run_its_value_already() -> None:
+def test_change_without_a_restart_requires_osds_that_run_the_value() -> None:
     request = set_profile(FakeCluster(), restart=False)
     assert why_not(request, {}) == 'osd.0 must be restarted first: it runs another value'
     state = decided(request, {}, runs=NEW.replace(',', ';'))
@@ -306,14 +306,14 @@ def test_a_change_without_a_restart_is_for_osds_that_run_its_value_already() -> 
     }
 
 
-def test_what_is_recorded_are_the_shared_entries_and_those_of_its_osds_in_order() -> None:
+def test_shared_and_own_entries_are_recorded_in_order() -> None:
     final = (('osd.2', None), (ALL, NEW))
     entries = {'osd.7': OLD, 'osd.2': OLD, 'global': OLD, ALL: OLD, CLASS: NEW}
     state = decided(set_profile(FakeCluster(), final_entries=final), entries)
     assert state.before.entries == (('global', OLD), (ALL, OLD), ('osd.2', OLD), (CLASS, NEW))
 
 
-def test_the_order_is_any_of_the_osds_that_have_a_target() -> None:
+def test_order_is_any_permutation_of_the_target_osds() -> None:
     targets = ((1, NEW), (0, NEW), (2, NEW))
     request = set_profile(FakeCluster(), targets=targets, order=(2, 0, 1), controls=(0,))
     assert [osd.osd_id for osd in decided(request, {}).osds] == [2, 0, 1]
@@ -331,23 +331,25 @@ def test_the_order_is_any_of_the_osds_that_have_a_target() -> None:
         (((0,), (), (1, 2)), False),
     ],
 )
-def test_batches_hold_the_osds_in_their_order_and_the_first_alone(
+def test_batches_have_the_osds_in_order_with_the_first_alone(
     batches: tuple[tuple[int, ...], ...], accepted: bool
 ) -> None:
-    told = why_not(set_profile(FakeCluster(), batches=batches), {})
-    assert (told is None) == accepted
-    assert told is None or told.startswith('the batches do not hold the OSDs in their order')
+    reported = why_not(set_profile(FakeCluster(), batches=batches), {})
+    assert (reported is None) == accepted
+    assert reported is None or reported.startswith(
+        'the batches do not hold the OSDs in their order'
+    )
 
 
-def test_an_entry_of_one_osd_may_go_where_the_request_says_so_but_for_one_with_a_mask() -> None:
+def test_own_entry_may_be_removed_on_request_except_a_masked_one() -> None:
     cluster = FakeCluster()
     named = set_profile(cluster, final_entries=(('osd.1', None), (ALL, NEW)))
     assert why_not(named, {'osd.1': OLD}) is None
     masked = set_profile(cluster, final_entries=(('osd.1/class:ssd', None), (ALL, NEW)))
     assert 'osd.1 has its own entry' in (why_not(masked, {'osd.1/class:ssd': OLD}) or '')
-    # Whatever order the monitor tells them in.
-    told = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
-    assert (told or '').startswith('osd.1 has its own entry')
+    # In any order returned by the monitor.
+    reported = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
+    assert (reported or '').startswith('osd.1 has its own entry')
 
 
 @pytest.mark.parametrize(
@@ -363,7 +365,7 @@ def test_an_entry_of_one_osd_may_go_where_the_request_says_so_but_for_one_with_a
     ],
 )
 @pytest.mark.parametrize('out', [False, True])
-def test_osds_beside_the_request_start_with_what_they_started_with(
+def test_unrelated_osds_start_with_the_same_options_as_before(
     entries: Mapping[str, str], final: Mapping[str, Optional[str]], accepted: bool, out: bool
 ) -> None:
     """Also those that are up but out: they come in again by one command."""
@@ -373,18 +375,18 @@ def test_osds_beside_the_request_start_with_what_they_started_with(
     request = set_profile(
         cluster, targets=((0, NEW),), order=(0,), final_entries=tuple(final.items())
     )
-    told = why_not(request, entries, cluster)
-    assert (told is None) == accepted
-    assert told is None or told.startswith('osd.1, osd.2 are not among the OSDs to change')
+    reported = why_not(request, entries, cluster)
+    assert (reported is None) == accepted
+    assert reported is None or reported.startswith('osd.1, osd.2 are not among the OSDs to change')
 
 
 @pytest.mark.parametrize(
-    ('down', 'told'), [(8, 'osd.6, osd.7 are down'), (9, 'osd.6, osd.7 and 1 more are down')]
+    ('down', 'reported'), [(8, 'osd.6, osd.7 are down'), (9, 'osd.6, osd.7 and 1 more are down')]
 )
-def test_eight_names_are_told_and_how_many_more_there_are(down: int, told: str) -> None:
+def test_at_most_eight_names_are_listed_with_the_number_of_others(down: int, reported: str) -> None:
     cluster = FakeCluster(9)
     for n in range(down):
         cluster.stop_osd(n)
-    with pytest.raises(OperationRefused, match=told) as refused:
+    with pytest.raises(OperationRefused, match=reported) as refused:
         decided(set_profile(cluster), {}, cluster)
     assert refused.value.errno == errno.EBUSY

@@ -28,7 +28,7 @@ def waits(run: Run, for_s: float) -> object:
     return why_waiting(run.state, for_s, GATE_ALARM_S)
 
 
-def test_a_rollout_that_goes_well_is_no_alarm_at_any_time(run: Run) -> None:
+def test_successful_rollout_never_raises_an_alarm(run: Run) -> None:
     run.start(soak=SOAK)
     while not run.state.ended:
         assert why_failed(run.state) is None
@@ -37,7 +37,7 @@ def test_a_rollout_that_goes_well_is_no_alarm_at_any_time(run: Run) -> None:
     assert why_failed(run.state) is None
 
 
-def test_a_closed_gate_is_no_alarm_before_the_time_that_the_operator_gives_it(run: Run) -> None:
+def test_closed_gate_raises_no_alarm_before_the_configured_time(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
@@ -47,13 +47,13 @@ def test_a_closed_gate_is_no_alarm_before_the_time_that_the_operator_gives_it(ru
 
 
 def watch(run: Run, for_s: float) -> object:
-    """What the manager that sees it so long makes of it."""
+    """The alarm of a manager that has seen it for so long."""
     for _ in range(int(for_s / 2)):
         run.tick()
     return run.driver.why_waiting(GATE_ALARM_S)
 
 
-def test_the_alarm_counts_what_this_manager_saw_and_not_the_clock(run: Run) -> None:
+def test_alarm_uses_the_uptime_of_the_manager_and_not_the_clock(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
@@ -67,7 +67,7 @@ def test_the_alarm_counts_what_this_manager_saw_and_not_the_clock(run: Run) -> N
     assert watch(run, 4) is None
 
 
-def test_reasons_that_take_turns_are_one_wait(run: Run) -> None:
+def test_alternating_reasons_are_one_wait(run: Run) -> None:
     run.start()
     for n in range(20):
         run.cluster.flags.discard('noout')
@@ -80,7 +80,7 @@ def test_reasons_that_take_turns_are_one_wait(run: Run) -> None:
     assert 'noout' in str(found)
 
 
-def test_what_the_operator_chose_to_wait_for_is_no_alarm(run: Run) -> None:
+def test_waits_chosen_by_the_operator_raise_no_alarm(run: Run) -> None:
     run.outside_window = 'outside the maintenance window'
     run.start()
     assert watch(run, 4000) is None
@@ -109,7 +109,7 @@ def test_each_gate_names_its_remedy(reason: str, remedy: str) -> None:
     assert found.endswith('"ceph rocksdb-tuner rollout abort" ends the rollout')
 
 
-def test_an_osd_that_is_kept_in_the_middle_is_an_alarm_after_a_while(run: Run) -> None:
+def test_osd_in_a_mixed_state_raises_an_alarm_after_a_while(run: Run) -> None:
     run.cluster.orchestrator_reason = 'No orchestrator configured'
     run.start()
     run.to_a_wait('systemctl')
@@ -120,7 +120,7 @@ def test_an_osd_that_is_kept_in_the_middle_is_an_alarm_after_a_while(run: Run) -
     assert waits(run, 60.0) is None
 
 
-def test_no_verdict_is_an_alarm_at_once_and_resume_ends_it(run: Run) -> None:
+def test_missing_verdict_raises_an_alarm_at_once_until_resume(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SOAK)
     run.to_a_wait('the verdict on osd.0 is no-data')
@@ -129,61 +129,61 @@ def test_no_verdict_is_an_alarm_at_once_and_resume_ends_it(run: Run) -> None:
     assert waits(run, 60.0) is None
 
 
-def test_a_pause_is_the_operator_s_own_and_no_alarm(run: Run) -> None:
+def test_pause_by_the_operator_raises_no_alarm(run: Run) -> None:
     run.start()
     run.driver.pause('operator', run.cluster.now_s)
     run.tick()
     assert waits(run, LONG_S) is None
 
 
-def test_a_config_store_that_refuses_is_an_alarm(run: Run) -> None:
+def test_refusing_config_store_raises_an_alarm(run: Run) -> None:
     run.cluster.errors['config set'] = refusing('read-only')
     run.start()
     run.to_a_wait('attempts failed')
     assert 'read-only' in str(waits(run, 0.0))
 
 
-def test_rolled_back_by_its_verdict_is_a_failure_and_by_the_operator_is_none(run: Run) -> None:
+def test_rollback_by_verdict_is_a_failure_and_by_the_operator_is_not(run: Run) -> None:
     run.clients.factor = 1.3
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert 'client write latency' in str(why_failed(state))
     run.clients.factor = 1.0
     run.start(soak=SOAK)
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'operator', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert why_failed(run.state) is None
 
 
-def test_rolled_back_by_the_operator_s_policy_is_no_failure(run: Run) -> None:
+def test_rollback_by_configured_policy_is_no_failure(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=replace(SOAK, inconclusive=Inconclusive.ROLLBACK))
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert why_failed(run.state) is None
 
 
-def test_an_abort_is_no_failure_unless_it_leaves_some_osds_changed(run: Run) -> None:
+def test_abort_is_a_failure_only_if_it_leaves_some_osds_changed(run: Run) -> None:
     run.start(soak=SOAK)
     run.driver.abort('operator', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert why_failed(run.state) is None
     run.start(soak=SOAK)
     run.until(soaking)
     run.driver.abort('operator', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     assert 'the change stays on osd.0' in str(why_failed(run.state))
 
 
-def test_a_failure_is_taken_note_of_until_the_next_rollout_and_across_managers(run: Run) -> None:
+def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run: Run) -> None:
     with pytest.raises(OperationRefused, match='there was no rollout yet'):
         run.driver.acknowledge()
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
     with pytest.raises(OperationRefused, match='has not ended'):
         run.driver.acknowledge()
-    run.to_the_end()
+    run.run_to_end()
     assert not noted(run)
     run.driver.acknowledge()
     run.fail_over()
@@ -192,5 +192,5 @@ def test_a_failure_is_taken_note_of_until_the_next_rollout_and_across_managers(r
         run.tick()
     run.start(set_profile(run.cluster))
     assert not noted(run)
-    run.to_the_end()
+    run.run_to_end()
     assert not noted(run)

@@ -1,4 +1,4 @@
-"""Rollouts of `bluestore_rocksdb_options_annex`, beside an option string that stays as it is."""
+"""Rollouts of `bluestore_rocksdb_options_annex`, with an unchanged option string."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def in_the_middle(run: Run, osd_id: int = 1, step: OsdStep = OsdStep.RESTARTING)
     return run.until(lambda state: {o.osd_id: o.step for o in state.osds}[osd_id] is step)
 
 
-def test_every_osd_runs_the_annex_at_the_end_by_one_entry_and_the_string_stays() -> None:
+def test_every_osd_runs_the_annex_from_one_entry_and_the_string_stays() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
     assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
     assert run.cluster.entries_of(OPTION) == {ALL: OLD}
     assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [LZ4] * 3
@@ -57,11 +57,11 @@ def test_every_osd_runs_the_annex_at_the_end_by_one_entry_and_the_string_stays()
     assert all(line.split()[4] == ANNEX for line in written)
 
 
-def test_the_printed_commands_are_those_that_are_carried_out() -> None:
+def test_printed_commands_are_those_executed() -> None:
     run = Run(annexed(annex=ZSTD))
     request = lz4(run.cluster)
     run.start(request)
-    run.to_the_end()
+    run.run_to_end()
     printed = commands(forward_actions(request), option=ANNEX)
     assert [line for line in printed if ' show ' not in line] == run.cluster.commands
     assert [line for line in printed if ' show ' in line] == [
@@ -72,38 +72,38 @@ def test_the_printed_commands_are_those_that_are_carried_out() -> None:
 
 
 @pytest.mark.parametrize('before', ['', ZSTD])
-def test_a_rollback_restores_the_annex_that_was_there_before_and_nothing_else(before: str) -> None:
+def test_rollback_restores_only_the_previous_annex(before: str) -> None:
     run = Run(annexed(main=OLD, annex=before))
     entries = dict(run.cluster.store)
     run.start(lz4(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.store == entries
     assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [before] * 3
     assert [run.cluster.runs(n, OPTION) for n in run.cluster.osds] == [OLD] * 3
 
 
-def test_an_osd_that_does_not_start_with_the_annex_gets_rid_of_it_and_starts() -> None:
+def test_osd_that_does_not_start_with_the_annex_loses_it_and_starts() -> None:
     run = Run(annexed())
     run.start(set_profile(run.cluster, 'foo=1', option=ANNEX))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert run.cluster.entries_of(ANNEX) == {}
     assert not run.cluster.down
 
 
-def test_an_osd_that_runs_another_annex_after_its_restart_is_put_back() -> None:
+def test_osd_with_another_annex_after_its_restart_is_restored() -> None:
     run = Run(annexed())
     run.cluster.osds[0].stubborn = RunningOption(ZSTD, 'mon', ignores_mon=False)
     run.start(lz4(run.cluster))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.stage is Phase.FAILED
     assert 'without effect' in (state.failure or '')
     assert run.cluster.entries_of(ANNEX) == {}
 
 
-def test_an_annex_in_a_ceph_conf_is_not_fought() -> None:
+def test_annex_in_a_ceph_conf_is_not_fought() -> None:
     cluster = FakeCluster()
     cluster.option = ANNEX
     cluster.add_osd(FakeOsd(3, 'node3', conf_file={ANNEX: ZSTD}))
@@ -111,41 +111,39 @@ def test_an_annex_in_a_ceph_conf_is_not_fought() -> None:
         Run(cluster).start(lz4(cluster))
 
 
-def test_a_string_in_a_ceph_conf_does_not_keep_the_annex_from_being_set() -> None:
+def test_string_in_a_ceph_conf_does_not_prevent_an_annex() -> None:
     cluster = annexed()
     cluster.osds[1].conf_file[OPTION] = OLD
     cluster.restart_by_hand(1)
     cluster.advance(60)
     run = Run(cluster)
     run.start(lz4(cluster))
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
 
 
-def test_a_manager_that_takes_over_goes_on_with_the_annex() -> None:
+def test_manager_taking_over_continues_with_the_annex() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
     in_the_middle(run)
     run.fail_over()
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
     assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
     assert run.cluster.entries_of(OPTION) == {ALL: OLD}
 
 
 @pytest.mark.parametrize(('changed', 'other'), [(ANNEX, OPTION), (OPTION, ANNEX)])
 @pytest.mark.parametrize('who', [ALL, 'global', 'osd.2', 'osd/class:ssd'])
-def test_whoever_changes_the_other_option_in_the_middle_wins(
-    changed: str, other: str, who: str
-) -> None:
+def test_foreign_change_of_the_other_option_wins(changed: str, other: str, who: str) -> None:
     cluster = FakeCluster()
     cluster.option = changed
     run = Run(cluster)
     run.start(set_profile(cluster, LZ4, option=changed))
     in_the_middle(run)
     cluster.operator_sets(who, ZSTD, other)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert f'{other} of {who} was changed by somebody else' in (state.failure or '')
-    # The OSD in flight was brought to a safe state, and none was begun after it.
+    # The OSD in flight was made safe, and no other was started after it.
     assert [osd.step for osd in state.osds] == [
         OsdStep.VERIFIED,
         OsdStep.VERIFIED,
@@ -154,15 +152,15 @@ def test_whoever_changes_the_other_option_in_the_middle_wins(
     assert cluster.entries_of(other) == {who: ZSTD}
 
 
-def test_who_removes_an_entry_of_the_other_option_is_noticed_too() -> None:
+def test_removed_entry_of_the_other_option_is_a_conflict() -> None:
     run = Run(annexed(main=OLD))
     run.start(lz4(run.cluster))
     in_the_middle(run)
     run.cluster.operator_removes(ALL, OPTION)
-    assert f'{OPTION} of {ALL} was changed' in (run.to_the_end().failure or '')
+    assert f'{OPTION} of {ALL} was changed' in (run.run_to_end().failure or '')
 
 
-def test_the_other_option_of_osds_outside_the_rollout_is_nobodys_business() -> None:
+def test_other_option_of_unrelated_osds_is_ignored() -> None:
     cluster = FakeCluster()
     cluster.option = ANNEX
     cluster.add_osd(FakeOsd(3, 'node3', device_class='hdd'))
@@ -171,34 +169,34 @@ def test_the_other_option_of_osds_outside_the_rollout_is_nobodys_business() -> N
     in_the_middle(run)
     for who in ('osd.3', 'osd/class:hdd'):
         cluster.operator_sets(who, ZSTD, OPTION)
-    assert run.to_the_end().stage is Phase.DONE
+    assert run.run_to_end().stage is Phase.DONE
 
 
-def test_a_rollback_does_not_depend_on_the_other_option() -> None:
+def test_rollback_does_not_depend_on_the_other_option() -> None:
     run = Run(annexed())
     run.start(lz4(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets(ALL, OLD, OPTION)
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.store == {(ALL, OPTION): OLD}
 
 
-def test_who_changes_the_annex_after_it_was_rolled_out_is_in_the_way_of_a_rollback() -> None:
+def test_later_annex_change_conflicts_with_the_rollback() -> None:
     run = Run(annexed())
     run.start(lz4(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets(ALL, ZSTD)
     with pytest.raises(OperationRefused, match=f'{ANNEX} of {ALL} was changed since'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
 
 
-def test_a_canary_that_gets_slower_with_the_annex_is_rolled_back() -> None:
+def test_canary_slowed_down_by_the_annex_is_rolled_back() -> None:
     run = Run(annexed())
     run.clients.slower_with = LZ4
     run.clients.factor = 2.0
     run.start(lz4(run.cluster), SoakPlan(0.0, 600.0))
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.entries_of(ANNEX) == {}
 
 
@@ -213,15 +211,15 @@ def without_annex(cluster: FakeCluster, **changes: object) -> ChangeRequest:
     return lz4(cluster, **{**fields, **changes})
 
 
-def test_an_annex_that_changes_nothing_is_removed_without_a_restart_and_restored() -> None:
+def test_annex_without_effect_is_removed_without_a_restart_and_restored() -> None:
     run = Run(annexed(annex=LZ4))
     nonces = {n: osd.nonce for n, osd in run.cluster.osds.items()}
     run.start(without_annex(run.cluster))
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert run.cluster.entries_of(ANNEX) == {}
     assert run.cluster.commands == [f'ceph config rm {ALL} {ANNEX}']
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
-    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
     assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
     assert {n: osd.nonce for n, osd in run.cluster.osds.items()} == nonces
 
@@ -234,7 +232,7 @@ def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
         cluster.advance(60)
     run = Run(cluster)
     run.start(without_annex(cluster, final_entries=tuple((f'osd.{n}', None) for n in cluster.osds)))
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert cluster.entries_of(ANNEX) == {}
 
 
@@ -246,7 +244,7 @@ def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
         {'strings': (f'ttl=7,{LZ4}', 'ttl=7')},
     ],
 )
-def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, object]) -> None:
+def test_annex_needed_by_an_osd_is_not_removed(changes: dict[str, object]) -> None:
     cluster = annexed(annex=LZ4)
     with pytest.raises(
         OperationRefused, match=f'{ANNEX} is removed only where that does not change'
@@ -255,7 +253,7 @@ def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, o
     assert cluster.entries_of(ANNEX) == {ALL: LZ4}
 
 
-def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbor_needs_it() -> None:
+def test_annex_stays_if_an_osd_was_not_restarted_or_a_neighbor_needs_it() -> None:
     cluster = annexed(annex=LZ4)
     cluster.operator_sets(ALL, ZSTD)
     cluster.restart_by_hand(1)
@@ -268,14 +266,14 @@ def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbor_needs_it() 
         Run(other).start(some)
 
 
-def test_a_masked_entry_of_the_annex_is_in_the_way_as_one_of_the_string_is() -> None:
+def test_masked_annex_entry_conflicts_like_one_of_the_string() -> None:
     cluster = annexed()
     cluster.operator_sets('osd/class:ssd', ZSTD)
     with pytest.raises(OperationRefused, match=f'ceph config rm osd/class:ssd {ANNEX}'):
         Run(cluster).start(lz4(cluster))
 
 
-def test_history_has_what_osds_run_of_both_and_names_the_option() -> None:
+def test_history_has_the_running_value_of_both_options() -> None:
     run = Run(annexed(main=OLD))
     both = OLD, f'{OLD},{LZ4}'
     state = run.start(lz4(run.cluster, strings=both))

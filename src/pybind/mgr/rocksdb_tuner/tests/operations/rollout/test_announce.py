@@ -1,4 +1,4 @@
-"""The cluster log and `ceph -s` follow a rollout, whatever becomes of it."""
+"""The cluster log and `ceph -s` follow a rollout to any outcome."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def warnings(run: Run) -> list[str]:
     return [text for text, warning in run.cluster.logged if warning]
 
 
-def test_every_transition_of_a_good_rollout_is_logged_in_order_and_none_as_a_warning(
+def test_transitions_of_a_successful_rollout_are_logged_in_order_without_warnings(
     run: Run,
 ) -> None:
     run.start(soak=SOAK)
-    run.to_the_end()
+    run.run_to_end()
     logged = lines(run)
     wanted = [
         'r1: ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0',
@@ -47,7 +47,7 @@ def test_every_transition_of_a_good_rollout_is_logged_in_order_and_none_as_a_war
     assert len(logged) == len(set(logged))
 
 
-def test_progress_is_shown_while_it_goes_on_grows_and_is_complete_at_the_end(run: Run) -> None:
+def test_progress_is_shown_while_running_and_completes_at_the_end(run: Run) -> None:
     run.start(soak=SOAK)
     shares = []
     while not run.state.ended:
@@ -62,7 +62,7 @@ def test_progress_is_shown_while_it_goes_on_grows_and_is_complete_at_the_end(run
     assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)]
 
 
-def test_a_manager_that_takes_over_shows_the_progress_again_and_tells_nothing_twice(
+def test_manager_taking_over_shows_progress_again_and_repeats_no_message(
     run: Run,
 ) -> None:
     run.start(soak=SOAK)
@@ -72,16 +72,16 @@ def test_a_manager_that_takes_over_shows_the_progress_again_and_tells_nothing_tw
     run.fail_over()
     ((message, _),) = run.cluster.progress.values()
     assert '1 of 3 OSDs' in message
-    run.to_the_end()
+    run.run_to_end()
     again = [text for text in islice(lines(run), len(before), None) if text in before]
     assert again == []
     assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)]
 
 
-def test_a_failed_osd_is_a_warning_and_a_failed_event(run: Run) -> None:
+def test_failed_osd_is_a_warning_and_a_failed_event(run: Run) -> None:
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert any('restoring an OSD: osd.0 did not come back up' in text for text in warnings(run))
     assert warnings(run)[-1].startswith('rollout r1: failed: osd.0 did not come back up')
     ((event, failure),) = run.cluster.progress_ended
@@ -89,28 +89,28 @@ def test_a_failed_osd_is_a_warning_and_a_failed_event(run: Run) -> None:
     assert 'did not come back up' in str(failure)
 
 
-def test_a_rollback_by_the_verdict_is_told_with_what_was_measured(run: Run) -> None:
+def test_rollback_by_verdict_is_announced_with_the_measurements(run: Run) -> None:
     run.clients.factor = 1.3
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.verdict is Verdict.WORSE
     assert any('rolling back all OSDs' in text for text in warnings(run))
     assert any('the verdict on osd.0: worse: client write latency +3' in t for t in lines(run))
     assert run.cluster.progress_ended[-1][1] is not None
 
 
-def test_a_rollback_of_a_rollout_that_ended_is_an_event_of_its_own(run: Run) -> None:
+def test_rollback_of_an_ended_rollout_is_a_separate_event(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'operator', run.cluster.now_s)
     ((message, share),) = run.cluster.progress.values()
     assert message.startswith('Restoring')
     assert share < 1.0
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.progress_ended == [('rocksdb_tuner-r1', None)] * 2
 
 
-def test_a_wait_is_told_once_with_its_reason_and_once_when_it_is_over(run: Run) -> None:
+def test_wait_is_announced_once_with_its_reason_and_once_when_over(run: Run) -> None:
     run.start()
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.cluster.flags.add('noout')
@@ -118,5 +118,5 @@ def test_a_wait_is_told_once_with_its_reason_and_once_when_it_is_over(run: Run) 
     for _ in range(20):
         run.tick()
     run.cluster.flags.clear()
-    run.to_the_end()
+    run.run_to_end()
     assert sum('waiting: flags set on the cluster: noout' in text for text in lines(run)) == 1

@@ -1,4 +1,4 @@
-"""What is told of one change of a rollout: lines of the cluster log, and progress."""
+"""The announcement of one change of a rollout: lines of the cluster log, and progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from .one_step import rollout
 
 JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
-BEGUN = Line('ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0 first')
+STARTED = Line('ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0 first')
 
 
 def at(*steps: OsdStep, **changes: object) -> RolloutState:
@@ -28,15 +28,15 @@ def end(stage: Phase, outcome: Outcome, **changes: object) -> dict[str, object]:
     return {'stage': stage, 'outcome': outcome, **changes}
 
 
-def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
-    begun = at(paused_reason='osd.0 is down', judgement=JUDGED)
-    assert list(transitions(None, begun)) == [BEGUN]
-    assert list(transitions(replace(begun, rollout_id='r0'), begun)) == [BEGUN]
-    assert list(transitions(begun, begun)) == []
+def test_start_is_announced_once_and_alone() -> None:
+    started = at(paused_reason='osd.0 is down', judgement=JUDGED)
+    assert list(transitions(None, started)) == [STARTED]
+    assert list(transitions(replace(started, rollout_id='r0'), started)) == [STARTED]
+    assert list(transitions(started, started)) == []
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({'judgement': JUDGED}, [Line('the verdict on osd.0: no worse: not judged: no controls')]),
         ({'stage': Phase.SOAKING}, [Line('canary -> soaking')]),
@@ -80,18 +80,18 @@ def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
             end(Phase.ROLLED_BACK, Outcome.ROLLED_BACK, failure='by client.ann'),
             [Line('rolled-back: by client.ann')],
         ),
-        # An end says itself that nothing is waited for any more.
+        # An end implies that nothing is waited for any more.
         (end(Phase.DONE, Outcome.DONE, paused_reason='a gate'), [Line('done')]),
     ],
 )
-def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: list[Line]) -> None:
+def test_announcement_of_each_transition(changes: dict[str, object], reported: list[Line]) -> None:
     before = at(OsdStep.SETTING)
     after = replace(before, **changes)  # type: ignore[arg-type]
-    assert list(transitions(before, after)) == told
+    assert list(transitions(before, after)) == reported
 
 
 @pytest.mark.parametrize(
-    ('step', 'told'),
+    ('step', 'reported'),
     [
         (OsdStep.PENDING, None),
         (OsdStep.SETTING, 'is getting its new options'),
@@ -104,20 +104,22 @@ def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: lis
         (OsdStep.LEFT_BEHIND, 'is left behind'),
     ],
 )
-def test_each_step_of_an_osd_that_means_something_to_an_operator_is_told(
-    step: OsdStep, told: Optional[str]
+def test_steps_relevant_to_an_operator_are_announced(
+    step: OsdStep, reported: Optional[str]
 ) -> None:
     before = at(OsdStep.VERIFIED, OsdStep.SETTLING)
     after = at(OsdStep.VERIFIED, step)
-    assert list(transitions(before, after)) == ([] if told is None else [Line(f'osd.1 {told}')])
+    assert list(transitions(before, after)) == (
+        [] if reported is None else [Line(f'osd.1 {reported}')]
+    )
     why = replace(after.osds[1], left_reason='it is gone')
     left = replace(after, osds=(after.osds[0], why, after.osds[2]))
     assert list(transitions(before, left)) == (
-        [] if told is None else [Line(f'osd.1 {told}: it is gone', warning=True)]
+        [] if reported is None else [Line(f'osd.1 {reported}: it is gone', warning=True)]
     )
 
 
-def test_a_wait_is_told_when_it_changes_and_one_for_a_verdict_as_a_warning() -> None:
+def test_changed_wait_is_announced_and_a_missing_verdict_is_a_warning() -> None:
     state = at(OsdStep.VERIFIED, stage=Phase.SOAKING)
     waits = replace(state, paused_reason='a gate')
     assert list(transitions(waits, waits)) == []
@@ -174,15 +176,15 @@ DONE, BACK = OsdStep.COLLAPSED, OsdStep.RESTORED
         ),
     ],
 )
-def test_progress_says_how_many_osds_are_done(
+def test_progress_is_the_number_of_finished_osds(
     steps: tuple[OsdStep, ...], changes: dict[str, object], message: str, share: float
 ) -> None:
-    told = shown(replace(at(*steps), **changes))  # type: ignore[arg-type]
-    assert told == (message.format('RocksDB options of osd'), share)
+    reported = shown(replace(at(*steps), **changes))  # type: ignore[arg-type]
+    assert reported == (message.format('RocksDB options of osd'), share)
 
 
 @pytest.mark.parametrize('before', [None, 'running', 'another', 'ended'])
-def test_the_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
+def test_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
     cluster = FakeCluster(3)
     ended = at(**end(Phase.FAILED, Outcome.FAILED, failure='it died'))
     last = {
@@ -206,7 +208,7 @@ def test_the_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
     }[before]
 
 
-def test_who_takes_over_shows_what_is_under_way() -> None:
+def test_manager_taking_over_shows_the_running_rollout() -> None:
     for state, events in (
         (None, []),
         (at(**end(Phase.DONE, Outcome.DONE)), []),

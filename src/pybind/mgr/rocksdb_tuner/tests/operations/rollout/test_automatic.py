@@ -1,4 +1,4 @@
-"""When auto-apply may take a recommendation, and what it says where it does not."""
+"""When auto-apply may apply a recommendation, and its reason if it does not."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ ADVICE = low_risk_advice()
 def decided(
     *recommendations: Recommendation,
     past: Optional[Past] = None,
-    stood_s: float = DAY_S,
+    stable_s: float = DAY_S,
     policy: Policy = POLICY,
 ) -> Decision:
     standing = StandingTimes()
-    standing.update(recommendations, NOW_S - stood_s)
+    standing.update(recommendations, NOW_S - stable_s)
     return decide(recommendations, standing, past or Past(), NOW_S, policy)
 
 
@@ -74,15 +74,15 @@ def ended_rollout(*, breaks: bool = False) -> RolloutState:
     if breaks:
         run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
-    return run.to_the_end()
+    return run.run_to_end()
 
 
-def test_advice_is_taken_once_it_has_stood_long_enough_and_not_a_second_before() -> None:
+def test_advice_is_applied_exactly_after_its_stable_time() -> None:
     assert decided(ADVICE).chosen == ADVICE
-    assert 'it has been recommended for' in reason(decided(ADVICE, stood_s=DAY_S - 1))
+    assert 'it has been recommended for' in reason(decided(ADVICE, stable_s=DAY_S - 1))
 
 
-def test_advice_that_went_away_in_between_starts_anew() -> None:
+def test_interrupted_advice_restarts_its_stable_time() -> None:
     standing = StandingTimes()
     standing.update([ADVICE], 0.0)
     standing.update([], 50.0)
@@ -92,25 +92,25 @@ def test_advice_that_went_away_in_between_starts_anew() -> None:
 
 
 @pytest.mark.parametrize('risk', [Risk.MEDIUM, Risk.HIGH])
-def test_nothing_risky_is_taken(risk: Risk) -> None:
+def test_risky_change_is_never_automatic(risk: Risk) -> None:
     assert f'its risk is {risk.value}' in reason(decided(replace(ADVICE, risk=risk)))
 
 
-def test_a_workload_that_is_not_sure_enough_is_no_reason() -> None:
+def test_workload_without_enough_confidence_is_no_reason() -> None:
     assert 'confidence' in reason(decided(replace(ADVICE, confidence=0.89)))
     assert decided(replace(ADVICE, confidence=0.9)).chosen is not None
     assert decided(replace(ADVICE, confidence=None)).chosen is not None
 
 
 @pytest.mark.parametrize('outcome', list(Outcome))
-def test_what_was_tried_before_is_not_tried_again_however_it_ended(outcome: Outcome) -> None:
+def test_previously_tried_change_is_not_repeated(outcome: Outcome) -> None:
     past = Past(history=(tried(ADVICE, outcome),))
     assert f'the same change was tried in r4 ({outcome.value})' in reason(
         decided(ADVICE, past=past)
     )
 
 
-def test_the_same_options_under_another_name_are_the_same_thing() -> None:
+def test_same_options_under_another_name_are_the_same_change() -> None:
     turned_round = ','.join(reversed(ADVICE.options_to.split(',')))
     other_name = tried(
         ADVICE, Outcome.ROLLED_BACK, recommendation_id='x', who='osd', options_to=turned_round
@@ -123,35 +123,35 @@ def test_the_same_options_under_another_name_are_the_same_thing() -> None:
     assert decided(ADVICE, past=Past(history=(other_options,))).chosen == ADVICE
 
 
-def test_after_any_change_it_cools_down() -> None:
+def test_any_change_starts_the_cooldown() -> None:
     last = ended_rollout()
     early, late = (Past(last=last, ended_ago_s=ago_s) for ago_s in (DAY_S - 60, DAY_S))
     assert 'ended less than' in reason(decided(ADVICE, past=early))
     assert decided(ADVICE, past=late).chosen == ADVICE
 
 
-def test_an_end_of_which_nobody_knows_when_it_was_cools_down_from_now_on() -> None:
+def test_end_at_an_unknown_time_starts_the_cooldown_now() -> None:
     assert 'ended less than' in reason(decided(ADVICE, past=Past(last=ended_rollout())))
 
 
-def test_while_stored_state_is_broken_nothing_begins_by_itself() -> None:
+def test_nothing_starts_automatically_while_stored_state_is_broken() -> None:
     past = Past(broken=('the stored "history/r4" could not be read',))
     assert '"history/r4" could not be read' in reason(decided(ADVICE, past=past))
 
 
-def test_a_failure_stops_everything_until_somebody_took_note_of_it() -> None:
+def test_failure_stops_automatic_changes_until_acknowledged() -> None:
     failed = Past(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
     assert 'rollout ack' in reason(decided(ADVICE, past=failed))
     assert decided(ADVICE, past=replace(failed, acknowledged=True)).chosen == ADVICE
 
 
-def test_while_a_rollout_is_under_way_nothing_else_begins() -> None:
+def test_nothing_else_starts_during_a_rollout() -> None:
     run = Run()
     state = run.start()
     assert 'rollout r1 is under way' in reason(decided(ADVICE, past=Past(last=state)))
 
 
-def test_without_an_orchestrator_nothing_begins() -> None:
+def test_nothing_starts_without_an_orchestrator() -> None:
     past = Past(no_orchestrator='No orchestrator configured')
     assert 'No orchestrator configured' in reason(decided(ADVICE, past=past))
 
@@ -172,9 +172,9 @@ def test_without_an_orchestrator_nothing_begins() -> None:
     st.floats(0, 2 * DAY_S),
 )
 def test_at_most_one_is_taken_and_each_other_is_told_why(
-    advice: list[Recommendation], stood_s: float
+    advice: list[Recommendation], stable_s: float
 ) -> None:
-    decision = decided(*advice, stood_s=stood_s)
+    decision = decided(*advice, stable_s=stable_s)
     left = {refusal.recommendation_id for refusal in decision.refusals}
     taken = {decision.chosen.recommendation_id} if decision.chosen else set()
     assert taken | left == {r.recommendation_id for r in advice}
@@ -182,14 +182,14 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
     assert all(refusal.reason for refusal in decision.refusals)
     if decision.chosen is not None:
         assert decision.chosen.risk is Risk.LOW
-        assert stood_s >= DAY_S
+        assert stable_s >= DAY_S
 
 
-# -- what is said
+# -- messages
 
 
 @pytest.mark.parametrize(
-    ('past', 'said'),
+    ('past', 'message'),
     [
         (
             Past(broken=('this is lost', 'and that'), impossible='x'),
@@ -204,16 +204,16 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
         (Past(experiment_under_way=True), 'an experiment is under way'),
     ],
 )
-def test_of_several_reasons_the_gravest_is_told(past: Past, said: str) -> None:
-    assert reason(decided(ADVICE, past=past)) == said
-    # What speaks against one recommendation comes before what speaks against all.
+def test_most_serious_of_several_reasons_is_reported(past: Past, message: str) -> None:
+    assert reason(decided(ADVICE, past=past)) == message
+    # Objections to one recommendation come before those to all.
     risky = replace(ADVICE, risk=Risk.HIGH)
     assert reason(decided(risky, past=past)) == (
         'its risk is high, and auto-apply applies only low-risk changes'
     )
 
 
-def test_how_long_it_cools_down_is_told() -> None:
+def test_cooldown_time_is_reported() -> None:
     last = ended_rollout()
     found = reason(decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 90)))
     assert found == 'rollout r1 ended less than 24h ago; 90s left'
@@ -226,7 +226,7 @@ def test_how_long_it_cools_down_is_told() -> None:
     )
 
 
-def test_what_speaks_against_one_is_told_with_its_figures() -> None:
+def test_objection_to_automatic_application_has_its_figures() -> None:
     doubtful = replace(ADVICE, confidence=0.894)
     assert reason(decided(doubtful)) == 'the confidence in the workload is 0.89, below 0.90'
     past = Past(history=(tried(ADVICE, Outcome.DONE, recommendation_id='x', options_to='ttl=1'),))
@@ -235,14 +235,14 @@ def test_what_speaks_against_one_is_told_with_its_figures() -> None:
     assert reason(decided(ADVICE, past=again)) == (
         'the same change was tried in r4 (aborted): applying it again requires operator action'
     )
-    assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has been recommended for 2h of 24h'
+    assert reason(decided(ADVICE, stable_s=7200.0)) == 'it has been recommended for 2h of 24h'
     assert decide([ADVICE], StandingTimes(), Past(), NOW_S, POLICY).refusals[0].reason == (
         'it has been recommended for 0s of 24h'
     )
 
 
-def test_an_entry_that_changes_nothing_may_go_after_the_rollout_that_set_it() -> None:
-    """What was rolled out in an earlier release is what a later one has by default."""
+def test_redundant_entry_may_be_removed_after_the_rollout_that_set_it() -> None:
+    """An option rolled out in an earlier release is the default of a later one."""
     past = Past(history=(tried(ADVICE, Outcome.DONE),))
     gone = changing(replace(ADVICE, recommendation_id='other'), restart=False)
     assert decided(gone, past=past).chosen == gone
@@ -251,7 +251,7 @@ def test_an_entry_that_changes_nothing_may_go_after_the_rollout_that_set_it() ->
     assert decided(gone, past=again).chosen is None
 
 
-def test_of_two_the_first_is_taken_and_the_other_waits_for_it() -> None:
+def test_first_of_two_is_applied_and_the_other_waits() -> None:
     other = replace(ADVICE, recommendation_id='other')
     decision = decided(ADVICE, other)
     assert decision.chosen == ADVICE
@@ -272,7 +272,7 @@ def test_of_two_the_first_is_taken_and_the_other_waits_for_it() -> None:
         ('osd.1', 'osd/class:ssd', False),
     ],
 )
-def test_the_same_for_a_group_is_the_same_for_the_cluster(
+def test_equal_change_for_a_group_and_the_cluster_is_the_same(
     recorded: str, advised: str, same: bool
 ) -> None:
     advice = replace(ADVICE, who=advised)
@@ -280,7 +280,7 @@ def test_the_same_for_a_group_is_the_same_for_the_cluster(
     assert (decided(advice, past=Past(history=(record,))).chosen is None) == same
 
 
-def test_without_a_word_of_the_operator_a_day_a_day_and_nine_tenths() -> None:
+def test_default_policy_is_a_day_a_day_and_nine_tenths() -> None:
     assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
     standing = StandingTimes()
     standing.update([ADVICE], 5.0)
@@ -290,14 +290,14 @@ def test_without_a_word_of_the_operator_a_day_a_day_and_nine_tenths() -> None:
     assert standing.since_s('other') is None
 
 
-def test_half_a_second_of_the_cooldown_is_left_and_what_does_not_stand_is_not_taken() -> None:
+def test_rest_of_the_cooldown_and_unstable_advice_block_a_change() -> None:
     last = ended_rollout()
     assert decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 0.5)).chosen is None
     at_once = replace(POLICY, after_s=0.0)
     assert decide([ADVICE], StandingTimes(), Past(), NOW_S, at_once).chosen is None
-    assert decided(ADVICE, stood_s=0.0, policy=at_once).chosen == ADVICE
+    assert decided(ADVICE, stable_s=0.0, policy=at_once).chosen == ADVICE
 
 
-def test_what_has_the_same_id_is_the_same_whatever_it_did() -> None:
+def test_same_id_is_the_same_change() -> None:
     record = tried(ADVICE, Outcome.DONE, who='osd.7', options_to='ttl=1')
     assert decided(ADVICE, past=Past(history=(record,))).chosen is None

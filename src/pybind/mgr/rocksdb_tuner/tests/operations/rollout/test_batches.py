@@ -46,7 +46,7 @@ def changed(run: Run) -> set[int]:
 @pytest.mark.parametrize(
     'wrong', [((0, 1), (2,)), ((0,), (2, 1)), ((0,), (1,)), ((0,), (), (1, 2)), ((1,), (0, 2))]
 )
-def test_batches_that_are_not_the_order_are_refused(wrong: tuple[tuple[int, ...], ...]) -> None:
+def test_batches_that_contradict_the_order_are_refused(wrong: tuple[tuple[int, ...], ...]) -> None:
     run = Run()
     with pytest.raises(OperationRefused, match='the batches do not hold the OSDs in their order'):
         run.start(set_profile(run.cluster, batches=wrong))
@@ -55,7 +55,7 @@ def test_batches_that_are_not_the_order_are_refused(wrong: tuple[tuple[int, ...]
 # -- watching them
 
 
-def test_every_batch_is_judged_before_the_next_begins() -> None:
+def test_every_batch_is_judged_before_the_next_starts() -> None:
     run, request = eight()
     run.start(request, SOAK)
     done: set[int] = set()
@@ -65,7 +65,7 @@ def test_every_batch_is_judged_before_the_next_begins() -> None:
         assert changed(run) == done
         shown = batches(run.state)[number]
         assert (shown.osds, shown.phase) == (piece, Phase.SOAKING)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.DONE
     assert state.verdicts == (*[Verdict.NO_WORSE] * 4, Verdict.INCONCLUSIVE)
     assert {batch.phase for batch in batches(state)} == {Phase.DONE}
@@ -73,7 +73,7 @@ def test_every_batch_is_judged_before_the_next_begins() -> None:
     assert not run.store.keys(EVIDENCE)
 
 
-def test_the_measuring_of_a_batch_costs_no_time_before_it() -> None:
+def test_baseline_of_a_batch_takes_no_additional_time() -> None:
     """It was measured, unchanged, while the one before it was watched."""
     run, request = eight()
     run.start(request, SOAK)
@@ -85,17 +85,17 @@ def test_the_measuring_of_a_batch_costs_no_time_before_it() -> None:
     assert run.state.verdicts[1] is Verdict.NO_WORSE
 
 
-def test_a_worsening_that_shows_only_in_a_batch_takes_everything_back() -> None:
+def test_worsening_that_shows_only_in_a_batch_rolls_back_everything() -> None:
     run, request = eight()
     run.start(request, SOAK)
     run.until(watching(2))  # type: ignore[arg-type]
     run.clients.slow = {2, 3}
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
     assert 'the verdict on batch 3 (2-3): worse: client write latency +' in (state.failure or '')
     assert changed(run) == set()
     assert run.cluster.entries_of() == {}
-    # The canary's verdict is what it was; that of the batch is shown beside it.
+    # The canary's verdict is unchanged; that of the batch is shown separately.
     assert state.verdict is Verdict.NO_WORSE
     assert [b.verdict for b in batches(state)] == [
         Verdict.NO_WORSE,
@@ -109,20 +109,20 @@ def test_a_worsening_that_shows_only_in_a_batch_takes_everything_back() -> None:
 
 
 @pytest.mark.parametrize('number', [2, 4])
-def test_a_crash_in_any_watched_batch_is_a_fail_at_once(number: int) -> None:
+def test_crash_in_any_watched_batch_is_an_immediate_failure(number: int) -> None:
     """Also in the last, which has nothing to be compared with."""
     run, request = eight()
     run.start(request, SOAK)
     run.until(watching(number), within_s=6000)  # type: ignore[arg-type]
     run.cluster.restart_by_hand(request.batches[number][1])
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert f'the process of osd.{request.batches[number][1]} ended' in (state.failure or '')
     assert changed(run) == set()
 
 
 @pytest.mark.parametrize('number', [1, 2, 4])
-def test_an_osd_of_a_watched_batch_that_stays_down_is_the_first_to_be_started(number: int) -> None:
+def test_down_osd_of_a_watched_batch_is_started_first(number: int) -> None:
     """The others come before it in the order, and may not be restarted while it is down."""
     run, request = eight()
     run.start(request, SOAK)
@@ -131,14 +131,14 @@ def test_an_osd_of_a_watched_batch_that_stays_down_is_the_first_to_be_started(nu
     asked: list[str] = []
     run.cluster.on_command = lambda command: asked.append(command) if 'orch' in command else None
     run.cluster.stop_osd(dead)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert f'osd.{dead}' in asked[0]
     assert not run.cluster.down
     assert changed(run) == set()
 
 
-def test_an_osd_that_dies_on_the_way_back_before_its_turn_is_started_at_once() -> None:
+def test_osd_that_dies_during_rollback_before_its_turn_is_started_at_once() -> None:
     """Nor does the one whose turn it is wait for placement groups that it holds unclean."""
     run, request = eight()
     run.start(request, SOAK)
@@ -148,12 +148,12 @@ def test_an_osd_that_dies_on_the_way_back_before_its_turn_is_started_at_once() -
     assert run.state.osds[2].step is OsdStep.RESTART_DUE
     run.cluster.stop_osd(request.order[2])
     run.until(lambda state: state.osds[2].step is OsdStep.RESTARTING, within_s=60)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert not run.cluster.down
     assert changed(run) == set()
 
 
-def test_a_restart_that_never_came_does_not_keep_one_that_is_down_from_its_start() -> None:
+def test_missing_restart_does_not_delay_the_start_of_a_down_osd() -> None:
     """The orchestrator took the wrong one; while another is down the gates are closed to it."""
     run, request = eight()
     run.start(request, SOAK)
@@ -165,23 +165,23 @@ def test_a_restart_that_never_came_does_not_keep_one_that_is_down_from_its_start
     run.cluster.orchestrator_idle = False
     run.cluster.stop_osd(dead)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert not run.cluster.down
     assert changed(run) == set()
 
 
-def test_a_batch_without_load_is_not_waited_for_by_the_operator() -> None:
+def test_batch_without_load_does_not_wait_for_the_operator() -> None:
     run, request = eight()
     run.start(request, SOAK)
     run.until(lambda state: state.promoted)
     run.clients.writes_per_s = 0
-    state = run.to_the_end(within_s=9000)
+    state = run.run_to_end(within_s=9000)
     assert state.phase is Phase.DONE
     assert state.verdicts[0] is Verdict.NO_WORSE
     assert set(state.verdicts[2:4]) == {Verdict.NO_DATA}
 
 
-def test_an_operator_who_wants_to_be_asked_is_asked_for_each_batch() -> None:
+def test_policy_may_require_the_operator_for_each_batch() -> None:
     run, request = eight()
     run.start(request, SoakPlan(240.0, 600.0, batches=SoakPlan(240.0, 480.0, Inconclusive.WAIT)))
     run.until(watching(1))  # type: ignore[arg-type]
@@ -195,30 +195,30 @@ def test_an_operator_who_wants_to_be_asked_is_asked_for_each_batch() -> None:
     run.to_a_wait('the verdict on batch 3 (2-3) is')
 
 
-def test_an_operator_may_want_everything_back_without_a_verdict_on_a_batch() -> None:
+def test_policy_may_roll_back_a_batch_without_a_verdict() -> None:
     run, request = eight()
     run.start(
         request, SoakPlan(240.0, 600.0, batches=SoakPlan(240.0, 480.0, Inconclusive.ROLLBACK))
     )
     run.until(watching(1))  # type: ignore[arg-type]
     run.clients.writes_per_s = 0
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert 'rolled back by the policy, missing:' in (state.failure or '')
 
 
-def test_without_a_soak_of_batches_they_follow_one_another_at_once() -> None:
+def test_batches_follow_immediately_if_their_soak_is_disabled() -> None:
     run, request = eight()
     run.start(request, SoakPlan(240.0, 600.0, batches=SoakPlan()))
     run.until(lambda state: state.promoted)
     began_s = run.cluster.now_s
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdicts) == (Phase.DONE, (Verdict.NO_WORSE,))
     assert run.cluster.now_s - began_s < 7 * 60
 
 
-def test_a_batch_that_waits_for_the_maintenance_window_goes_on_being_measured() -> None:
-    """What it is compared with is not a week old then."""
+def test_batch_waiting_for_the_maintenance_window_is_still_measured() -> None:
+    """Its baseline is not a week old then."""
     run, request = eight()
     run.start(request, SOAK)
     run.until(watching(0))  # type: ignore[arg-type]
@@ -233,7 +233,7 @@ def test_a_batch_that_waits_for_the_maintenance_window_goes_on_being_measured() 
     assert run.state.verdicts[1] is Verdict.NO_WORSE
 
 
-def test_a_manager_that_takes_over_between_batches_goes_on_with_what_was_measured() -> None:
+def test_manager_taking_over_between_batches_continues_with_the_measurements() -> None:
     run, request = eight()
     run.start(request, SOAK)
     run.until(lambda state: len(state.verdicts) == 1 and state.osds[1].step.value == 'restarting')

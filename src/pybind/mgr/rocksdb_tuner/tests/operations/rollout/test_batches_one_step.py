@@ -59,7 +59,7 @@ def in_pieces(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Rollo
         ((VERIFIED,) * 6, 4, None),
     ],
 )
-def test_a_batch_is_watched_once_all_that_is_left_of_it_is_changed(
+def test_batch_is_watched_once_all_remaining_osds_are_changed(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], verdicts: int, number: Optional[int]
 ) -> None:
     state = in_pieces(cluster, *steps, verdicts=(Verdict.NO_WORSE,) * verdicts)
@@ -70,7 +70,7 @@ def test_a_batch_is_watched_once_all_that_is_left_of_it_is_changed(
     assert batches.watched_batch(replace(state, soak=SoakPlan())) is None
 
 
-def test_who_was_left_behind_is_neither_changed_nor_compared_nor_a_control(
+def test_osd_left_behind_is_neither_changed_nor_compared_nor_a_control(
     cluster: FakeCluster,
 ) -> None:
     state = in_pieces(cluster, VERIFIED, VERIFIED, LEFT, PENDING, LEFT)
@@ -129,7 +129,7 @@ def phases(state: RolloutState) -> list[Phase]:
         ((VERIFIED, OsdStep.RESTORED), {'stage': Phase.FAILED}, Phase.FAILED),
     ],
 )
-def test_how_far_a_batch_is_follows_from_its_osds(
+def test_state_of_a_batch_follows_from_its_osds(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], changes: dict[str, object], expected: Phase
 ) -> None:
     fields: dict[str, object] = {
@@ -142,12 +142,12 @@ def test_how_far_a_batch_is_follows_from_its_osds(
     assert phases(state)[1] == expected
 
 
-def test_the_canary_is_shown_as_such(cluster: FakeCluster) -> None:
+def test_canary_is_marked(cluster: FakeCluster) -> None:
     state = in_pieces(cluster, OsdStep.CHECKING)
     assert phases(state) == [Phase.CANARY, Phase.PLANNED, Phase.PLANNED, Phase.PLANNED]
 
 
-def test_the_verdict_of_each_batch_is_shown_and_of_the_watched_one_what_was_found(
+def test_verdict_of_each_batch_and_evidence_of_the_watched_one_are_shown(
     cluster: FakeCluster,
 ) -> None:
     state = in_pieces(cluster, *[VERIFIED] * 3, judgement=UNSURE, batch_judgement=None)
@@ -166,7 +166,7 @@ def test_the_verdict_of_each_batch_is_shown_and_of_the_watched_one_what_was_foun
 # -- who is left behind
 
 
-def test_who_is_left_behind_keeps_no_restart_to_come(cluster: FakeCluster) -> None:
+def test_osd_left_behind_has_no_pending_restart(cluster: FakeCluster) -> None:
     state = in_pieces(cluster, VERIFIED, OsdStep.RESTARTING, verdicts=(Verdict.NO_WORSE,), errors=2)
     osd = replace(state.osds[1], restart_needed=True)
     found = left_behind(state, osd, 'x' * 300)
@@ -191,7 +191,7 @@ def test_who_is_left_behind_keeps_no_restart_to_come(cluster: FakeCluster) -> No
         ((VERIFIED, LEFT, PENDING, LEFT, LEFT, LEFT), 2, 1, 4),
     ],
 )
-def test_a_batch_of_which_nothing_is_left_needs_no_verdict(
+def test_batch_without_remaining_osds_needs_no_verdict(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], osd_id: int, verdicts: int, then: int
 ) -> None:
     state = in_pieces(cluster, *steps, verdicts=(Verdict.NO_WORSE,) * verdicts)
@@ -213,14 +213,14 @@ def test_a_batch_of_which_nothing_is_left_needs_no_verdict(
         (0, PENDING, Ending(Outcome.ABORTED, 'aborted'), False),
     ],
 )
-def test_a_canary_that_is_left_behind_alone_ends_the_rollout(
+def test_canary_left_behind_ends_the_rollout(
     cluster: FakeCluster,
     osd_id: int,
     other_step: OsdStep,
     ending: Optional[Ending],
     ends: bool,
 ) -> None:
-    """Nothing tells how the others would fare."""
+    """Nothing predicts the behavior of the others."""
     steps = [PENDING] * 6
     steps[osd_id], steps[3] = OsdStep.RESTORING, other_step
     state = in_pieces(cluster, *steps, ending=ending)
@@ -230,7 +230,7 @@ def test_a_canary_that_is_left_behind_alone_ends_the_rollout(
 
 
 @pytest.mark.parametrize(
-    ('count', 'told'),
+    ('count', 'reported'),
     [
         (0, None),
         (1, 'osd.0 is away'),
@@ -239,18 +239,18 @@ def test_a_canary_that_is_left_behind_alone_ends_the_rollout(
         (5, 'osd.0 is away; osd.1; osd.2 is away and 2 more'),
     ],
 )
-def test_three_of_those_that_were_left_behind_are_named(
-    cluster: FakeCluster, count: int, told: Optional[str]
+def test_three_osds_left_behind_are_named(
+    cluster: FakeCluster, count: int, reported: Optional[str]
 ) -> None:
     state = in_pieces(cluster, *[LEFT] * count)
     osds = tuple(
         replace(osd, left_reason=None if osd.osd_id == 1 else f'osd.{osd.osd_id} is away')
         for osd in state.osds
     )
-    assert describe_left_behind(replace(state, osds=osds)) == told
+    assert describe_left_behind(replace(state, osds=osds)) == reported
 
 
-def test_who_is_another_osd_now_is_told_by_uuid_class_and_store(cluster: FakeCluster) -> None:
+def test_replaced_osd_is_detected_by_uuid_class_and_store(cluster: FakeCluster) -> None:
     state, seen = in_pieces(cluster), observed(cluster)
     assert identity_mismatch(state, 0, seen) is None
     assert gone_or_replaced(state, state.osds[0], seen) is None
@@ -258,11 +258,11 @@ def test_who_is_another_osd_now_is_told_by_uuid_class_and_store(cluster: FakeClu
     assert identity_mismatch(state, 0, gone) is None
     assert gone_or_replaced(state, state.osds[0], gone) == 'osd.0 was removed from the cluster'
     hdd = other(seen, 0, device_class='hdd')
-    told = 'osd.0 now has device class hdd: the plan was made for ssd'
-    assert identity_mismatch(state, 0, hdd) == told
-    assert gone_or_replaced(state, state.osds[0], hdd) == told
+    reported = 'osd.0 now has device class hdd: the plan was made for ssd'
+    assert identity_mismatch(state, 0, hdd) == reported
+    assert gone_or_replaced(state, state.osds[0], hdd) == reported
     assert identity_mismatch(state, 1, hdd) is None
-    # Of one that is not recorded nothing can be told.
+    # Nothing is known about an unrecorded one.
     assert identity_mismatch(replace(state, before=replace(state.before, osds=())), 0, hdd) is None
     again = other(seen, 0, uuid='ffffffff-0000-4000-8000-000000000000')
     assert identity_mismatch(state, 0, again) == (
@@ -290,5 +290,5 @@ def test_who_is_another_osd_now_is_told_by_uuid_class_and_store(cluster: FakeClu
         ('000001ff', '000001'),
     ],
 )
-def test_six_digits_of_a_uuid_are_kept(uuid: str, head: Optional[str]) -> None:
+def test_first_digits_of_a_uuid_are_stored(uuid: str, head: Optional[str]) -> None:
     assert uuid_head(uuid) == head

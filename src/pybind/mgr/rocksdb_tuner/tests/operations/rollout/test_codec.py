@@ -90,7 +90,7 @@ FOLLOWS = st.sampled_from(NoBenefit)
 
 
 def pieces(order: list[int], cuts: list[int]) -> tuple[tuple[int, ...], ...]:
-    """``order``, the first alone, the others cut where it is said."""
+    """``order``, the first alone, the others split at the given points."""
     at = sorted({0, 1, *(cut for cut in cuts if cut < len(order)), len(order)})
     return tuple(tuple(order[a:b]) for a, b in zip(at, at[1:]))
 
@@ -239,7 +239,7 @@ def example(osds: int = 3, same: bool = True) -> RolloutState:
 
 
 def fullest() -> RolloutState:
-    """One in which nothing is as it is without being said."""
+    """A text in which no default is implied."""
     lower = Judgement(
         Verdict.INCONCLUSIVE,
         (
@@ -341,19 +341,19 @@ def test_whatever_the_version_before_stored_is_read(state: RolloutState) -> None
     assert decode_state(format_1.encode_state(state)) == state
 
 
-def test_the_format_of_today_is_the_one_that_other_managers_read() -> None:
-    """Whoever changes it raises its version, and reads this one all the same."""
+def test_current_format_is_stable() -> None:
+    """A format change raises the version, and still reads this one."""
     golden = (DATA / 'state-version-5.json').read_text()
     assert json.loads(encode_state(fullest())) == json.loads(golden)
     assert decode_state(golden) == fullest()
 
 
-def test_what_is_read_off_the_evidence_is_not_stored() -> None:
+def test_derived_evidence_is_not_stored() -> None:
     """A manager that takes over reads it there too."""
     assert decode_state(encode_state(replace(example(), baseline_s=7.0))) == example()
 
 
-def test_a_text_with_half_a_character_is_written_without_an_error() -> None:
+def test_text_with_a_lone_surrogate_is_written_without_an_error() -> None:
     """Some error text of another program; a surrogate cannot be stored as UTF-8."""
     state = replace(example(), last_error='\ud800 broken')
     assert 'broken' in (decode_state(encode_state(state)).last_error or '')
@@ -389,7 +389,7 @@ def at_its_fullest(osds: int) -> RolloutState:
     )
 
 
-def test_a_rollout_of_ten_thousand_osds_is_kept_to_its_end() -> None:
+def test_rollout_of_ten_thousand_osds_is_stored_to_its_end() -> None:
     """No key holds more than a monitor takes, which `FakeStore` asserts of each."""
     store, state = FakeStore(), at_its_fullest(10_000)
     storage = RolloutStorage(store)
@@ -400,8 +400,8 @@ def test_a_rollout_of_ten_thousand_osds_is_kept_to_its_end() -> None:
     assert RolloutStorage(store).archived(state.rollout_id) == state
 
 
-def test_a_step_of_ten_thousand_osds_writes_the_head_and_now_and_then_a_chunk() -> None:
-    """The head stays small, whatever the OSDs go through."""
+def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() -> None:
+    """The head stays small in any state of the OSDs."""
     store, state = FakeStore(), example(10_000)
     storage = RolloutStorage(store)
     storage.save_current(state)
@@ -435,10 +435,10 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     yield large[: len(large) // 2], 'compressed text is'
 
 
-@pytest.mark.parametrize(('text', 'says'), list(broken_texts()))
-def test_a_broken_text_is_an_error_that_says_what_is_wrong(text: str, says: str) -> None:
+@pytest.mark.parametrize(('text', 'message'), list(broken_texts()))
+def test_broken_text_is_an_error_with_its_cause(text: str, message: str) -> None:
     """Cut off, of another version, or of something else."""
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_state(text)
 
 
@@ -473,14 +473,12 @@ WRONG: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(('path', 'value', 'says'), WRONG)
-def test_a_wrong_value_is_named_with_what_would_be_right(
-    path: str, value: object, says: str
-) -> None:
+@pytest.mark.parametrize(('path', 'value', 'message'), WRONG)
+def test_wrong_value_is_named_with_the_valid_form(path: str, value: object, message: str) -> None:
     """Also what is right by its type, and contradicts something else."""
     document = json.loads(encode_state(example()))
     _set(document, path, value)
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_state(json.dumps(document))
 
 
@@ -514,18 +512,18 @@ WRONG_BEFORE: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(('path', 'value', 'says'), WRONG_BEFORE)
-def test_damage_in_what_the_version_before_stored_is_an_error(
-    path: str, value: object, says: str
+@pytest.mark.parametrize(('path', 'value', 'message'), WRONG_BEFORE)
+def test_damage_in_state_of_the_previous_version_is_an_error(
+    path: str, value: object, message: str
 ) -> None:
     """And never another one than what cannot be read raises."""
     document = json.loads(format_1.encode_state(example()))
     _set(document, path, value)
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_state(json.dumps(document))
 
 
-def test_a_rollout_without_osds_is_no_rollout() -> None:
+def test_rollout_without_osds_is_invalid() -> None:
     """There is nothing to do in it."""
     empty = replace(
         example(),
@@ -538,7 +536,7 @@ def test_a_rollout_without_osds_is_no_rollout() -> None:
 
 
 @pytest.mark.parametrize('encode', [encode_state, format_1.encode_state])
-def test_a_missing_name_is_named(encode: Callable[[RolloutState], str]) -> None:
+def test_missing_name_is_named(encode: Callable[[RolloutState], str]) -> None:
     """At any place, in this format and in the one before."""
     good = encode(example())
     for path in _paths(json.loads(good)):
@@ -561,7 +559,7 @@ def _paths(document: dict[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize('encode', [encode_state, format_1.encode_state])
-def test_any_damage_is_found_or_harmless_and_never_another_error(
+def test_any_damage_is_detected_or_harmless(
     encode: Callable[[RolloutState], str],
 ) -> None:
     """Twenty characters anywhere replaced by any others."""
@@ -601,7 +599,7 @@ def test_evidence_that_was_written_is_read_back(
     assert decode_evidence(encode_evidence(written)) == written
 
 
-def test_the_most_evidence_fits_under_one_key() -> None:
+def test_largest_evidence_fits_under_one_key() -> None:
     """A step of the recorder is one write."""
     most = limits()
     drawn = random.Random(1)
@@ -621,7 +619,7 @@ def test_the_most_evidence_fits_under_one_key() -> None:
     assert len(text.encode()) <= LIMIT_BYTES
 
 
-def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown() -> None:
+def test_evidence_of_an_older_version_is_read_with_the_rest_unknown() -> None:
     block = Block({0: Measured(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 1: Measured(2.0)})
     document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0, (block,))))
     document['signals'] = document['signals'][:4]
@@ -632,7 +630,7 @@ def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown(
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'says'),
+    ('name', 'value', 'message'),
     [
         ('osds', [], 'is empty'),
         ('osds', [1, 1], 'names an OSD twice'),
@@ -644,9 +642,9 @@ def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown(
         ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 7]], '"x" instead of a number'),
     ],
 )
-def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:
+def test_wrong_evidence_is_named(name: str, value: object, message: str) -> None:
     document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0)))
-    with pytest.raises(StoredStateError, match=says):
+    with pytest.raises(StoredStateError, match=message):
         decode_evidence(json.dumps({**document, name: value}))
 
 
@@ -676,7 +674,7 @@ def test_a_history_record_is_read_back_as_it_was_written(record: HistoryRecord) 
     assert decode_record(encode_record(record)) == record
 
 
-def test_a_history_record_tells_the_change_of_the_first_osd() -> None:
+def test_history_record_has_the_change_of_the_first_osd() -> None:
     record = record_of(example())
     assert (record.options_from, record.options_to) == (OLD, NEW)
     assert record.outcome is Outcome.WAITING
@@ -691,7 +689,7 @@ def test_a_history_record_tells_the_change_of_the_first_osd() -> None:
     assert (record.rollout_id, record.time_s, record.actor) == ('r12', 1000.5, 'client.ann')
 
 
-def test_a_prediction_that_is_no_number_is_named() -> None:
+def test_non_numeric_prediction_is_named() -> None:
     document = json.loads(encode_record(record_of(example())))
     document['predicted'] = {'metric': 'IOPS', 'low_percent': 'some', 'high_percent': 3.0}
     with pytest.raises(StoredStateError, match=r'"predicted\.low_percent" is "some"'):
@@ -701,6 +699,6 @@ def test_a_prediction_that_is_no_number_is_named() -> None:
 @pytest.mark.parametrize(
     'text', ['', '{"version":1}', '[]', '{"version":3,"id":3}', '{"version":5}', '{"version":6}']
 )
-def test_a_broken_history_record_is_an_error(text: str) -> None:
+def test_broken_history_record_is_an_error(text: str) -> None:
     with pytest.raises(StoredStateError):
         decode_record(text)

@@ -40,7 +40,7 @@ def collapsing(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Roll
     return replace(state, stage=Phase.COLLAPSING)
 
 
-def looked(state: RolloutState, seen: Observation) -> Step:
+def sampled(state: RolloutState, seen: Observation) -> Step:
     return collapse(MACHINE, state, seen)
 
 
@@ -61,22 +61,22 @@ def drop_override(state: RolloutState) -> RolloutState:
 
 @pytest.mark.parametrize('at', [VERIFIED, COLLAPSED])
 @pytest.mark.parametrize('how', ['gone', 'made again'])
-def test_a_changed_osd_that_is_none_of_ours_any_more_gives_its_entry_back_first(
+def test_changed_osd_left_behind_restores_its_entry_first(
     cluster: FakeCluster, at: OsdStep, how: str
 ) -> None:
     state = collapsing(cluster, VERIFIED, at, *[VERIFIED] * 2)
     seen = observed(cluster, entries={**SINGLE, ALL: NEW})
     lost = without(seen, 1) if how == 'gone' else other(seen, 1, device_class='hdd')
-    step = looked(state, lost)
+    step = sampled(state, lost)
     assert (step.actions, step.state.osds[1].step) == ((), OsdStep.RESTORING)
-    told = {
+    reported = {
         'gone': 'osd.1 was removed from the cluster',
         'made again': 'osd.1 now has device class hdd: the plan was made for ssd',
     }[how]
-    assert step.state.osds[1].left_reason == told
-    # One that was left behind before is nobody's any more.
+    assert step.state.osds[1].left_reason == reported
+    # One left behind earlier is no longer part of it.
     left = collapsing(cluster, VERIFIED, OsdStep.LEFT_BEHIND, *[VERIFIED] * 2)
-    assert looked(left, without(seen, 1)).state.osds[1].step is OsdStep.LEFT_BEHIND
+    assert sampled(left, without(seen, 1)).state.osds[1].step is OsdStep.LEFT_BEHIND
 
 
 def joined(seen: Observation, **changes: object) -> Observation:
@@ -92,21 +92,21 @@ def joined(seen: Observation, **changes: object) -> Observation:
         (True, True, {}, {}, True),
         (False, True, {}, {}, True),
         (True, False, {}, {}, True),
-        # It comes back only by somebody's hand, if ever.
+        # It only returns by an operator, if ever.
         (False, False, {}, {}, False),
-        # What it has of its own decides, whatever is shared.
+        # Its own entry applies, whatever is shared.
         (True, True, {'osd.7': OLD}, {}, False),
         # It would start with another string, or with one in other words.
         (True, True, {}, {ALL: OLD}, True),
         (True, True, {}, {ALL: ';'.join(reversed(NEW.split(',')))}, False),
-        # What was there before counts, not what the rollout has written meanwhile.
+        # The previous state counts, not the rollout's later writes.
         (True, True, {ALL: NEW}, {}, True),
         (True, True, {ALL: NEW}, {ALL: NEW}, False),
         (True, True, {'global': NEW}, {}, False),
         (True, True, {'global': OLD}, {}, True),
     ],
 )
-def test_entries_stay_where_the_shared_one_would_change_an_osd_that_nobody_checked(
+def test_own_entries_stay_if_the_shared_one_would_change_an_unchecked_osd(
     cluster: FakeCluster,
     up: bool,
     in_cluster: bool,
@@ -117,59 +117,55 @@ def test_entries_stay_where_the_shared_one_would_change_an_osd_that_nobody_check
     state = collapsing(cluster, *[VERIFIED] * 4, errors=2)
     state = replace(state, before=replace(state.before, entries=tuple(before.items())))
     seen = joined(observed(cluster, entries={**SINGLE, **entries}), up=up, in_cluster=in_cluster)
-    step = looked(replace(state, entries_done=0), seen)
+    step = sampled(replace(state, entries_done=0), seen)
     assert (step.state.own_entries_stay is not None) == reached
     if reached:
         assert (step.actions, step.state.own_entries_stay) == ((), STAY.format('osd.7'))
-        # From the beginning: all that was written is taken back.
-        again = looked(state, seen).state
+        # From the start: every write is rolled back.
+        again = sampled(state, seen).state
         assert (again.entries_done, again.errors) == (0, 0)
 
 
-def test_an_osd_that_was_left_behind_may_be_meant_to_come_back(cluster: FakeCluster) -> None:
+def test_osd_left_behind_may_return(cluster: FakeCluster) -> None:
     state = collapsing(cluster, VERIFIED, OsdStep.LEFT_BEHIND, *[VERIFIED] * 2)
     seen = observed(cluster, entries=SINGLE)
     del (entries := dict(SINGLE))['osd.1']
     out = other(replace(seen, entries=entries), 1, up=False, in_cluster=False)
-    assert looked(state, out).state.own_entries_stay == STAY.format('osd.1')
-    assert looked(state, without(out, 1)).state.own_entries_stay is None
+    assert sampled(state, out).state.own_entries_stay == STAY.format('osd.1')
+    assert sampled(state, without(out, 1)).state.own_entries_stay is None
 
 
 @pytest.mark.parametrize(('more', 'ending'), [(8, ''), (9, ' and more')])
-def test_eight_of_those_that_would_be_changed_are_named(
-    cluster: FakeCluster, more: int, ending: str
-) -> None:
+def test_eight_affected_osds_are_named(cluster: FakeCluster, more: int, ending: str) -> None:
     seen = observed(cluster, entries=SINGLE)
     others = tuple(replace(seen.cluster.osds[0], osd_id=10 + n) for n in range(more))
     seen = replace(seen, cluster=replace(seen.cluster, osds=(*seen.cluster.osds, *others)))
     named = ', '.join(f'osd.{n}' for n in range(10, 18)) + ending
-    found = looked(collapsing(cluster, *[VERIFIED] * 4), seen).state
+    found = sampled(collapsing(cluster, *[VERIFIED] * 4), seen).state
     assert found.own_entries_stay == STAY.format(named)
 
 
-def test_an_override_that_goes_reaches_those_that_would_start_with_it(
+def test_removed_override_affects_every_osd_that_would_start_with_it(
     cluster: FakeCluster,
 ) -> None:
     state = drop_override(collapsing(cluster, *[VERIFIED] * 4))
     state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
     single = {f'osd.{n}': DEFAULT for n in range(4)}
     seen = joined(observed(cluster, entries={**single, ALL: OLD}))
-    assert looked(state, seen).state.own_entries_stay == STAY.format('osd.7')
-    # Beside one that says the same nothing changes.
+    assert sampled(state, seen).state.own_entries_stay == STAY.format('osd.7')
+    # An entry with the same value makes no difference.
     same = replace(seen, entries={**seen.entries, 'global': OLD})
-    assert looked(state, same).state.own_entries_stay is None
+    assert sampled(state, same).state.own_entries_stay is None
 
 
 @pytest.mark.parametrize('there', [True, False])
-def test_an_entry_of_its_own_that_is_gone_already_is_not_removed_again(
-    cluster: FakeCluster, there: bool
-) -> None:
-    """As by a manager whose answer was lost; what the OSD would get is looked at all the same."""
+def test_missing_own_entry_is_not_removed_again(cluster: FakeCluster, there: bool) -> None:
+    """As by a manager whose answer was lost; the resolved value is checked nevertheless."""
     state = collapsing(cluster, *[VERIFIED] * 4)
     single = (
         dict(SINGLE) if there else {who: value for who, value in SINGLE.items() if '0' not in who}
     )
-    step = looked(state, observed(cluster, entries={**single, ALL: NEW}))
+    step = sampled(state, observed(cluster, entries={**single, ALL: NEW}))
     assert step.state.osds[0].step is OsdStep.COLLAPSING
     assert step.actions == ((RemoveEntry('osd.0'),) if there else ())
 
@@ -177,7 +173,7 @@ def test_an_entry_of_its_own_that_is_gone_already_is_not_removed_again(
 # -- back to entries of single OSDs
 
 
-def test_single_entries_are_written_back_before_what_they_shared_goes(
+def test_own_entries_are_written_back_before_their_shared_entry_is_removed(
     cluster: FakeCluster,
 ) -> None:
     state = collapsing(cluster, COLLAPSED, VERIFIED, COLLAPSED, VERIFIED, own_entries_stay='why')
@@ -186,7 +182,7 @@ def test_single_entries_are_written_back_before_what_they_shared_goes(
     )
     state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
     seen = observed(cluster, entries={ALL: NEW, **SINGLE})
-    first = looked(state, seen)
+    first = sampled(state, seen)
     # The entry of osd.0 was to stay anyhow.
     assert [osd.step for osd in first.state.osds] == [
         COLLAPSED,
@@ -196,12 +192,12 @@ def test_single_entries_are_written_back_before_what_they_shared_goes(
     ]
     assert first.actions == ()
     shielded = replace(state, osds=(*state.osds[:2], *rollout(cluster, *[VERIFIED] * 4).osds[2:]))
-    assert looked(shielded, seen).actions == (SetEntry(ALL, OLD),)
-    held = looked(replace(shielded, paused_by='client.ann'), seen)
+    assert sampled(shielded, seen).actions == (SetEntry(ALL, OLD),)
+    held = sampled(replace(shielded, paused_by='client.ann'), seen)
     assert (held.actions, held.state.paused_reason) == ((), 'paused by client.ann')
     nothing = replace(shielded, before=replace(state.before, entries=()))
-    assert looked(nothing, seen).actions == (RemoveEntry(ALL),)
-    done = looked(shielded, replace(seen, entries={ALL: OLD, **SINGLE})).state
+    assert sampled(nothing, seen).actions == (RemoveEntry(ALL),)
+    done = sampled(shielded, replace(seen, entries={ALL: OLD, **SINGLE})).state
     assert (done.stage, done.outcome) == (Phase.DONE, Outcome.DONE)
 
 
@@ -210,7 +206,7 @@ SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
 
 
 @pytest.mark.parametrize(
-    ('failure', 'left', 'stay', 'told'),
+    ('failure', 'left', 'stay', 'reported'),
     [
         (None, None, None, None),
         ('it crashed', None, None, 'it crashed'),
@@ -225,12 +221,12 @@ SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
         ('x' * 700, None, None, 'x' * 597 + '...'),
     ],
 )
-def test_the_end_tells_all_that_is_not_as_planned(
+def test_conclusion_lists_all_deviations_from_the_plan(
     cluster: FakeCluster,
     failure: Optional[str],
     left: Optional[str],
     stay: Optional[str],
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     at = COLLAPSED if stay is None else VERIFIED
     last = at if left is None else OsdStep.LEFT_BEHIND
@@ -240,18 +236,18 @@ def test_the_end_tells_all_that_is_not_as_planned(
     seen = observed(cluster, entries=entries)
     if left is not None:
         seen = without(seen, 3)
-    done = looked(state, seen).state
-    assert (done.stage, done.outcome, done.failure) == (Phase.DONE, Outcome.DONE, told)
+    done = sampled(state, seen).state
+    assert (done.stage, done.outcome, done.failure) == (Phase.DONE, Outcome.DONE, reported)
 
 
-def test_how_an_override_is_removed_later_is_told(cluster: FakeCluster) -> None:
+def test_commands_to_remove_an_override_later_are_shown(cluster: FakeCluster) -> None:
     state = drop_override(collapsing(cluster, *[VERIFIED] * 4, own_entries_stay='they stay'))
     state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
-    done = looked(state, observed(cluster, entries={ALL: OLD})).state
+    done = sampled(state, observed(cluster, entries={ALL: OLD})).state
     rm = '"ceph config rm osd bluestore_rocksdb_options"'
     assert done.failure == f'they stay; {LATER.format(rm)}'
     two = replace(state.request, final_entries=(('osd/class:ssd', NEW), (ALL, None)))
-    done = looked(replace(state, request=two), observed(cluster, entries={ALL: OLD})).state
+    done = sampled(replace(state, request=two), observed(cluster, entries={ALL: OLD})).state
     both = f'{SET.replace("set osd", "set osd/class:ssd")}, then {rm}'
     assert done.failure == f'they stay; {LATER.format(both)}'
 
@@ -273,17 +269,17 @@ def of(state: RolloutState, seen: Observation) -> Step:
         ({}, {ALL: NEW}, None),
     ],
 )
-@pytest.mark.parametrize('told', [None, 'osd.0 was removed from the cluster'])
-def test_what_is_left_behind_has_what_its_id_had(
+@pytest.mark.parametrize('reported', [None, 'osd.0 was removed from the cluster'])
+def test_osd_left_behind_has_the_previous_entry_of_its_id(
     cluster: FakeCluster,
     before: dict[str, str],
     entries: dict[str, str],
     action: Optional[Action],
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = collapsing(cluster, OsdStep.RESTORING, *[VERIFIED] * 3)
     state = replace(state, before=replace(state.before, entries=tuple(before.items())))
-    state = replace(state, osds=(replace(state.osds[0], left_reason=told), *state.osds[1:]))
+    state = replace(state, osds=(replace(state.osds[0], left_reason=reported), *state.osds[1:]))
     seen = observed(cluster, entries=entries)
     step = of(state, seen)
     assert step.actions == (() if action is None else (action,))
@@ -291,14 +287,14 @@ def test_what_is_left_behind_has_what_its_id_had(
     assert held.actions == ()
     if action is None:
         assert canary(step).step is OsdStep.LEFT_BEHIND
-        assert canary(step).left_reason == (told or 'osd.0 is a different OSD now')
+        assert canary(step).left_reason == (reported or 'osd.0 is a different OSD now')
     else:
         assert canary(step).step is OsdStep.RESTORING
 
 
 @pytest.mark.parametrize('restart', [True, False])
 @pytest.mark.parametrize('ending', [None, FAILED])
-def test_what_is_shielded_has_an_entry_of_its_own_again(
+def test_repinned_osd_has_its_own_entry_again(
     cluster: FakeCluster, restart: bool, ending: Optional[Ending]
 ) -> None:
     """Its target; where only entries are changed what it had before, which means the same."""
@@ -327,7 +323,7 @@ HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
     ('kind', 'entries', 'resolved', 'instead'),
     [
         ('set', {ALL: NEW}, NEW, None),
-        # What the monitor names is not asked where nothing with a mask may reach the OSD.
+        # The monitor is not queried if no masked entry may reach the OSD.
         ('set', {ALL: NEW}, OLD, None),
         ('set', {'global': NEW}, NEW, None),
         ('set', {ALL: ';'.join(NEW.split(','))}, NEW, None),
@@ -347,7 +343,7 @@ HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
         ('drop', {HOST: OLD}, OLD, OLD),
     ],
 )
-def test_an_own_entry_goes_for_good_only_where_the_osd_gets_the_same_without_it(
+def test_own_entry_is_removed_only_if_the_osd_gets_the_same_value_without_it(
     cluster: FakeCluster, kind: str, entries: dict[str, str], resolved: str, instead: Optional[str]
 ) -> None:
     state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3)
@@ -363,14 +359,14 @@ def test_an_own_entry_goes_for_good_only_where_the_osd_gets_the_same_without_it(
             (SetEntry('osd.0', target),),
             OsdStep.REPINNING,
         )
-        told = f'without its own entry osd.0 would get {instead}: its entry was set again'
-        assert step.state.ending == Ending(Outcome.FAILED, told)
+        reported = f'without its own entry osd.0 would get {instead}: its entry was set again'
+        assert step.state.ending == Ending(Outcome.FAILED, reported)
         # A monitor may answer from just before the last change.
         early = of(state, replace(seen, waited_s=1.9))
         assert (early.actions, early.state) == ((), state)
 
 
-def test_the_entry_of_an_osd_goes_and_then_it_is_asked_what_it_would_get(
+def test_own_entry_is_removed_and_the_resolved_value_checked(
     cluster: FakeCluster,
 ) -> None:
     state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3)
@@ -383,6 +379,6 @@ def test_the_entry_of_an_osd_goes_and_then_it_is_asked_what_it_would_get(
     assert (
         unread.state.paused_reason == 'the configuration of osd.0 cannot be read from the monitor'
     )
-    # Of one that was removed there is nothing to ask.
+    # A removed one is not queried.
     removed = of(state, without(replace(gone, resolved={}), 0))
     assert canary(removed).step is COLLAPSED

@@ -32,20 +32,20 @@ def outcomes(run: Run) -> list[Outcome]:
     return [record.outcome for record in run.driver.history]
 
 
-def test_before_the_first_rollout_there_is_none(run: Run) -> None:
+def test_no_state_before_the_first_rollout(run: Run) -> None:
     assert run.driver.state is None
     assert run.driver.history == ()
     assert not run.driver.problems
 
 
-def test_constructing_a_driver_reads_and_asks_nothing(run: Run) -> None:
+def test_constructing_a_driver_has_no_side_effects(run: Run) -> None:
     """The manager must become active without delay."""
     nothing: Any = object()
     driver = Driver(nothing, nothing, nothing, nothing, nothing, nothing, str.__eq__)
     assert driver.state is None
 
 
-def test_a_second_rollout_is_refused_while_one_runs(run: Run) -> None:
+def test_second_concurrent_rollout_is_refused(run: Run) -> None:
     run.start()
     with refused(errno.EBUSY, r'rollout r1 is running \(planned\): wait for it, or abort it'):
         run.start()
@@ -53,18 +53,16 @@ def test_a_second_rollout_is_refused_while_one_runs(run: Run) -> None:
 
 @pytest.mark.parametrize('command', ['pause', 'resume', 'abort'])
 @pytest.mark.parametrize('over', [False, True])
-def test_there_is_nothing_to_pause_resume_or_abort_without_a_rollout(
-    run: Run, command: str, over: bool
-) -> None:
+def test_pause_resume_and_abort_require_a_rollout(run: Run, command: str, over: bool) -> None:
     if over:
         run.start()
-        run.to_the_end()
+        run.run_to_end()
     arguments = () if command == 'resume' else ('client.ann',)
     with refused(errno.ENOENT, 'no rollout is running'):
         getattr(run.driver, command)(*arguments, run.cluster.now_s)
 
 
-def test_resume_of_what_is_not_paused_says_what_it_waits_for(run: Run) -> None:
+def test_resume_without_a_pause_reports_the_wait_reason(run: Run) -> None:
     run.start()
     with refused(errno.EINVAL, 'is not paused; it is running'):
         run.driver.resume(run.cluster.now_s)
@@ -74,7 +72,7 @@ def test_resume_of_what_is_not_paused_says_what_it_waits_for(run: Run) -> None:
         run.driver.resume(run.cluster.now_s)
 
 
-def test_an_osd_that_is_being_put_back_is_not_paused(run: Run) -> None:
+def test_osd_under_recovery_is_not_paused(run: Run) -> None:
     run.start(set_profile(run.cluster, 'foo'))
     run.until(lambda s: s.stage is Phase.ROLLING_BACK)
     with refused(errno.EBUSY, 'cannot be interrupted'):
@@ -84,36 +82,36 @@ def test_an_osd_that_is_being_put_back_is_not_paused(run: Run) -> None:
 # -- rollback
 
 
-def test_without_a_rollout_there_is_nothing_to_roll_back(run: Run) -> None:
+def test_rollback_requires_a_rollout(run: Run) -> None:
     with refused(errno.ENOENT, '^there was no rollout yet'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     with refused(errno.ENOENT, 'there is no rollout "r9" to roll back: there was no rollout yet'):
         run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
-def test_an_unknown_rollout_is_answered_with_those_there_are(run: Run) -> None:
+def test_unknown_rollout_is_answered_with_the_existing_ones(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     with refused(errno.ENOENT, 'there is no rollout "r9" to roll back; the last are r1'):
         run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
 def test_nothing_is_rolled_back_twice(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
     with refused(errno.EALREADY, 'r1 is being rolled back'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     with refused(errno.EALREADY, 'r1 was rolled back already'):
         run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
 
 
-def test_an_earlier_rollout_is_rolled_back_if_nothing_of_it_was_changed_since(run: Run) -> None:
+def test_earlier_rollout_is_rolled_back_if_unchanged_since(run: Run) -> None:
     hdd = run.cluster.osds[2]
     hdd.device_class = 'hdd'
     run.start(set_profile(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     other = set_profile(
         run.cluster,
         recommendation_id='hdd',
@@ -123,9 +121,9 @@ def test_an_earlier_rollout_is_rolled_back_if_nothing_of_it_was_changed_since(ru
         final_entries=(('osd.2', OLD),),
     )
     run.start(other)
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.rollout_id, state.phase) == ('r1', Phase.ROLLED_BACK)
     assert run.cluster.entries_of() == {'osd.2': OLD}
     assert hdd.boots == 2
@@ -135,31 +133,31 @@ def test_an_earlier_rollout_is_rolled_back_if_nothing_of_it_was_changed_since(ru
     ]
 
 
-def test_an_earlier_rollout_waits_for_the_running_one(run: Run) -> None:
+def test_earlier_rollout_waits_for_the_running_one(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.osds[0].conf_file.clear()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, recommendation_id='second'))
     with refused(errno.EBUSY, 'rollout r2 is running'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
 
 
-def test_what_was_superseded_is_not_rolled_back(run: Run) -> None:
+def test_superseded_rollout_is_not_rolled_back(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='second'))
-    run.to_the_end()
+    run.run_to_end()
     with refused(errno.EBUSY, 'changed since'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
 
 
-# -- what an operator hears is stored
+# -- operator commands are stored
 
 
 @pytest.mark.parametrize('command', ['start', 'rollback', 'pause', 'abort', 'resume'])
-def test_a_command_that_cannot_be_stored_is_refused_and_forgotten(run: Run, command: str) -> None:
+def test_command_that_cannot_be_stored_is_refused_and_dropped(run: Run, command: str) -> None:
     driver, now_s = run.driver, run.cluster.now_s
     if command != 'start':
         run.start()
@@ -179,7 +177,7 @@ def test_a_command_that_cannot_be_stored_is_refused_and_forgotten(run: Run, comm
 
 
 @pytest.mark.parametrize('command', ['start', 'rollback'])
-def test_a_config_store_that_cannot_be_read_refuses_a_start(run: Run, command: str) -> None:
+def test_unreadable_config_store_refuses_a_start(run: Run, command: str) -> None:
     if command == 'rollback':
         run.start()
     run.cluster.errors['config dump'] = CommandError(errno.EIO, 'no')
@@ -193,7 +191,7 @@ def test_a_config_store_that_cannot_be_read_refuses_a_start(run: Run, command: s
 # -- history
 
 
-def test_a_change_is_in_history_from_its_start_and_once_only(run: Run) -> None:
+def test_change_is_in_history_once_from_its_start(run: Run) -> None:
     run.start()
     (record,) = run.driver.history
     assert (record.rollout_id, record.outcome, record.actor) == (
@@ -202,17 +200,17 @@ def test_a_change_is_in_history_from_its_start_and_once_only(run: Run) -> None:
         'client.admin',
     )
     assert (record.options_to, record.prediction) == (NEW, '{"metric":"write_iops"}')
-    run.to_the_end()
+    run.run_to_end()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     assert [r.outcome for r in run.driver.history] == [Outcome.WAITING]
-    run.to_the_end()
+    run.run_to_end()
     (record,) = run.driver.history
     assert (record.outcome, record.reason) == (Outcome.ROLLED_BACK, 'rolled back by client.ann')
     run.fail_over()
     assert run.driver.history == (record,)
 
 
-def test_a_start_whose_history_cannot_be_written_is_a_start_all_the_same(run: Run) -> None:
+def test_rollout_starts_though_its_history_cannot_be_written(run: Run) -> None:
     def refuse(key: str) -> None:
         if key.startswith('history/'):
             raise CommandError(5, 'no')
@@ -221,11 +219,11 @@ def test_a_start_whose_history_cannot_be_written_is_a_start_all_the_same(run: Ru
     run.start()
     assert not run.driver.history
     run.store.on_set = lambda key: None
-    run.to_the_end()
+    run.run_to_end()
     assert outcomes(run) == [Outcome.DONE]
 
 
-def test_an_end_that_history_does_not_know_yet_is_written_later(run: Run) -> None:
+def test_end_missing_in_history_is_written_later(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[2].step is OsdStep.SETTLING)
 
@@ -234,7 +232,7 @@ def test_an_end_that_history_does_not_know_yet_is_written_later(run: Run) -> Non
             raise CommandError(5, 'no')
 
     run.store.on_set = refuse
-    run.to_the_end()
+    run.run_to_end()
     assert outcomes(run) == [Outcome.WAITING]
     assert run.driver.problems
     run.fail_over()
@@ -244,7 +242,7 @@ def test_an_end_that_history_does_not_know_yet_is_written_later(run: Run) -> Non
     assert not run.driver.problems
 
 
-def test_an_abort_reaches_history_with_the_next_tick(run: Run) -> None:
+def test_abort_is_in_history_with_the_next_tick(run: Run) -> None:
     run.start()
     run.driver.abort('client.ann', run.cluster.now_s)
     run.tick()
@@ -255,7 +253,7 @@ def test_an_abort_reaches_history_with_the_next_tick(run: Run) -> None:
 # -- what is stored may be broken
 
 
-def test_a_broken_state_never_stops_the_module_and_nothing_of_it_is_done(run: Run) -> None:
+def test_broken_state_never_stops_the_module_and_is_not_acted_on(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.store.values[CURRENT] = run.store.values[CURRENT][:200]
@@ -271,12 +269,12 @@ def test_a_broken_state_never_stops_the_module_and_nothing_of_it_is_done(run: Ru
         Outcome.FAILED,
         'its stored state could not be read: nothing further was done',
     )
-    # What it left behind is named when the next one is asked for.
+    # OSDs it left behind are named when the next rollout is requested.
     with refused(errno.EINVAL, r'osd\.0 has its own entry'):
         run.start()
 
 
-def test_a_warning_ends_when_the_broken_state_is_removed(run: Run) -> None:
+def test_warning_ends_when_the_broken_state_is_removed(run: Run) -> None:
     run.store.values[CURRENT] = 'nonsense'
     run.fail_over()
     run.tick()
@@ -292,16 +290,16 @@ def test_loading_twice_reads_once(run: Run) -> None:
     assert CURRENT in run.store.values
 
 
-def test_other_limits_hold_from_the_next_tick(run: Run) -> None:
+def test_changed_limits_apply_from_the_next_tick(run: Run) -> None:
     run.cluster.orchestrator_idle = True
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.driver.set_limits(Limits(restart_s=10.0))
     run.driver.set_limits(Limits(restart_s=10.0))
-    assert run.to_the_end(within_s=60).phase is Phase.FAILED
+    assert run.run_to_end(within_s=60).phase is Phase.FAILED
 
 
-def test_a_tick_ends_after_a_bounded_number_of_steps(
+def test_tick_ends_after_a_bounded_number_of_steps(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr('rocksdb_tuner.operations.driver.STEPS_PER_TICK', 2)
@@ -310,7 +308,7 @@ def test_a_tick_ends_after_a_bounded_number_of_steps(
     assert run.cluster.commands == [c for c in run.cluster.commands if 'config set' in c]
 
 
-def test_nothing_is_asked_of_monitors_about_upgrades_while_an_osd_restarts(
+def test_monitors_are_not_queried_about_upgrades_during_a_restart(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only once it is time to ask for the restart again."""

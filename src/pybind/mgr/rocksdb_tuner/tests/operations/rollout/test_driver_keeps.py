@@ -1,4 +1,4 @@
-"""What the driver keeps and tells of its rollouts, and who may be late or fail beside it."""
+"""The stored state and messages of the driver, and its behavior if others are late or fail."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def with_parts(run: Run, **parts: Any) -> Driver:
     )
 
 
-def test_nothing_is_known_before_anything_was_read(run: Run) -> None:
+def test_nothing_is_known_before_loading(run: Run) -> None:
     driver = with_parts(run)
     assert (driver.state, driver.history, driver.problems, driver.broken) == (None, (), (), ())
     assert (driver.acknowledged, driver.since_end_s) == (False, None)
     assert driver.why_waiting(0.0) is None
 
 
-def test_neither_judging_nor_announcing_holds_a_rollout_up(run: Run) -> None:
+def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
     """An OSD in flight waits for neither."""
     guard = Forgiving()
 
@@ -77,57 +77,57 @@ def test_neither_judging_nor_announcing_holds_a_rollout_up(run: Run) -> None:
     run.driver = with_parts(run, guard=guard, on_change=fail)
     run.driver._recording.found = fail  # type: ignore[method-assign,assignment]
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert guard.failed == {'judging', 'announcements'}
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
 
 
-def test_without_a_guard_what_fails_is_heard_of(run: Run) -> None:
+def test_error_without_a_guard_is_raised(run: Run) -> None:
     run.driver = with_parts(run, on_change=lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run.start()
 
 
-def test_it_waits_as_long_as_it_is_told_from_its_beginning(run: Run) -> None:
+def test_configured_wait_applies_from_its_start(run: Run) -> None:
     run.driver = with_parts(run, limits=Limits(restart_s=10.0))
     run.cluster.orchestrator_idle = True
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    assert run.to_the_end(within_s=60).phase is Phase.FAILED
+    assert run.run_to_end(within_s=60).phase is Phase.FAILED
 
 
 @dataclass(frozen=True)
 class Restless(Machine):
     """Never done, and never doing anything."""
 
-    looks: list[Observation] = field(default_factory=list)
+    samples: list[Observation] = field(default_factory=list)
 
     def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        self.looks.append(seen)
+        self.samples.append(seen)
         return Step(replace(state, updated_s=state.updated_s + 1.0))
 
 
-def test_a_tick_takes_ten_steps_at_most(run: Run) -> None:
+def test_tick_has_at_most_ten_steps(run: Run) -> None:
     run.start()
     machine = Restless(same_meaning)
     run.driver._machine = machine
     run.tick()
-    assert len(machine.looks) == 10
+    assert len(machine.samples) == 10
 
 
 # -- what happens only once
 
 
-def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
+def test_repeated_error_is_logged_once_and_reported_until_over(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     run.start()
     run.cluster.errors['config dump'] = refusing('no quorum')
     for _ in range(3):
         run.tick()
-    told = 'the rollout cannot continue now: no quorum'
-    assert run.driver.problems == (told,)
-    assert [r.getMessage() for r in caplog.records].count(told) == 1
+    reported = 'the rollout cannot continue now: no quorum'
+    assert run.driver.problems == (reported,)
+    assert [r.getMessage() for r in caplog.records].count(reported) == 1
     run.cluster.errors['config dump'] = refusing('timeout')
     run.tick()
     assert run.driver.problems == ('the rollout cannot continue now: timeout',)
@@ -136,7 +136,7 @@ def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
     assert not run.driver.problems
 
 
-def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
+def test_log_has_actions_failures_and_the_conclusion(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level('INFO', logger='rocksdb_tuner.operations')
@@ -150,11 +150,11 @@ def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
             raise refusing('no space')
 
     run.store.on_set = refuse
-    run.to_the_end()
-    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    run.run_to_end()
+    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
 
     def count(level: str, *texts: str) -> int:
-        return sum(found == level and all(t in text for t in texts) for found, text in told)
+        return sum(found == level and all(t in text for t in texts) for found, text in reported)
 
     assert count('INFO', "rollout: SetEntry(who='osd.0'") == 1
     assert count('INFO', 'rollout: RestartOsd(osd_id=0)') == 2
@@ -163,7 +163,7 @@ def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
     assert count('INFO', 'rollout r1: done') == 1
 
 
-def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_has_failed_writes(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     on = True
     run.driver._changes_allowed = lambda: on
 
@@ -173,8 +173,8 @@ def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptur
 
     run.store.on_set = refuse
     run.start()
-    told = [record.getMessage() for record in caplog.records]
-    assert told == ['history of r1 cannot be stored: no space']
+    reported = [record.getMessage() for record in caplog.records]
+    assert reported == ['history of r1 cannot be stored: no space']
     caplog.set_level('INFO', logger='rocksdb_tuner.operations')
 
     def changed(_: object, state: RolloutState) -> None:
@@ -185,16 +185,16 @@ def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptur
     run.until(lambda _: not on)
     assert run.cluster.commands == []
     assert any('not sent in mode off: SetEntry' in r.getMessage() for r in caplog.records)
-    # Stored again as it was before: nobody waits for what was not sent.
+    # Stored again unchanged: unsent commands are not awaited.
     assert run.state.osds[0].step is OsdStep.PENDING
 
 
 # -- history and archive
 
 
-def test_a_change_that_was_no_rollout_is_kept_among_them(run: Run) -> None:
+def test_change_outside_rollouts_is_kept_in_history(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     other = replace(run.driver.history[0], rollout_id='c2', recommendation_id='compact')
     run.driver.add_record(other)
     run.start(set_profile(run.cluster, OLD, recommendation_id='more'))
@@ -206,9 +206,9 @@ def test_a_change_that_was_no_rollout_is_kept_among_them(run: Run) -> None:
     assert run.driver.history == kept
 
 
-def test_a_compaction_alone_is_no_lost_rollout(run: Run) -> None:
+def test_single_compaction_is_no_lost_rollout(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     record = run.driver.history[0]
     for key in list(run.store.values):
         del run.store.values[key]
@@ -222,11 +222,11 @@ def test_a_compaction_alone_is_no_lost_rollout(run: Run) -> None:
 
 
 @pytest.mark.parametrize('lost', [ARCHIVE + 'r1', HISTORY + 'r1', None])
-def test_an_end_is_written_again_by_the_next_manager_where_a_part_of_it_is_lost(
+def test_partly_lost_end_is_written_again_by_the_next_manager(
     run: Run, lost: Optional[str]
 ) -> None:
     run.start()
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     whole = dict(run.store.values)
     if lost is not None:
         del run.store.values[lost]
@@ -243,7 +243,7 @@ def test_an_end_is_written_again_by_the_next_manager_where_a_part_of_it_is_lost(
     assert written == []
 
 
-def test_whoever_is_loaded_by_any_question_has_read_what_there_is(run: Run) -> None:
+def test_any_query_loads_the_stored_state(run: Run) -> None:
     run.start()
     questions: tuple[Callable[[Driver], object], ...] = (
         lambda d: d.next_number(),
@@ -265,8 +265,8 @@ def test_whoever_is_loaded_by_any_question_has_read_what_there_is(run: Run) -> N
 # -- names and notes
 
 
-def test_nobody_is_named_where_nothing_runs_or_where_that_cannot_be_stored(run: Run) -> None:
-    """The caller hears why; whoever was named before stays named."""
+def test_actor_is_not_stored_without_a_rollout_or_a_working_store(run: Run) -> None:
+    """The caller gets the reason; an earlier actor stays."""
     run.driver.name_actor('r1', 'client.zoe')
     assert run.store.values == {}
     run.start()
@@ -280,11 +280,11 @@ def noted(run: Run) -> bool:
     return run.driver.acknowledged
 
 
-def test_a_note_that_cannot_be_stored_is_refused_and_one_that_was_is_lost_with_its_rollout(
+def test_note_that_cannot_be_stored_is_refused_and_a_stored_one_ends_with_its_rollout(
     run: Run,
 ) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.store.error = CommandError(errno.EROFS, 'read-only')
     with refused(errno.EROFS, 'this cannot be stored now: read-only; try again'):
         run.driver.acknowledge()
@@ -297,39 +297,39 @@ def test_a_note_that_cannot_be_stored_is_refused_and_one_that_was_is_lost_with_i
     assert run.store.get('rollout/acknowledged') is None
 
 
-# -- a restart that was asked for
+# -- a requested restart
 
 
-def test_what_was_seen_scheduled_and_is_no_more_is_over(run: Run) -> None:
+def test_request_no_longer_scheduled_is_over(run: Run) -> None:
     watched = Watched()
     watched.cluster.orchestrator_idle = True
     watched.start()
     watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    told = OrchestratedDaemon(running=True, started='s', refreshed='r', scheduled=False)
-    watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
+    reported = OrchestratedDaemon(running=True, started='s', refreshed='r', scheduled=False)
+    watched.cluster.describe_osd = lambda *_: reported  # type: ignore[method-assign]
     assert not watched.look().restart_settled
-    told = replace(told, scheduled=True)
+    reported = replace(reported, scheduled=True)
     assert not watched.look().restart_settled
-    told = replace(told, scheduled=False)
+    reported = replace(reported, scheduled=False)
     assert watched.look().restart_settled
 
 
-def test_while_the_orchestrator_is_paused_no_time_counts_against_a_request(run: Run) -> None:
+def test_time_of_a_paused_orchestrator_does_not_count(run: Run) -> None:
     watched = Watched()
     watched.cluster.orchestrator_idle = True
     watched.start()
     watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    told = OrchestratedDaemon(running=True, started='s', refreshed='r', paused=True)
-    watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
+    reported = OrchestratedDaemon(running=True, started='s', refreshed='r', paused=True)
+    watched.cluster.describe_osd = lambda *_: reported  # type: ignore[method-assign]
     for _ in range(140):
         assert not watched.look().restart_settled
-    told = replace(told, paused=False)
+    reported = replace(reported, paused=False)
     # As long as ever after that.
     over = [watched.look().restart_settled for _ in range(152)]
     assert over.index(True) == 300 / 2 - 1
 
 
-def test_a_judged_rollout_that_was_begun_again_begins_with_no_evidence(run: Run) -> None:
+def test_restarted_rollout_begins_without_evidence(run: Run) -> None:
     watched = Watched()
     watched.start(soak=SOAK)
     watched.until(lambda s: s.baseline_s >= 120)
@@ -348,13 +348,13 @@ def test_a_judged_rollout_that_was_begun_again_begins_with_no_evidence(run: Run)
 
 
 def long_wait(run: Run) -> Optional[str]:
-    """Of what it is to be told after half a minute more, where a minute is long."""
+    """The reports half a minute later, with a long minute."""
     for _ in range(4):
         run.tick(30.0)
     return run.driver.why_waiting(60.0)
 
 
-def test_a_gate_that_stays_closed_is_told_and_what_the_operator_chose_is_not(run: Run) -> None:
+def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     assert 'noout' in (long_wait(run) or '')
@@ -374,7 +374,7 @@ def test_a_gate_that_stays_closed_is_told_and_what_the_operator_chose_is_not(run
     assert 'noout' in (long_wait(run) or '')
 
 
-def test_only_what_waits_is_stuck_however_long_it_was_in_the_same_place(run: Run) -> None:
+def test_only_waiting_states_are_stuck(run: Run) -> None:
     """A soak waits for its time; the gate that closes at its end closed just now."""
     run.start(soak=SOAK)
     state = run.until(lambda s: s.phase is Phase.SOAKING)
@@ -399,7 +399,7 @@ def writes(run: Run, prefix: str) -> list[str]:
     return found
 
 
-def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
+def test_sample_without_a_change_stores_nothing(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
@@ -409,7 +409,7 @@ def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
     assert found == []
 
 
-def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
+def test_tick_ends_at_an_action_held_by_mode_off() -> None:
     watched = Watched()
     on = True
     watched.driver._changes_allowed = lambda: on
@@ -422,32 +422,32 @@ def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
     watched.start()
     watched.until(lambda _: not on)
     assert watched.cluster.commands == []
-    assert watched.looks[-1].may_act
+    assert watched.samples[-1].may_act
     assert not watched.look().may_act
 
 
-def test_a_request_that_may_still_be_carried_out_outlives_its_rollout(run: Run) -> None:
+def test_pending_request_outlives_its_rollout(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     asked = AskedRestart(2, ('restart at 7',))
     run.driver._state = replace(run.state, asked=asked)
     assert run.start(set_profile(run.cluster, OLD)).asked == asked
     assert run.state.asked == asked
-    # Nothing was asked for before the first.
+    # There was no request before the first.
     other = Run()
     assert other.start().asked is None
 
 
-def test_an_end_that_is_known_is_not_stored_again_for_what_follows(run: Run) -> None:
+def test_stored_end_is_not_written_again_for_later_changes(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.tick()
     found = writes(run, '')
     run.start(set_profile(run.cluster, OLD))
     assert [key for key in found if key.startswith((ARCHIVE, ACKNOWLEDGED))] == []
 
 
-def test_the_way_back_does_not_wait_for_the_end_that_it_takes_back_to_be_stored(run: Run) -> None:
+def test_rollback_does_not_wait_for_storing_the_end_it_reverts(run: Run) -> None:
     def refuse(key: str) -> None:
         if key.startswith(ARCHIVE):
             raise refusing('no space')
@@ -465,9 +465,9 @@ def test_the_way_back_does_not_wait_for_the_end_that_it_takes_back_to_be_stored(
     assert run.state.stage is Phase.ROLLED_BACK
 
 
-def test_an_end_that_nobody_saw_is_kept_as_one_of_just_now(run: Run) -> None:
+def test_unobserved_end_is_dated_now(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     del run.store.values['rollout/clock']
     run.fail_over()
     run.tick()
@@ -475,7 +475,7 @@ def test_an_end_that_nobody_saw_is_kept_as_one_of_just_now(run: Run) -> None:
     assert '"ended":"r1"' in run.store.values['rollout/clock']
 
 
-def test_nothing_is_measured_where_nothing_is_judged_and_nothing_archived_on_the_way(
+def test_nothing_is_measured_without_a_judge_nor_archived_before_the_end(
     run: Run,
 ) -> None:
     asked: list[int] = []
@@ -485,23 +485,23 @@ def test_nothing_is_measured_where_nothing_is_judged_and_nothing_archived_on_the
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.driver.observed(asked.append, 3.0)
     assert not run.store.keys(ARCHIVE)
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD), SOAK)
     run.driver.abort('client.ann', run.cluster.now_s)
     run.driver.observed(asked.append, 4.0)
     assert asked == []
 
 
-def test_what_an_older_manager_set_aside_in_its_middle_comes_back_paused(run: Run) -> None:
+def test_running_state_quarantined_by_an_older_manager_is_restored_paused(run: Run) -> None:
     run.start()
     run.store.values['broken/' + CURRENT] = run.store.values.pop(CURRENT)
     run.fail_over()
     assert run.state.paused_by == 'the module'
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
-def test_who_takes_over_in_the_middle_takes_nothing_for_lost(run: Run) -> None:
+def test_manager_taking_over_halfway_assumes_nothing_lost(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.fail_over()

@@ -1,4 +1,4 @@
-"""What the driver sees of a cluster: the machine decides from that and from nothing else."""
+"""The observations of the driver: the machine decides on them alone."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from .test_soak import SOAK
 
 
 @dataclass(frozen=True)
-class Heard(Machine):
+class AlwaysReporting(Machine):
     """A machine that keeps all that it was shown."""
 
-    looks: list[Observation] = field(default_factory=list)
+    samples: list[Observation] = field(default_factory=list)
 
     def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
-        self.looks.append(seen)
+        self.samples.append(seen)
         return super().step(state, seen, now_s)
 
 
 class Watched(Run):
     def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
         super().__init__(cluster)
-        self.looks = self.listen()
+        self.samples = self.listen()
 
     def listen(self) -> list[Observation]:
-        machine = Heard(same_meaning)
+        machine = AlwaysReporting(same_meaning)
         self.driver._machine = machine
-        return machine.looks
+        return machine.samples
 
     def fail_over(self) -> None:
         super().fail_over()
-        self.looks = self.listen()
+        self.samples = self.listen()
 
     def look(self) -> Observation:
         """The first one of one more tick."""
-        self.looks.clear()
+        self.samples.clear()
         self.tick()
-        return self.looks[0]
+        return self.samples[0]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def restarting(run: Watched) -> None:
 
 
 def in_vain(run: Watched) -> None:
-    """Asked to restart, it is not: what it does is up to the test."""
+    """It does not restart on request: the test controls it."""
     run.cluster.orchestrator_idle = True
     restarting(run)
 
@@ -71,13 +71,13 @@ def in_vain(run: Watched) -> None:
 # -- how long something has been so
 
 
-def test_how_long_it_was_watched_and_waits_in_the_same_place(run: Watched) -> None:
+def test_watch_and_wait_times_are_reported(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     first = run.look()
-    # Ten looks before there was anything to look for.
+    # Ten samples without a target.
     assert first.watched_s == 20.0
-    run.looks.clear()
+    run.samples.clear()
     seen = [run.look() for _ in range(3)]
     assert [look.waited_s for look in seen] == [2.0, 4.0, 6.0]
     assert [look.watched_s for look in seen] == [22.0, 24.0, 26.0]
@@ -86,7 +86,7 @@ def test_how_long_it_was_watched_and_waits_in_the_same_place(run: Watched) -> No
     assert [(look.watched_s, look.waited_s) for look in again] == [(0.0, 0.0), (2.0, 2.0)]
 
 
-def test_how_long_the_osd_in_flight_is_down_and_was(run: Watched) -> None:
+def test_current_and_last_downtime_of_the_osd_in_flight(run: Watched) -> None:
     in_vain(run)
     run.cluster.orchestrator_silent = True
     assert (run.look().down_s, run.look().down_s) == (0.0, 0.0)
@@ -111,7 +111,7 @@ def test_how_long_the_osd_in_flight_is_down_and_was(run: Watched) -> None:
     ]
 
 
-def test_how_long_one_was_down_is_not_told_of_the_next(run: Watched) -> None:
+def test_downtime_of_one_osd_does_not_carry_over_to_the_next(run: Watched) -> None:
     run.start()
     run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
     run.cluster.orchestrator_idle = True
@@ -122,32 +122,32 @@ def test_how_long_one_was_down_is_not_told_of_the_next(run: Watched) -> None:
     assert (seen.was_down_s, seen.down_s) == (0.0, 0.0)
 
 
-def test_whether_the_one_that_is_down_lives_is_told_by_two_looks_of_the_orchestrator(
+def test_liveness_of_a_down_osd_needs_two_samples_of_the_orchestrator(
     run: Watched,
 ) -> None:
     in_vain(run)
     run.cluster.stop_osd(0)
-    told = {'running': True, 'started': 's1', 'refreshed': 'r1'}
+    reported = {'running': True, 'started': 's1', 'refreshed': 'r1'}
     asked: list[bool] = []
 
     def describe(osd_id: int, refresh: bool) -> OrchestratedDaemon:
         assert osd_id == 0
         asked.append(refresh)
-        return OrchestratedDaemon(**told)  # type: ignore[arg-type]
+        return OrchestratedDaemon(**reported)  # type: ignore[arg-type]
 
     run.cluster.describe_osd = describe  # type: ignore[method-assign]
     assert run.look().alive is None
-    told['refreshed'] = 'r2'
+    reported['refreshed'] = 'r2'
     assert run.look().alive is None
-    told['refreshed'] = 'r3'
+    reported['refreshed'] = 'r3'
     seen = [run.look() for _ in range(3)]
     assert [look.alive for look in seen] == [True] * 3
     assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0]
-    told['running'] = False
-    told['refreshed'] = 'r4'
+    reported['running'] = False
+    reported['refreshed'] = 'r4'
     dead = [run.look() for _ in range(2)]
     assert [(look.alive, look.lifeless_s) for look in dead] == [(False, 0.0), (False, 2.0)]
-    # It is to look by itself each minute that the OSD is down.
+    # It must refresh by itself each minute that the OSD is down.
     asked.clear()
     for _ in range(70):
         run.look()
@@ -162,7 +162,7 @@ def test_whether_the_one_that_is_down_lives_is_told_by_two_looks_of_the_orchestr
     assert [2.0 * i for i, refresh in enumerate(asked) if refresh] == [60.0]
 
 
-def test_how_long_osds_of_the_rollout_are_absent(run: Watched) -> None:
+def test_absence_times_of_rollout_osds(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.look()
@@ -173,7 +173,7 @@ def test_how_long_osds_of_the_rollout_are_absent(run: Watched) -> None:
     assert [run.look().absent_s for _ in range(3)] == [0.0, 2.0, 4.0]
 
 
-def test_how_long_the_osd_in_flight_is_down_is_told_on_from_step_to_step(run: Watched) -> None:
+def test_downtime_of_the_osd_in_flight_continues_across_steps(run: Watched) -> None:
     """That it is given up and gets its entry back makes it no less long down."""
     in_vain(run)
     run.cluster.orchestrator_silent = True
@@ -189,14 +189,14 @@ def test_how_long_the_osd_in_flight_is_down_is_told_on_from_step_to_step(run: Wa
     assert len(seen) > 1
 
 
-def test_how_long_it_is_lifeless_is_told_on_where_it_was_not_known_before(run: Watched) -> None:
+def test_time_without_signs_of_life_continues_from_an_unknown_start(run: Watched) -> None:
     in_vain(run)
     run.cluster.stop_osd(0)
-    told = {'running': False, 'started': 's1', 'refreshed': 'r1'}
-    run.cluster.describe_osd = lambda *_: OrchestratedDaemon(**told)  # type: ignore[arg-type,method-assign]
+    reported = {'running': False, 'started': 's1', 'refreshed': 'r1'}
+    run.cluster.describe_osd = lambda *_: OrchestratedDaemon(**reported)  # type: ignore[arg-type,method-assign]
     seen = [run.look(), run.look()]
     for refreshed in ('r2', 'r3'):
-        told['refreshed'] = refreshed
+        reported['refreshed'] = refreshed
         seen.append(run.look())
     assert (seen[0].alive, seen[-1].alive) == (None, False)
     assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
@@ -206,7 +206,7 @@ def test_how_long_it_is_lifeless_is_told_on_where_it_was_not_known_before(run: W
 
 
 @pytest.mark.parametrize('how', ['nonce', 'down', 'out'])
-def test_an_osd_that_moved_is_named_for_two_minutes_and_disturbs_for_a_report(
+def test_moved_osd_is_named_for_two_minutes_and_disturbs_a_measurement(
     run: Watched, how: str
 ) -> None:
     run.cluster.flags.add('noout')
@@ -226,7 +226,7 @@ def test_an_osd_that_moved_is_named_for_two_minutes_and_disturbs_for_a_report(
     assert [look.moved for look in seen] == [{2}] * 60 + [frozenset()] * 2
 
 
-def test_what_moved_before_a_rollout_began_did_not_move_just_now(run: Watched) -> None:
+def test_earlier_movement_does_not_count_as_recent(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.look()
@@ -237,7 +237,7 @@ def test_what_moved_before_a_rollout_began_did_not_move_just_now(run: Watched) -
     assert not run.look().osds_moved
 
 
-# -- who says so
+# -- the source of the information
 
 
 @pytest.mark.parametrize(
@@ -249,32 +249,32 @@ def test_what_moved_before_a_rollout_began_did_not_move_just_now(run: Watched) -
         ('no_reports_reason', 'perhaps', 'no_reports_reason', 'no_reports_reason'),
     ],
 )
-def test_what_goes_back_does_not_wait_to_know_whether_osds_are_heard(
+def test_rollback_does_not_wait_for_osd_reports(
     run: Watched,
     no_reports_reason: Optional[str],
     reports_unknown: Optional[str],
     forward: str,
     back: str,
 ) -> None:
-    def told() -> Optional[str]:
-        run.looks.clear()
+    def reported() -> Optional[str]:
+        run.samples.clear()
         run.driver.tick(
             run.cluster.now_s,
             may_act=True,
             no_reports_reason=no_reports_reason,
             reports_unknown=reports_unknown,
         )
-        return run.looks[0].no_reports_reason
+        return run.samples[0].no_reports_reason
 
     run.start()
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.cluster.flags.add('noout')
-    assert told() == forward
+    assert reported() == forward
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert told() == back
+    assert reported() == back
 
 
-def test_whether_anything_may_be_done_is_asked_again_at_each_look(run: Watched) -> None:
+def test_permission_to_act_is_checked_at_each_sample(run: Watched) -> None:
     on = True
     run.driver._changes_allowed = lambda: on
     run.cluster.flags.add('noout')
@@ -289,22 +289,22 @@ def test_whether_anything_may_be_done_is_asked_again_at_each_look(run: Watched) 
 
 @pytest.mark.parametrize('window', [None, 'outside the maintenance window'])
 @pytest.mark.parametrize('limit_reason', [False, True])
-def test_no_osd_is_begun_now_outside_the_window_or_beyond_the_limit(
+def test_no_osd_starts_outside_the_window_or_above_the_limit(
     run: Watched, window: Optional[str], limit_reason: bool
 ) -> None:
     restarting(run)
     run.outside_window = window
     run.restarts_per_day = 1 if limit_reason else 2
-    told = run.look().schedule_reason
+    reported = run.look().schedule_reason
     if window is not None:
-        assert told == window
+        assert reported == window
     elif limit_reason:
-        assert (told or '').startswith('restarts_per_day (1) is exhausted')
+        assert (reported or '').startswith('restarts_per_day (1) is exhausted')
     else:
-        assert told is None
+        assert reported is None
 
 
-def test_restarts_of_the_last_day_count_for_the_manager_that_takes_over(run: Watched) -> None:
+def test_restarts_of_the_last_day_count_across_failovers(run: Watched) -> None:
     restarting(run)
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.fail_over()
@@ -312,7 +312,7 @@ def test_restarts_of_the_last_day_count_for_the_manager_that_takes_over(run: Wat
     assert (run.look().schedule_reason or '').startswith('restarts_per_day (1) is exhausted')
 
 
-def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: Watched) -> None:
+def test_repeated_action_is_followed_by_a_sample_in_the_same_tick(run: Watched) -> None:
     """As one that was decided just now: what it led to is seen at once."""
     run.start()
     run.cluster.errors['config set'] = refusing('no answer')
@@ -324,14 +324,14 @@ def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: 
     assert steps == [OsdStep.SETTING, OsdStep.RESTARTING]
 
 
-def test_who_asked_for_the_restart_that_is_awaited(run: Watched) -> None:
+def test_actor_of_the_awaited_restart(run: Watched) -> None:
     in_vain(run)
     assert run.look().restart_is_ours
     run.fail_over()
     assert not run.look().restart_is_ours
 
 
-def test_of_the_next_osd_it_was_not_asked_yet(run: Watched) -> None:
+def test_next_osd_has_no_request_yet(run: Watched) -> None:
     restarting(run)
     run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
     run.cluster.flags.add('noout')
@@ -339,10 +339,10 @@ def test_of_the_next_osd_it_was_not_asked_yet(run: Watched) -> None:
     assert not run.look().restart_is_ours
 
 
-# -- what is asked of the cluster, and where it does not answer
+# -- queries of the cluster, and missing answers
 
 
-def test_what_does_not_answer_is_missing_and_nothing_else(run: Watched) -> None:
+def test_only_failed_queries_are_missing(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.until(lambda state: state.stage is Phase.PREFLIGHT)
@@ -361,7 +361,7 @@ def test_what_does_not_answer_is_missing_and_nothing_else(run: Watched) -> None:
     assert 0 not in lost.running
 
 
-def test_while_an_osd_restarts_nothing_is_asked_but_how_it_is(run: Watched) -> None:
+def test_only_the_restarting_osd_is_queried_during_its_restart(run: Watched) -> None:
     restarting(run)
     seen = run.look()
     assert (seen.running, seen.ok_to_stop, seen.versions, seen.upgrade) == ({}, {}, None, None)
@@ -377,15 +377,15 @@ def test_while_an_osd_restarts_nothing_is_asked_but_how_it_is(run: Watched) -> N
     assert asked == []
 
 
-def test_nothing_is_looked_at_any_more_once_it_has_ended(run: Watched) -> None:
+def test_ended_rollout_is_not_sampled(run: Watched) -> None:
     run.start()
-    run.to_the_end()
-    run.looks.clear()
+    run.run_to_end()
+    run.samples.clear()
     run.tick()
-    assert run.looks == []
+    assert run.samples == []
 
 
-def test_a_canary_that_ended_its_process_in_the_soak_is_judged_by_upgrades_too(
+def test_soak_of_a_restarted_canary_considers_upgrades(
     run: Watched,
 ) -> None:
     """Whether that was a crash, or the cluster's own doing."""
@@ -415,7 +415,7 @@ def clock_writes(run: Run, seconds: float, every_s: float) -> list[float]:
     return found
 
 
-def test_time_is_stored_every_ten_minutes_while_anybody_may_ask(run: Watched) -> None:
+def test_clock_is_stored_every_ten_minutes_while_needed(run: Watched) -> None:
     assert clock_writes(run, 2000.0, 20.0) == []
     run.cluster.flags.add('noout')
     run.start()
@@ -423,7 +423,7 @@ def test_time_is_stored_every_ten_minutes_while_anybody_may_ask(run: Watched) ->
     run.driver.abort('client.ann', run.cluster.now_s)
     found = clock_writes(run, 3000.0, 20.0)
     assert found == [0.0, 600.0, 1200.0, 1800.0, 2400.0]
-    # A month later nobody asks how long ago it ended.
+    # A month later the time since the end is not needed.
     run.cluster.now_s += 31 * 86400
     run.tick()
     assert clock_writes(run, 700.0, 20.0) != []
@@ -433,7 +433,7 @@ def test_time_is_stored_every_ten_minutes_while_anybody_may_ask(run: Watched) ->
     assert (run.driver.since_end_s or 0.0) > 32 * 86400
 
 
-def test_time_that_cannot_be_stored_is_stored_later(run: Watched) -> None:
+def test_unstored_clock_is_stored_later(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.driver.abort('client.ann', run.cluster.now_s)
@@ -446,15 +446,15 @@ def test_time_that_cannot_be_stored_is_stored_later(run: Watched) -> None:
     assert not math.isinf(run.driver.since_end_s or math.inf)
 
 
-def test_the_end_is_stored_with_its_time_at_once(run: Watched) -> None:
+def test_end_is_stored_with_its_time_at_once(run: Watched) -> None:
     """However short ago the time was stored for a restart."""
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert clock_writes(run, 4.0, 2.0) == [0.0]
     assert '"ended":"r1"' in run.store.values['rollout/clock']
 
 
-def test_time_is_stored_as_long_as_restarts_of_the_last_day_count(run: Watched) -> None:
+def test_clock_is_stored_while_restarts_of_the_last_day_count(run: Watched) -> None:
     restarting(run)
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.driver.pause('client.ann', run.cluster.now_s)
@@ -467,7 +467,7 @@ def test_time_is_stored_as_long_as_restarts_of_the_last_day_count(run: Watched) 
     assert clock_writes(run, 2000.0, 20.0) == []
 
 
-def test_nobody_asks_how_long_ago_it_ended_from_the_thirty_second_day_on(run: Watched) -> None:
+def test_ended_rollouts_are_not_timed_beyond_thirty_one_days(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.driver.abort('client.ann', run.cluster.now_s)
@@ -486,11 +486,11 @@ def test_nobody_asks_how_long_ago_it_ended_from_the_thirty_second_day_on(run: Wa
 # -- the operator's window on it
 
 
-def test_what_is_done_before_a_rollback_is_done_once_nothing_refuses_it(run: Watched) -> None:
+def test_preparation_of_a_rollback_runs_once_nothing_refuses_it(run: Watched) -> None:
     called: list[bool] = []
     before: Callable[[], None] = lambda: called.append(True)  # noqa: E731
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_sets('osd', 'write_buffer_size=1')
     with pytest.raises(Exception, match='was changed since by somebody else'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
@@ -500,7 +500,7 @@ def test_what_is_done_before_a_rollback_is_done_once_nothing_refuses_it(run: Wat
     assert called == [True]
 
 
-def test_who_asked_is_named_later_in_state_and_history(run: Watched) -> None:
+def test_actor_is_added_later_to_state_and_history(run: Watched) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.driver.name_actor('r0', 'client.zoe')
@@ -511,13 +511,13 @@ def test_who_asked_is_named_later_in_state_and_history(run: Watched) -> None:
     assert run.state.request.actor == run.driver.history[0].actor == 'client.zoe'
 
 
-def test_numbers_are_those_of_rollouts_and_of_other_changes(run: Watched) -> None:
+def test_numbers_include_rollouts_and_other_changes(run: Watched) -> None:
     assert run.driver.next_number() == '1'
     run.start()
     assert run.driver.next_number() == '2'
 
 
-def test_of_many_rollouts_the_last_eight_are_named(run: Watched) -> None:
+def test_last_eight_of_many_rollouts_are_named(run: Watched) -> None:
     run.cluster.flags.add('noout')
     for n in range(10):
         run.start(set_profile(run.cluster, recommendation_id=f'a{n}'))

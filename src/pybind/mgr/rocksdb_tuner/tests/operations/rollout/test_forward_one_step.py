@@ -1,4 +1,4 @@
-"""Single decisions on the way forward: who is next, whether it is begun, and how it is finished."""
+"""Single decisions of a rollout: which OSD is next, whether it starts, and how it is finished."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def reason(step: Step) -> str:
 
 
 def unwatched(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
-    """A rollout in which nobody waits for a verdict."""
+    """A rollout that does not wait for a verdict."""
     return rollout(cluster, *steps, **{'soak': SoakPlan(), **changes})
 
 
 # -- what follows
 
 
-def test_a_rollout_goes_from_its_plan_to_the_canary_by_a_look_at_the_cluster(
+def test_rollout_proceeds_from_plan_to_canary_with_a_sample(
     cluster: FakeCluster,
 ) -> None:
     state = replace(rollout(cluster), stage=Phase.PLANNED)
@@ -73,11 +73,11 @@ def test_a_rollout_goes_from_its_plan_to_the_canary_by_a_look_at_the_cluster(
     assert (first.actions, first.state.stage) == ((), Phase.PREFLIGHT)
     second = stepped(first.state, look(cluster, state))
     assert (second.actions, second.state.stage) == ((SetEntry('osd.0', NEW),), Phase.CANARY)
-    begun = canary(second)
-    assert (begun.step, begun.nonce_before) == (OsdStep.SETTING, cluster.osds[0].nonce)
+    started = canary(second)
+    assert (started.step, started.nonce_before) == (OsdStep.SETTING, cluster.osds[0].nonce)
 
 
-def test_what_was_ended_ends_before_anything_else_is_begun(cluster: FakeCluster) -> None:
+def test_ending_takes_precedence_over_further_steps(cluster: FakeCluster) -> None:
     for stage in (Phase.PLANNED, Phase.CANARY, Phase.COLLAPSING):
         state = replace(rollout(cluster, VERIFIED), ending=ABORTED, stage=stage)
         step = stepped(state, look(cluster, state))
@@ -85,7 +85,7 @@ def test_what_was_ended_ends_before_anything_else_is_begun(cluster: FakeCluster)
         assert (step.state.outcome, step.state.ending) == (Outcome.ABORTED, None)
 
 
-def test_the_shared_entry_comes_after_the_last_osd(cluster: FakeCluster) -> None:
+def test_shared_entry_follows_the_last_osd(cluster: FakeCluster) -> None:
     state = unwatched(cluster, *[VERIFIED] * 3)
     more = stepped(state, look(cluster, state))
     assert (more.actions, more.state.stage) == ((SetEntry('osd.3', NEW),), Phase.PROMOTING)
@@ -117,7 +117,7 @@ def test_the_shared_entry_comes_after_the_last_osd(cluster: FakeCluster) -> None
         (((0,), (1, 2, 3)), 1, (1, 3), 2),
     ],
 )
-def test_those_that_are_away_are_passed_over_within_their_batch(
+def test_absent_osds_are_skipped_within_their_batch(
     cluster: FakeCluster,
     batches: tuple[tuple[int, ...], ...],
     done: int,
@@ -134,7 +134,7 @@ def test_those_that_are_away_are_passed_over_within_their_batch(
     [('gone', 2.0, True), ('gone', 1.9, False), ('out', 300.0, True), ('out', 299.9, False)],
 )
 @pytest.mark.parametrize('first', [True, False])
-def test_who_is_away_is_waited_for_before_it_is_left_behind(
+def test_absent_osd_is_awaited_before_it_is_left_behind(
     cluster: FakeCluster, how: str, absent_s: float, leaves: bool, first: bool
 ) -> None:
     """Two seconds where it was removed, five minutes where it is down and out."""
@@ -142,28 +142,30 @@ def test_who_is_away_is_waited_for_before_it_is_left_behind(
     state = unwatched(cluster) if first else unwatched(cluster, VERIFIED)
     seen = look(cluster, state, absent_s=absent_s)
     away = without(seen, n) if how == 'gone' else other(seen, n, up=False, in_cluster=False)
-    told = f'osd.{n} ' + ('was removed from the cluster' if how == 'gone' else 'is down and out')
+    reported = f'osd.{n} ' + (
+        'was removed from the cluster' if how == 'gone' else 'is down and out'
+    )
     step = stepped(state, away)
     assert step.actions == ()
     if not leaves:
-        assert reason(step) == f'{told}: it will be left behind unless it returns'
+        assert reason(step) == f'{reported}: it will be left behind unless it returns'
         assert step.state.osds == state.osds
     elif first:
         assert (step.state.stage, step.state.outcome) == (Phase.FAILED, Outcome.FAILED)
         assert step.state.failure == (
-            f'{told}, the canary: nothing was changed; apply again to start with another OSD'
+            f'{reported}, the canary: nothing was changed; apply again to start with another OSD'
         )
     else:
         assert (step.state.osds[1].step, step.state.osds[1].left_reason) == (
             OsdStep.LEFT_BEHIND,
-            told,
+            reported,
         )
         assert not step.state.ended
     held = stepped(state, replace(away, may_act=False))
     assert (reason(held), held.state.osds) == (NOT_ALLOWED, state.osds)
 
 
-def test_a_changed_osd_that_was_removed_gives_its_entry_back_before_others_follow(
+def test_entry_of_a_removed_changed_osd_is_restored_before_others_follow(
     cluster: FakeCluster,
 ) -> None:
     state = unwatched(cluster, VERIFIED, OsdStep.LEFT_BEHIND)
@@ -177,11 +179,11 @@ def test_a_changed_osd_that_was_removed_gives_its_entry_back_before_others_follo
         assert step.state.osds[:2] == state.osds[:2]
 
 
-# -- whether it is begun
+# -- whether it starts
 
 
 @pytest.mark.parametrize(
-    ('changes', 'told'),
+    ('changes', 'reported'),
     [
         ({'may_act': False}, NOT_ALLOWED),
         ({'health': frozenset({'MON_DOWN'})}, 'cluster health: MON_DOWN'),
@@ -189,12 +191,12 @@ def test_a_changed_osd_that_was_removed_gives_its_entry_back_before_others_follo
         ({'running': {}}, 'the running options of osd.0 cannot be read'),
     ],
 )
-def test_an_osd_is_begun_only_where_nothing_stands_against_it(
-    cluster: FakeCluster, changes: dict[str, object], told: str
+def test_osd_starts_only_without_blockers(
+    cluster: FakeCluster, changes: dict[str, object], reported: str
 ) -> None:
     state = rollout(cluster)
     step = stepped(state, look(cluster, state, **changes))
-    assert (step.actions, reason(step), step.state.osds) == ((), told, state.osds)
+    assert (step.actions, reason(step), step.state.osds) == ((), reported, state.osds)
     outstanding = replace(state, asked=AskedRestart(3))
     waits = stepped(outstanding, look(cluster, state))
     assert waits.actions == ()
@@ -202,7 +204,7 @@ def test_an_osd_is_begun_only_where_nothing_stands_against_it(
 
 
 @pytest.mark.parametrize(('before_s', 'begins'), [(299.9, False), (300.0, True)])
-def test_the_canary_is_measured_before_it_is_changed_and_no_other_osd_is(
+def test_only_the_canary_is_measured_before_its_change(
     cluster: FakeCluster, before_s: float, begins: bool
 ) -> None:
     state = rollout(cluster)
@@ -210,7 +212,7 @@ def test_the_canary_is_measured_before_it_is_changed_and_no_other_osd_is(
     assert (step.actions == (SetEntry('osd.0', NEW),)) == begins
     if not begins:
         assert (step.state.baseline_s, step.state.paused_reason) == (before_s, None)
-        # What cannot be judged is not measured.
+        # An unjudgeable change is not measured.
         alone = replace(state, request=replace(state.request, controls=(1,)))
         assert stepped(alone, look(cluster, state, before_s=0.0)).actions
     next_one = rollout(cluster, VERIFIED, verdicts=(Verdict.NO_WORSE,))
@@ -219,7 +221,7 @@ def test_the_canary_is_measured_before_it_is_changed_and_no_other_osd_is(
     )
 
 
-def test_each_osd_is_compared_with_the_release_that_was_recorded_of_it(
+def test_each_osd_is_compared_with_its_recorded_release(
     cluster: FakeCluster,
 ) -> None:
     state = unwatched(cluster, VERIFIED)
@@ -230,20 +232,20 @@ def test_each_osd_is_compared_with_the_release_that_was_recorded_of_it(
     assert reason(stepped(state, seen)).startswith('osd.1 now runs pacific')
 
 
-def test_an_osd_that_was_made_again_before_its_turn_ends_it_or_is_left_behind(
+def test_osd_recreated_before_its_turn_ends_the_rollout_or_is_left_behind(
     cluster: FakeCluster,
 ) -> None:
-    told = 'osd.{} now has device class hdd: the plan was made for ssd'
+    reported = 'osd.{} now has device class hdd: the plan was made for ssd'
     state = rollout(cluster)
     ended = stepped(state, other(look(cluster, state), 0, device_class='hdd'))
     assert (ended.actions, ended.state.outcome) == ((), Outcome.FAILED)
-    assert ended.state.failure == told.format(0)
+    assert ended.state.failure == reported.format(0)
     later = unwatched(cluster, VERIFIED)
     left = stepped(later, other(look(cluster, later), 1, device_class='hdd'))
     assert (left.actions, left.state.ended) == ((), False)
     assert (left.state.osds[1].step, left.state.osds[1].left_reason) == (
         OsdStep.LEFT_BEHIND,
-        told.format(1),
+        reported.format(1),
     )
 
 
@@ -255,24 +257,24 @@ FROM_FILE = (
 
 
 @pytest.mark.parametrize('kind', ['release', 'file'])
-def test_what_is_not_as_planned_ends_it_or_waits_where_part_of_it_is_done(
+def test_deviation_ends_the_rollout_or_waits_if_partly_applied(
     cluster: FakeCluster, kind: str
 ) -> None:
     for n, state in ((0, rollout(cluster)), (1, unwatched(cluster, VERIFIED))):
         seen = look(cluster, state)
         if kind == 'release':
             seen = other(seen, n, release='reef')
-            told = f'osd.{n} now runs reef: the plan was made for pacific'
+            reported = f'osd.{n} now runs reef: the plan was made for pacific'
         else:
             seen = replace(seen, running={n: FILE})
-            told = FROM_FILE.format(n)
+            reported = FROM_FILE.format(n)
         step = stepped(state, seen)
         assert step.actions == ()
         if n == 0:
-            assert (step.state.outcome, step.state.failure) == (Outcome.FAILED, told)
+            assert (step.state.outcome, step.state.failure) == (Outcome.FAILED, reported)
         else:
             assert not step.state.ended
-            assert reason(step) == (f'{told}; or roll back: "ceph rocksdb-tuner rollback"')
+            assert reason(step) == (f'{reported}; or roll back: "ceph rocksdb-tuner rollback"')
 
 
 # -- an OSD in the middle of its change
@@ -288,12 +290,12 @@ MIDDLE = [
 
 
 @pytest.mark.parametrize('at', MIDDLE)
-def test_an_osd_that_goes_in_the_middle_of_its_change_gives_its_entry_back(
+def test_osd_removed_during_its_change_restores_its_entry(
     cluster: FakeCluster, at: OsdStep
 ) -> None:
     state = unwatched(cluster, VERIFIED, at)
     seen = look(cluster, state)
-    for lost, told in (
+    for lost, reported in (
         (without(seen, 1), 'osd.1 was removed from the cluster'),
         (
             other(seen, 1, device_class='hdd'),
@@ -307,9 +309,9 @@ def test_an_osd_that_goes_in_the_middle_of_its_change_gives_its_entry_back(
         assert (step.actions, step.state.direction) == ((), FORWARD)
         assert (step.state.osds[1].step, step.state.osds[1].left_reason) == (
             OsdStep.RESTORING,
-            told,
+            reported,
         )
-    # It ends: what was begun is brought to its end first, whatever the mode says.
+    # It ends: a started OSD is finished first, in any mode.
     ending = replace(state, ending=ABORTED)
     step = stepped(ending, replace(without(seen, 1), may_act=False))
     assert (step.state.direction, step.state.osds[1].step) == (RECOVER, OsdStep.RESTORING)
@@ -317,15 +319,15 @@ def test_an_osd_that_goes_in_the_middle_of_its_change_gives_its_entry_back(
 
 
 @pytest.mark.parametrize(
-    ('at', 'gone', 'made_again'),
+    ('at', 'gone', 'recreated'),
     [
         (OsdStep.RESTORING, OsdStep.LEFT_BEHIND, OsdStep.LEFT_BEHIND),
         (OsdStep.COLLAPSING, OsdStep.COLLAPSED, OsdStep.COLLAPSING),
         (OsdStep.REPINNING, OsdStep.REPINNING, OsdStep.REPINNING),
     ],
 )
-def test_an_osd_that_goes_while_only_its_entry_is_left_is_not_given_back_once_more(
-    cluster: FakeCluster, at: OsdStep, gone: OsdStep, made_again: OsdStep
+def test_osd_removed_with_only_its_entry_left_is_not_restored_again(
+    cluster: FakeCluster, at: OsdStep, gone: OsdStep, recreated: OsdStep
 ) -> None:
     state = unwatched(cluster, at, *[VERIFIED] * 3, shared_touched=True)
     state = replace(state, stage=Phase.COLLAPSING)
@@ -333,7 +335,7 @@ def test_an_osd_that_goes_while_only_its_entry_is_left_is_not_given_back_once_mo
     entries = {**seen.entries, ALL: NEW}
     del entries['osd.0']
     seen = replace(seen, entries=entries)
-    for lost, then in ((without(seen, 0), gone), (other(seen, 0, device_class='hdd'), made_again)):
+    for lost, then in ((without(seen, 0), gone), (other(seen, 0, device_class='hdd'), recreated)):
         step = stepped(state, lost)
         assert (step.state.direction, canary(step).step) == (FORWARD, then)
         if at is OsdStep.COLLAPSING:
@@ -341,7 +343,7 @@ def test_an_osd_that_goes_while_only_its_entry_is_left_is_not_given_back_once_mo
 
 
 @pytest.mark.parametrize('at', [OsdStep.SETTING, OsdStep.RESTART_DUE])
-def test_what_was_not_restarted_yet_is_put_back_at_once_where_the_rollout_ends(
+def test_unrestarted_osd_is_restored_at_once_when_the_rollout_ends(
     cluster: FakeCluster, at: OsdStep
 ) -> None:
     state = rollout(cluster, at, ending=ABORTED)
@@ -353,7 +355,7 @@ def test_what_was_not_restarted_yet_is_put_back_at_once_where_the_rollout_ends(
     assert (canary(step).step, canary(step).restart_needed) == (OsdStep.RESTORING, False)
 
 
-def test_a_restart_is_due_once_the_entry_was_seen_and_counts_from_the_process_then(
+def test_restart_is_due_once_the_entry_is_confirmed_and_counts_from_the_current_process(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.SETTING, errors=2)
@@ -372,20 +374,20 @@ def test_a_restart_is_due_once_the_entry_was_seen_and_counts_from_the_process_th
     assert canary(missing).step is OsdStep.SETTING
     held = stepped(replace(state, paused_by='client.ann'), replace(seen, entries={}))
     assert (held.actions, reason(held)) == ((), 'paused by client.ann')
-    # It may be missing from one look: what was known of its process is kept.
+    # It may be missing in one sample: its known process is kept.
     empty = stepped(state, replace(seen, cluster=replace(seen.cluster, osds=())))
     assert canary(empty).nonce_before == 1
 
 
-def test_trouble_with_an_entry_is_told_after_three_attempts(cluster: FakeCluster) -> None:
-    for errors, told in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
+def test_entry_error_is_reported_after_three_attempts(cluster: FakeCluster) -> None:
+    for errors, reported in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
         state = rollout(cluster, OsdStep.SETTING, errors=errors, last_error='EROFS')
         step = stepped(state, look(cluster, state, entries={}))
-        assert (step.actions, reason(step)) == ((SetEntry('osd.0', NEW),), told)
+        assert (step.actions, reason(step)) == ((SetEntry('osd.0', NEW),), reported)
 
 
 @pytest.mark.parametrize(
-    ('running', 'told'),
+    ('running', 'reported'),
     [
         (None, 'osd.0 was restarted, but its running options cannot be read'),
         (FILE, FROM_FILE.format(0)),
@@ -399,27 +401,27 @@ def test_trouble_with_an_entry_is_told_after_three_attempts(cluster: FakeCluster
         ),
     ],
 )
-def test_why_an_osd_failed_after_its_restart_is_told(
-    cluster: FakeCluster, running: Optional[RunningOption], told: str
+def test_failure_reason_after_a_restart_is_reported(
+    cluster: FakeCluster, running: Optional[RunningOption], reported: str
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
     seen = look(cluster, state, running={} if running is None else {0: running}, waited_s=60.0)
     failed = stepped(state, seen).state
     assert (failed.direction, failed.stage) == (RECOVER, Phase.ROLLING_BACK)
-    assert failed.ending == Ending(Outcome.FAILED, told)
-    # What ended it before stays the reason, and how it ends.
+    assert failed.ending == Ending(Outcome.FAILED, reported)
+    # The first reason is kept, and so is its ending.
     ending = replace(state, ending=ABORTED)
     both = stepped(ending, seen).state.ending
-    assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {told}')
+    assert both == Ending(Outcome.FAILED, f'aborted by client.ann; {reported}')
 
 
-def test_an_osd_that_is_lost_while_it_is_checked_is_waited_for_again(cluster: FakeCluster) -> None:
+def test_osd_lost_during_the_check_is_awaited_again(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
     found = canary(stepped(state, other(look(cluster, state, waited_s=60.0), 0, nonce=99)))
     assert (found.step, found.flaps) == (OsdStep.RESTARTING, 1)
 
 
-def test_an_osd_that_is_settled_while_the_rollout_ends_need_not_wait(cluster: FakeCluster) -> None:
+def test_settled_osd_does_not_wait_while_the_rollout_ends(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.SETTLING)
     seen = look(cluster, state, waited_s=0.0)
     assert canary(stepped(state, seen)).step is OsdStep.SETTLING

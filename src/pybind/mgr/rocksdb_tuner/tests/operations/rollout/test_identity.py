@@ -1,4 +1,4 @@
-"""Who is concerned is asked again: an id is no OSD, and OSDs join while a rollout goes on."""
+"""The identity of OSDs is checked: an id may be reused, and OSDs join during a rollout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT = DEFAULTS['pacific']
 
 
 def restarted(run: Run, osd_id: int) -> str:
-    """What an OSD runs after one more restart."""
+    """The options of an OSD after one more restart."""
     run.cluster.restart_by_hand(osd_id)
     run.cluster.advance(60)
     return run.cluster.runs(osd_id)
@@ -38,13 +38,11 @@ def asked(run: Run, osd_id: int) -> list[str]:
 
 
 @pytest.mark.parametrize('device_class', ['hdd', 'ssd'])
-def test_a_pending_id_that_was_made_again_is_left_behind_by_name(
-    run: Run, device_class: str
-) -> None:
+def test_recreated_pending_osd_is_left_behind_by_name(run: Run, device_class: str) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
-    run.cluster.make_again(2, device_class)
-    state = run.to_the_end()
+    run.cluster.recreate(2, device_class)
+    state = run.run_to_end()
     assert (state.outcome, state.osds[2].step) == (Outcome.DONE, OsdStep.LEFT_BEHIND)
     assert 'left behind: osd.2 was removed and recreated' in (state.failure or '')
     assert asked(run, 2) == []
@@ -52,23 +50,23 @@ def test_a_pending_id_that_was_made_again_is_left_behind_by_name(
     assert [restarted(run, n) for n in (0, 1)] == [NEW, NEW]
 
 
-def test_a_pending_osd_of_another_class_now_is_left_behind(run: Run) -> None:
+def test_pending_osd_with_a_changed_class_is_left_behind(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
     run.cluster.osds[1].device_class = 'hdd'
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert [osd.step for osd in state.osds].count(OsdStep.LEFT_BEHIND) == 1
     assert 'osd.1 now has device class hdd' in (state.failure or '')
     assert restarted(run, 1) == DEFAULT
 
 
-def test_a_canary_that_was_made_again_ends_it_before_anything_is_changed(run: Run) -> None:
+def test_canary_recreated_before_any_change_ends_the_rollout(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
-    run.cluster.make_again(0)
+    run.cluster.recreate(0)
     run.cluster.flags.remove('noout')
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, run.cluster.commands) == (Phase.FAILED, [])
     assert 'osd.0 was removed and recreated' in (state.failure or '')
 
@@ -86,13 +84,13 @@ def test_a_canary_that_was_made_again_ends_it_before_anything_is_changed(run: Ru
     ],
 )
 @pytest.mark.parametrize('osd_id', [0, 1])
-def test_an_osd_that_is_made_again_in_the_middle_keeps_nothing_of_the_rollouts(
+def test_osd_recreated_halfway_keeps_no_entry_of_the_rollout(
     one_step_a_tick: None, run: Run, step: OsdStep, osd_id: int
 ) -> None:
     run.start()
     run.until(lambda s: s.osds[osd_id].step is step)
-    run.cluster.make_again(osd_id, 'hdd')
-    state = run.to_the_end()
+    run.cluster.recreate(osd_id, 'hdd')
+    state = run.run_to_end()
     assert state.osds[osd_id].step is OsdStep.LEFT_BEHIND
     assert f'osd.{osd_id} was removed and recreated' in (state.failure or '')
     assert restarted(run, osd_id) == DEFAULT
@@ -101,11 +99,11 @@ def test_an_osd_that_is_made_again_in_the_middle_keeps_nothing_of_the_rollouts(
     assert others == ({DEFAULT} if early else {NEW})
 
 
-def test_a_changed_osd_that_is_purged_leaves_no_entry(run: Run) -> None:
+def test_purged_changed_osd_leaves_no_entry(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.purge(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert 'left behind: osd.0 was removed from the cluster' in (state.failure or '')
     assert run.cluster.entries_of() == {ALL: NEW}
@@ -121,7 +119,7 @@ def forward(cluster: FakeCluster) -> ChangeRequest:
     'when',
     ['verified', 'shared', 'collapsing', 'collapsed'],
 )
-def test_an_osd_that_joins_gets_nothing_else_by_the_entry_that_the_others_share(
+def test_joining_osd_is_not_changed_by_the_shared_entry(
     one_step_a_tick: None, request_of: object, when: str, device_class: str
 ) -> None:
     cluster = overridden(ALL)
@@ -145,7 +143,7 @@ def test_an_osd_that_joins_gets_nothing_else_by_the_entry_that_the_others_share(
     cluster.store.pop((ALL, OPTION))
     if shared is not None:
         cluster.store[ALL, OPTION] = shared
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.DONE
     assert 'the entries of single OSDs are kept: the entry of osd would also change osd.7' in (
         state.failure or ''
@@ -155,43 +153,43 @@ def test_an_osd_that_joins_gets_nothing_else_by_the_entry_that_the_others_share(
     assert restarted(run, 7) == OLD
     assert [restarted(run, n) for n in range(3)] == [target] * 3
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert cluster.entries_of() == {ALL: OLD}
     assert [cluster.runs(n) for n in range(3)] == [OLD] * 3
 
 
-def test_an_osd_that_joins_with_an_entry_of_its_own_is_no_hindrance(run: Run) -> None:
+def test_joining_osd_with_an_own_entry_is_allowed(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.operator_sets('osd.7', OLD)
     run.cluster.add_osd(FakeOsd(7, 'node7'))
-    assert run.to_the_end().failure is None
+    assert run.run_to_end().failure is None
     assert run.cluster.entries_of() == {ALL: NEW, 'osd.7': OLD}
 
 
-def test_an_osd_that_joins_and_is_gone_again_leaves_the_entry_shared(run: Run) -> None:
+def test_osd_that_joins_and_leaves_keeps_the_entry_shared(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.VERIFIED)
     run.cluster.add_osd(FakeOsd(7, 'node7'))
     run.tick()
     run.cluster.purge(7)
-    assert run.to_the_end().failure is None
+    assert run.run_to_end().failure is None
     assert run.cluster.entries_of() == {ALL: NEW}
 
 
-def test_why_entries_stay_outlives_a_failover(one_step_a_tick: None, run: Run) -> None:
+def test_reason_for_kept_entries_survives_a_failover(one_step_a_tick: None, run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.COLLAPSED)
     run.cluster.add_osd(FakeOsd(7, 'node7', device_class='hdd'))
     run.until(lambda s: s.own_entries_stay is not None)
     run.fail_over()
     run.cluster.purge(7)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert 'the entries of single OSDs are kept' in (state.failure or '')
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
 
-def test_a_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run: Run) -> None:
+def test_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.COLLAPSED)
     run.driver.pause('client.ann', run.cluster.now_s)
@@ -201,17 +199,17 @@ def test_a_pause_holds_while_entries_are_written_back(one_step_a_tick: None, run
         run.tick()
     assert run.cluster.entries_of() == entries
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert run.cluster.entries_of() == {f'osd.{n}': NEW for n in range(3)}
 
 
-def test_a_rollback_does_not_restart_an_osd_that_was_made_again(run: Run) -> None:
+def test_rollback_does_not_restart_a_recreated_osd(run: Run) -> None:
     run.start()
-    run.to_the_end()
-    run.cluster.make_again(1, 'hdd')
+    run.run_to_end()
+    run.cluster.recreate(1, 'hdd')
     boots = run.cluster.osds[1].boots
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert state.osds[1].step is OsdStep.LEFT_BEHIND
     assert 'left behind: osd.1 was removed and recreated' in (state.failure or '')
@@ -219,7 +217,7 @@ def test_a_rollback_does_not_restart_an_osd_that_was_made_again(run: Run) -> Non
     assert [run.cluster.runs(n) for n in (0, 2)] == [DEFAULT] * 2
 
 
-def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
+def test_batch_without_remaining_osds_is_skipped() -> None:
     """The next one is watched and judged all the same."""
     cluster = FakeCluster(6)
     run = Run(cluster)
@@ -228,28 +226,28 @@ def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
     run.start(request, soak)
     run.until(lambda s: s.stage is Phase.SOAKING)
     for n in (1, 2):
-        cluster.make_again(n, 'hdd')
-    state = run.to_the_end(12000)
+        cluster.recreate(n, 'hdd')
+    state = run.run_to_end(12000)
     assert state.outcome is Outcome.DONE
     assert [verdict.pass_or_fail for verdict in state.verdicts][:2] == ['pass', 'no-data']
     assert len(state.verdicts) == 4
     assert [cluster.runs(n) for n in range(6)] == [NEW, DEFAULT, DEFAULT, NEW, NEW, NEW]
 
 
-def test_an_osd_that_is_left_behind_is_no_part_of_the_evidence_on_its_batch() -> None:
+def test_osd_left_behind_is_not_in_the_evidence_of_its_batch() -> None:
     cluster = FakeCluster(6)
     run = Run(cluster)
     request = set_profile(cluster, batches=((0,), (1, 2), (3,), (4,), (5,)), controls=(3, 4, 5))
     run.start(request, SoakPlan(60, 600, batches=SoakPlan(60, 600)))
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING, 6000)
-    cluster.make_again(2, 'hdd')
-    state = run.to_the_end(12000)
+    cluster.recreate(2, 'hdd')
+    state = run.run_to_end(12000)
     assert state.outcome is Outcome.DONE
     assert [verdict.pass_or_fail for verdict in state.verdicts[:2]] == ['pass', 'pass']
     assert cluster.runs(2) == DEFAULT
 
 
-def test_what_an_older_version_did_not_record_is_not_compared() -> None:
+def test_data_not_recorded_by_an_older_version_is_not_compared() -> None:
     older = OsdBefore(3, OLD, 'mon', 'pacific')
     info = FakeCluster(4).cluster_map().osds[3]
     assert not_as_planned(older, info) is None
@@ -274,11 +272,11 @@ def test_what_an_older_version_did_not_record_is_not_compared() -> None:
         ('not a uuid', None),
     ],
 )
-def test_a_uuid_is_kept_by_its_first_digits(uuid: object, head: object) -> None:
+def test_first_digits_of_a_uuid_are_stored(uuid: object, head: object) -> None:
     assert uuid_head(uuid) == head
 
 
-def test_the_uuid_of_an_osd_is_read_from_the_map() -> None:
+def test_uuid_of_an_osd_is_read_from_the_map() -> None:
     osd_map = {
         'epoch': 1,
         'flags': '',

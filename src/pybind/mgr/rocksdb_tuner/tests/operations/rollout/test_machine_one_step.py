@@ -1,4 +1,4 @@
-"""What the machine asks to see, what it makes of a look, and the small questions that it asks."""
+"""The queries of the machine, its evaluation of a sample, and its predicates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD
-from .one_step import MACHINE, observed, other, rollout, way_back, without
+from .one_step import MACHINE, observed, other, rollback_of, rollout, without
 
 DEFAULT = DEFAULTS['pacific']
 FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
@@ -74,7 +74,7 @@ STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
 @pytest.mark.parametrize(
     ('step', 'direction', 'expected'),
     [
-        # The one that is begun next, and none of which nothing is to be decided.
+        # The next OSD to start, and none without a decision.
         (OsdStep.PENDING, FORWARD, Needs(running=(1,), ok_to_stop=(1,))),
         (OsdStep.PENDING, BACK, Needs()),
         (OsdStep.PENDING, RECOVER, Needs()),
@@ -92,12 +92,12 @@ STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
         (VERIFIED, FORWARD, Needs(running=(2,), ok_to_stop=(2,))),
     ],
 )
-def test_a_look_asks_for_what_is_to_be_decided_and_for_nothing_else(
+def test_sample_requests_only_the_data_of_the_next_decision(
     cluster: FakeCluster, step: OsdStep, direction: Direction, expected: Needs
 ) -> None:
     state = at(cluster, step, direction=direction)
     assert MACHINE.needs(state, 1000.0) == expected
-    # What was asked of another OSD is followed beside that.
+    # A request for another OSD is tracked concurrently.
     other_asked = replace(state, asked=AskedRestart(3))
     described = (3, *expected.described)
     found = MACHINE.needs(other_asked, 1000.0)
@@ -108,7 +108,7 @@ def test_a_look_asks_for_what_is_to_be_decided_and_for_nothing_else(
     assert MACHINE.needs(same, 1000.0) == replace(expected, described=(1,))
 
 
-def test_of_one_that_is_away_nothing_is_asked(cluster: FakeCluster) -> None:
+def test_absent_osd_is_not_queried(cluster: FakeCluster) -> None:
     state = at(cluster, OsdStep.PENDING)
     assert MACHINE.needs(state, 0.0, frozenset({1})) == Needs()
     assert MACHINE.needs(state, 0.0, frozenset({2})).running == (1,)
@@ -116,7 +116,7 @@ def test_of_one_that_is_away_nothing_is_asked(cluster: FakeCluster) -> None:
     assert MACHINE.needs(last, 0.0) == Needs()
 
 
-def test_nothing_is_asked_while_a_verdict_is_awaited_or_after_the_end(
+def test_nothing_is_queried_while_awaiting_a_verdict_or_after_the_end(
     cluster: FakeCluster,
 ) -> None:
     assert MACHINE.needs(rollout(cluster, VERIFIED), 0.0) == Needs()
@@ -129,7 +129,7 @@ def test_nothing_is_asked_while_a_verdict_is_awaited_or_after_the_end(
 
 
 @pytest.mark.parametrize(('waited_s', 'patient'), [(299.9, True), (300.0, False)])
-def test_an_osd_that_was_asked_is_given_five_minutes_before_anything_is_asked(
+def test_requested_osd_has_five_minutes_before_further_queries(
     cluster: FakeCluster, waited_s: float, patient: bool
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING)
@@ -138,7 +138,7 @@ def test_an_osd_that_was_asked_is_given_five_minutes_before_anything_is_asked(
     assert MACHINE.needs(due, waited_s) == STOP
 
 
-def test_times_start_anew_with_each_thing_that_is_waited_for(cluster: FakeCluster) -> None:
+def test_timers_restart_with_each_wait(cluster: FakeCluster) -> None:
     state = at(cluster, OsdStep.RESTARTING)
 
     def with_osd(**changes: object) -> RolloutState:
@@ -162,31 +162,29 @@ def test_times_start_anew_with_each_thing_that_is_waited_for(cluster: FakeCluste
     assert wait_key(with_osd(flaps=1, doubtful=True, restart_needed=True)) == wait_key(state)
 
 
-# -- a look
+# -- a sample
 
 
 @pytest.mark.parametrize(('watched_s', 'acts'), [(9.9, False), (10.0, True)])
-def test_a_manager_that_became_active_looks_for_ten_seconds_first(
+def test_new_active_manager_observes_for_ten_seconds(
     cluster: FakeCluster, watched_s: float, acts: bool
 ) -> None:
     state = rollout(cluster, OsdStep.SETTING)
     step = MACHINE.step(state, observed(cluster, entries={}, watched_s=watched_s), 2.0)
     assert step.actions == ((SetEntry('osd.0', NEW),) if acts else ())
-    told = 'this manager has just become active and samples first'
-    assert step.state.paused_reason == (None if acts else told)
+    reported = 'this manager has just become active and samples first'
+    assert step.state.paused_reason == (None if acts else reported)
     assert step.state.updated_s == (1.0 if acts else 2.0)
 
 
-def test_what_ended_stays_as_it_is(cluster: FakeCluster) -> None:
+def test_ended_state_does_not_change(cluster: FakeCluster) -> None:
     state = replace(rollout(cluster, OsdStep.SETTING), stage=Phase.FAILED)
     step = MACHINE.step(state, observed(cluster, entries={}, watched_s=0.0), 2.0)
     assert (step.state, step.actions) == (state, ())
 
 
 @pytest.mark.parametrize('over', [True, False])
-def test_a_request_that_is_over_is_forgotten_and_a_reason_that_is_past_is(
-    cluster: FakeCluster, over: bool
-) -> None:
+def test_expired_requests_and_past_reasons_are_dropped(cluster: FakeCluster, over: bool) -> None:
     state = rollout(cluster, OsdStep.SETTLING, asked=AskedRestart(3), paused_reason='osd.0 is down')
     seen = observed(cluster, entries={'osd.0': NEW}, restart_settled=over, waited_s=1.0)
     found = MACHINE.step(state, seen, 2.0).state
@@ -196,11 +194,11 @@ def test_a_request_that_is_over_is_forgotten_and_a_reason_that_is_past_is(
 
 @pytest.mark.parametrize(('waited_s', 'ends'), [(1.9, False), (2.0, True)])
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
-def test_somebody_elses_change_of_what_is_being_done_ends_it(
+def test_foreign_change_of_affected_entries_ends_the_rollout(
     cluster: FakeCluster, waited_s: float, ends: bool, direction: Direction
 ) -> None:
-    told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
-    state = rollout(cluster, OsdStep.CHECKING, direction=direction, pending_conflict=told)
+    reported = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    state = rollout(cluster, OsdStep.CHECKING, direction=direction, pending_conflict=reported)
     state = replace(state, restoring=('osd.0',), entries_done=1)
     if direction is RECOVER:
         state = replace(state, ending=FAILED)
@@ -209,55 +207,55 @@ def test_somebody_elses_change_of_what_is_being_done_ends_it(
     assert found.ended == ends
     if ends:
         assert found.outcome is Outcome.ABORTED
-        begin = f'it failed; {told}' if direction is RECOVER else told
+        begin = f'it failed; {reported}' if direction is RECOVER else reported
         assert (found.failure or '').startswith(begin)
-        assert (found.failure or '').count(told) == 1
+        assert (found.failure or '').count(reported) == 1
     else:
         assert found == replace(state, updated_s=found.updated_s)
 
 
-def test_on_the_way_back_any_change_of_what_is_put_back_ends_it_at_once(
+def test_any_change_of_restored_entries_ends_a_rollback_at_once(
     cluster: FakeCluster,
 ) -> None:
     """Also of an entry that is not that of the OSD in flight."""
-    told = 'bluestore_rocksdb_options of osd was changed by somebody else'
-    state = way_back(cluster, OsdStep.RESTARTING, pending_conflict=told)
+    reported = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    state = rollback_of(cluster, OsdStep.RESTARTING, pending_conflict=reported)
     seen = observed(cluster, entries={ALL: THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
-    assert (found.outcome, found.failure) == (Outcome.ABORTED, told)
+    assert (found.outcome, found.failure) == (Outcome.ABORTED, reported)
 
 
-def test_the_reason_of_an_ending_is_told_once(cluster: FakeCluster) -> None:
-    told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
-    ending = Ending(Outcome.ABORTED, told)
+def test_reason_of_an_ending_is_reported_once(cluster: FakeCluster) -> None:
+    reported = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    ending = Ending(Outcome.ABORTED, reported)
     state = rollout(
-        cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=told, ending=ending
+        cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=reported, ending=ending
     )
     seen = observed(cluster, entries={'osd.0': THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
-    assert (found.failure or '').startswith(f'{told}; the change stays on osd.0: ')
+    assert (found.failure or '').startswith(f'{reported}; the change stays on osd.0: ')
 
 
-def test_what_ended_it_first_stays_the_reason_where_somebody_else_comes_second(
+def test_first_ending_reason_is_kept(
     cluster: FakeCluster,
 ) -> None:
-    told = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd was changed by somebody else'
     seen = observed(cluster, entries={ALL: THERE, 'osd.0': NEW}, waited_s=5.0)
     for ending in (None, ABORTED):
-        state = rollout(cluster, OsdStep.SETTLING, pending_conflict=told, ending=ending)
+        state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported, ending=ending)
         found = MACHINE.step(state, seen, 2.0).state
-        assert found.ending == (ending or Ending(Outcome.ABORTED, told))
+        assert found.ending == (ending or Ending(Outcome.ABORTED, reported))
         assert not found.ended
     masked = replace(seen, entries={'osd.0/class:ssd': THERE, 'osd.0': NEW})
-    told = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
-    state = rollout(cluster, OsdStep.SETTLING, pending_conflict=told)
+    reported = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
+    state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported)
     assert MACHINE.step(state, masked, 2.0).state.ended
 
 
 # -- small questions
 
 
-def test_the_osd_in_flight_is_the_one_that_is_watched_before_one_that_is_to_be_acted_on(
+def test_watched_osd_in_flight_takes_precedence_over_the_next_action(
     cluster: FakeCluster,
 ) -> None:
     watched = {OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING}
@@ -271,7 +269,7 @@ def test_the_osd_in_flight_is_the_one_that_is_watched_before_one_that_is_to_be_a
         assert flying.osd_id == (1 if step in watched else 0)
 
 
-def test_what_is_changed_is_told_of_each_osd_but_one(cluster: FakeCluster) -> None:
+def test_changed_osds_are_listed_except_one(cluster: FakeCluster) -> None:
     state = rollout(cluster, VERIFIED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND)
     assert states.others_changed(state)
     assert not states.others_changed(state, 0)
@@ -282,7 +280,7 @@ def test_what_is_changed_is_told_of_each_osd_but_one(cluster: FakeCluster) -> No
     assert states.first_at(state, OsdStep.COLLAPSED) is None
 
 
-def test_a_step_further_ends_a_row_of_errors_unless_that_is_told(cluster: FakeCluster) -> None:
+def test_progress_ends_a_series_of_errors_unless_reported(cluster: FakeCluster) -> None:
     state = rollout(cluster, errors=3, last_error='EIO')
     further = replace(state.osds[1], step=VERIFIED)
     found = states.with_osd(state, further)
@@ -292,7 +290,7 @@ def test_a_step_further_ends_a_row_of_errors_unless_that_is_told(cluster: FakeCl
     assert (kept.errors, kept.last_error) == (1, 'EIO')
 
 
-def test_an_end_says_all_that_led_to_it_and_leaves_nothing_open(cluster: FakeCluster) -> None:
+def test_conclusion_has_all_causes_and_no_pending_step(cluster: FakeCluster) -> None:
     state = rollout(
         cluster, ending=FAILED, pending_conflict='x', paused_by='client.ann', paused_reason='y'
     )
@@ -309,7 +307,7 @@ def test_an_end_says_all_that_led_to_it_and_leaves_nothing_open(cluster: FakeClu
     assert twice.failure == 'it crashed; aborted by client.ann'
 
 
-def test_a_state_is_stamped_where_it_changed_and_a_pause_is_told(cluster: FakeCluster) -> None:
+def test_changed_state_is_stamped_and_a_pause_is_reported(cluster: FakeCluster) -> None:
     state = rollout(cluster)
     assert states.stamped(state, replace(state), 9.0).updated_s == 1.0
     assert states.stamped(state, replace(state, errors=1), 9.0).updated_s == 9.0
@@ -321,13 +319,13 @@ def test_a_state_is_stamped_where_it_changed_and_a_pause_is_told(cluster: FakeCl
     assert states.stamped(state, done, 9.0).paused_reason is None
 
 
-def test_texts_are_cut_to_six_hundred_characters() -> None:
+def test_texts_are_truncated_to_six_hundred_characters() -> None:
     assert texts.clip('x' * 600) == 'x' * 600
     assert texts.clip('x' * 601) == 'x' * 597 + '...'
     assert texts.clip('abcdef', 5) == 'ab...'
 
 
-def test_what_holds_a_change_is_a_pause_or_the_mode_but_nothing_holds_a_recovery(
+def test_pause_and_mode_hold_a_change_but_never_a_recovery(
     cluster: FakeCluster,
 ) -> None:
     state, seen = rollout(cluster), observed(cluster)
@@ -348,7 +346,7 @@ def test_what_holds_a_change_is_a_pause_or_the_mode_but_nothing_holds_a_recovery
 # -- one OSD failed
 
 
-def test_what_is_put_back_begins_from_nothing_and_keeps_how_it_ends(cluster: FakeCluster) -> None:
+def test_recovery_restarts_from_scratch_and_keeps_its_ending(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.CHECKING, errors=2, paused_by='client.ann')
     osd = replace(state.osds[0], restarts_asked=2, flaps=2)
     found = start_recovery(MACHINE, state, osd, observed(cluster), FAILED)
@@ -365,7 +363,7 @@ def test_what_is_put_back_begins_from_nothing_and_keeps_how_it_ends(cluster: Fak
     assert same.ending == FAILED
     both = start_recovery(MACHINE, replace(state, ending=ABORTED), osd, observed(cluster), FAILED)
     assert both.ending == Ending(Outcome.FAILED, 'aborted by client.ann; it failed')
-    # Of one that is gone nothing is known.
+    # Nothing is known about a removed one.
     gone = start_recovery(MACHINE, state, osd, without(observed(cluster), 0), FAILED)
     assert gone.osds[0].restart_needed
     wrong = {0: RunningOption(DEFAULT, 'mon', ignores_mon=False)}
@@ -373,7 +371,7 @@ def test_what_is_put_back_begins_from_nothing_and_keeps_how_it_ends(cluster: Fak
     assert not known.osds[0].restart_needed
 
 
-def test_each_osd_is_compared_with_what_was_recorded_of_it(cluster: FakeCluster) -> None:
+def test_each_osd_is_compared_with_its_record(cluster: FakeCluster) -> None:
     state = rollout(cluster, VERIFIED, OsdStep.CHECKING)
     osds = tuple(replace(b, value=OLD) if b.osd_id == 1 else b for b in state.before.osds)
     state = replace(state, before=replace(state.before, osds=osds))
@@ -396,7 +394,7 @@ def test_each_osd_is_compared_with_what_was_recorded_of_it(cluster: FakeCluster)
         (False, False, 'is down and out'),
     ],
 )
-def test_who_is_down_and_out_is_away(
+def test_osd_down_and_out_is_absent(
     cluster: FakeCluster, up: bool, in_cluster: bool, away: Optional[str]
 ) -> None:
     seen = other(observed(cluster), 1, up=up, in_cluster=in_cluster)
@@ -409,38 +407,38 @@ def test_who_is_down_and_out_is_away(
     assert absent_of(empty, (0, 1, 2)) == ()
 
 
-# -- what the orchestrator tells
+# -- reports of the orchestrator
 
 
-def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
+def reported(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
     return OrchestratedDaemon(running, started, refreshed)
 
 
-def test_a_process_lives_where_two_looks_since_it_went_down_found_the_same() -> None:
+def test_process_lives_if_two_samples_since_down_found_the_same() -> None:
     signs = SignsOfLife()
     for key, daemon, lives in (
         (1, None, None),
-        (1, told(True, 's1', 'r1'), None),
-        (1, told(True, 's1', None), None),
-        (1, told(True, 's1', 'r2'), True),
+        (1, reported(True, 's1', 'r1'), None),
+        (1, reported(True, 's1', None), None),
+        (1, reported(True, 's1', 'r2'), True),
         # Found dead, it is no more the same one though it has the same name.
-        (1, told(False, 's1', 'r3'), False),
-        (1, told(True, 's1', 'r4'), None),
-        (1, told(True, 's1', 'r4'), None),
-        (1, told(True, 's1', 'r5'), True),
-        (1, told(True, 's2', 'r6'), None),
-        (1, told(True, 's2', 'r7'), True),
+        (1, reported(False, 's1', 'r3'), False),
+        (1, reported(True, 's1', 'r4'), None),
+        (1, reported(True, 's1', 'r4'), None),
+        (1, reported(True, 's1', 'r5'), True),
+        (1, reported(True, 's2', 'r6'), None),
+        (1, reported(True, 's2', 'r7'), True),
         # Another time that it is down: what was found before is old.
-        (2, told(True, 's2', 'r7'), None),
-        (2, told(True, 's2', 'r8'), None),
-        (2, told(True, 's2', 'r9'), True),
-        (3, told(False, 's2', 'r9'), None),
-        (3, told(False, 's2', 'r10'), False),
+        (2, reported(True, 's2', 'r7'), None),
+        (2, reported(True, 's2', 'r8'), None),
+        (2, reported(True, 's2', 'r9'), True),
+        (3, reported(False, 's2', 'r9'), None),
+        (3, reported(False, 's2', 'r10'), False),
     ):
         assert signs.update(key, daemon) is lives
 
 
-def test_a_request_is_over_after_its_time_and_says_what_it_waits_for() -> None:
+def test_request_expires_and_reports_its_wait_reason() -> None:
     request = asked(3, None)
     assert request == AskedRestart(3)
     for watched_s, over in ((299.9, False), (300.0, True)):
@@ -463,7 +461,7 @@ def test_a_request_is_over_after_its_time_and_says_what_it_waits_for() -> None:
     ('before', 'now', 'over'),
     [(None, 's1', False), ('s1', None, False), ('s1', 's1', False), ('s1', 's2', True)],
 )
-def test_a_new_process_that_was_stored_tells_only_beside_the_one_before(
+def test_stored_new_process_counts_only_with_its_predecessor(
     before: Optional[str], now: Optional[str], over: bool
 ) -> None:
     daemon = OrchestratedDaemon(running=True, scheduled=False, stored_started=now)
@@ -481,7 +479,7 @@ def test_a_new_process_that_was_stored_tells_only_beside_the_one_before(
 # -- acts
 
 
-def test_an_abort_says_how_far_it_came(cluster: FakeCluster) -> None:
+def test_abort_reports_its_progress(cluster: FakeCluster) -> None:
     stays = '; the change stays on osd.0: "ceph rocksdb-tuner rollback r1" '
     state = rollout(cluster, VERIFIED)
     known = aborted(state, 'client.ann', 9.0, {'osd.0': NEW})
@@ -499,11 +497,11 @@ def test_an_abort_says_how_far_it_came(cluster: FakeCluster) -> None:
     assert (failed.failure or '').startswith(
         f'it failed; aborted by client.ann before the OSD was seen restored{stays}'
     )
-    back = aborted(way_back(cluster, VERIFIED), 'client.ann', 9.0, {})
+    back = aborted(rollback_of(cluster, VERIFIED), 'client.ann', 9.0, {})
     assert (back.failure, back.updated_s) == ('rollback aborted by client.ann', 9.0)
 
 
-def test_a_refusal_counts_and_only_that_of_the_restart_in_flight_is_taken_back(
+def test_refusal_counts_and_only_for_the_restart_in_flight(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, VERIFIED, errors=1)
@@ -528,11 +526,11 @@ def test_a_refusal_counts_and_only_that_of_the_restart_in_flight_is_taken_back(
         (BACK, None, True),
         (BACK, 'client.ann', False),
         (RECOVER, None, True),
-        # What is put back tells in spite of a pause what it waits for.
+        # A recovering OSD reports its wait reason despite a pause.
         (RECOVER, 'client.ann', True),
     ],
 )
-def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it(
+def test_osd_without_a_restart_is_due_again_unless_paused(
     cluster: FakeCluster, direction: Direction, paused: Optional[str], waits: bool
 ) -> None:
     state = rollout(
@@ -544,7 +542,7 @@ def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it
     expected = (OsdStep.RESTART_DUE, 0) if waits else (OsdStep.RESTARTING, 3)
     assert (found.osds[0].step, found.osds[0].restarts_asked) == expected
     assert (found.paused_by, found.paused_reason, found.errors) == (None, None, 0)
-    # One that is due already, or is checked, waits for nobody.
+    # One that is due already, or is checked, does not wait.
     for step in (OsdStep.RESTART_DUE, OsdStep.CHECKING):
         elsewhere = replace(state, osds=(replace(osd, step=step), *state.osds[1:]))
         assert not waits_for_operator(replace(elsewhere, paused_by=None))
@@ -554,7 +552,7 @@ def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it
 
 
 @pytest.mark.parametrize(
-    ('stage', 'outcome', 'verdict', 'failure', 'changed', 'told'),
+    ('stage', 'outcome', 'verdict', 'failure', 'changed', 'reported'),
     [
         (Phase.FAILED, Outcome.FAILED, None, 'it crashed', False, 'it crashed'),
         (Phase.FAILED, Outcome.FAILED, None, None, False, 'no reason was recorded'),
@@ -582,23 +580,23 @@ def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it
         (Phase.ROLLING_BACK, None, Verdict.WORSE, 'x', True, None),
     ],
 )
-def test_a_failure_is_what_nobody_asked_for_and_what_an_abort_leaves(
+def test_failure_is_an_unrequested_or_partly_aborted_end(
     cluster: FakeCluster,
     stage: Phase,
     outcome: Optional[Outcome],
     verdict: Optional[Verdict],
     failure: Optional[str],
     changed: bool,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = rollout(cluster, VERIFIED if changed else OsdStep.LEFT_BEHIND, outcome=outcome)
     judgement = None if verdict is None else Judgement(verdict)
     state = replace(state, stage=stage, judgement=judgement, failure=failure)
-    assert why_failed(state) == told
+    assert why_failed(state) == reported
 
 
 @pytest.mark.parametrize(
-    ('changes', 'waited_s', 'after_s', 'told'),
+    ('changes', 'waited_s', 'after_s', 'reported'),
     [
         ({}, 599.9, 0.0, None),
         ({}, 600.0, 0.0, 'it waits'),
@@ -615,25 +613,25 @@ def test_a_failure_is_what_nobody_asked_for_and_what_an_abort_leaves(
         ({'stage': Phase.FAILED, 'errors': 1}, 1e6, 1.0, None),
     ],
 )
-def test_a_wait_is_an_alarm_where_it_needs_the_operator(
+def test_wait_for_the_operator_raises_an_alarm(
     cluster: FakeCluster,
     changes: dict[str, object],
     waited_s: float,
     after_s: float,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     assert ACTION_AFTER_S == 600.0
     changes = dict(changes)
     state = rollout(cluster, changes.pop('step', OsdStep.RESTARTING))  # type: ignore[arg-type]
     state = replace(state, **{'paused_reason': 'it waits', **changes})  # type: ignore[arg-type]
     found = why_waiting(state, waited_s, after_s)
-    if told is None or not told.endswith('; '):
-        assert found == told
+    if reported is None or not reported.endswith('; '):
+        assert found == reported
     else:
-        assert found == f'{told}"ceph rocksdb-tuner rollout abort" ends the rollout'
+        assert found == f'{reported}"ceph rocksdb-tuner rollout abort" ends the rollout'
 
 
-def test_without_a_time_that_the_operator_gives_it_no_gate_is_an_alarm(
+def test_no_gate_raises_an_alarm_without_a_configured_time(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, paused_reason='flags set on the cluster: noout')
@@ -641,10 +639,10 @@ def test_without_a_time_that_the_operator_gives_it_no_gate_is_an_alarm(
     assert why_waiting(state, 1e6, 1.0) is not None
 
 
-# -- entries of somebody else
+# -- foreign entries
 
 
-def test_what_a_rollback_would_lose_of_somebody_elses_is_in_its_way(cluster: FakeCluster) -> None:
+def test_rollback_that_would_lose_a_foreign_change_has_a_conflict(cluster: FakeCluster) -> None:
     state = rollout(cluster, VERIFIED, VERIFIED, OsdStep.RESTORED, shared_touched=True)
     ours = {ALL: NEW, 'osd.0': NEW}
     assert entries_blocking_rollback(state, ours) == ()
@@ -665,17 +663,17 @@ def test_what_a_rollback_would_lose_of_somebody_elses_is_in_its_way(cluster: Fak
         (Phase.DONE, FORWARD, 1, False),
     ],
 )
-def test_what_stays_is_told_of_what_ended_in_its_middle(
+def test_leftovers_of_an_unfinished_rollout_are_reported(
     cluster: FakeCluster, stage: Phase, direction: Direction, changed: int, tells: bool
 ) -> None:
     state = rollout(cluster, *[VERIFIED] * changed, direction=direction, failure=None)
     state = replace(state, stage=stage)
     found = describe_leftovers(state, {'osd.0': NEW})
-    told = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" reverts it'
-    assert found.failure == (told if tells else None)
+    reported = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" reverts it'
+    assert found.failure == (reported if tells else None)
 
 
-def test_five_of_those_that_stay_changed_are_named() -> None:
+def test_five_osds_left_changed_are_named() -> None:
     for count, ending in ((5, ''), (6, ' and more')):
         cluster = FakeCluster(count)
         state = replace(rollout(cluster, *[VERIFIED] * count), stage=Phase.FAILED)
@@ -683,8 +681,8 @@ def test_five_of_those_that_stay_changed_are_named() -> None:
         assert found.startswith(f'the change stays on osd.0, osd.1, osd.2, osd.3, osd.4{ending}: ')
 
 
-def test_what_was_changed_is_told_by_the_alphabet(cluster: FakeCluster) -> None:
-    """It stands in a text that counts as the same pending_conflict only while it is the same."""
+def test_changed_osds_are_listed_in_alphabetical_order(cluster: FakeCluster) -> None:
+    """Its text is part of the pending_conflict, which is unchanged only while it is."""
     who = ['global', ALL, 'osd/class:ssd', 'osd/host:node0', *(f'osd.{n}' for n in range(4))]
     found = conflicting_entries(
         rollout(cluster), observed(cluster, entries=dict.fromkeys(who, 'x'))
@@ -692,7 +690,7 @@ def test_what_was_changed_is_told_by_the_alphabet(cluster: FakeCluster) -> None:
     assert found == tuple(sorted(who))
 
 
-def test_an_entry_that_the_rollout_writes_is_watched_whomever_it_reaches_now(
+def test_entry_written_by_the_rollout_is_watched_for_every_osd(
     cluster: FakeCluster,
 ) -> None:
     """No OSD of the rollout is of this class any more."""
@@ -703,7 +701,7 @@ def test_an_entry_that_the_rollout_writes_is_watched_whomever_it_reaches_now(
     assert conflicting_entries(replace(state, request=ours), seen) == ('osd/class:hdd',)
 
 
-def test_an_own_entry_is_that_of_before_again_only_while_its_osd_recovers(
+def test_own_entry_equals_the_previous_one_only_during_recovery(
     cluster: FakeCluster,
 ) -> None:
     seen = observed(cluster, entries={'osd.0': NEW})
@@ -729,7 +727,7 @@ def test_an_own_entry_is_that_of_before_again_only_while_its_osd_recovers(
         (VERIFIED, FORWARD, {'wanted'}),
     ],
 )
-def test_what_may_stand_in_an_own_entry_follows_from_the_plan(
+def test_allowed_own_entries_follow_from_the_plan(
     cluster: FakeCluster, restart: bool, step: OsdStep, direction: Direction, ours: set[str]
 ) -> None:
     """One that had an entry before, and shall have another one at the end."""
@@ -740,7 +738,7 @@ def test_what_may_stand_in_an_own_entry_follows_from_the_plan(
         request=replace(state.request, final_entries=final, restart=restart),
         before=replace(state.before, entries=(('osd.0', OLD),)),
     )
-    # Where nothing is restarted an OSD runs its target already, and has the entry of before.
+    # Without restarts an OSD runs its target already, with the previous entry.
     allowed = {(NEW if restart else OLD) if value == 'wanted' else value for value in ours}
     for value in (OLD, NEW, DEFAULT, THERE):
         found = conflicting_entries(state, observed(cluster, entries={'osd.0': value}))

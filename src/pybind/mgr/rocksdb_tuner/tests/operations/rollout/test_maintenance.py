@@ -49,7 +49,7 @@ def test_without_bounds_every_time_is_inside(weekday: int, minute: int) -> None:
         ('sun', '22:00-04:00', MON, at(1), True),
     ],
 )
-def test_a_window_is_read_as_written(
+def test_window_is_parsed_as_written(
     days: str, hours: str, weekday: int, minute: int, inside: bool
 ) -> None:
     found = outside(MaintenanceWindow(days, hours), weekday, minute)
@@ -61,7 +61,7 @@ def test_a_window_is_read_as_written(
     ('days', 'hours', 'shown'),
     [('sat', ' ', 'sat'), (' ', '01:00-02:00', '01:00-02:00'), ('sat', '01:00-02:00', None)],
 )
-def test_the_bounds_that_are_set_are_shown(days: str, hours: str, shown: str) -> None:
+def test_configured_bounds_are_shown(days: str, hours: str, shown: str) -> None:
     shown = shown or f'{days} {hours}'
     assert outside(MaintenanceWindow(days, hours), MON, at(12)) == (
         f"outside the maintenance window ({shown}, the manager's local time)"
@@ -69,7 +69,7 @@ def test_the_bounds_that_are_set_are_shown(days: str, hours: str, shown: str) ->
 
 
 @pytest.mark.parametrize(
-    ('days', 'hours', 'says'),
+    ('days', 'hours', 'message'),
     [
         ('weekend', '', 'maintenance_days is "weekend": give days as in "sat,sun"'),
         ('sat,', '', 'maintenance_days is "sat,"'),
@@ -79,10 +79,8 @@ def test_the_bounds_that_are_set_are_shown(days: str, hours: str, shown: str) ->
         ('', '08:00-08:00', 'maintenance_hours'),
     ],
 )
-def test_what_is_no_window_is_closed_and_says_what_would_be_right(
-    days: str, hours: str, says: str
-) -> None:
-    assert says in (outside(MaintenanceWindow(days, hours), SAT, at(12)) or '')
+def test_invalid_window_is_closed_with_the_valid_form(days: str, hours: str, message: str) -> None:
+    assert message in (outside(MaintenanceWindow(days, hours), SAT, at(12)) or '')
 
 
 @given(st.text(max_size=12), st.text(max_size=12), st.integers(0, 6), st.integers(0, 1439))
@@ -104,7 +102,7 @@ def test_a_day_and_its_hours_are_open_as_long_as_they_say(
         assert len(inside) == 16
 
 
-def test_outside_the_window_no_osd_is_begun_and_the_wait_is_named(run: Run) -> None:
+def test_no_osd_starts_outside_the_window_and_the_wait_is_named(run: Run) -> None:
     run.outside_window = 'outside the maintenance window (sat)'
     run.start()
     run.to_a_wait('outside the maintenance window (sat)')
@@ -112,10 +110,10 @@ def test_outside_the_window_no_osd_is_begun_and_the_wait_is_named(run: Run) -> N
         run.tick()
     assert run.cluster.commands == []
     run.outside_window = None
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
-def test_an_osd_that_was_begun_is_finished_when_the_window_closes(run: Run) -> None:
+def test_started_osd_is_finished_when_the_window_closes(run: Run) -> None:
     run.start()
     run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
     run.outside_window = 'outside the maintenance window (sat)'
@@ -123,9 +121,9 @@ def test_an_osd_that_was_begun_is_finished_when_the_window_closes(run: Run) -> N
     assert [osd.step for osd in state.osds] == [OsdStep.VERIFIED, OsdStep.PENDING, OsdStep.PENDING]
 
 
-def test_a_rollback_does_not_wait_for_the_window(run: Run) -> None:
+def test_rollback_does_not_wait_for_the_window(run: Run) -> None:
     run.start()
     run.until(lambda state: state.osds[1].step is OsdStep.RESTARTING)
     run.outside_window = 'outside the maintenance window (sat)'
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK

@@ -1,7 +1,7 @@
-"""Single decisions of the machine, between two looks at a cluster that changed in one respect.
+"""Single decisions of the machine, between two samples of a cluster that changed in one respect.
 
-Whole rollouts pass through them too, but seldom see one thing alone: an OSD that got another
-process was mostly seen down before.
+Complete rollouts pass through them too, but rarely isolate one: an OSD with a new process was
+usually seen down before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
-from .one_step import MACHINE, SOAK, canary, observed, other, rollout, way_back, without
+from .one_step import MACHINE, SOAK, canary, observed, other, rollback_of, rollout, without
 
 PASS = Judgement(Verdict.NO_WORSE)
 FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
@@ -57,7 +57,7 @@ def again(seen: Observation, state: RolloutState, flaps: int = 0) -> Optional[St
 
 
 @pytest.mark.parametrize('direction', [Direction.FORWARD, Direction.BACK])
-def test_an_osd_with_another_process_is_lost_even_if_it_was_never_seen_down(
+def test_osd_with_a_new_process_is_lost_even_if_never_seen_down(
     cluster: FakeCluster, direction: Direction
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING, direction=direction)
@@ -75,7 +75,7 @@ def test_an_osd_with_another_process_is_lost_even_if_it_was_never_seen_down(
         assert step.actions == ()
 
 
-def test_an_osd_fails_with_the_third_time_that_it_goes_down_again(cluster: FakeCluster) -> None:
+def test_osd_fails_on_going_down_for_the_third_time(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.SETTLING)
     lost = other(observed(cluster), 0, up=False)
     second, third = again(lost, state, flaps=1), again(lost, state, flaps=2)
@@ -86,7 +86,7 @@ def test_an_osd_fails_with_the_third_time_that_it_goes_down_again(cluster: FakeC
     assert third.state.ending == Ending(Outcome.FAILED, 'osd.0 came up and went down again 3 times')
 
 
-def test_on_the_way_back_an_osd_is_never_given_up_for_going_down_again(
+def test_osd_is_never_given_up_for_going_down_again_during_rollback(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.SETTLING, direction=Direction.BACK)
@@ -106,7 +106,7 @@ def soaked(
     return step.state
 
 
-def test_a_canary_with_another_process_fails_though_it_was_never_seen_down(
+def test_canary_with_a_new_process_fails_though_never_seen_down(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -119,7 +119,7 @@ def test_a_canary_with_another_process_fails_though_it_was_never_seen_down(
         assert 'the process of osd.0 ended during the soak' in (failed.failure or '')
 
 
-def test_only_the_osds_of_the_batch_are_watched_for_another_process(cluster: FakeCluster) -> None:
+def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeCluster) -> None:
     """The canary, judged long ago, may be restarted by anybody while the next batch is watched."""
     plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
     state = rollout(
@@ -136,13 +136,13 @@ def test_only_the_osds_of_the_batch_are_watched_for_another_process(cluster: Fak
     failed = soaked(state, other(seen, 1, nonce=99), plan, 1)
     assert failed.direction is Direction.BACK
     assert 'the verdict on batch 2 (1): worse: the process of osd.1 ended' in (failed.failure or '')
-    # What was found of the canary stays as it was.
+    # The evidence of the canary is unchanged.
     assert failed.judgement == PASS
     assert failed.batch_judgement is not None
     assert failed.batch_judgement.verdict is Verdict.WORSE
 
 
-def test_how_long_it_was_watched_is_told_of_the_canary_and_of_a_batch_apart(
+def test_watch_time_is_separate_for_canary_and_batches(
     cluster: FakeCluster,
 ) -> None:
     plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
@@ -161,7 +161,7 @@ def test_how_long_it_was_watched_is_told_of_the_canary_and_of_a_batch_apart(
     )
 
 
-def test_a_pass_lets_the_others_follow_and_is_kept(cluster: FakeCluster) -> None:
+def test_pass_promotes_the_others_and_is_stored(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
     passed = soaked(state, observed(cluster, after_s=300.0, judgement=PASS))
     assert (passed.verdicts, passed.judgement) == ((Verdict.NO_WORSE,), PASS)
@@ -173,7 +173,7 @@ def test_a_pass_lets_the_others_follow_and_is_kept(cluster: FakeCluster) -> None
 
 
 @pytest.mark.parametrize('judgement', [UNSURE, NOTHING])
-def test_doubt_waits_for_the_operator_promotes_or_rolls_back_as_was_laid_down(
+def test_doubt_waits_promotes_or_rolls_back_as_configured(
     cluster: FakeCluster, judgement: Judgement
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -190,7 +190,7 @@ def test_doubt_waits_for_the_operator_promotes_or_rolls_back_as_was_laid_down(
     assert not undecided(back)
 
 
-def test_a_pause_and_unclean_placement_groups_hold_the_verdict_but_no_crash_is_missed(
+def test_pause_and_unclean_placement_groups_delay_the_verdict_but_no_crash_is_missed(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED, judgement=UNSURE)
@@ -210,7 +210,7 @@ def test_a_pause_and_unclean_placement_groups_hold_the_verdict_but_no_crash_is_m
     assert 'mode' in (off.paused_reason or '')
 
 
-def test_nothing_is_collapsed_while_an_osd_is_not_decided_on(cluster: FakeCluster) -> None:
+def test_no_collapse_while_an_osd_is_undecided(cluster: FakeCluster) -> None:
     """All OSDs run the new string; the verdict on the last batch is still to come."""
     plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
     verified = [OsdStep.VERIFIED] * 4
@@ -229,7 +229,7 @@ def test_nothing_is_collapsed_while_an_osd_is_not_decided_on(cluster: FakeCluste
     assert (step.state.stage, step.state.shared_touched) == (Phase.COLLAPSING, True)
 
 
-# -- the way back
+# -- rollback
 
 
 def checked(state: RolloutState, seen: Observation, value: str, source: str) -> RolloutState:
@@ -240,10 +240,10 @@ def checked(state: RolloutState, seen: Observation, value: str, source: str) -> 
 
 
 @pytest.mark.parametrize('source', ['default', 'file', 'env', 'cmdline', 'override', 'metadata'])
-def test_what_another_source_gave_is_not_what_was_put_back(source: str) -> None:
+def test_value_from_another_source_is_not_the_restored_one(source: str) -> None:
     """The right string by chance: from ceph.conf it stays when the entry changes."""
     cluster = overridden(ALL, osds=4)
-    state = way_back(cluster, OsdStep.CHECKING)
+    state = rollback_of(cluster, OsdStep.CHECKING)
     seen = observed(cluster, waited_s=59.0)
     assert checked(state, seen, OLD, 'mon').osds[0].step is OsdStep.SETTLING
     assert checked(state, seen, OLD, source).osds[0].step is OsdStep.CHECKING
@@ -253,19 +253,17 @@ def test_what_another_source_gave_is_not_what_was_put_back(source: str) -> None:
 
 
 @pytest.mark.parametrize('source', ['mon', 'file', 'env', 'cmdline', 'override'])
-def test_without_an_entry_nothing_but_the_default_was_put_back(
-    cluster: FakeCluster, source: str
-) -> None:
-    state = way_back(cluster, OsdStep.CHECKING)
+def test_only_the_default_is_restored_without_an_entry(cluster: FakeCluster, source: str) -> None:
+    state = rollback_of(cluster, OsdStep.CHECKING)
     default = DEFAULTS['pacific']
     seen = observed(cluster, waited_s=59.0)
     assert checked(state, seen, default, 'default').osds[0].step is OsdStep.SETTLING
     assert checked(state, seen, default, source).osds[0].step is OsdStep.CHECKING
 
 
-def test_what_was_put_back_is_believed_by_what_it_means_and_not_too_early() -> None:
+def test_restored_value_is_trusted_by_its_meaning_and_not_too_early() -> None:
     cluster = overridden(ALL, osds=4)
-    state = way_back(cluster, OsdStep.CHECKING)
+    state = rollback_of(cluster, OsdStep.CHECKING)
     seen = observed(cluster, waited_s=20.0)
     other_words = ';'.join(reversed(OLD.split(',')))
     assert checked(state, seen, other_words, 'mon').osds[0].step is OsdStep.SETTLING
@@ -274,14 +272,14 @@ def test_what_was_put_back_is_believed_by_what_it_means_and_not_too_early() -> N
     assert checked(state, early, OLD, 'mon').osds[0].step is OsdStep.CHECKING
 
 
-def test_a_paused_way_back_changes_no_entry_and_restarts_no_osd(cluster: FakeCluster) -> None:
+def test_paused_rollback_changes_no_entry_and_restarts_no_osd(cluster: FakeCluster) -> None:
     written = observed(cluster, entries={ALL: NEW, 'osd.0': NEW}, waited_s=1000.0)
-    put_back = replace(written, entries={})
-    entries = way_back(cluster, OsdStep.VERIFIED, entries_done=0, shared_touched=True)
-    due = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    restored = replace(written, entries={})
+    entries = rollback_of(cluster, OsdStep.VERIFIED, entries_done=0, shared_touched=True)
+    due = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     waiting = replace(due.osds[0], nonce_before=cluster.osds[0].nonce)
     due = replace(due, osds=(waiting, *due.osds[1:]))
-    for state, seen in ((entries, written), (due, put_back)):
+    for state, seen in ((entries, written), (due, restored)):
         for look in (seen, other(seen, 0, up=False)):
             held = MACHINE.step(replace(state, paused_by='client.ann'), look, 2.0)
             assert held.actions == ()
@@ -289,9 +287,9 @@ def test_a_paused_way_back_changes_no_entry_and_restarts_no_osd(cluster: FakeClu
             assert held.state.paused_reason == 'paused by client.ann'
             off = MACHINE.step(state, replace(look, may_act=False), 2.0)
             assert off.actions == ()
-    # What holds it is the pause alone.
+    # Only the pause holds it.
     assert MACHINE.step(entries, written, 2.0).actions == (RemoveEntry(ALL),)
-    for look in (put_back, other(put_back, 0, up=False)):
+    for look in (restored, other(restored, 0, up=False)):
         assert MACHINE.step(due, look, 2.0).actions == (RestartOsd(0),)
 
 
@@ -301,7 +299,7 @@ def test_a_paused_way_back_changes_no_entry_and_restarts_no_osd(cluster: FakeClu
 def restarting(
     cluster: FakeCluster, step: OsdStep = OsdStep.RESTARTING, **changes: object
 ) -> RolloutState:
-    """The canary, whose process is still that of before; it was asked once."""
+    """The canary, whose process is still the previous one; it was requested once."""
     state = rollout(cluster, step)
     osd = replace(
         state.osds[0], nonce_before=cluster.osds[0].nonce, nonce_after=None, restarts_asked=1
@@ -314,9 +312,7 @@ def entries_of(state: RolloutState) -> dict[str, str]:
 
 
 @pytest.mark.parametrize('at', [OsdStep.RESTARTING, OsdStep.RESTART_DUE])
-def test_another_process_that_is_up_is_checked_next_and_nothing_else_is(
-    cluster: FakeCluster, at: OsdStep
-) -> None:
+def test_new_process_that_is_up_is_checked_next(cluster: FakeCluster, at: OsdStep) -> None:
     state = restarting(cluster, at)
     seen = observed(cluster, entries=entries_of(state), waited_s=1.0)
     up = MACHINE.step(state, other(seen, 0, nonce=99), 2.0)
@@ -325,7 +321,7 @@ def test_another_process_that_is_up_is_checked_next_and_nothing_else_is(
         assert canary(MACHINE.step(state, unchanged, 2.0)).step is not OsdStep.CHECKING
 
 
-def test_an_osd_that_is_not_restarted_is_waited_for_five_minutes_and_asked_once_more(
+def test_osd_without_a_restart_is_awaited_for_five_minutes_and_requested_again(
     cluster: FakeCluster,
 ) -> None:
     state = restarting(cluster)
@@ -340,7 +336,7 @@ def test_an_osd_that_is_not_restarted_is_waited_for_five_minutes_and_asked_once_
     assert 'MON_DOWN' in (closed.state.paused_reason or '')
 
 
-def test_an_osd_that_does_not_restart_when_asked_twice_fails_where_nothing_else_is_changed(
+def test_osd_not_restarted_after_two_requests_fails_if_no_other_is_changed(
     cluster: FakeCluster,
 ) -> None:
     state = restarting(cluster)
@@ -353,8 +349,8 @@ def test_an_osd_that_does_not_restart_when_asked_twice_fails_where_nothing_else_
     assert not canary(failed).restart_needed
 
 
-def test_what_is_down_since_it_was_asked_fails_after_five_minutes(cluster: FakeCluster) -> None:
-    """Of the time that it is down and the time since it was asked, the shorter one counts."""
+def test_osd_down_since_its_request_fails_after_five_minutes(cluster: FakeCluster) -> None:
+    """The shorter of its downtime and the time since its request counts."""
     state = restarting(cluster)
     down = other(observed(cluster, entries=entries_of(state)), 0, up=False)
     for down_s, waited_s, fails in (
@@ -378,7 +374,7 @@ def test_what_is_down_since_it_was_asked_fails_after_five_minutes(cluster: FakeC
         ({'may_act': False}, False),
     ],
 )
-def test_what_another_manager_stopped_is_started_once_more_before_it_fails(
+def test_osd_stopped_under_another_manager_is_started_again_before_it_fails(
     cluster: FakeCluster, changes: dict[str, object], asked: bool
 ) -> None:
     state = restarting(cluster)
@@ -400,7 +396,7 @@ def test_what_another_manager_stopped_is_started_once_more_before_it_fails(
         assert MACHINE.step(ending, down, 2.0).state.direction is Direction.RECOVER
 
 
-def test_an_osd_that_went_down_by_itself_is_not_asked_but_waited_for_and_then_fails(
+def test_osd_that_went_down_by_itself_is_awaited_without_a_request_and_then_fails(
     cluster: FakeCluster,
 ) -> None:
     state = restarting(cluster, OsdStep.RESTART_DUE)
@@ -412,7 +408,7 @@ def test_an_osd_that_went_down_by_itself_is_not_asked_but_waited_for_and_then_fa
     assert late.state.ending == Ending(Outcome.FAILED, 'osd.0 did not come back up within 300 s')
 
 
-def test_a_refused_restart_is_asked_for_again_after_half_a_minute_and_told_after_three(
+def test_refused_restart_is_retried_after_half_a_minute_and_reported_after_three(
     cluster: FakeCluster,
 ) -> None:
     state = restarting(cluster, OsdStep.RESTART_DUE, errors=1, last_error='EBUSY')
@@ -428,7 +424,7 @@ def test_a_refused_restart_is_asked_for_again_after_half_a_minute_and_told_after
     assert '3 attempts failed' in (three.state.paused_reason or '')
 
 
-def test_a_process_is_believed_after_five_seconds_and_given_up_after_a_minute(
+def test_process_is_trusted_after_five_seconds_and_given_up_after_a_minute(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
@@ -485,13 +481,13 @@ def single_entries(cluster: FakeCluster) -> dict[str, str]:
     return {f'osd.{n}': NEW for n in cluster.osds}
 
 
-def test_the_shared_entry_is_written_first_and_no_single_one_goes_before_it_is_seen(
+def test_shared_entry_is_confirmed_before_any_own_entry_is_removed(
     cluster: FakeCluster,
 ) -> None:
     state = collapsing(cluster, *[OsdStep.VERIFIED] * 4, entries_done=0)
     seen = observed(cluster, entries=single_entries(cluster))
-    begun = MACHINE.step(state, seen, 2.0)
-    assert (begun.actions, begun.state.entries_done) == ((SetEntry(ALL, NEW),), 0)
+    started = MACHINE.step(state, seen, 2.0)
+    assert (started.actions, started.state.entries_done) == ((SetEntry(ALL, NEW),), 0)
     written = replace(seen, entries={**single_entries(cluster), ALL: NEW})
     there = MACHINE.step(replace(state, errors=2), written, 2.0)
     assert (there.actions, there.state.entries_done, there.state.errors) == ((), 1, 0)
@@ -503,7 +499,7 @@ def test_the_shared_entry_is_written_first_and_no_single_one_goes_before_it_is_s
     assert MACHINE.step(replace(state, paused_by='client.ann'), seen, 2.0).actions == ()
 
 
-def test_a_single_entry_that_shall_stay_stays(cluster: FakeCluster) -> None:
+def test_own_entry_that_shall_stay_stays(cluster: FakeCluster) -> None:
     state = collapsing(cluster, *[OsdStep.VERIFIED] * 4)
     stays = replace(state.request, final_entries=((ALL, NEW), ('osd.0', NEW)))
     seen = observed(cluster, entries={**single_entries(cluster), ALL: NEW})
@@ -511,7 +507,7 @@ def test_a_single_entry_that_shall_stay_stays(cluster: FakeCluster) -> None:
     assert (step.actions, canary(step).step) == ((), OsdStep.COLLAPSED)
 
 
-def test_an_osd_whose_single_entry_is_gone_already_needs_no_removal(cluster: FakeCluster) -> None:
+def test_osd_without_its_own_entry_needs_no_removal(cluster: FakeCluster) -> None:
     state = collapsing(cluster, OsdStep.COLLAPSING, *[OsdStep.VERIFIED] * 3)
     without_it = {ALL: NEW, **single_entries(cluster)}
     del without_it['osd.0']
@@ -524,7 +520,7 @@ def test_an_osd_whose_single_entry_is_gone_already_needs_no_removal(cluster: Fak
     assert 'cannot be read' in (unread.state.paused_reason or '')
 
 
-def test_the_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
+def test_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
     state = collapsing(cluster, *[OsdStep.COLLAPSED] * 4)
     done = MACHINE.step(state, observed(cluster, entries={ALL: NEW}), 7.0)
     assert (done.state.stage, done.state.outcome, done.state.updated_s) == (
@@ -535,7 +531,7 @@ def test_the_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
     assert done.state.failure is None
 
 
-# -- entries that somebody else changed
+# -- entries changed by others
 
 
 THERE, GONE = 'write_buffer_size=1', None
@@ -555,7 +551,7 @@ THERE, GONE = 'write_buffer_size=1', None
         (OsdStep.COLLAPSED, {GONE}),
     ],
 )
-def test_whose_entry_of_an_osd_it_is_follows_from_how_far_the_osd_is(
+def test_expected_own_entry_follows_from_the_progress_of_the_osd(
     cluster: FakeCluster, at: OsdStep, ours: set[Optional[str]]
 ) -> None:
     state = rollout(cluster, at)
@@ -569,7 +565,7 @@ def test_whose_entry_of_an_osd_it_is_follows_from_how_far_the_osd_is(
     ('touched', 'done', 'ours'),
     [(False, 0, {GONE}), (True, 0, {GONE, NEW}), (True, 1, {NEW})],
 )
-def test_whose_shared_entry_it_is_follows_from_whether_it_was_written_and_seen(
+def test_expected_shared_entry_follows_from_its_write_and_confirmation(
     cluster: FakeCluster, touched: bool, done: int, ours: set[Optional[str]]
 ) -> None:
     state = rollout(cluster, shared_touched=touched, entries_done=done)
@@ -593,19 +589,19 @@ def test_whose_shared_entry_it_is_follows_from_whether_it_was_written_and_seen(
         (ALL, True, True),
     ],
 )
-def test_an_entry_of_somebody_else_matters_where_it_may_decide_or_is_to_be_put_back(
+def test_foreign_entry_matters_if_it_may_apply_or_is_to_be_restored(
     cluster: FakeCluster, who: str, forward: bool, back: bool
 ) -> None:
     seen = observed(cluster, entries={who: THERE})
     assert (conflicting_entries(rollout(cluster), seen) == (who,)) == forward
-    state = way_back(cluster, OsdStep.RESTART_DUE)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE)
     assert (conflicting_entries(state, seen) == (who,)) == back
 
 
-def test_on_the_way_back_an_entry_is_as_before_or_as_left_until_it_was_seen() -> None:
+def test_entry_under_rollback_is_old_or_new_until_confirmed() -> None:
     cluster = overridden(ALL, osds=4)
     for done in (0, 1, 2):
-        state = way_back(cluster, OsdStep.VERIFIED, entries_done=done)
+        state = rollback_of(cluster, OsdStep.VERIFIED, entries_done=done)
         for shared, single in ((OLD, GONE), (NEW, GONE), (OLD, NEW), (THERE, GONE), (OLD, THERE)):
             entries = {ALL: shared, **({} if single is None else {'osd.0': single})}
             expected = [
@@ -620,7 +616,7 @@ def test_on_the_way_back_an_entry_is_as_before_or_as_left_until_it_was_seen() ->
             assert found == tuple(expected), (done, shared, single)
 
 
-def test_while_an_osd_recovers_only_its_own_entry_matters(cluster: FakeCluster) -> None:
+def test_only_the_own_entry_matters_during_recovery(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.RESTORING, direction=Direction.RECOVER)
     for entries, expected in (
         ({}, ()),
@@ -641,8 +637,8 @@ def test_while_an_osd_recovers_only_its_own_entry_matters(cluster: FakeCluster) 
 WHOS = ('osd.3', 'osd.0', 'global', 'osd/host:node1', ALL, 'osd.1', 'osd/class:ssd', 'osd.2')
 
 
-def test_whose_entries_were_changed_is_told_in_order(cluster: FakeCluster) -> None:
-    """Of both options: what is told is compared with what was told before."""
+def test_owners_of_changed_entries_are_listed_in_order(cluster: FakeCluster) -> None:
+    """Of both options: the new and the previous reports are compared."""
     state = rollout(cluster)
     was = replace(state, before=replace(state.before, other_entries=()))
     seen = observed(
@@ -652,7 +648,7 @@ def test_whose_entries_were_changed_is_told_in_order(cluster: FakeCluster) -> No
     assert conflicts_in_other_option(was, seen) == tuple(sorted(WHOS))
 
 
-def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
+def test_entry_of_an_osd_left_behind_is_ignored(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.LEFT_BEHIND, OsdStep.VERIFIED)
@@ -663,15 +659,15 @@ def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
         other_entries={'osd.0': THERE, 'osd.1': OLD},
     )
     assert (conflicting_entries(state, seen), conflicts_in_other_option(state, seen)) == ((), ())
-    # Of the other option what is there may change, come or go.
-    for entries, told in (
+    # Entries of the other option may change, appear or disappear.
+    for entries, reported in (
         ({'osd.1': THERE}, ('osd.1',)),
         ({}, ('osd.1',)),
         ({'osd.1': OLD, 'osd.2': THERE}, ('osd.2',)),
         ({'osd.1': OLD, 'mon': THERE}, ()),
     ):
-        assert conflicts_in_other_option(state, replace(seen, other_entries=entries)) == told
-    # What it was is not known of rollouts of older managers, nor now where it cannot be read.
+        assert conflicts_in_other_option(state, replace(seen, other_entries=entries)) == reported
+    # The previous value is unknown in rollouts of older managers, and if it cannot be read now.
     unknown = replace(state, before=replace(state.before, other_entries=None))
     assert conflicts_in_other_option(unknown, replace(seen, other_entries={})) == ()
     assert conflicts_in_other_option(state, replace(seen, other_entries=None)) == ()
@@ -679,7 +675,7 @@ def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
     assert conflicts_in_other_option(back, replace(seen, other_entries={})) == ()
 
 
-def test_a_change_is_acted_on_when_it_was_seen_for_two_seconds(cluster: FakeCluster) -> None:
+def test_conflict_counts_after_two_seconds(cluster: FakeCluster) -> None:
     """A monitor may answer from just before the last change."""
     state = rollout(cluster, OsdStep.VERIFIED)
     seen = observed(cluster, entries={'osd.0': THERE})
@@ -697,7 +693,7 @@ def test_a_change_is_acted_on_when_it_was_seen_for_two_seconds(cluster: FakeClus
     assert not another.state.ended
 
 
-def test_an_osd_in_flight_is_made_safe_before_somebody_elses_change_ends_the_rollout(
+def test_osd_in_flight_is_made_safe_before_a_foreign_change_ends_the_rollout(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED, OsdStep.SETTLING)
@@ -709,7 +705,7 @@ def test_an_osd_in_flight_is_made_safe_before_somebody_elses_change_ends_the_rol
     assert on.ending is not None
     assert on.ending.outcome is Outcome.ABORTED
     assert MACHINE.step(on, seen, 4.0).state.outcome is Outcome.ABORTED
-    # Where it is the OSD in flight itself, nobody knows better than who changed it.
+    # If it is the OSD in flight itself, the operator's change takes precedence.
     its_own = replace(seen, entries={'osd.0': NEW, 'osd.1': THERE})
     once = MACHINE.step(state, its_own, 2.0).state
     assert MACHINE.step(once, its_own, 3.0).state.outcome is Outcome.ABORTED

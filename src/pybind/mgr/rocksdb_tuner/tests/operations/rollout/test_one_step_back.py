@@ -1,4 +1,4 @@
-"""Single decisions on the way back, of one OSD that failed and of all, and operators' acts."""
+"""Single decisions of a rollback, of one failed OSD and of all, and operator actions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
-from .one_step import MACHINE, canary, observed, other, rollout, way_back, without
+from .one_step import MACHINE, canary, observed, other, rollback_of, rollout, without
 
 DEFAULT = DEFAULTS['pacific']
 FAILED = Ending(Outcome.FAILED, 'it failed')
@@ -47,7 +47,7 @@ def cluster() -> FakeCluster:
 # -- turning round
 
 
-def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeCluster) -> None:
+def test_rollback_restores_only_written_entries(cluster: FakeCluster) -> None:
     steps = (OsdStep.COLLAPSED, OsdStep.VERIFIED, OsdStep.RESTORED, OsdStep.PENDING)
     state = rollout(
         cluster,
@@ -75,7 +75,7 @@ def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeClus
         0,
     )
     assert (turned.failure, turned.updated_s) == ('rolled back by client.ann', 9.0)
-    # Who asks for it pauses no more; by itself it goes back where the pause allows.
+    # A requested rollback ends the pause; an automatic one waits where the pause allows it.
     assert (turned.paused_by, turned.paused_reason) == (None, None)
     held = rolled_back(state, 'the module', 9.0, paused_by='client.bob')
     assert (held.paused_by, held.paused_reason) == ('client.bob', 'paused by client.bob')
@@ -83,9 +83,9 @@ def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeClus
     assert twice.failure == 'it crashed; rolled back by client.ann'
 
 
-def test_entries_are_put_back_one_at_a_time_and_seen_before_any_osd_is_classified() -> None:
+def test_entries_are_restored_one_by_one_and_confirmed_before_any_osd_is_classified() -> None:
     cluster = overridden(ALL, osds=4)
-    state = way_back(cluster, OsdStep.VERIFIED, entries_done=0)
+    state = rollback_of(cluster, OsdStep.VERIFIED, entries_done=0)
     seen = observed(cluster, entries={ALL: NEW, 'osd.0': NEW})
     assert MACHINE.step(state, seen, 2.0).actions == (SetEntry(ALL, OLD),)
     half = replace(seen, entries={ALL: OLD, 'osd.0': NEW})
@@ -101,7 +101,7 @@ def test_entries_are_put_back_one_at_a_time_and_seen_before_any_osd_is_classifie
     assert canary(both).step is OsdStep.RESTART_DUE
 
 
-def put_back(state: RolloutState, seen: Observation) -> Step:
+def restored(state: RolloutState, seen: Observation) -> Step:
     """The step with which the last entry is seen in place."""
     return MACHINE.step(replace(state, entries_done=1), replace(seen, entries={}), 2.0)
 
@@ -112,7 +112,7 @@ def put_back(state: RolloutState, seen: Observation) -> Step:
         (OsdStep.SETTING, True, OsdStep.RESTORED, False),
         (OsdStep.RESTART_DUE, True, OsdStep.RESTORED, False),
         (OsdStep.RESTORING, True, OsdStep.RESTORED, False),
-        # The restart that was asked for is still to come: what comes up then may have read it.
+        # The requested restart is still pending: the process that comes up may have read it.
         (OsdStep.RESTARTING, True, OsdStep.RESTARTING, True),
         (OsdStep.SETTING, False, OsdStep.RESTART_DUE, False),
         (OsdStep.RESTARTING, False, OsdStep.RESTART_DUE, False),
@@ -125,36 +125,36 @@ def put_back(state: RolloutState, seen: Observation) -> Step:
         (OsdStep.RESTORED, False, OsdStep.RESTORED, False),
     ],
 )
-def test_an_osd_is_restarted_where_its_process_may_have_read_what_was_taken_back(
+def test_osd_is_restarted_if_its_process_may_have_read_the_reverted_value(
     cluster: FakeCluster, at: OsdStep, same_process: bool, then: OsdStep, doubtful: bool
 ) -> None:
-    state = way_back(cluster, at)
+    state = rollback_of(cluster, at)
     nonce = cluster.osds[0].nonce
     osd = replace(state.osds[0], nonce_before=nonce if same_process else 1, flaps=2)
-    found = canary(put_back(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
+    found = canary(restored(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
     assert (found.step, found.doubtful) == (then, doubtful)
     if then is OsdStep.RESTART_DUE:
         assert (found.nonce_before, found.restart_needed, found.flaps) == (nonce, True, 0)
 
 
-def test_an_osd_that_is_down_as_its_entry_goes_back_is_not_believed(cluster: FakeCluster) -> None:
+def test_osd_down_while_its_entry_is_restored_is_not_trusted(cluster: FakeCluster) -> None:
     down = other(observed(cluster), 0, up=False)
-    found = canary(put_back(way_back(cluster, OsdStep.VERIFIED), down))
+    found = canary(restored(rollback_of(cluster, OsdStep.VERIFIED), down))
     assert (found.step, found.doubtful) == (OsdStep.RESTART_DUE, True)
     due = replace(found, nonce_before=cluster.osds[0].nonce)
-    state = replace(way_back(cluster, OsdStep.VERIFIED), osds=(due,), entries_done=2)
+    state = replace(rollback_of(cluster, OsdStep.VERIFIED), osds=(due,), entries_done=2)
     up = other(observed(cluster, entries={}, waited_s=1.0), 0, nonce=99)
     again = canary(MACHINE.step(state, up, 2.0))
-    # It came up with nobody knows what: once more.
+    # Its options are unknown: restart once more.
     assert (again.step, again.nonce_before, again.doubtful) == (OsdStep.RESTART_DUE, 99, False)
 
 
-def test_what_was_restarted_twice_by_somebody_is_restarted_where_it_was_needed_before(
+def test_osd_restarted_twice_by_others_is_restarted_if_it_was_needed_before(
     cluster: FakeCluster,
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTART_DUE)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE)
     osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce, restart_needed=True)
-    found = canary(put_back(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
+    found = canary(restored(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
     assert found.step is OsdStep.RESTART_DUE
 
 
@@ -169,10 +169,10 @@ def test_what_was_restarted_twice_by_somebody_is_restarted_where_it_was_needed_b
         ({ALL: NEW, 'osd/host:node1': OLD}, False),
     ],
 )
-def test_no_restart_is_made_where_all_that_an_osd_may_start_with_means_the_same(
+def test_no_restart_if_all_possible_values_have_the_same_meaning(
     cluster: FakeCluster, entries: dict[str, str], restarts: bool
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce)
     state = replace(state, osds=(osd, *state.osds[1:]))
     before = replace(state.before, entries=tuple(entries.items()))
@@ -181,10 +181,10 @@ def test_no_restart_is_made_where_all_that_an_osd_may_start_with_means_the_same(
     assert (canary(step).step is OsdStep.RESTORED) == (not restarts)
 
 
-def test_an_osd_that_is_down_is_started_before_any_other_is_restarted(
+def test_down_osd_is_started_before_any_other_is_restarted(
     cluster: FakeCluster,
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     osds = tuple(
         replace(osd, step=OsdStep.RESTART_DUE, nonce_before=cluster.osds[osd.osd_id].nonce)
         for osd in state.osds
@@ -196,8 +196,8 @@ def test_an_osd_that_is_down_is_started_before_any_other_is_restarted(
     assert MACHINE.step(out, down, 2.0).actions == ()
 
 
-def test_the_way_back_ends_when_every_osd_is_as_before(cluster: FakeCluster) -> None:
-    state = way_back(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
+def test_rollback_ends_when_every_osd_is_restored(cluster: FakeCluster) -> None:
+    state = rollback_of(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
     done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
     assert (done.stage, done.outcome, done.updated_s) == (
         Phase.ROLLED_BACK,
@@ -207,8 +207,8 @@ def test_the_way_back_ends_when_every_osd_is_as_before(cluster: FakeCluster) -> 
     assert done.failure == 'rolled back by client.ann'
 
 
-def test_on_the_way_back_it_is_settled_before_the_next_one_is_due(cluster: FakeCluster) -> None:
-    state = way_back(cluster, OsdStep.SETTLING)
+def test_rollback_settles_each_osd_before_the_next_one_is_due(cluster: FakeCluster) -> None:
+    state = rollback_of(cluster, OsdStep.SETTLING)
     seen = observed(cluster, entries={})
     assert canary(MACHINE.step(state, replace(seen, waited_s=4.9), 2.0)).step is OsdStep.SETTLING
     assert canary(MACHINE.step(state, replace(seen, waited_s=5.0), 2.0)).step is OsdStep.RESTORED
@@ -231,7 +231,7 @@ def recovering(
     return replace(rollout(cluster, at, *others), **fields)  # type: ignore[arg-type]
 
 
-def test_what_failed_gets_its_entry_back_whatever_the_mode_or_a_pause_says(
+def test_failed_osd_gets_its_entry_back_in_any_mode_or_pause(
     cluster: FakeCluster,
 ) -> None:
     state = recovering(cluster, OsdStep.RESTORING, paused_by='client.ann')
@@ -248,7 +248,7 @@ def test_what_failed_gets_its_entry_back_whatever_the_mode_or_a_pause_says(
     )
 
 
-def test_in_mode_off_what_failed_is_started_if_it_is_down_and_not_stopped_if_it_is_up(
+def test_failed_osd_in_mode_off_is_started_if_down_and_not_stopped_if_up(
     cluster: FakeCluster,
 ) -> None:
     state = recovering(cluster, OsdStep.RESTART_DUE)
@@ -274,7 +274,7 @@ def test_in_mode_off_what_failed_is_started_if_it_is_down_and_not_stopped_if_it_
         (Direction.RECOVER, False, False, False),
     ],
 )
-def test_what_mode_off_keeps_from_being_sent(
+def test_actions_held_by_mode_off(
     cluster: FakeCluster, direction: Direction, up: Optional[bool], start: bool, entry: bool
 ) -> None:
     """``up`` None: it is not in the map."""
@@ -286,7 +286,7 @@ def test_what_mode_off_keeps_from_being_sent(
     assert suppressed_in_mode_off(state, SetEntry('osd.0', OLD), seen) is entry
 
 
-def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: FakeCluster) -> None:
+def test_failed_osd_ends_the_rollout_alone_or_rolls_back_the_others(cluster: FakeCluster) -> None:
     seen = observed(cluster, entries={'osd.1': NEW})
     alone = MACHINE.step(recovering(cluster, OsdStep.RESTORED), observed(cluster), 2.0).state
     assert (alone.stage, alone.outcome, alone.failure) == (
@@ -298,7 +298,7 @@ def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: Fa
     turned = MACHINE.step(others, seen, 2.0).state
     assert (turned.direction, turned.ended) == (Direction.BACK, False)
     assert turned.failure == 'it failed; rolled back by the module on all OSDs'
-    # What an operator ended is the operator's to decide about.
+    # After an operator's abort the operator decides.
     ended = replace(others, ending=Ending(Outcome.ABORTED, 'aborted by client.ann'))
     left = MACHINE.step(ended, seen, 2.0).state
     assert (left.stage, left.outcome) == (Phase.FAILED, Outcome.ABORTED)
@@ -317,7 +317,7 @@ def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: Fa
         ('other', True, DEFAULT, True),
     ],
 )
-def test_what_failed_is_restarted_unless_its_process_is_known_to_run_what_it_had(
+def test_failed_osd_is_restarted_unless_known_to_run_its_previous_value(
     cluster: FakeCluster, nonce: str, up: bool, running: Optional[str], needed: bool
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING, ending=Ending(Outcome.ABORTED, 'aborted'))
@@ -335,7 +335,7 @@ def test_what_failed_is_restarted_unless_its_process_is_known_to_run_what_it_had
 # -- acts of operators, and of the cluster
 
 
-def test_a_pause_shows_at_once_but_while_an_osd_recovers_after_that(cluster: FakeCluster) -> None:
+def test_pause_shows_at_once_except_during_recovery(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
     held = paused(state, 'client.ann', 9.0)
     assert (held.paused_by, held.paused_reason, held.updated_s) == (
@@ -347,7 +347,7 @@ def test_a_pause_shows_at_once_but_while_an_osd_recovers_after_that(cluster: Fak
     assert paused(recovers, 'client.ann', 9.0).paused_reason == 'osd.0 is down'
 
 
-def test_what_follows_a_recovery_is_told_by_the_other_osds(cluster: FakeCluster) -> None:
+def test_next_step_after_a_recovery_depends_on_the_other_osds(cluster: FakeCluster) -> None:
     assert not something_follows(recovering(cluster, OsdStep.RESTORING))
     assert something_follows(recovering(cluster, OsdStep.RESTORING, OsdStep.VERIFIED))
     assert not something_follows(recovering(cluster, OsdStep.RESTORED, OsdStep.RESTORED))
@@ -372,7 +372,7 @@ def in_vain(
         (2, Direction.RECOVER, True),
     ],
 )
-def test_an_osd_that_was_asked_often_waits_for_the_operator_and_is_due_again_after_resume(
+def test_osd_requested_too_often_waits_for_the_operator_and_is_due_again_after_resume(
     cluster: FakeCluster, asked: int, direction: Direction, waits: bool
 ) -> None:
     state = in_vain(cluster, asked, direction)
@@ -401,9 +401,9 @@ def test_errors_pauses_and_doubt_wait_for_the_operator_and_end_with_resume(
     assert resumed(doubt, 9.0).verdicts == (Verdict.INCONCLUSIVE,)
 
 
-def test_an_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:
-    at_rest = aborted(rollout(cluster, OsdStep.PENDING), 'client.ann', 9.0, {})
-    assert (at_rest.stage, at_rest.outcome, at_rest.failure, at_rest.updated_s) == (
+def test_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:
+    idle = aborted(rollout(cluster, OsdStep.PENDING), 'client.ann', 9.0, {})
+    assert (idle.stage, idle.outcome, idle.failure, idle.updated_s) == (
         Phase.FAILED,
         Outcome.ABORTED,
         'aborted by client.ann',
@@ -413,14 +413,14 @@ def test_an_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: Fa
     waits = aborted(flying, 'client.ann', 9.0, {})
     assert (waits.ended, waits.ending) == (False, Ending(Outcome.ABORTED, 'aborted by client.ann'))
     assert (waits.paused_by, waits.paused_reason, waits.updated_s) == (None, None, 9.0)
-    back = aborted(way_back(cluster, OsdStep.RESTART_DUE), 'client.ann', 9.0, {})
+    back = aborted(rollback_of(cluster, OsdStep.RESTART_DUE), 'client.ann', 9.0, {})
     assert (back.outcome, back.failure) == (Outcome.ABORTED, 'rollback aborted by client.ann')
     recovers = aborted(recovering(cluster, OsdStep.RESTORING), 'client.ann', 9.0, {})
     assert recovers.outcome is Outcome.FAILED
     assert 'it failed; aborted by client.ann before the OSD was seen' in (recovers.failure or '')
 
 
-def test_a_refused_restart_is_due_again_and_a_second_one_only_counted(
+def test_refused_restart_is_due_again_and_a_second_one_only_counted(
     cluster: FakeCluster,
 ) -> None:
     for asked, step, left in (

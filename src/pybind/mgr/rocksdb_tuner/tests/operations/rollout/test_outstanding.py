@@ -1,4 +1,4 @@
-"""At most one restart is asked for that may still happen, whatever the orchestrator makes of it."""
+"""At most one restart request is pending, whatever the orchestrator does with it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .conftest import NEW, Run, refusing, set_profile
 
 
 class Asked:
-    """Every restart that was asked for, and what the orchestrator held just then."""
+    """Every requested restart, and the orchestrator's queue at that time."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         #: OSD, when, and the OSDs that were still to be restarted.
         self.found: list[tuple[int, float, set[int]]] = []
-        run.cluster.on_command = self._hear
+        run.cluster.on_command = self._record_command
 
-    def _hear(self, command: str) -> None:
+    def _record_command(self, command: str) -> None:
         if command.startswith('ceph orch daemon restart osd.'):
             osds = self.run.cluster.osds.values()
-            held = {osd.osd_id for osd in osds if osd.asked_at_s is not None}
+            held = {osd.osd_id for osd in osds if osd.requested_at_s is not None}
             self.found.append((int(command.rpartition('.')[2]), self.run.cluster.now_s, held))
 
     @property
@@ -35,7 +35,7 @@ class Asked:
         return [n for n, _, _ in self.found]
 
     def held(self) -> set[int]:
-        """Those that were held back by nothing when another was asked."""
+        """Those that were not held when another was requested."""
         return {n for _, _, held in self.found for n in held}
 
 
@@ -51,7 +51,7 @@ def at_step(run: Run, osd_id: int, step: OsdStep) -> None:
 
 
 def count_down(run: Run) -> list[int]:
-    """How many OSDs are down, at every look from now on."""
+    """The number of down OSDs, at every sample from now on."""
     found: list[int] = []
     advance = run.cluster.advance
 
@@ -64,7 +64,7 @@ def count_down(run: Run) -> list[int]:
     return found
 
 
-def test_an_osd_restarted_by_hand_does_not_let_the_next_be_asked_before_the_late_request() -> None:
+def test_manual_restart_does_not_release_the_next_osd_before_the_late_request() -> None:
     """A new nonce is not the end of a request: with two of them two OSDs were down at once."""
     run, requests = late()
     down = count_down(run)
@@ -73,19 +73,19 @@ def test_an_osd_restarted_by_hand_does_not_let_the_next_be_asked_before_the_late
     run.cluster.restart_by_hand(0)
     run.to_a_wait('the orchestrator may still restart osd.0')
     assert run.state.phase is Phase.WAITING
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
     assert requests.held() == set()
     assert max(down) == 1
 
 
-def test_a_late_request_is_no_crash_of_an_osd_that_was_checked_already() -> None:
+def test_late_request_is_no_crash_of_a_checked_osd() -> None:
     run, _ = late(delay_s=40.0)
     run.start()
     for n in run.cluster.osds:
         at_step(run, n, OsdStep.RESTARTING)
         run.cluster.restart_by_hand(n)
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     assert ended.outcome is Outcome.DONE
     assert [osd.flaps for osd in ended.osds] == [0, 0, 0]
 
@@ -97,21 +97,21 @@ def test_crashes_during_the_wait_end_with_it() -> None:
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.osds[0].crashes_after_s = 10.0
     run.cluster.restart_by_hand(0)
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     assert ended.phase is Phase.FAILED
     assert 'came up and went down again 3 times' in (ended.failure or '')
 
 
-def test_an_orchestrator_that_tells_nothing_is_waited_for_as_long_as_restart_timeout() -> None:
+def test_uninformative_orchestrator_is_awaited_for_restart_timeout() -> None:
     run, requests = late(silent=True)
     run.start()
-    ended = run.to_the_end()
+    ended = run.run_to_end()
     assert ended.outcome is Outcome.DONE
     times = [at_s for _, at_s, _ in requests.found]
     assert all(300.0 <= b - a < 340.0 for a, b in zip(times, times[1:]))
 
 
-def test_a_failover_does_not_shorten_the_wait() -> None:
+def test_failover_does_not_shorten_the_wait() -> None:
     run, requests = late(silent=True)
     run.start()
     at_step(run, 0, OsdStep.RESTARTING)
@@ -122,82 +122,82 @@ def test_a_failover_does_not_shorten_the_wait() -> None:
     asked_s = requests.found[0][1]
     run.until(lambda state: len(requests.found) > 1)
     assert requests.found[1][1] - asked_s >= 600.0 + 300.0
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
-def test_a_clock_set_ahead_does_not_shorten_the_wait() -> None:
+def test_clock_set_ahead_does_not_shorten_the_wait() -> None:
     run, requests = late(silent=True)
     run.start()
     at_step(run, 0, OsdStep.SETTLING)
     run.cluster.now_s += 86400.0
     run.until(lambda state: len(requests.found) > 1)
     passed_s = requests.found[1][1] - requests.found[0][1] - 86400.0
-    # One look does not count for more than 30 s.
+    # One sample counts for at most 30 s.
     assert passed_s >= 300.0 - 30.0
 
 
-def test_a_manager_that_takes_over_waits_for_what_the_one_before_it_asked() -> None:
+def test_manager_taking_over_waits_for_the_request_of_the_previous_one() -> None:
     run, requests = late(delay_s=100.0)
     run.start()
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.restart_by_hand(0)
     run.fail_over()
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
     assert requests.held() == set()
 
 
 @pytest.mark.parametrize('failover', [False, True])
-def test_the_next_rollout_waits_for_a_request_of_the_one_before_it(failover: bool) -> None:
+def test_next_rollout_waits_for_a_request_of_the_previous_one(failover: bool) -> None:
     run, requests = late(delay_s=200.0)
     run.start()
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.restart_by_hand(0)
     at_step(run, 0, OsdStep.SETTLING)
     run.driver.abort('client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ABORTED
+    assert run.run_to_end().outcome is Outcome.ABORTED
     run.cluster.operator_removes('osd.0')
     if failover:
         run.fail_over()
     run.start(set_profile(run.cluster, NEW + ',max_open_files=5', order=(1, 2, 0), controls=()))
     run.to_a_wait('the orchestrator may still restart osd.0')
     assert requests.osds == [0]
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.held() == set()
 
 
-def test_a_rollback_waits_for_a_request_of_the_way_forward() -> None:
+def test_rollback_waits_for_a_forward_request() -> None:
     run, requests = late(delay_s=200.0)
     run.start()
     at_step(run, 1, OsdStep.RESTARTING)
     run.cluster.restart_by_hand(1)
     at_step(run, 1, OsdStep.SETTLING)
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     assert requests.held() == set()
     assert requests.osds[:2] == [0, 1]
 
 
-def test_a_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() -> None:
+def test_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() -> None:
     run, requests = late(delay_s=5.0)
     first = run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.orchestrator_delay_s = 250.0
     run.start(set_profile(run.cluster, NEW + ',max_open_files=5'))
     at_step(run, 0, OsdStep.RESTARTING)
     run.cluster.restart_by_hand(0)
     at_step(run, 0, OsdStep.SETTLING)
     run.driver.abort('client.a', run.cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.operator_removes('osd.0')
     run.driver.rollback(first.rollout_id, 'client.a', run.cluster.now_s)
     run.to_a_wait('the orchestrator may still restart osd.0')
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     assert requests.held() == set()
 
 
-def test_a_paused_orchestrator_is_waited_for_until_it_is_resumed() -> None:
-    """`ceph orch pause`: what was asked for comes when it is resumed, however late."""
+def test_paused_orchestrator_is_awaited_until_resumed() -> None:
+    """`ceph orch pause`: requests are executed when it is resumed, however late."""
     run, requests = late(delay_s=1.0)
     down = count_down(run)
     run.start()
@@ -209,12 +209,12 @@ def test_a_paused_orchestrator_is_waited_for_until_it_is_resumed() -> None:
     assert requests.osds == [0]
     assert 'the orchestrator may still restart osd.0' in (run.state.paused_reason or '')
     run.cluster.orchestrator_paused = False
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.held() == set()
     assert max(down) == 1
 
 
-def test_what_was_refused_is_asked_again_soon() -> None:
+def test_refused_request_is_retried_soon() -> None:
     run, requests = late(delay_s=1.0, silent=True)
     run.cluster.errors['orch daemon'] = refusing('host is offline')
     run.start()
@@ -225,11 +225,11 @@ def test_what_was_refused_is_asked_again_soon() -> None:
     assert requests.found[1][1] - requests.found[0][1] < 60.0
 
 
-def test_a_rollout_takes_no_longer_where_the_orchestrator_tells() -> None:
+def test_informative_orchestrator_does_not_lengthen_a_rollout() -> None:
     run, _ = late(delay_s=1.0)
     run.start()
     begin_s = run.cluster.now_s
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.now_s - begin_s < 120.0
 
 
@@ -237,7 +237,7 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
 
 
 @pytest.mark.parametrize(
-    ('told', 'by_this_manager', 'seen_scheduled', 'expected'),
+    ('reported', 'by_this_manager', 'seen_scheduled', 'expected'),
     [
         # Nothing new is known.
         (TOLD, True, False, False),
@@ -255,17 +255,20 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
         (replace(TOLD, scheduled=False, stored_started='s2'), True, False, True),
         (replace(TOLD, scheduled=True, stored_started='s2'), True, False, False),
         (replace(TOLD, scheduled=False), True, False, False),
-        # What was not stored ended with its manager.
+        # Unstored state ended with its manager.
         (replace(TOLD, carried_out=(), scheduled=False, stored_started='s1'), False, False, True),
     ],
 )
-def test_what_the_orchestrator_tells_decides(
-    told: Optional[OrchestratedDaemon], by_this_manager: bool, seen_scheduled: bool, expected: bool
+def test_state_of_the_orchestrator_decides(
+    reported: Optional[OrchestratedDaemon],
+    by_this_manager: bool,
+    seen_scheduled: bool,
+    expected: bool,
 ) -> None:
     request = asked(1, replace(TOLD, stored_started='s1'))
     found = is_settled(
         request,
-        told,
+        reported,
         by_this_manager=by_this_manager,
         seen_scheduled=seen_scheduled,
         watched_s=299.0,
@@ -274,11 +277,11 @@ def test_what_the_orchestrator_tells_decides(
     assert found is expected
 
 
-def test_what_is_still_scheduled_is_waited_for_however_long_it_takes() -> None:
-    def over(told: Optional[OrchestratedDaemon]) -> bool:
+def test_scheduled_request_is_awaited_without_a_limit() -> None:
+    def over(reported: Optional[OrchestratedDaemon]) -> bool:
         return is_settled(
             AskedRestart(1),
-            told,
+            reported,
             by_this_manager=True,
             seen_scheduled=True,
             watched_s=9999.0,

@@ -24,7 +24,7 @@ def failing_second(run: Run) -> None:
 
 
 def held(run: Run, seconds: float = 1200.0) -> RolloutState:
-    """What it is after ``seconds`` in which nothing was asked of the cluster."""
+    """The state after ``seconds`` without a query of the cluster."""
     run.cluster.commands.clear()
     end_s = run.cluster.now_s + seconds
     while run.cluster.now_s < end_s:
@@ -47,7 +47,7 @@ def paused_and_safe(run: Run) -> None:
 
 
 @pytest.mark.parametrize('takeover', [False, True])
-def test_a_pause_before_the_osd_in_flight_failed_holds_the_others(run: Run, takeover: bool) -> None:
+def test_pause_before_the_osd_in_flight_failed_holds_the_others(run: Run, takeover: bool) -> None:
     paused_and_safe(run)
     if takeover:
         run.fail_over()
@@ -56,11 +56,11 @@ def test_a_pause_before_the_osd_in_flight_failed_holds_the_others(run: Run, take
     assert state.osds[0].step is OsdStep.VERIFIED
     assert run.cluster.runs(0) == NEW
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
 
 
-def test_a_pause_while_the_osd_is_put_back_holds_the_others(run: Run) -> None:
+def test_pause_during_recovery_holds_the_others(run: Run) -> None:
     failing_second(run)
     run.until(lambda s: s.direction is Direction.RECOVER)
     pause(run)
@@ -78,7 +78,7 @@ def rollback(run: Run) -> None:
 
 
 @pytest.mark.parametrize('act', [resume, rollback])
-def test_a_pause_while_an_osd_is_put_back_ends_by_resume_or_rollback(
+def test_pause_during_recovery_ends_by_resume_or_rollback(
     run: Run, act: Callable[[Run], None]
 ) -> None:
     failing_second(run)
@@ -86,22 +86,22 @@ def test_a_pause_while_an_osd_is_put_back_ends_by_resume_or_rollback(
     run.until(lambda s: s.direction is Direction.RECOVER)
     act(run)
     assert run.state.paused_by is None
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
 
 
-def test_an_abort_ends_what_was_paused_on_its_way_back(run: Run) -> None:
+def test_abort_ends_a_paused_rollback(run: Run) -> None:
     paused_and_safe(run)
     run.driver.abort('client.ann', run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert 'rollback aborted by client.ann' in (state.failure or '')
     held(run)
     assert run.cluster.runs(0) == NEW
 
 
-def test_a_paused_rollout_still_tells_what_the_osd_that_is_put_back_waits_for(run: Run) -> None:
-    """Nobody restarts it, so an operator must: that is no time to say "paused" only."""
+def test_paused_rollout_reports_what_the_recovery_waits_for(run: Run) -> None:
+    """It is not restarted, so an operator must: "paused" alone is not enough."""
     failing_second(run)
     pause(run)
     run.cluster.orchestrator_reason = 'no orchestrator'
@@ -112,12 +112,12 @@ def test_a_paused_rollout_still_tells_what_the_osd_that_is_put_back_waits_for(ru
     assert held(run).paused_reason == 'paused by client.ann'
 
 
-def test_nothing_is_paused_where_nothing_follows(run: Run) -> None:
-    """An OSD that failed alone is put back, and that is the end."""
+def test_nothing_is_paused_without_further_steps(run: Run) -> None:
+    """An OSD that failed alone is restored, and that is the end."""
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     pause(run)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert state.paused_by is None

@@ -1,4 +1,4 @@
-"""What is kept beside a rollout: the clock, restarts, evidence and history records."""
+"""The records stored with a rollout: the clock, restarts, evidence and history records."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from rocksdb_tuner.store.errors import StoredStateError
 from .test_codec import example
 
 
-def told(work: Callable[[], object]) -> Optional[str]:
-    """What is wrong with it; None: nothing."""
+def reported(work: Callable[[], object]) -> Optional[str]:
+    """Its error; None: nothing."""
     try:
         work()
     except StoredStateError as error:
@@ -37,7 +37,7 @@ def told(work: Callable[[], object]) -> Optional[str]:
     return None
 
 
-def test_a_record_holds_the_state_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_has_the_state_if_there_is_space(monkeypatch: pytest.MonkeyPatch) -> None:
     """History alone suffices to roll back; of very many OSDs the archive does."""
     state = example()
     record = record_of(state)
@@ -53,7 +53,7 @@ def test_a_record_holds_the_state_where_there_is_room(monkeypatch: pytest.Monkey
         decode_state_of_record('{"version":5,"state":3}')
 
 
-def test_the_clock_is_read_as_it_was_written_and_never_runs_below_0() -> None:
+def test_stored_clock_is_never_below_0() -> None:
     for clock in (ClockState(0.0), ClockState(7.5, ('r3', 6.5)), ClockState(1.0, ('', 0.0))):
         assert decode_clock(encode_clock(clock)) == clock
     assert json.loads(encode_clock(ClockState(1.0, ('r3', 0.5)))) == {
@@ -63,14 +63,14 @@ def test_the_clock_is_read_as_it_was_written_and_never_runs_below_0() -> None:
         'ended_s': 0.5,
     }
     negative = '{"version":3,"passed_s":-0.5,"ended":null,"ended_s":null}'
-    assert told(lambda: decode_clock(negative)) == (
+    assert reported(lambda: decode_clock(negative)) == (
         '"passed_s" is -0.5 instead of a number from 0 up'
     )
     no_time = '{"version":3,"passed_s":1,"ended":"r3","ended_s":null}'
-    assert told(lambda: decode_clock(no_time)) == '"ended_s" is missing'
+    assert reported(lambda: decode_clock(no_time)) == '"ended_s" is missing'
 
 
-def test_restarts_are_kept_to_the_second() -> None:
+def test_restarts_are_stored_to_the_second() -> None:
     log = RestartLog((Restart(1.4, 2.6), Restart(9.6, None)))
     assert json.loads(encode_restarts(log)) == {
         'version': 3,
@@ -78,10 +78,10 @@ def test_restarts_are_kept_to_the_second() -> None:
         'steady_s': [3, None],
     }
     fewer = '{"version":3,"times_s":[1,2],"steady_s":[1]}'
-    assert told(lambda: decode_restarts(fewer)) == '"steady_s" are not as many as "times_s"'
+    assert reported(lambda: decode_restarts(fewer)) == '"steady_s" are not as many as "times_s"'
 
 
-def test_evidence_is_kept_to_five_digits_one_row_for_each_block() -> None:
+def test_evidence_is_stored_with_five_digits_and_one_row_per_block() -> None:
     block = Block({3: Measured(1.234567, 2.0, None, 1e9), 1: Measured(slow_ops=4.0, flushed=1.0)})
     evidence = Evidence('r7', 2, (3,), (1,), 30.0, (block,), (block, block))
     row = [1.2346, 2.0, None, 1e9, *[None] * 3, *[None] * 4, 4.0, None, 1.0]
@@ -102,8 +102,8 @@ def test_evidence_is_kept_to_five_digits_one_row_for_each_block() -> None:
 def test_all_osds_of_evidence_may_be_changed_ones(changed: int, wrong: bool) -> None:
     text = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0)))
     read = json.dumps({**text, 'changed': changed})
-    assert (told(lambda: decode_evidence(read)) is not None) == wrong
+    assert (reported(lambda: decode_evidence(read)) is not None) == wrong
     if not wrong:
         assert len(decode_evidence(read).changed) == changed
     twice = json.dumps({**text, 'signals': ['db_used_bytes', 'db_used_bytes']})
-    assert told(lambda: decode_evidence(twice)) is not None
+    assert reported(lambda: decode_evidence(twice)) is not None

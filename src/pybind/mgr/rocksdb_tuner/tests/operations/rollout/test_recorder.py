@@ -71,7 +71,7 @@ VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
         ),
     ],
 )
-def test_which_side_is_measured(state: RolloutState, part: Optional[Part]) -> None:
+def test_measured_side(state: RolloutState, part: Optional[Part]) -> None:
     assert recorded_now(state, 'the night') is part
 
 
@@ -102,19 +102,19 @@ class Taking:
         return len(self.recorder.evidence.before), len(self.recorder.evidence.after)
 
 
-def test_a_block_is_complete_with_its_last_second() -> None:
+def test_block_is_complete_with_its_last_second() -> None:
     taking = Taking()
-    told = [taking.pass_s(Part.BEFORE, s) for s in (10.0, 29.0, 0.5, 0.5, 30.0, 29.9)]
-    assert told == [False, False, False, True, True, False]
+    reported = [taking.pass_s(Part.BEFORE, s) for s in (10.0, 29.0, 0.5, 0.5, 30.0, 29.9)]
+    assert reported == [False, False, False, True, True, False]
     assert taking.kept == (2, 0)
 
 
-def test_after_a_start_it_warms_up_first_and_what_disturbs_begins_anew() -> None:
+def test_recording_warms_up_after_a_start_and_restarts_after_a_disturbance() -> None:
     taking = Taking()
     warm_s = limits().warm_up_s
     assert warm_s == 60.0
-    told = [taking.pass_s(Part.AFTER, s) for s in (1.0, 59.0, 1.0, 29.0, 1.0)]
-    assert told == [False, False, False, False, True]
+    reported = [taking.pass_s(Part.AFTER, s) for s in (1.0, 59.0, 1.0, 29.0, 1.0)]
+    assert reported == [False, False, False, False, True]
     assert not taking.pass_s(None, 1.0)
     assert [taking.pass_s(Part.AFTER, s) for s in (1.0, 31.0, 29.0, 30.0)] == [
         False,
@@ -126,16 +126,16 @@ def test_after_a_start_it_warms_up_first_and_what_disturbs_begins_anew() -> None
 
 
 @pytest.mark.parametrize(('back_s', 'anew'), [(60.0, False), (61.0, True)])
-def test_a_clock_that_was_set_back_far_begins_a_block_anew(back_s: float, anew: bool) -> None:
+def test_clock_set_back_far_restarts_a_block(back_s: float, anew: bool) -> None:
     taking = Taking()
     taking.pass_s(Part.BEFORE, 1000.0)
     taking.pass_s(Part.BEFORE, -back_s)
-    # Where it is taken for the same block, it ends when it would have.
-    told = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
-    assert told == ([False, True] if anew else [False, False])
+    # If it counts as the same block, its end is unchanged.
+    reported = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
+    assert reported == ([False, True] if anew else [False, False])
 
 
-def test_the_newest_blocks_are_kept_as_many_as_a_verdict_takes() -> None:
+def test_newest_blocks_are_kept_up_to_the_number_a_verdict_uses() -> None:
     most = int(limits().most_blocks)
     taking = Taking(block_s=1.0)
     old = Block({0: Measured(1.0)})
@@ -148,7 +148,7 @@ def test_the_newest_blocks_are_kept_as_many_as_a_verdict_takes() -> None:
     assert taking.recorder.evidence.before[-1] != old
 
 
-def test_a_block_holds_what_each_osd_did_and_told_from_its_beginning_to_its_end() -> None:
+def test_block_has_the_work_of_each_osd_from_start_to_end() -> None:
     taking = Taking()
     taking.pass_s(Part.BEFORE, 10.0, {0: SlowEvents(1, 5)})
     taking.pass_s(Part.BEFORE, 15.0, {0: SlowEvents(7, 6), 1: SlowEvents(2, None)})
@@ -162,7 +162,7 @@ def test_a_block_holds_what_each_osd_did_and_told_from_its_beginning_to_its_end(
     assert first.of(2).db_used_bytes == 10**9
 
 
-def test_of_an_osd_that_is_not_seen_at_either_end_of_a_block_nothing_was_measured() -> None:
+def test_osd_unseen_at_either_end_of_a_block_has_no_measurement() -> None:
     taking = Taking()
     taking.pass_s(Part.BEFORE, 10.0)
     for seen in ((0, 2), (0,)):
@@ -179,7 +179,7 @@ def test_of_an_osd_that_is_not_seen_at_either_end_of_a_block_nothing_was_measure
         assert (unseen.op_w_latency_ms, unseen.db_used_bytes) == (None, None)
 
 
-def test_before_anything_is_measured_nothing_is_kept() -> None:
+def test_nothing_is_kept_before_the_first_measurement() -> None:
     taking = Taking()
     assert [taking.pass_s(None, 30.0) for _ in range(3)] == [False] * 3
     assert taking.kept == (0, 0)
@@ -217,7 +217,7 @@ def manager(store: FakeStore) -> Manager:
     return Manager(store, Clients(FakeCluster(6)))
 
 
-def test_while_one_batch_is_watched_the_next_is_measured_before_its_change(
+def test_next_batch_is_measured_while_the_previous_one_is_watched(
     manager: Manager, store: FakeStore
 ) -> None:
     before = at(stage=Phase.PREFLIGHT)
@@ -249,7 +249,7 @@ def test_while_one_batch_is_watched_the_next_is_measured_before_its_change(
     assert manager.recording.found(before) == NOTHING_FOUND
 
 
-def test_who_is_measured_is_asked_for_trouble_and_nobody_else(manager: Manager) -> None:
+def test_only_measured_osds_are_queried_for_slow_events(manager: Manager) -> None:
     manager.look(at(stage=Phase.PLANNED), 2.0)
     assert manager.asked == []
     manager.look(at(stage=Phase.PREFLIGHT), 2.0)
@@ -261,7 +261,7 @@ def test_who_is_measured_is_asked_for_trouble_and_nobody_else(manager: Manager) 
     assert manager.asked[1:] == [tuple(sorted(both))]
 
 
-def test_what_was_measured_of_another_process_counts_no_more(manager: Manager) -> None:
+def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
     watched = at(VERIFIED, stage=Phase.SOAKING)
     for _ in range(11):
         manager.look(watched, 30.0)
@@ -271,13 +271,13 @@ def test_what_was_measured_of_another_process_counts_no_more(manager: Manager) -
     for _ in range(4):
         manager.look(watched, 30.0)
     assert manager.recording.found(watched).after_s < 240.0
-    # One that ended, or goes back, keeps what it was judged by.
+    # One that ended, or is rolled back, keeps its evidence.
     found = manager.recording.found(watched)
     back = replace(again, direction=Direction.BACK)
     assert manager.recording.found(back).after_s == found.after_s
 
 
-def test_another_rollout_begins_with_nothing(manager: Manager, store: FakeStore) -> None:
+def test_another_rollout_starts_without_evidence(manager: Manager, store: FakeStore) -> None:
     before = at(stage=Phase.PREFLIGHT)
     for _ in range(3):
         manager.look(before, 30.0)
@@ -287,18 +287,18 @@ def test_another_rollout_begins_with_nothing(manager: Manager, store: FakeStore)
     assert fresh.recording.found(replace(before, rollout_id='r2')) == NOTHING_FOUND
 
 
-def test_one_that_was_left_behind_takes_nothing_with_it(manager: Manager) -> None:
+def test_osd_left_behind_does_not_affect_the_others(manager: Manager) -> None:
     before = at(stage=Phase.PREFLIGHT)
     for _ in range(3):
         manager.look(before, 30.0)
     kept = manager.recording.found(before).before_s
     fewer = replace(before, request=replace(before.request, controls=before.controls[1:]))
     assert manager.recording.found(fewer).before_s == kept == 60.0
-    # Of one that was not measured nothing is known.
+    # Nothing is known about an unmeasured one.
     assert manager.recording.found(before).before_s == 0.0
 
 
-def test_what_cannot_be_stored_is_logged_and_known_all_the_same(
+def test_unstored_evidence_is_logged_and_still_used(
     manager: Manager, store: FakeStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = at(stage=Phase.PREFLIGHT)
@@ -321,7 +321,7 @@ def test_nothing_is_stored_before_a_block_is_complete(manager: Manager, store: F
     assert EVIDENCE + '0' in store.values
 
 
-def test_the_last_batch_has_none_after_it() -> None:
+def test_last_batch_has_none_after_it() -> None:
     state = at(*[VERIFIED] * 6, verdicts=(Verdict.NO_WORSE,) * 5, stage=Phase.SOAKING)
     manager = Manager(FakeStore(), Clients(FakeCluster(6)))
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Whether OSDs report to this manager is told by few counters, of whichever OSD reports."""
+"""Whether OSDs report to this manager is determined by few counters, of any OSD that reports."""
 
 from __future__ import annotations
 
@@ -41,96 +41,96 @@ def cluster_map(osds: int, down: Sequence[int] = ()) -> ClusterMap:
     return replace(found, osds=tuple(replace(osd, up=osd.osd_id not in down) for osd in found.osds))
 
 
-def test_silence_counts_from_the_first_look_to_a_report_that_came_in_since() -> None:
-    hearing, reports, up = ReportWatch(), Reports(3), cluster_map(3)
-    assert (hearing.heard, hearing.silent_s) == (False, 0.0)
+def test_silence_lasts_from_the_first_sample_to_a_newer_report() -> None:
+    watch, reports, up = ReportWatch(), Reports(3), cluster_map(3)
+    assert (watch.heard, watch.silent_s) == (False, 0.0)
     for now_s in (100.0, 110.0, 120.0):
-        hearing.update(reports, up, now_s)
-        # What was there at the first look may be old.
-        assert (hearing.heard, hearing.silent_s) == (False, now_s - 100.0)
+        watch.update(reports, up, now_s)
+        # The content of the first sample may be old.
+        assert (watch.heard, watch.silent_s) == (False, now_s - 100.0)
     reports.at_s[1] = 121.0
-    hearing.update(reports, up, 130.0)
-    assert (hearing.heard, hearing.silent_s) == (True, 0.0)
-    hearing.update(reports, up, 140.0)
-    assert (hearing.heard, hearing.silent_s) == (True, 10.0)
+    watch.update(reports, up, 130.0)
+    assert (watch.heard, watch.silent_s) == (True, 0.0)
+    watch.update(reports, up, 140.0)
+    assert (watch.heard, watch.silent_s) == (True, 10.0)
     # A clock of the cluster that is set back is a report, too.
     reports.at_s[1] = 50.0
-    hearing.update(reports, up, 150.0)
-    assert hearing.silent_s == 0.0
+    watch.update(reports, up, 150.0)
+    assert watch.silent_s == 0.0
 
 
-def test_an_osd_that_reports_is_the_only_one_that_is_read() -> None:
-    hearing, reports, up = ReportWatch(), Reports(5), cluster_map(5)
-    hearing.update(reports, up, 0.0)
+def test_only_the_reporting_osd_is_read() -> None:
+    watch, reports, up = ReportWatch(), Reports(5), cluster_map(5)
+    watch.update(reports, up, 0.0)
     assert reports.taken() == [0, 1, 2, 3, 4]
     for n in range(1, 5):
         reports.at_s[2] = 1.0 + n
-        hearing.update(reports, up, 10.0 * n)
+        watch.update(reports, up, 10.0 * n)
         assert reports.taken() == ([0, 1, 2] if n == 1 else [2])
     # Once it is silent the others are read again, from there on.
-    hearing.update(reports, up, 60.0)
+    watch.update(reports, up, 60.0)
     assert reports.taken() == [2, 3, 4, 0, 1]
     reports.at_s[4] = 9.0
-    hearing.update(reports, up, 70.0)
-    assert (reports.taken(), hearing.silent_s) == ([2, 3, 4], 0.0)
+    watch.update(reports, up, 70.0)
+    assert (reports.taken(), watch.silent_s) == ([2, 3, 4], 0.0)
 
 
-def test_of_many_osds_fifty_are_read_at_a_look_and_the_next_ones_at_the_next() -> None:
+def test_fifty_of_many_osds_are_read_per_sample_in_turn() -> None:
     assert TRIED_AT_ONCE == 50
-    hearing, reports, up = ReportWatch(), Reports(120), cluster_map(120)
+    watch, reports, up = ReportWatch(), Reports(120), cluster_map(120)
     for first in (0, 50, 100, 30, 80, 10):
-        hearing.update(reports, up, 0.0)
+        watch.update(reports, up, 0.0)
         assert reports.taken() == [(first + n) % 120 for n in range(50)]
-    assert not hearing.heard
+    assert not watch.heard
 
 
-def test_osds_that_are_down_or_never_reported_are_passed_over() -> None:
-    hearing, reports = ReportWatch(), Reports(4)
+def test_osds_down_or_without_reports_are_skipped() -> None:
+    watch, reports = ReportWatch(), Reports(4)
     reports.at_s[0] = None
     for now_s in (0.0, 10.0):
-        hearing.update(reports, cluster_map(4, down=[1]), now_s)
+        watch.update(reports, cluster_map(4, down=[1]), now_s)
         assert reports.taken() == [0, 2, 3]
     reports.at_s[2] = 11.0
-    hearing.update(reports, cluster_map(4, down=[1]), 20.0)
-    assert (reports.taken(), hearing.heard) == ([0, 2], True)
+    watch.update(reports, cluster_map(4, down=[1]), 20.0)
+    assert (reports.taken(), watch.heard) == ([0, 2], True)
 
 
-def test_the_first_that_an_osd_is_known_to_have_reported_may_be_old() -> None:
-    hearing, reports = ReportWatch(), Reports(1)
+def test_first_known_report_of_an_osd_may_be_old() -> None:
+    watch, reports = ReportWatch(), Reports(1)
     reports.at_s[0] = None
-    hearing.update(reports, cluster_map(1), 0.0)
+    watch.update(reports, cluster_map(1), 0.0)
     reports.at_s[0] = 12.0
-    hearing.update(reports, cluster_map(1), 20.0)
-    assert (hearing.heard, hearing.silent_s) == (False, 20.0)
+    watch.update(reports, cluster_map(1), 20.0)
+    assert (watch.heard, watch.silent_s) == (False, 20.0)
 
 
-def test_what_an_osd_reported_before_it_was_down_is_forgotten() -> None:
-    """What comes after it may be what it had reported just before."""
-    hearing, reports = ReportWatch(), Reports(2)
-    hearing.update(reports, cluster_map(2), 0.0)
-    hearing.update(reports, cluster_map(2, down=[1]), 10.0)
+def test_report_from_before_an_osd_was_down_is_dropped() -> None:
+    """A later report may be the one from just before."""
+    watch, reports = ReportWatch(), Reports(2)
+    watch.update(reports, cluster_map(2), 0.0)
+    watch.update(reports, cluster_map(2, down=[1]), 10.0)
     reports.at_s[1] = 5.0
-    hearing.update(reports, cluster_map(2), 20.0)
-    assert (hearing.heard, hearing.silent_s) == (False, 20.0)
+    watch.update(reports, cluster_map(2), 20.0)
+    assert (watch.heard, watch.silent_s) == (False, 20.0)
     reports.at_s[1] = 21.0
-    hearing.update(reports, cluster_map(2), 30.0)
-    assert hearing.silent_s == 0.0
+    watch.update(reports, cluster_map(2), 30.0)
+    assert watch.silent_s == 0.0
 
 
-def test_silence_goes_on_while_nothing_can_be_read_and_another_osd_is_tried_next() -> None:
-    hearing, reports, up = ReportWatch(), Reports(3), cluster_map(3)
-    hearing.update(reports, up, 0.0)
+def test_silence_continues_while_nothing_is_readable_and_another_osd_is_tried_next() -> None:
+    watch, reports, up = ReportWatch(), Reports(3), cluster_map(3)
+    watch.update(reports, up, 0.0)
     reports.taken()
     reports.error = CommandError(5, 'no')
     for now_s in (10.0, 20.0):
         with pytest.raises(CommandError):
-            hearing.update(reports, up, now_s)
-        assert hearing.silent_s == now_s
+            watch.update(reports, up, now_s)
+        assert watch.silent_s == now_s
     assert reports.taken() == [0, 1]
 
 
-def test_a_map_without_any_osd_that_is_up_is_silence() -> None:
-    hearing, reports = ReportWatch(), Reports(2)
+def test_map_without_an_osd_that_is_up_is_silence() -> None:
+    watch, reports = ReportWatch(), Reports(2)
     for now_s in (0.0, 10.0):
-        hearing.update(reports, cluster_map(2, down=[0, 1]), now_s)
-    assert (reports.taken(), hearing.heard, hearing.silent_s) == ([], False, 10.0)
+        watch.update(reports, cluster_map(2, down=[0, 1]), now_s)
+    assert (reports.taken(), watch.heard, watch.silent_s) == ([], False, 10.0)

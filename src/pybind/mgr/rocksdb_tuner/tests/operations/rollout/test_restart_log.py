@@ -20,7 +20,7 @@ from .conftest import NEW, OLD, Run, refusing, set_profile
 NOW_S = 1_700_000_000.0
 
 
-def test_a_used_up_day_names_the_option_and_when_the_next_one_may_begin() -> None:
+def test_reached_limit_names_the_option_and_the_next_possible_time() -> None:
     log = RestartLog((Restart(NOW_S - 7200.0, 800.0), Restart(NOW_S - 3600.0, 4400.0)))
     assert log.limit_reason(0, NOW_S, 8000.0) is None
     assert log.limit_reason(3, NOW_S, 8000.0) is None
@@ -55,9 +55,7 @@ def test_what_was_stored_is_read_back(stored: list[tuple[int, Optional[int]]]) -
 
 @pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])
 @pytest.mark.parametrize('takeover', [False, True])
-def test_a_clock_that_is_wrong_for_some_seconds_empties_no_day(
-    run: Run, jump_s: float, takeover: bool
-) -> None:
+def test_brief_clock_error_does_not_clear_the_day(run: Run, jump_s: float, takeover: bool) -> None:
     run.restarts_per_day = 2
     run.start()
     run.to_a_wait('restarts_per_day')
@@ -70,7 +68,7 @@ def test_a_clock_that_is_wrong_for_some_seconds_empties_no_day(
         assert run.state.osds[2].step is OsdStep.PENDING
     run.clock_offset_s = jump_s
     run.cluster.now_s += DAY_S + STORE_PERIOD_S
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_time_between_two_managers_does_not_count(run: Run) -> None:
@@ -84,7 +82,7 @@ def test_time_between_two_managers_does_not_count(run: Run) -> None:
     assert run.state.osds[2].step is OsdStep.PENDING
 
 
-def test_a_manager_that_takes_over_knows_of_all_but_some_minutes(run: Run) -> None:
+def test_manager_taking_over_knows_the_restarts_except_of_some_minutes(run: Run) -> None:
     run.restarts_per_day = 2
     run.start()
     run.to_a_wait('restarts_per_day')
@@ -100,9 +98,9 @@ def test_a_manager_that_takes_over_knows_of_all_but_some_minutes(run: Run) -> No
     assert run.state.osds[2].step is not OsdStep.PENDING
 
 
-def test_how_long_ago_a_rollout_ended_is_told_by_what_managers_saw(run: Run) -> None:
+def test_time_since_the_last_rollout_is_the_uptime_of_managers(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.since_end_s == 0.0
     run.clock_offset_s = DAY_S
     run.tick()
@@ -116,29 +114,29 @@ def test_how_long_ago_a_rollout_ended_is_told_by_what_managers_saw(run: Run) -> 
     assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
 
 
-def test_an_end_of_which_no_time_is_stored_was_just_now(run: Run) -> None:
+def test_end_without_a_stored_time_was_just_now(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     del run.store.values[CLOCK]
     run.fail_over()
     run.tick()
     assert run.driver.since_end_s == 0.0
 
 
-def test_a_lost_state_of_the_last_rollout_is_told(run: Run) -> None:
+def test_lost_state_of_the_last_rollout_is_reported(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     assert run.driver.broken == ()
     del run.store.values[CURRENT]
     run.fail_over()
-    told = '; '.join(run.driver.broken)
-    assert 'the stored state of the last rollout in the history is lost' in told
+    reported = '; '.join(run.driver.broken)
+    assert 'the stored state of the last rollout in the history is lost' in reported
 
 
-def test_the_limit_holds_over_rollouts_and_managers_and_lets_a_rollback_through(run: Run) -> None:
+def test_limit_applies_across_rollouts_and_managers_and_not_to_rollbacks(run: Run) -> None:
     run.restarts_per_day = 4
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.fail_over()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
     state = run.to_a_wait('restarts_per_day (4) is exhausted until')
@@ -147,37 +145,37 @@ def test_the_limit_holds_over_rollouts_and_managers_and_lets_a_rollback_through(
     for _ in range(50):
         run.tick()
     assert run.state.phase is Phase.WAITING
-    # What was changed goes back at once, though the day is used up.
+    # The change is rolled back at once, though the daily limit is reached.
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert run.cluster.runs(0) == NEW
 
 
-def test_the_next_day_it_goes_on_by_itself(run: Run) -> None:
+def test_rollout_continues_by_itself_the_next_day(run: Run) -> None:
     run.restarts_per_day = 2
     run.start()
     run.to_a_wait('restarts_per_day')
     run.cluster.now_s += DAY_S
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
-def test_a_limit_that_is_raised_or_removed_holds_nothing_back_any_more(run: Run) -> None:
+def test_raised_or_removed_limit_blocks_nothing(run: Run) -> None:
     run.restarts_per_day = 1
     run.start()
     run.to_a_wait('restarts_per_day')
     run.restarts_per_day = 0
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
-def test_a_count_that_cannot_be_read_is_set_aside_and_said(run: Run) -> None:
+def test_unreadable_count_is_quarantined_and_reported(run: Run) -> None:
     run.store.values[RESTARTS] = '{}'
     run.fail_over()
     assert any('rollout/restarts' in problem for problem in run.driver.problems)
     run.start()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
-def test_a_count_that_cannot_be_stored_holds_up_no_restart(run: Run) -> None:
+def test_count_that_cannot_be_stored_blocks_no_restart(run: Run) -> None:
     """The state was stored just before: an OSD that waits for its restart is worse off."""
     run.start()
     keep = run.store.set
@@ -188,4 +186,4 @@ def test_a_count_that_cannot_be_stored_holds_up_no_restart(run: Run) -> None:
         keep(key, value)
 
     run.store.set = refuse  # type: ignore[method-assign]
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE

@@ -1,6 +1,6 @@
 """Single decisions about the restart of one OSD, in each direction.
 
-Each row of a table differs from the one before it in one respect, and times stand on both sides of
+Each row of a table differs from the previous one in one respect, and times cover both sides of
 their limits.
 """
 
@@ -50,7 +50,7 @@ def at(
     others: OsdStep = OsdStep.PENDING,
     **changes: object,
 ) -> RolloutState:
-    """The canary, whose process is still that of before; no entry is to be put back any more."""
+    """The canary, whose process is still the previous one; all entries are restored."""
     fields: dict[str, object] = {'direction': direction, **changes}
     if direction is RECOVER:
         fields.setdefault('ending', FAILED)
@@ -102,7 +102,7 @@ def reason(step: Step) -> str:
 @pytest.mark.parametrize(
     ('longest_s', 'took_s', 'then_s'), [(40.0, 70.0, 70.0), (70.0, 40.0, 70.0)]
 )
-def test_what_came_up_is_checked_and_the_longest_boot_is_kept(
+def test_started_osd_is_checked_and_the_longest_boot_stored(
     cluster: FakeCluster,
     at_step: OsdStep,
     direction: Direction,
@@ -118,7 +118,7 @@ def test_what_came_up_is_checked_and_the_longest_boot_is_kept(
 
 
 @pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
-def test_what_may_have_read_its_old_entry_is_restarted_once_more(
+def test_osd_that_may_have_read_its_old_entry_is_restarted_again(
     cluster: FakeCluster, at_step: OsdStep
 ) -> None:
     state = at(cluster, at_step, BACK, asked=2, longest_boot_s=5.0)
@@ -131,7 +131,7 @@ def test_what_may_have_read_its_old_entry_is_restarted_once_more(
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
 @pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
-def test_on_the_way_back_an_osd_that_was_removed_is_left_behind(
+def test_osd_removed_during_rollback_is_left_behind(
     cluster: FakeCluster, direction: Direction, at_step: OsdStep
 ) -> None:
     state = at(cluster, at_step, direction)
@@ -145,7 +145,7 @@ def test_on_the_way_back_an_osd_that_was_removed_is_left_behind(
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
 @pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
-def test_a_map_without_any_osd_leaves_nobody_behind_and_restarts_nobody(
+def test_map_without_any_osd_leaves_nobody_behind_and_restarts_nobody(
     cluster: FakeCluster, direction: Direction, at_step: OsdStep
 ) -> None:
     state = at(cluster, at_step, direction)
@@ -174,7 +174,7 @@ def test_a_map_without_any_osd_leaves_nobody_behind_and_restarts_nobody(
     ],
 )
 @pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
-def test_an_osd_is_given_up_when_it_was_down_for_longer_than_those_before_it_tell(
+def test_osd_is_given_up_when_down_longer_than_its_predecessors(
     cluster: FakeCluster,
     at_step: OsdStep,
     down_s: float,
@@ -190,8 +190,8 @@ def test_an_osd_is_given_up_when_it_was_down_for_longer_than_those_before_it_tel
     assert (step.state.direction is RECOVER) == fails
     if fails:
         within_s = 300.0 if alive is False else max(300.0, min(3 * longest_s, 3600.0))
-        told = f'osd.0 did not come back up within {within_s:.0f} s'
-        assert step.state.ending == Ending(Outcome.FAILED, told)
+        reported = f'osd.0 did not come back up within {within_s:.0f} s'
+        assert step.state.ending == Ending(Outcome.FAILED, reported)
         assert canary(step).restart_needed
     else:
         assert reason(step) == ('osd.0 is down' if at_step is OsdStep.RESTART_DUE else '')
@@ -206,14 +206,14 @@ HANGS = (
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
 @pytest.mark.parametrize('down_s', [10.0, 3599.9, 3600.0])
-def test_a_process_that_runs_is_left_alone_for_an_hour_where_a_restart_is_due(
+def test_running_process_due_for_a_restart_is_left_alone_for_an_hour(
     cluster: FakeCluster, direction: Direction, down_s: float
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE, direction)
     seen = look(cluster, state, waited_s=9999.0)
     step = stepped(state, down(seen, down_s=down_s, lifeless_s=9999.0, alive=True))
     hangs = down_s >= 3600.0
-    # On the way back a restart is due in any case.
+    # In a rollback a restart is due in any case.
     assert step.actions == ((RestartOsd(0),) if hangs and direction is not FORWARD else ())
     if not step.actions:
         assert reason(step) == (HANGS if hangs else STARTING)
@@ -221,7 +221,7 @@ def test_a_process_that_runs_is_left_alone_for_an_hour_where_a_restart_is_due(
 
 
 @pytest.mark.parametrize(
-    ('direction', 'ending', 'down_s', 'told'),
+    ('direction', 'ending', 'down_s', 'reported'),
     [
         (FORWARD, None, 299.9, ''),
         (FORWARD, None, 300.0, STARTING),
@@ -233,22 +233,22 @@ def test_a_process_that_runs_is_left_alone_for_an_hour_where_a_restart_is_due(
         (RECOVER, ABORTED, 3600.0, HANGS),
     ],
 )
-def test_a_process_that_runs_is_left_alone_where_it_was_restarted(
+def test_running_process_after_its_restart_is_left_alone(
     cluster: FakeCluster,
     direction: Direction,
     ending: Optional[Ending],
     down_s: float,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, direction, asked=1, ending=ending)
     seen = look(cluster, state, waited_s=down_s)
     step = stepped(state, down(seen, down_s=down_s, lifeless_s=0.0, alive=True))
     assert step.actions == ()
-    if told is None:
+    if reported is None:
         assert (step.state.direction, step.state.ending) == (RECOVER, ABORTED)
         assert canary(step).step is OsdStep.RESTORING
     else:
-        assert (reason(step), canary(step).step) == (told, OsdStep.RESTARTING)
+        assert (reason(step), canary(step).step) == (reported, OsdStep.RESTARTING)
 
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
@@ -256,10 +256,10 @@ def test_a_process_that_runs_is_left_alone_where_it_was_restarted(
     ('waited_s', 'lifeless_s', 'asks'),
     [(300.0, 300.0, True), (299.9, 300.0, False), (300.0, 299.9, False)],
 )
-def test_on_the_way_back_what_does_not_come_up_is_started_again_after_five_minutes(
+def test_osd_that_does_not_start_during_rollback_is_started_again_after_five_minutes(
     cluster: FakeCluster, direction: Direction, waited_s: float, lifeless_s: float, asks: bool
 ) -> None:
-    """Since it was asked: how long it has been down says nothing of that."""
+    """Since the request: its downtime does not matter."""
     state = at(cluster, OsdStep.RESTARTING, direction, asked=1)
     seen = look(cluster, state, waited_s=waited_s, ok_to_stop={}, pgs=UNCLEAN)
     step = stepped(state, down(seen, down_s=0.0, lifeless_s=lifeless_s, alive=False))
@@ -267,11 +267,11 @@ def test_on_the_way_back_what_does_not_come_up_is_started_again_after_five_minut
     assert canary(step).restarts_asked == (2 if asks else 1)
 
 
-# -- whether it is asked for
+# -- whether it is requested
 
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
-def test_what_is_down_is_started_whatever_the_gates_say(
+def test_down_osd_is_started_whatever_the_gates_are(
     cluster: FakeCluster, direction: Direction
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE, direction)
@@ -293,7 +293,7 @@ def test_what_is_down_is_started_whatever_the_gates_say(
         (9999.0, None, 0, False),
     ],
 )
-def test_what_is_down_and_out_is_left_behind_where_nobody_can_start_it(
+def test_osd_down_and_out_is_left_behind_if_nobody_can_start_it(
     cluster: FakeCluster,
     absent_s: float,
     orchestrator_reason: Optional[str],
@@ -311,7 +311,7 @@ def test_what_is_down_and_out_is_left_behind_where_nobody_can_start_it(
 
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
-def test_without_an_orchestrator_the_operator_is_asked(
+def test_restart_is_requested_of_the_operator_without_an_orchestrator(
     cluster: FakeCluster, direction: Direction
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE, direction)
@@ -323,7 +323,7 @@ def test_without_an_orchestrator_the_operator_is_asked(
     )
 
 
-def test_an_operator_is_told_to_start_what_is_down_and_where_it_is_as_far_as_that_is_known(
+def test_operator_is_asked_to_start_a_down_osd_with_its_location_if_known(
     cluster: FakeCluster,
 ) -> None:
     info = cluster.cluster_map().osds[0]
@@ -338,7 +338,7 @@ def test_an_operator_is_told_to_start_what_is_down_and_where_it_is_as_far_as_tha
 
 
 @pytest.mark.parametrize(
-    ('errors', 'waited_s', 'asks', 'told'),
+    ('errors', 'waited_s', 'asks', 'reported'),
     [
         (0, 0.0, True, False),
         (1, 29.9, False, False),
@@ -347,15 +347,15 @@ def test_an_operator_is_told_to_start_what_is_down_and_where_it_is_as_far_as_tha
         (3, 30.0, True, True),
     ],
 )
-def test_a_refused_restart_is_asked_for_again_and_its_trouble_told_beside_that(
-    cluster: FakeCluster, errors: int, waited_s: float, asks: bool, told: bool
+def test_refused_restart_is_retried_and_its_error_reported(
+    cluster: FakeCluster, errors: int, waited_s: float, asks: bool, reported: bool
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE, errors=errors, last_error='EBUSY')
     step = stepped(state, look(cluster, state, waited_s=waited_s))
     assert step.actions == ((RestartOsd(0),) if asks else ())
     # Only what comes up ends a row of errors.
     assert step.state.errors == errors
-    assert ('attempts failed, retrying: EBUSY' in reason(step)) == told
+    assert ('attempts failed, retrying: EBUSY' in reason(step)) == reported
 
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
@@ -370,7 +370,7 @@ def test_a_refused_restart_is_asked_for_again_and_its_trouble_told_beside_that(
     ],
 )
 @pytest.mark.parametrize('again', [False, True])
-def test_one_restart_is_asked_for_at_a_time_unless_it_was_refused_for_the_same_osd(
+def test_one_restart_is_requested_at_a_time_unless_refused_for_the_same_osd(
     cluster: FakeCluster,
     direction: Direction,
     asked: Optional[AskedRestart],
@@ -389,24 +389,24 @@ def test_one_restart_is_asked_for_at_a_time_unless_it_was_refused_for_the_same_o
         assert reason(found).startswith(f'{MAY_STILL}{waits_for} as requested')
 
 
-def test_what_the_orchestrator_told_just_before_is_kept_with_the_request(
+def test_last_state_of_the_orchestrator_is_stored_with_the_request(
     cluster: FakeCluster,
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE)
     state = replace(state, osds=(replace(state.osds[0], doubtful=True), *state.osds[1:]))
-    told = OrchestratedDaemon(running=True, carried_out=('t1',), stored_started='s1')
-    step = stepped(state, look(cluster, state, described={0: told, 1: replace(told)}))
+    reported = OrchestratedDaemon(running=True, carried_out=('t1',), stored_started='s1')
+    step = stepped(state, look(cluster, state, described={0: reported, 1: replace(reported)}))
     assert step.state.asked == AskedRestart(0, ('t1',), 's1')
     found = canary(step)
     assert (found.step, found.restarts_asked, found.doubtful) == (OsdStep.RESTARTING, 1, False)
 
 
-# -- what was asked and did not come
+# -- requested restarts that did not happen
 
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
 @pytest.mark.parametrize(('asked', 'asks'), [(1, True), (2, True), (3, False)])
-def test_where_others_are_changed_a_restart_is_asked_for_three_times_and_then_of_the_operator(
+def test_restart_is_requested_three_times_and_then_of_the_operator_if_others_are_changed(
     cluster: FakeCluster, direction: Direction, asked: int, asks: bool
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, direction, asked, others=OsdStep.VERIFIED)
@@ -420,7 +420,7 @@ def test_where_others_are_changed_a_restart_is_asked_for_three_times_and_then_of
             'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
             'after that (osd.0 did not restart when requested)'
         )
-    # Gates hold it, and where nobody can do it that is why it is not done.
+    # The gates hold it, and if nobody can restart it that is the reason.
     closed = stepped(state, replace(seen, health=frozenset({'MON_DOWN'})))
     assert (closed.actions, reason(closed)) == ((), 'cluster health: MON_DOWN')
     nobody = stepped(state, replace(seen, orchestrator_reason='none'))
@@ -429,7 +429,7 @@ def test_where_others_are_changed_a_restart_is_asked_for_three_times_and_then_of
 
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
-def test_what_does_not_come_up_on_the_way_back_is_left_to_the_operator_after_three_times(
+def test_osd_that_does_not_start_during_rollback_requires_operator_action_after_three_attempts(
     cluster: FakeCluster, direction: Direction
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, direction, asked=3)
@@ -446,25 +446,27 @@ def test_what_does_not_come_up_on_the_way_back_is_left_to_the_operator_after_thr
     assert stepped(once, out(seen)).actions == (RestartOsd(0),)
 
 
-def test_a_pause_holds_what_would_be_asked_once_more_on_the_way_back(cluster: FakeCluster) -> None:
+def test_pause_holds_a_repeated_request_during_rollback(cluster: FakeCluster) -> None:
     state = at(cluster, OsdStep.RESTARTING, BACK, asked=1, paused_by='client.ann')
     step = stepped(state, down(look(cluster, state, waited_s=300.0)))
     assert (step.actions, reason(step)) == ((), 'paused by client.ann')
 
 
 @pytest.mark.parametrize('direction', [BACK, RECOVER])
-def test_on_the_way_back_what_was_asked_twice_is_asked_again_though_nothing_else_is_changed(
+def test_rollback_requests_a_third_restart_even_if_no_other_osd_is_changed(
     cluster: FakeCluster, direction: Direction
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, direction, asked=2, errors=2, last_error='EBUSY')
     step = stepped(state, look(cluster, state, waited_s=300.0))
     assert step.actions == (RestartOsd(0),)
     assert (step.state.direction, canary(step).restarts_asked) == (direction, 3)
-    # It is asked of its own accord: that is no row of errors.
+    # It is repeated by itself: that is no series of errors.
     assert (step.state.errors, step.state.last_error) == (0, None)
 
 
-def test_an_aborted_rollout_puts_back_what_was_not_restarted_in_time(cluster: FakeCluster) -> None:
+def test_aborted_rollout_restores_osds_that_were_not_restarted_in_time(
+    cluster: FakeCluster,
+) -> None:
     state = at(cluster, OsdStep.RESTARTING, asked=1, ending=ABORTED, others=OsdStep.VERIFIED)
     early = stepped(state, look(cluster, state, waited_s=299.9))
     assert (early.state.direction, early.actions) == (FORWARD, ())
@@ -474,7 +476,7 @@ def test_an_aborted_rollout_puts_back_what_was_not_restarted_in_time(cluster: Fa
 
 
 @pytest.mark.parametrize(('refused', 'asks'), [(False, False), (True, True)])
-def test_what_another_manager_stopped_waits_for_its_request_before_it_is_started(
+def test_osd_stopped_under_another_manager_waits_for_its_request_before_it_is_started(
     cluster: FakeCluster, refused: bool, asks: bool
 ) -> None:
     state = at(cluster, OsdStep.RESTARTING, asked=1)
@@ -497,7 +499,7 @@ def test_what_another_manager_stopped_waits_for_its_request_before_it_is_started
         (False, AskedRestart(3), True),
     ],
 )
-def test_a_restart_that_was_asked_for_and_comes_late_is_no_crash(
+def test_late_requested_restart_is_no_crash(
     cluster: FakeCluster, restart_settled: bool, asked: Optional[AskedRestart], counts: bool
 ) -> None:
     state = rollout(cluster, OsdStep.CHECKING)
@@ -507,8 +509,8 @@ def test_a_restart_that_was_asked_for_and_comes_late_is_no_crash(
     step = process_lost(MACHINE, state, osd, seen)
     assert step is not None
     if counts:
-        told = 'osd.0 came up and went down again 3 times'
-        assert step.state.ending == Ending(Outcome.FAILED, told)
+        reported = 'osd.0 came up and went down again 3 times'
+        assert step.state.ending == Ending(Outcome.FAILED, reported)
         assert step.state.direction is RECOVER
     else:
         assert (step.state.osds[0].flaps, step.state.direction) == (2, FORWARD)
@@ -516,7 +518,7 @@ def test_a_restart_that_was_asked_for_and_comes_late_is_no_crash(
 
 
 @pytest.mark.parametrize(
-    ('waited_s', 'asked', 'unclean', 'told'),
+    ('waited_s', 'asked', 'unclean', 'reported'),
     [
         (4.9, None, False, ''),
         (5.0, None, False, None),
@@ -527,22 +529,22 @@ def test_a_restart_that_was_asked_for_and_comes_late_is_no_crash(
         (300.0, None, True, 'placement groups'),
     ],
 )
-def test_an_osd_has_settled_with_clean_placement_groups_and_nothing_left_to_come(
+def test_osd_is_settled_with_clean_placement_groups_and_no_pending_request(
     cluster: FakeCluster,
     waited_s: float,
     asked: Optional[AskedRestart],
     unclean: bool,
-    told: Optional[str],
+    reported: Optional[str],
 ) -> None:
     state = replace(rollout(cluster, OsdStep.SETTLING), asked=asked)
     seen = observed(cluster, waited_s=waited_s)
     if unclean:
         seen = replace(seen, pgs=UNCLEAN)
     step = until_settled(MACHINE, state, seen)
-    if told is None:
+    if reported is None:
         assert step is None
     else:
         assert step is not None
         assert (step.actions, step.state.osds) == ((), state.osds)
-        assert reason(step)[: len(MAY_STILL)].startswith(told)
-        assert (reason(step) == '') == (told == '')
+        assert reason(step)[: len(MAY_STILL)].startswith(reported)
+        assert (reason(step) == '') == (reported == '')

@@ -35,7 +35,7 @@ def rebooted(run: Run) -> None:
 
 
 @pytest.mark.parametrize('restart', [upgraded, rebooted])
-def test_a_canary_that_is_restarted_with_others_is_measured_again(restart: object) -> None:
+def test_canary_restarted_with_others_is_measured_again(restart: object) -> None:
     run = Run(FakeCluster(4))
     soaking_for(run, 120)
     restart(run)  # type: ignore[operator]
@@ -47,20 +47,20 @@ def test_a_canary_that_is_restarted_with_others_is_measured_again(restart: objec
     state = run.until(lambda s: bool(s.verdicts))
     assert run.cluster.now_s - began_s >= SOAK.least_s
     assert state.verdicts == (Verdict.NO_WORSE,)
-    assert run.to_the_end(12000).outcome is Outcome.DONE
+    assert run.run_to_end(12000).outcome is Outcome.DONE
 
 
-def test_a_canary_that_is_restarted_alone_failed() -> None:
+def test_canary_restarted_alone_failed() -> None:
     """It went down and came up by itself."""
     run = Run(FakeCluster(4))
     soaking_for(run, 120)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_what_happened_to_others_before_the_soak_excuses_no_crash() -> None:
+def test_restarts_of_others_before_the_soak_excuse_no_crash() -> None:
     """A control went down and came back while the canary was changed, a minute before that died."""
     run = Run(FakeCluster(4))
     run.start(soak=SOAK)
@@ -70,23 +70,23 @@ def test_what_happened_to_others_before_the_soak_excuses_no_crash() -> None:
     run.until(lambda s: s.soaked_s > 0)
     run.cluster.restart_by_hand(0)
     assert run.cluster.now_s - restarted_s < RESTARTED_TOGETHER_S
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_a_canary_that_does_not_come_back_from_an_upgrade_is_given_up() -> None:
+def test_canary_that_does_not_return_from_an_upgrade_is_given_up() -> None:
     run = Run(FakeCluster(4))
     soaking_for(run, 120)
     run.cluster.refuses_to_start = lambda value: value == NEW
     upgraded(run)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert state.phase is Phase.FAILED
     assert 'osd.0 did not come back up' in (state.failure or '')
     assert run.cluster.runs(0) == DEFAULT
 
 
-def test_a_canary_that_is_restarted_again_and_again_is_left_to_the_operator() -> None:
+def test_repeatedly_restarted_canary_requires_operator_action() -> None:
     run = Run(FakeCluster(4))
     soaking_for(run, 60)
     for _ in range(MOST_RESTARTS):
@@ -103,11 +103,11 @@ def test_a_canary_that_is_restarted_again_and_again_is_left_to_the_operator() ->
     assert run.cluster.runs(0) == NEW
 
 
-def test_a_canary_that_is_purged_in_its_soak_ends_it_without_a_verdict() -> None:
+def test_canary_purged_in_its_soak_ends_it_without_a_verdict() -> None:
     run = Run(FakeCluster(4))
     soaking_for(run, 60)
     run.cluster.purge(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.FAILED, None)
     assert 'osd.0 was removed from the cluster' in (state.failure or '')
     assert run.cluster.entries_of() == {}

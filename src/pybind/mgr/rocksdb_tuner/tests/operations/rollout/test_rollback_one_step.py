@@ -1,4 +1,4 @@
-"""Single decisions on the way back: which OSD is next, and whether it runs what was put back."""
+"""Single decisions of a rollback: which OSD is next, and whether it runs the restored value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD
-from .one_step import MACHINE, canary, observed, other, rollout, way_back, without
+from .one_step import MACHINE, canary, observed, other, rollback_of, rollout, without
 
 DEFAULT = DEFAULTS['pacific']
 BACK, RECOVER = Direction.BACK, Direction.RECOVER
@@ -57,13 +57,13 @@ def recovering(cluster: FakeCluster, at: OsdStep, **fields: object) -> RolloutSt
     return replace(state, stage=Phase.ROLLING_BACK, **fields)  # type: ignore[arg-type]
 
 
-# -- a rollout of which nobody knows how far it came
+# -- a rollout with unknown progress
 
 
-def test_what_may_have_been_changed_counts_as_changed_but_for_what_was_left_behind(
+def test_possibly_changed_osds_count_as_changed_unless_left_behind(
     cluster: FakeCluster,
 ) -> None:
-    state = way_back(cluster, OsdStep.RESTORED, shared_touched=False)
+    state = rollback_of(cluster, OsdStep.RESTORED, shared_touched=False)
     state = with_steps(state, osd_1=OsdStep.LEFT_BEHIND, osd_2=OsdStep.PENDING)
     found = presumed_changed(state)
     assert [osd.step for osd in found.osds] == [
@@ -80,7 +80,7 @@ def test_what_may_have_been_changed_counts_as_changed_but_for_what_was_left_behi
 
 
 @pytest.mark.parametrize(
-    ('failure', 'left', 'told'),
+    ('failure', 'left', 'reported'),
     [
         (None, None, None),
         ('rolled back by client.ann', None, 'rolled back by client.ann'),
@@ -90,20 +90,20 @@ def test_what_may_have_been_changed_counts_as_changed_but_for_what_was_left_behi
         ('x' * 598, 'osd.0 is away', 'x' * 597 + '...'),
     ],
 )
-def test_the_end_of_the_way_back_tells_why_and_who_was_left(
-    cluster: FakeCluster, failure: Optional[str], left: Optional[str], told: Optional[str]
+def test_conclusion_of_a_rollback_has_the_reason_and_the_osds_left_behind(
+    cluster: FakeCluster, failure: Optional[str], left: Optional[str], reported: Optional[str]
 ) -> None:
     step = OsdStep.RESTORED if left is None else OsdStep.LEFT_BEHIND
-    state = changed(way_back(cluster, step, failure=failure), left_reason=left)
+    state = changed(rollback_of(cluster, step, failure=failure), left_reason=left)
     done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
     assert (done.stage, done.outcome, done.failure) == (
         Phase.ROLLED_BACK,
         Outcome.ROLLED_BACK,
-        told,
+        reported,
     )
 
 
-def test_a_pause_goes_on_where_a_failed_osd_takes_the_others_back(cluster: FakeCluster) -> None:
+def test_pause_continues_when_a_failed_osd_rolls_back_the_others(cluster: FakeCluster) -> None:
     state = recovering(cluster, OsdStep.RESTORED, paused_by='client.ann', failure='x')
     state = with_steps(state, osd_1=OsdStep.VERIFIED)
     turned = MACHINE.step(state, observed(cluster, entries={'osd.1': NEW}), 5.0).state
@@ -117,7 +117,7 @@ def test_a_pause_goes_on_where_a_failed_osd_takes_the_others_back(cluster: FakeC
 
 def due(cluster: FakeCluster, **steps: OsdStep) -> RolloutState:
     """The first OSD is somewhere, all others are to be restarted; entries are back already."""
-    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
     osds = tuple(
         OsdProgress(n, OsdStep.RESTART_DUE, nonce_before=cluster.osds[n].nonce) for n in range(4)
     )
@@ -134,7 +134,7 @@ def due(cluster: FakeCluster, **steps: OsdStep) -> RolloutState:
         (300.0, True, False, False, False),
     ],
 )
-def test_what_was_not_restarted_in_time_gives_way_to_one_that_is_down(
+def test_unrestarted_osd_gives_way_to_a_down_one(
     cluster: FakeCluster,
     waited_s: float,
     second_down: bool,
@@ -153,14 +153,14 @@ def test_what_was_not_restarted_in_time_gives_way_to_one_that_is_down(
         assert MACHINE.step(step.state, seen, 3.0).actions == (RestartOsd(1),)
 
 
-def test_what_was_removed_gives_way_to_nobody(cluster: FakeCluster) -> None:
+def test_removed_osd_gives_way_to_none(cluster: FakeCluster) -> None:
     state = due(cluster, osd_0=OsdStep.RESTARTING)
     seen = other(observed(cluster, entries={}, waited_s=1000.0), 1, up=False)
     assert canary(MACHINE.step(state, without(seen, 0), 2.0)).step is OsdStep.LEFT_BEHIND
 
 
 @pytest.mark.parametrize(('down', 'waited_s', 'restored'), [(1, 0.0, True), (None, 9.0, False)])
-def test_nothing_settles_while_one_is_down_that_is_to_be_started(
+def test_nothing_settles_while_a_due_osd_is_down(
     cluster: FakeCluster, down: Optional[int], waited_s: float, restored: bool
 ) -> None:
     state = changed(
@@ -172,7 +172,7 @@ def test_nothing_settles_while_one_is_down_that_is_to_be_started(
     assert (canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.RESTORED) == restored
 
 
-def test_of_those_that_are_due_one_that_is_gone_is_not_the_one_that_is_down(
+def test_removed_due_osd_is_not_the_down_one(
     cluster: FakeCluster,
 ) -> None:
     state = due(cluster)
@@ -182,9 +182,7 @@ def test_of_those_that_are_due_one_that_is_gone_is_not_the_one_that_is_down(
 
 
 @pytest.mark.parametrize('runs', [NEW, OLD])
-def test_of_what_is_down_it_is_not_believed_that_it_runs_what_was_put_back(
-    cluster: FakeCluster, runs: str
-) -> None:
+def test_down_osd_is_not_trusted_to_run_the_restored_value(cluster: FakeCluster, runs: str) -> None:
     """An entry of before that means what the rollout wrote: no restart is needed of what is up."""
     state = due(cluster, osd_1=OsdStep.RESTORED)
     state = replace(state, before=replace(state.before, entries=((ALL, runs),)))
@@ -200,7 +198,7 @@ def test_of_what_is_down_it_is_not_believed_that_it_runs_what_was_put_back(
 
 
 @pytest.mark.parametrize(
-    ('kind', 'step', 'told'),
+    ('kind', 'step', 'reported'),
     [
         ('there', OsdStep.RESTART_DUE, None),
         ('gone', OsdStep.RESTORED, None),
@@ -208,10 +206,12 @@ def test_of_what_is_down_it_is_not_believed_that_it_runs_what_was_put_back(
         ('entries only', OsdStep.RESTORED, None),
     ],
 )
-def test_what_is_gone_or_never_restarted_is_as_before_with_its_entry(
-    cluster: FakeCluster, kind: str, step: OsdStep, told: Optional[str]
+def test_removed_or_unrestarted_osd_is_restored_by_its_entry(
+    cluster: FakeCluster, kind: str, step: OsdStep, reported: Optional[str]
 ) -> None:
-    state = changed(way_back(cluster, OsdStep.VERIFIED, entries_done=1), flaps=2, restarts_asked=3)
+    state = changed(
+        rollback_of(cluster, OsdStep.VERIFIED, entries_done=1), flaps=2, restarts_asked=3
+    )
     seen = observed(cluster, entries={})
     if kind == 'gone':
         seen = without(seen, 0)
@@ -222,7 +222,7 @@ def test_what_is_gone_or_never_restarted_is_as_before_with_its_entry(
     found = MACHINE.step(replace(state, errors=2), seen, 2.0)
     assert (found.actions, found.state.entries_done, found.state.errors) == ((), 2, 0)
     assert canary(found).step is step
-    assert (canary(found).left_reason or '').startswith(told or '')
+    assert (canary(found).left_reason or '').startswith(reported or '')
     if step is OsdStep.RESTART_DUE:
         assert canary(found) == OsdProgress(
             0,
@@ -233,18 +233,18 @@ def test_what_is_gone_or_never_restarted_is_as_before_with_its_entry(
         )
 
 
-def test_a_restart_that_is_still_to_come_is_needed_and_not_believed(cluster: FakeCluster) -> None:
-    state = way_back(cluster, OsdStep.RESTARTING, entries_done=1)
+def test_pending_restart_is_needed_and_not_trusted(cluster: FakeCluster) -> None:
+    state = rollback_of(cluster, OsdStep.RESTARTING, entries_done=1)
     state = changed(state, nonce_before=cluster.osds[0].nonce, restarts_asked=1)
     found = canary(MACHINE.step(state, observed(cluster, entries={}), 2.0))
     assert (found.step, found.restart_needed, found.doubtful) == (OsdStep.RESTARTING, True, True)
     assert found.restarts_asked == 1
 
 
-def test_several_entries_that_are_back_already_are_passed_over_at_once(
+def test_several_restored_entries_are_skipped_at_once(
     cluster: FakeCluster,
 ) -> None:
-    state = way_back(cluster, OsdStep.VERIFIED, entries_done=0)
+    state = rollback_of(cluster, OsdStep.VERIFIED, entries_done=0)
     state = replace(state, restoring=('osd.0', ALL, 'osd.1'), errors=2)
     seen = observed(cluster, entries={'osd.1': NEW})
     step = MACHINE.step(state, seen, 2.0)
@@ -258,16 +258,16 @@ def test_several_entries_that_are_back_already_are_passed_over_at_once(
 
 
 @pytest.mark.parametrize('errors', [2, 3])
-def test_trouble_with_the_entry_of_what_failed_is_told_and_it_goes_on_trying(errors: int) -> None:
+def test_entry_error_of_a_failed_osd_is_reported_and_retried(errors: int) -> None:
     state = recovering(FakeCluster(4), OsdStep.RESTORING, errors=errors, last_error='EROFS')
     state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
     step = MACHINE.step(state, observed(FakeCluster(4), entries={'osd.0': NEW}), 2.0)
     assert step.actions == (SetEntry('osd.0', OLD),)
-    told = '3 attempts failed, retrying: EROFS'
-    assert step.state.paused_reason == (told if errors == 3 else None)
+    reported = '3 attempts failed, retrying: EROFS'
+    assert step.state.paused_reason == (reported if errors == 3 else None)
 
 
-# -- whether a process runs what was put back
+# -- whether a process runs the restored value
 
 
 def runs(
@@ -283,10 +283,10 @@ def runs(
     ('direction', 'then'), [('back', OsdStep.SETTLING), ('recover', OsdStep.RESTORED)]
 )
 @pytest.mark.parametrize('known', [True, False])
-def test_on_the_way_back_a_process_is_believed_after_five_seconds_and_given_up_after_a_minute(
+def test_process_under_rollback_is_trusted_after_five_seconds_and_given_up_after_a_minute(
     cluster: FakeCluster, direction: str, then: OsdStep, known: bool
 ) -> None:
-    state = way_back(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
     if direction == 'recover':
         state = recovering(cluster, OsdStep.CHECKING)
     seen = observed(cluster, entries={})
@@ -306,11 +306,11 @@ def test_on_the_way_back_a_process_is_believed_after_five_seconds_and_given_up_a
     assert (late.failure or '').startswith('it failed; ') == (direction == 'recover')
 
 
-def test_what_runs_something_else_is_not_given_up_while_others_are_changed(
+def test_osd_with_other_running_options_is_not_given_up_while_others_are_changed(
     cluster: FakeCluster,
 ) -> None:
     """Ending here would leave them as they are."""
-    state = way_back(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
     state = with_steps(state, osd_1=OsdStep.RESTART_DUE)
     found = runs(state, observed(cluster, entries={}), 'write_buffer_size=1 a', 'file', 60.0)
     assert (found.ended, found.osds) == (False, state.osds)
@@ -340,7 +340,7 @@ HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
         ({OTHER_HOST: OLD}, OLD, 'mon', None, False),
         ({ALL: DEFAULT, HOST: OLD}, OLD, 'mon', None, True),
         ({ALL: DEFAULT, HOST: OLD}, DEFAULT, 'mon', None, True),
-        # It means the same: then only what ran before tells.
+        # It has the same meaning: then only the previous value decides.
         ({HOST: NEW}, NEW, 'mon', None, False),
         ({HOST: NEW}, NEW, 'mon', (NEW, 'mon'), True),
         ({HOST: NEW}, NEW, 'mon', (NEW, 'file'), False),
@@ -348,7 +348,7 @@ HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
         ({HOST: NEW, 'osd/class:ssd': OLD}, OLD, 'mon', None, True),
     ],
 )
-def test_what_was_put_back_is_told_from_what_the_rollout_wrote(
+def test_restored_values_are_distinguished_from_written_ones(
     cluster: FakeCluster,
     entries: dict[str, str],
     value: str,
@@ -356,7 +356,7 @@ def test_what_was_put_back_is_told_from_what_the_rollout_wrote(
     before: Optional[tuple[str, str]],
     believed: bool,
 ) -> None:
-    state = way_back(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
+    state = rollback_of(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
     recorded = tuple(b for b in state.before.osds if b.osd_id != 0)
     if before is not None:
         recorded = (*recorded, OsdBefore(0, *before, 'pacific'))

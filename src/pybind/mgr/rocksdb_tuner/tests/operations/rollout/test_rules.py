@@ -1,4 +1,4 @@
-"""What every part of a rollout goes by: how long it waits, and what holds it up."""
+"""Common rules of a rollout: its timeouts, and its blockers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .one_step import observed, other, rollout, without
 RULES = Rules(same_meaning)
 
 
-def test_how_long_is_waited_for_what_is_as_the_manual_says() -> None:
+def test_timeouts_match_the_manual() -> None:
     limits = Limits()
     assert (limits.observe_first_s, limits.confirm_s) == (10.0, 2.0)
     assert (limits.restart_s, limits.boot_s, limits.boot_most_s) == (300.0, 300.0, 3600.0)
@@ -44,11 +44,11 @@ def test_how_long_is_waited_for_what_is_as_the_manual_says() -> None:
         (Direction.FORWARD, 'client.ann', False, 'paused by client.ann'),
         (Direction.BACK, None, False, 'mode'),
         (Direction.BACK, 'client.ann', True, 'paused by client.ann'),
-        # An OSD that failed gets its entry back whoever paused it.
+        # A failed OSD gets its entry back despite any pause.
         (Direction.RECOVER, 'client.ann', False, None),
     ],
 )
-def test_who_paused_it_or_mode_off_holds_up_all_but_a_recovery(
+def test_pause_and_mode_off_hold_everything_except_recovery(
     direction: Direction, paused_by: Optional[str], may_act: bool, held: Optional[str]
 ) -> None:
     cluster = FakeCluster()
@@ -62,7 +62,7 @@ def test_who_paused_it_or_mode_off_holds_up_all_but_a_recovery(
     assert step.actions == ((SetEntry('osd.0', 'ttl=1'),) if why is None else ())
 
 
-def test_an_entry_is_set_or_removed() -> None:
+def test_entry_is_set_or_removed() -> None:
     assert entry_action('osd.0', 'ttl=1') == SetEntry('osd.0', 'ttl=1')
     assert entry_action('osd.0', '') == SetEntry('osd.0', '')
     assert entry_action('osd.0', None) == RemoveEntry('osd.0')
@@ -81,7 +81,7 @@ def test_an_entry_is_set_or_removed() -> None:
         (Direction.RECOVER, RestartOsd(0), None, True),
     ],
 )
-def test_in_mode_off_only_what_brings_back_an_osd_that_failed_is_sent(
+def test_only_recovery_actions_are_sent_in_mode_off(
     direction: Direction, action: Action, up: Optional[bool], stays: bool
 ) -> None:
     cluster = FakeCluster()
@@ -90,10 +90,10 @@ def test_in_mode_off_only_what_brings_back_an_osd_that_failed_is_sent(
     assert suppressed_in_mode_off(rollout(cluster, direction=direction), action, seen) is stays
 
 
-@pytest.mark.parametrize(('errors', 'told'), [(0, False), (2, False), (3, True), (4, True)])
-def test_what_failed_three_times_in_a_row_is_told(errors: int, told: bool) -> None:
+@pytest.mark.parametrize(('errors', 'reported'), [(0, False), (2, False), (3, True), (4, True)])
+def test_three_failures_in_a_row_are_reported(errors: int, reported: bool) -> None:
     state = rollout(FakeCluster(), errors=errors, last_error='no answer')
-    text = f'{errors} attempts failed, retrying: no answer' if told else None
+    text = f'{errors} attempts failed, retrying: no answer' if reported else None
     assert repeated_error(RULES, state) == text
     assert waiting_on_error(RULES, state) == replace(state, paused_reason=text)
     tried = write(RULES, state, observed(FakeCluster()), 'osd.0', None)

@@ -38,9 +38,9 @@ def changed(run: Run) -> set[int]:
     return {n for n in run.cluster.osds if run.cluster.runs(n) == NEW}
 
 
-def test_a_harmless_change_passes_and_the_others_follow(run: Run) -> None:
+def test_harmless_change_passes_and_promotes_the_others(run: Run) -> None:
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
     assert state.soaked_s >= SOAK.least_s
     assert run.cluster.entries_of() == {ALL: NEW}
@@ -54,28 +54,30 @@ def for_gain(run: Run, **changes: object) -> ChangeRequest:
     return replace(gain, **changes)  # type: ignore[arg-type]
 
 
-def test_a_change_for_gain_that_brings_none_is_rolled_back_and_says_so(run: Run) -> None:
+def test_change_without_the_expected_gain_is_rolled_back_with_the_reason(run: Run) -> None:
     """Nothing got worse, which was not what was promised."""
     run.start(for_gain(run, prediction='IOPS: +0 to +20%'), SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
     assert state.verdict is Verdict.NO_WORSE
-    told = state.failure or ''
-    assert 'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in told
-    assert 'predicted: IOPS: +0 to +20%' in told
+    reported = state.failure or ''
+    assert (
+        'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in reported
+    )
+    assert 'predicted: IOPS: +0 to +20%' in reported
     assert (run.cluster.entries_of(), changed(run)) == ({}, set())
     assert run.cluster.osds[1].boots == 1
-    assert any(told in text for text, warning in run.cluster.logged if warning)
+    assert any(reported in text for text, warning in run.cluster.logged if warning)
     (recorded,) = run.driver.history
-    assert (recorded.outcome, recorded.reason) == (Outcome.ROLLED_BACK, told)
+    assert (recorded.outcome, recorded.reason) == (Outcome.ROLLED_BACK, reported)
     # The operator has nothing to do.
     assert why_failed(state) is None
 
 
-def test_a_gain_that_was_promised_and_came_lets_the_others_follow(run: Run) -> None:
+def test_confirmed_gain_promotes_the_others(run: Run) -> None:
     run.clients.factor = 0.7
     run.start(for_gain(run), SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.BETTER)
     assert 'better: client write latency -3' in (run.driver.history[-1].measured or '')
     assert run.cluster.entries_of() == {ALL: NEW}
@@ -97,11 +99,11 @@ def test_a_gain_that_was_promised_and_came_lets_the_others_follow(run: Run) -> N
         (NoBenefit.ROLLBACK, Purpose.SAFETY, Phase.ROLLED_BACK),
     ],
 )
-def test_what_follows_without_a_gain_is_the_operators_choice(
+def test_behavior_without_a_gain_is_configurable(
     run: Run, policy: NoBenefit, purpose: Purpose, phase: Phase
 ) -> None:
     run.start(for_gain(run, purpose=purpose), replace(SOAK, no_benefit=policy))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (phase, Verdict.NO_WORSE)
 
 
@@ -113,42 +115,42 @@ def waits_without_a_gain(run: Run) -> RolloutState:
     return run.to_a_wait('no gain was measured')
 
 
-def test_a_wait_without_a_gain_says_what_was_measured_and_what_to_do(run: Run) -> None:
+def test_wait_without_a_gain_reports_measurements_and_remedies(run: Run) -> None:
     state = waits_without_a_gain(run)
     assert state.phase is Phase.WAITING
-    told = state.paused_reason or ''
-    assert 'the verdict on osd.0 is no worse' in told
-    assert '"ceph rocksdb-tuner rollout resume" changes the other OSDs' in told
-    assert '"ceph rocksdb-tuner rollback" undoes it' in told
-    assert 'measured: client write latency' in told
-    assert 'predicted: IOPS: +0 to +20%' in told
-    assert why_waiting(state, 0.0) == told
-    # A gain that comes later is none that was looked for.
+    reported = state.paused_reason or ''
+    assert 'the verdict on osd.0 is no worse' in reported
+    assert '"ceph rocksdb-tuner rollout resume" changes the other OSDs' in reported
+    assert '"ceph rocksdb-tuner rollback" undoes it' in reported
+    assert 'measured: client write latency' in reported
+    assert 'predicted: IOPS: +0 to +20%' in reported
+    assert why_waiting(state, 0.0) == reported
+    # A later gain does not count.
     run.clients.factor = 0.5
     run.fail_over()
     for _ in range(300):
         run.tick()
-    assert (run.state.paused_reason, changed(run)) == (told, {0})
+    assert (run.state.paused_reason, changed(run)) == (reported, {0})
     run.driver.resume(run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
 
 
-def test_a_rollback_undoes_what_waits_without_a_gain(run: Run) -> None:
+def test_rollback_undoes_a_change_waiting_without_a_gain(run: Run) -> None:
     waits_without_a_gain(run)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
     assert (run.cluster.entries_of(), changed(run)) == ({}, set())
 
 
-def test_a_canary_that_crashes_while_it_waits_without_a_gain_got_worse(run: Run) -> None:
+def test_canary_crash_while_waiting_without_a_gain_is_a_worsening(run: Run) -> None:
     waits_without_a_gain(run)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
 
 
-def test_a_canary_that_flushed_nothing_waits_for_a_flush(run: Run) -> None:
+def test_canary_without_a_flush_waits_for_one(run: Run) -> None:
     run.clients.flushes = False
     run.start(soak=SOAK)
     state = run.to_a_wait('the verdict on osd.0 is no-data')
@@ -156,11 +158,11 @@ def test_a_canary_that_flushed_nothing_waits_for_a_flush(run: Run) -> None:
     assert state.judgement is not None
     assert state.judgement.cause == 'osd.0 flushed nothing to SST files during the soak'
     run.clients.flushes = True
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
 @pytest.mark.parametrize(('fill_s', 'least_s'), [(None, 300.0), (150.0, 450.0), (1e5, 600.0)])
-def test_a_canary_is_watched_for_three_flushes_as_far_as_the_most_time_allows(
+def test_canary_is_watched_for_three_flushes_within_the_maximum_time(
     run: Run, fill_s: Optional[float], least_s: float
 ) -> None:
     run.start(set_profile(run.cluster, fill_s=fill_s), SOAK)
@@ -169,27 +171,27 @@ def test_a_canary_is_watched_for_three_flushes_as_far_as_the_most_time_allows(
     assert state.verdict is Verdict.NO_WORSE
 
 
-def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) -> None:
+def test_controls_are_measured_before_any_change(run: Run) -> None:
     began_s = run.cluster.now_s
     run.start(soak=SOAK)
     run.until(lambda state: bool(run.cluster.commands))
     assert run.cluster.now_s - began_s >= SOAK.least_s
 
 
-def test_the_status_says_what_is_measured_before_anything_is_changed(run: Run) -> None:
+def test_status_shows_the_baseline_before_any_change(run: Run) -> None:
     """Ten minutes by default, in which an operator would else see nothing happen."""
     run.start(soak=SOAK)
     state = run.until(lambda state: state.baseline_s >= 120)
     assert not run.cluster.commands
     canary = state.request.order[0]
-    told = changes.rollout(state)
-    assert f'measuring the baseline of osd.{canary}, 2m of 5m' in told
+    reported = changes.rollout(state)
+    assert f'measuring the baseline of osd.{canary}, 2m of 5m' in reported
     shown: Any = to_json(rollout_of(state))
     soak = shown['soak']
     assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
 
 
-def test_no_other_osd_is_touched_while_the_canary_is_watched(run: Run) -> None:
+def test_no_other_osd_is_touched_in_the_soak_of_the_canary(run: Run) -> None:
     run.start(soak=SOAK)
     state = run.until(soaking)
     assert [batch.phase for batch in batches(state)] == [
@@ -203,10 +205,10 @@ def test_no_other_osd_is_touched_while_the_canary_is_watched(run: Run) -> None:
     assert run.state.promoted
 
 
-def test_a_worsening_is_failed_and_taken_back_by_itself(run: Run) -> None:
+def test_worsening_fails_and_is_rolled_back_automatically(run: Run) -> None:
     run.clients.factor = 1.25
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome, state.verdict) == (
         Phase.ROLLED_BACK,
         Outcome.ROLLED_BACK,
@@ -218,18 +220,18 @@ def test_a_worsening_is_failed_and_taken_back_by_itself(run: Run) -> None:
     assert run.cluster.osds[1].boots == 1
 
 
-def test_a_canary_that_crashes_while_it_is_watched_fails_at_once(run: Run) -> None:
+def test_canary_crash_in_the_soak_fails_at_once(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert 'the process of osd.0 ended during the soak' in (state.failure or '')
     assert state.soaked_s < SOAK.least_s
     assert changed(run) == set()
 
 
-def test_a_control_that_dies_and_comes_back_delays_the_verdict_and_does_not_forge_it() -> None:
+def test_control_that_dies_and_returns_delays_the_verdict_without_distorting_it() -> None:
     run = Run(FakeCluster(osds=4))
     run.start(soak=SOAK)
     run.until(soaking)
@@ -239,10 +241,10 @@ def test_a_control_that_dies_and_comes_back_delays_the_verdict_and_does_not_forg
         run.tick()
     assert changed(run) == {0}
     run.cluster.start_osd(2)
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
-def test_without_clients_it_waits_for_the_operator_and_says_what_is_missing(run: Run) -> None:
+def test_missing_clients_require_operator_action_with_the_reason(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SOAK)
     state = run.to_a_wait('the verdict on osd.0 is no-data')
@@ -253,48 +255,48 @@ def test_without_clients_it_waits_for_the_operator_and_says_what_is_missing(run:
     assert changed(run) == {0}
 
 
-def test_the_operator_may_go_on_without_a_verdict(run: Run) -> None:
+def test_operator_may_continue_without_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SOAK)
     run.to_a_wait('the verdict on osd.0')
     run.driver.resume(run.cluster.now_s)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
 
 
-def test_before_the_soak_is_over_there_is_nothing_to_resume(run: Run) -> None:
+def test_nothing_to_resume_before_the_soak_is_over(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     with pytest.raises(OperationRefused, match='it is running'):
         run.driver.resume(run.cluster.now_s)
 
 
-def test_clients_that_come_late_still_bring_a_verdict(run: Run) -> None:
+def test_late_clients_still_give_a_verdict(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     run.clients.writes_per_s = 0
     run.to_a_wait('the verdict on osd.0 is no-data')
     run.clients.writes_per_s = 100
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
-def test_the_policy_promotes_without_a_verdict(run: Run) -> None:
+def test_policy_promotes_without_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
 
 
-def test_the_policy_rolls_back_without_a_verdict(run: Run) -> None:
+def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
     assert 'rolled back by the policy, missing:' in (state.failure or '')
     assert run.cluster.entries_of() == {}
 
 
-def test_too_few_controls_are_said_at_once_instead_of_soaking_in_vain() -> None:
+def test_too_few_controls_are_reported_at_once_instead_of_a_futile_soak() -> None:
     run = Run(FakeCluster(osds=2))
     began_s = run.cluster.now_s
     run.start(soak=SOAK)
@@ -302,10 +304,10 @@ def test_too_few_controls_are_said_at_once_instead_of_soaking_in_vain() -> None:
     assert run.cluster.now_s - began_s < 120
 
 
-def test_a_change_of_one_osd_ends_as_not_judged_and_asks_nobody() -> None:
+def test_change_of_one_osd_ends_unjudged_without_the_operator() -> None:
     run = Run(FakeCluster(osds=1))
     run.start(soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.outcome, state.verdict) == (
         Phase.DONE,
         Outcome.DONE,
@@ -318,25 +320,25 @@ def test_a_change_of_one_osd_ends_as_not_judged_and_asks_nobody() -> None:
     assert run.cluster.entries_of() == {ALL: NEW}
 
 
-def test_one_osd_that_crashes_while_it_is_watched_fails_without_controls_too() -> None:
+def test_single_osd_crash_in_the_soak_fails_without_controls_too() -> None:
     run = Run(FakeCluster(osds=1))
     run.start(soak=SOAK)
     run.until(lambda state: soaking(state) and state.soaked_s >= 60)
     run.cluster.restart_by_hand(0)
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.entries_of() == {}
 
 
-def test_one_osd_is_rolled_back_without_controls_where_the_policy_says_so() -> None:
+def test_single_osd_is_rolled_back_without_controls_by_policy() -> None:
     run = Run(FakeCluster(osds=1))
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
-    state = run.to_the_end()
+    state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
     assert 'rolled back by the policy, missing: 2 OSDs to compare with' in (state.failure or '')
 
 
-def test_a_rollout_that_an_older_version_let_wait_for_want_of_controls_ends_by_itself() -> None:
+def test_rollout_waiting_for_controls_since_an_older_version_ends_by_itself() -> None:
     run = Run(FakeCluster(osds=1))
     run.start(soak=SOAK)
     run.until(soaking)
@@ -347,19 +349,19 @@ def test_a_rollout_that_an_older_version_let_wait_for_want_of_controls_ends_by_i
     )
     run.store.values[CURRENT] = encode_state(waiting)
     run.fail_over()
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
 
 
-def test_entries_alone_need_no_soak() -> None:
+def test_entries_without_restarts_need_no_soak() -> None:
     run = Run()
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     request = set_profile(run.cluster, restart=False, recommendation_id='again')
     run.start(request, SOAK)
-    assert run.to_the_end(within_s=60).phase is Phase.DONE
+    assert run.run_to_end(within_s=60).phase is Phase.DONE
 
 
-def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: Run) -> None:
+def test_manager_taking_over_continues_with_the_measurements(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(lambda state: soaking(state) and state.soaked_s >= 240)
     run.fail_over()
@@ -369,7 +371,7 @@ def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: Run) -> N
 
 
 @pytest.mark.parametrize('lost', ['', '{}', '{"version":2,"id":"r1","osds":[0]}'])
-def test_lost_evidence_leads_to_no_verdict_instead_of_a_wrong_one(run: Run, lost: str) -> None:
+def test_lost_evidence_gives_no_verdict_instead_of_a_wrong_one(run: Run, lost: str) -> None:
     run.clients.factor = 1.5
     run.start(soak=SOAK)
     run.until(lambda state: soaking(state) and state.soaked_s >= 120)
@@ -380,7 +382,7 @@ def test_lost_evidence_leads_to_no_verdict_instead_of_a_wrong_one(run: Run, lost
     assert 'osd.0 (0 before, ' in (state.paused_reason or '')
 
 
-def test_a_store_that_refuses_delays_nothing_but_is_not_trusted_either(run: Run) -> None:
+def test_refusing_store_delays_nothing_and_is_not_trusted(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     run.store.error = refusing('no space')
@@ -388,10 +390,10 @@ def test_a_store_that_refuses_delays_nothing_but_is_not_trusted_either(run: Run)
         run.tick()
     assert changed(run) == {0}
     run.store.error = None
-    assert run.to_the_end().verdict is Verdict.NO_WORSE
+    assert run.run_to_end().verdict is Verdict.NO_WORSE
 
 
-def test_a_pause_holds_the_verdict_back(run: Run) -> None:
+def test_pause_delays_the_verdict(run: Run) -> None:
     run.clients.factor = 1.5
     run.start(soak=SOAK)
     run.until(soaking)
@@ -401,21 +403,21 @@ def test_a_pause_holds_the_verdict_back(run: Run) -> None:
     assert run.state.phase is Phase.WAITING
     assert changed(run) == {0}
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().verdict is Verdict.WORSE
+    assert run.run_to_end().verdict is Verdict.WORSE
 
 
-def test_an_abort_in_the_soak_leaves_the_change_on_the_canary_and_says_so(run: Run) -> None:
+def test_abort_in_the_soak_keeps_the_change_on_the_canary_with_a_message(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
     run.driver.abort('client.a', run.cluster.now_s)
-    state = run.to_the_end(within_s=10)
+    state = run.run_to_end(within_s=10)
     assert state.outcome is Outcome.ABORTED
     assert 'the change stays on osd.0' in (state.failure or '')
     run.tick()
     assert not run.store.keys(EVIDENCE)
 
 
-def test_time_that_something_disturbs_is_in_no_block(run: Run) -> None:
+def test_disturbed_time_is_in_no_block(run: Run) -> None:
     state = run.start(soak=SOAK)
     recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
 
@@ -443,7 +445,7 @@ def test_time_that_something_disturbs_is_in_no_block(run: Run) -> None:
     assert counts() == (3, 1)
 
 
-def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Run) -> None:
+def test_osd_restarted_within_a_block_has_no_figures_for_it(run: Run) -> None:
     state = run.start(soak=SOAK)
     recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
     for second in range(0, 31, 10):
@@ -471,9 +473,7 @@ def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Ru
         ),
     ],
 )
-def test_a_soak_that_nothing_could_pass_is_refused(
-    run: Run, soak: SoakPlan, names: tuple[str, str]
-) -> None:
+def test_soak_that_cannot_pass_is_refused(run: Run, soak: SoakPlan, names: tuple[str, str]) -> None:
     with pytest.raises(OperationRefused) as refusal:
         run.start(soak=soak)
     assert refusal.value.errno == errno.EINVAL

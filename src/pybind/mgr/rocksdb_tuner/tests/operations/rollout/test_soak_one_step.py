@@ -53,12 +53,12 @@ def second_batch(cluster: FakeCluster, **changes: object) -> RolloutState:
     [
         (0, None, None, None),
         (0, UNSURE, None, UNSURE),
-        # What was found of the canary is past once it was decided upon.
+        # The evidence of the canary is obsolete once it was decided on.
         (1, UNSURE, None, None),
         (1, PASS, UNSURE, UNSURE),
     ],
 )
-def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator(
+def test_only_evidence_of_the_watched_batch_waits_for_the_operator(
     cluster: FakeCluster,
     passed: int,
     canary: Optional[Judgement],
@@ -84,21 +84,21 @@ def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator
     ('judgement', 'kept'),
     [(None, Verdict.NO_DATA), (UNSURE, Verdict.INCONCLUSIVE), (PASS, Verdict.NO_WORSE)],
 )
-def test_what_is_let_pass_keeps_its_verdict_and_the_next_batch_begins_from_nothing(
+def test_promoted_batch_keeps_its_verdict_and_the_next_starts_from_scratch(
     cluster: FakeCluster, judgement: Optional[Judgement], kept: Verdict
 ) -> None:
     state = second_batch(cluster, batch_judgement=judgement, batch_soaked_s=90.0)
     passed = promote(state)
     assert passed.verdicts == (Verdict.NO_WORSE, kept)
     assert (passed.batch_judgement, passed.batch_soaked_s) == (None, 0.0)
-    # What is told of the canary stays.
+    # The reports on the canary stay.
     assert (passed.judgement, passed.soaked_s) == (PASS, 310.0)
     of_canary = promote(replace(state, verdicts=(), judgement=judgement))
     assert (of_canary.verdicts, of_canary.judgement) == ((kept,), judgement)
 
 
-def test_what_nothing_can_be_compared_with_passes_after_exactly_its_least_time() -> None:
-    """A change of one OSD: it is watched for crashes, and nobody is asked."""
+def test_incomparable_change_passes_after_exactly_its_minimum_time() -> None:
+    """A change of one OSD: it is watched for crashes, without the operator."""
     cluster = FakeCluster(1)
     state = rollout(cluster, OsdStep.VERIFIED)
     batch = planned_batch(state.request, SOAK, 0)
@@ -108,16 +108,16 @@ def test_what_nothing_can_be_compared_with_passes_after_exactly_its_least_time()
         assert (found.verdicts, found.stage) == (verdicts, Phase.SOAKING)
 
 
-@pytest.mark.parametrize(('least_s', 'most_s', 'told'), [(600.0, 0.5, True), (0.0, 0.5, False)])
-def test_a_soak_of_less_than_a_second_is_one(least_s: float, most_s: float, told: bool) -> None:
-    assert (contradiction(SoakPlan(least_s, most_s)) is not None) == told
+@pytest.mark.parametrize(('least_s', 'most_s', 'reported'), [(600.0, 0.5, True), (0.0, 0.5, False)])
+def test_soak_below_a_second_is_one(least_s: float, most_s: float, reported: bool) -> None:
+    assert (contradiction(SoakPlan(least_s, most_s)) is not None) == reported
 
 
 # -- another process
 
 
 @pytest.mark.parametrize('number', [0, 1])
-def test_a_restart_with_others_begins_the_soak_of_that_batch_anew_and_no_other(
+def test_restart_with_others_restarts_the_soak_of_that_batch_only(
     cluster: FakeCluster, number: int
 ) -> None:
     state = second_batch(
@@ -141,7 +141,7 @@ def test_a_restart_with_others_begins_the_soak_of_that_batch_anew_and_no_other(
     assert again.batch_soaked_s == 0.0
 
 
-def test_what_is_restarted_with_others_for_the_fourth_time_is_not_watched_again(
+def test_batch_restarted_for_the_fourth_time_is_not_watched_again(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -162,7 +162,7 @@ def test_what_is_restarted_with_others_for_the_fourth_time_is_not_watched_again(
     )
 
 
-def test_a_watched_osd_that_was_made_again_is_left_behind_and_is_no_crash(
+def test_recreated_watched_osd_is_left_behind_and_is_no_crash(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
@@ -192,7 +192,7 @@ GAIN = Judgement(Verdict.BETTER, (SLOWER,))
         (NO_GAIN, 300.0, (Verdict.NO_WORSE,)),
     ],
 )
-def test_the_others_follow_once_the_time_is_over_and_the_verdict_lets_them(
+def test_others_follow_after_the_soak_and_a_passing_verdict(
     cluster: FakeCluster,
     judgement: Optional[Judgement],
     after_s: float,
@@ -216,7 +216,7 @@ def test_the_others_follow_once_the_time_is_over_and_the_verdict_lets_them(
         (NoBenefit.WAIT, (), Direction.FORWARD, True),
     ],
 )
-def test_what_follows_without_a_gain_was_laid_down_before(
+def test_behavior_without_a_gain_is_stored_with_the_request(
     cluster: FakeCluster,
     policy: NoBenefit,
     verdicts: tuple[Verdict, ...],
@@ -224,27 +224,27 @@ def test_what_follows_without_a_gain_was_laid_down_before(
     waits: bool,
     stands: bool,
 ) -> None:
-    """Also at the next look: what was found stands, whatever is measured later."""
+    """Also in the next sample: the result is final, whatever is measured later."""
     state = rollout(cluster, OsdStep.VERIFIED, judgement=NO_GAIN if stands else None)
     batch = planned_batch(state.request, replace(SOAK, no_benefit=policy), 0)
     found = GAIN if stands else NO_GAIN
     after = soak(state, batch, observed(cluster, after_s=310.0, judgement=found)).state
     assert (after.judgement, after.verdicts, after.direction) == (NO_GAIN, verdicts, direction)
     assert (after.paused_reason is not None) == waits
-    told = after.paused_reason or after.failure
-    if told is not None:
-        # What was measured, and what was promised.
+    reported = after.paused_reason or after.failure
+    if reported is not None:
+        # The measured and the expected gain.
         assert state.request.prediction is not None
-        assert state.request.prediction in told
-        assert 'osd.0' in told
-        assert '+3' in told
+        assert state.request.prediction in reported
+        assert 'osd.0' in reported
+        assert '+3' in reported
     unpromised = replace(state, request=replace(state.request, prediction=None))
     after = soak(unpromised, batch, observed(cluster, after_s=310.0, judgement=found)).state
     assert 'predicted' not in (after.paused_reason or after.failure or '')
 
 
 @pytest.mark.parametrize(('held', 'gate'), [({'may_act': False}, False), (UNCLEAN, True)])
-def test_while_it_is_held_or_placement_groups_are_not_clean_there_is_no_verdict(
+def test_no_verdict_while_held_or_with_unclean_placement_groups(
     cluster: FakeCluster, held: dict[str, object], gate: bool
 ) -> None:
     """And what was found before is dropped where recovery disturbed it."""
@@ -262,11 +262,11 @@ def test_while_it_is_held_or_placement_groups_are_not_clean_there_is_no_verdict(
     [
         # Nothing to compare it with, and an answer to that: it need not be watched.
         (1, Inconclusive.ROLLBACK, Direction.BACK),
-        # Somebody can still choose before others follow.
+        # There is still a choice before others follow.
         (2, Inconclusive.WAIT, Direction.FORWARD),
     ],
 )
-def test_what_cannot_be_judged_ends_at_once_where_nobody_waits_for_a_crash(
+def test_unjudgeable_change_ends_at_once_if_nobody_waits_for_a_crash(
     osds: int, policy: Inconclusive, direction: Direction
 ) -> None:
     """By the policy for a soak without a verdict."""
@@ -282,10 +282,10 @@ def test_what_cannot_be_judged_ends_at_once_where_nobody_waits_for_a_crash(
 
 
 @pytest.mark.parametrize('upgrade', [None, 'Ceph is being upgraded'])
-def test_a_process_that_ends_during_an_upgrade_did_not_crash(
+def test_process_end_during_an_upgrade_is_no_crash(
     cluster: FakeCluster, upgrade: Optional[str]
 ) -> None:
-    """Alone, and without one, it did: all goes back."""
+    """Alone, and without one, it did: everything is rolled back."""
     state = rollout(cluster, OsdStep.VERIFIED)
     seen = other(observed(cluster, after_s=40.0, upgrade=upgrade), 0, nonce=99)
     after = soak(state, planned_batch(state.request, SOAK, 0), seen).state

@@ -22,42 +22,42 @@ def slow(boot_s: float, silent: bool = False) -> tuple[Run, Asked]:
     return run, Asked(run)
 
 
-def test_an_orchestrator_is_asked_to_look_again_each_minute() -> None:
+def test_orchestrator_is_refreshed_each_minute() -> None:
     """Its own round takes several."""
     assert REFRESH_S == 60.0
 
 
-def test_a_boot_slower_than_restart_timeout_is_waited_for_on_every_osd() -> None:
+def test_slow_boot_beyond_restart_timeout_is_awaited_on_every_osd() -> None:
     run, requests = slow(400.0)
     run.start(set_profile(run.cluster))
     run.to_a_wait('osd.0 is not up yet, but its process is running: waiting for it')
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
 
 
-def test_nor_is_a_starting_process_killed_on_the_way_back() -> None:
+def test_starting_process_is_not_killed_during_rollback() -> None:
     run, requests = slow(5.0)
     run.start(set_profile(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     run.cluster.boot_s = 700.0
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     assert requests.osds[3:] == [0, 1, 2]
     assert [run.cluster.runs(n) for n in range(3)] == [OLD] * 3
 
 
-def test_a_rollback_in_the_middle_of_a_slow_boot_waits_for_it() -> None:
+def test_rollback_during_a_slow_boot_waits_for_it() -> None:
     run, requests = slow(400.0)
     run.start(set_profile(run.cluster))
     run.until(lambda state: not run.cluster.osds[0].up)
     run.driver.rollback(None, 'client.a', run.cluster.now_s)
-    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert run.run_to_end().outcome is Outcome.ROLLED_BACK
     # It came up with what it had read before the rollback: once more, with what it had.
     assert requests.osds == [0, 0]
     assert run.cluster.runs(0) == OLD
 
 
-def test_one_that_is_dead_is_recovered_as_fast_as_ever() -> None:
+def test_dead_process_is_recovered_without_a_delay() -> None:
     run, _ = slow(5.0)
     run.start(set_profile(run.cluster))
     run.cluster.refuses_to_start = lambda value: value == NEW
@@ -65,48 +65,48 @@ def test_one_that_is_dead_is_recovered_as_fast_as_ever() -> None:
     down_s = run.cluster.now_s
     run.until(lambda state: state.direction is Direction.RECOVER)
     assert run.cluster.now_s - down_s < 320.0
-    run.to_the_end()
+    run.run_to_end()
     assert run.cluster.osds[0].up
     assert run.cluster.now_s - down_s < 360.0
 
 
-def test_one_that_crashes_again_and_again_is_not_taken_for_one_that_starts() -> None:
+def test_crash_loop_is_not_mistaken_for_a_slow_start() -> None:
     signs = SignsOfLife()
     for n in range(1, 20):
-        told = OrchestratedDaemon(running=True, started=f's{n}', refreshed=f'r{n}')
-        assert signs.update('osd.0', told) is None
+        reported = OrchestratedDaemon(running=True, started=f's{n}', refreshed=f'r{n}')
+        assert signs.update('osd.0', reported) is None
 
 
-def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
+def reported(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
     return OrchestratedDaemon(running, started, refreshed)
 
 
-def test_what_was_seen_before_it_went_down_is_no_sign_of_life() -> None:
+def test_report_from_before_the_osd_went_down_is_no_sign_of_life() -> None:
     signs = SignsOfLife()
-    assert signs.update(1, told(True, 's1', 'r1')) is None
-    assert signs.update(1, told(True, 's1', 'r1')) is None
-    assert signs.update(1, told(True, 's2', 'r2')) is None
-    assert signs.update(1, told(True, 's2', 'r2')) is None
-    assert signs.update(1, told(True, 's2', 'r3')) is True
-    assert signs.update(1, told(True, 's2', 'r3')) is True
-    assert signs.update(1, told(False, 's2', 'r4')) is False
-    assert signs.update(1, told(None, 's2', 'r5')) is None
+    assert signs.update(1, reported(True, 's1', 'r1')) is None
+    assert signs.update(1, reported(True, 's1', 'r1')) is None
+    assert signs.update(1, reported(True, 's2', 'r2')) is None
+    assert signs.update(1, reported(True, 's2', 'r2')) is None
+    assert signs.update(1, reported(True, 's2', 'r3')) is True
+    assert signs.update(1, reported(True, 's2', 'r3')) is True
+    assert signs.update(1, reported(False, 's2', 'r4')) is False
+    assert signs.update(1, reported(None, 's2', 'r5')) is None
     assert signs.update(1, None) is None
     # Another time that it is down.
-    assert signs.update(2, told(True, 's2', 'r5')) is None
+    assert signs.update(2, reported(True, 's2', 'r5')) is None
 
 
-def test_where_nothing_tells_the_limit_is_three_times_the_longest_boot() -> None:
+def test_limit_without_signs_of_life_is_three_times_the_longest_boot() -> None:
     run, requests = slow(150.0, silent=True)
     run.start(set_profile(run.cluster))
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     assert 140.0 <= run.state.longest_boot_s <= 160.0
     run.cluster.boot_s = 400.0
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]
 
 
-def test_where_nothing_tells_one_that_needs_longer_is_taken_back_as_ever() -> None:
+def test_slow_osd_without_signs_of_life_is_restored() -> None:
     run, _ = slow(700.0, silent=True)
     run.start(set_profile(run.cluster))
     run.until(lambda state: state.direction is Direction.RECOVER)
@@ -114,17 +114,17 @@ def test_where_nothing_tells_one_that_needs_longer_is_taken_back_as_ever() -> No
     assert 'did not come back up within 300 s' in run.state.ending.reason
 
 
-def test_a_process_that_hangs_is_the_operator_s_after_an_hour() -> None:
+def test_hanging_process_requires_operator_action_after_an_hour() -> None:
     run, requests = slow(1e9)
     run.start(set_profile(run.cluster))
     run.to_a_wait('is not up after 60 minutes', within_s=4000)
     assert 'systemctl restart ceph-osd@0' in (run.state.paused_reason or '')
     assert requests.osds == [0]
     assert run.driver.why_waiting(0.0) is not None
-    # Somebody restarts it, and it goes on by itself.
+    # An operator restarts it, and it continues by itself.
     run.cluster.boot_s = 5.0
     run.cluster.restart_by_hand(0)
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
 
 
 def test_abort_ends_though_the_process_hangs() -> None:
@@ -139,7 +139,7 @@ def test_abort_ends_though_the_process_hangs() -> None:
 
 
 @pytest.mark.parametrize('failovers', [1, 3])
-def test_a_failover_during_a_slow_boot_kills_nothing(failovers: int) -> None:
+def test_failover_during_a_slow_boot_kills_nothing(failovers: int) -> None:
     run, requests = slow(600.0)
     run.start(set_profile(run.cluster))
     run.until(lambda state: not run.cluster.osds[0].up)
@@ -147,5 +147,5 @@ def test_a_failover_during_a_slow_boot_kills_nothing(failovers: int) -> None:
         for _ in range(60):
             run.tick()
         run.fail_over()
-    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.run_to_end().outcome is Outcome.DONE
     assert requests.osds == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What survives a failover, and what becomes of what cannot be read."""
+"""State that survives a failover, and unreadable state."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def store() -> FakeStore:
     return FakeStore()
 
 
-def test_nothing_stored_is_no_rollout_no_history_and_no_problem(store: FakeStore) -> None:
+def test_empty_store_has_no_rollout_history_or_problem(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     assert storage.load_current() is None
     assert storage.load_history() == ()
@@ -65,13 +65,13 @@ def test_nothing_stored_is_no_rollout_no_history_and_no_problem(store: FakeStore
     assert storage.next_id() == 'r1'
 
 
-def test_a_state_is_read_back(store: FakeStore) -> None:
+def test_state_round_trips(store: FakeStore) -> None:
     RolloutStorage(store).save_current(example())
     assert RolloutStorage(store).load_current() == example()
 
 
 @pytest.mark.parametrize('text', ['', '{"version":1', '{"version":99}', 'nonsense', '{}'])
-def test_a_broken_state_is_set_aside_reported_and_not_applied(store: FakeStore, text: str) -> None:
+def test_broken_state_is_quarantined_reported_and_not_applied(store: FakeStore, text: str) -> None:
     store.values[CURRENT] = text
     storage = RolloutStorage(store)
     assert storage.load_current() is None
@@ -81,7 +81,7 @@ def test_a_broken_state_is_set_aside_reported_and_not_applied(store: FakeStore, 
     assert f'ceph config-key rm mgr/rocksdb_tuner/{BROKEN}{CURRENT}' in problem
 
 
-def test_a_broken_state_is_reported_by_every_manager_until_it_is_removed(store: FakeStore) -> None:
+def test_broken_state_is_reported_by_every_manager_until_removed(store: FakeStore) -> None:
     store.values[CURRENT] = 'nonsense'
     RolloutStorage(store).load_current()
     later = RolloutStorage(store)
@@ -90,7 +90,7 @@ def test_a_broken_state_is_reported_by_every_manager_until_it_is_removed(store: 
     assert later.problems() == ()
 
 
-def test_a_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: FakeStore) -> None:
+def test_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: FakeStore) -> None:
     store.values[CURRENT] = 'nonsense'
     store.error = CommandError(5, 'read-only')
     storage = RolloutStorage(store)
@@ -99,7 +99,7 @@ def test_a_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: 
     assert CURRENT in store.values
 
 
-def test_a_broken_record_does_not_hide_the_others(store: FakeStore) -> None:
+def test_broken_record_does_not_hide_the_others(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     for n in (1, 2, 3):
         storage.save_record(record_of(replace(example(), rollout_id=f'r{n}')))
@@ -116,7 +116,7 @@ def test_history_is_bounded_and_in_order(store: FakeStore) -> None:
     assert ids == [f'r{n}' for n in range(12, HISTORY_MAX + 12)]
 
 
-def test_ids_are_never_used_again_even_if_their_record_was_broken(store: FakeStore) -> None:
+def test_ids_are_never_reused_even_with_a_broken_record(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     storage.save_record(record_of(replace(example(), rollout_id='r9')))
     store.values[f'{HISTORY}r10'] = 'nonsense'
@@ -124,7 +124,7 @@ def test_ids_are_never_used_again_even_if_their_record_was_broken(store: FakeSto
     assert RolloutStorage(store).next_id() == 'r11'
 
 
-def test_a_strange_key_among_ours_does_no_harm(store: FakeStore) -> None:
+def test_unknown_key_is_harmless(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     storage.save_record(record_of(replace(example(), rollout_id='r3')))
     store.values[f'{HISTORY}notes'] = 'by hand'
@@ -132,7 +132,7 @@ def test_a_strange_key_among_ours_does_no_harm(store: FakeStore) -> None:
     assert len(storage.load_history()) == 1
 
 
-def test_archived_rollouts_are_found_by_their_id_and_by_their_recommendations(
+def test_archived_rollouts_are_found_by_id_and_recommendation(
     store: FakeStore,
 ) -> None:
     storage = RolloutStorage(store)
@@ -143,14 +143,14 @@ def test_archived_rollouts_are_found_by_their_id_and_by_their_recommendations(
     assert storage.archived('c') is None
 
 
-def test_a_broken_archive_is_passed_over(store: FakeStore) -> None:
+def test_broken_archive_is_skipped(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     storage.archive(ended('r1', 'a'))  # type: ignore[arg-type]
     store.values['rollout/archive/r2'] = 'nonsense'
     assert storage.archived('a') == ended('r1', 'a')
 
 
-def test_the_archive_is_bounded(store: FakeStore) -> None:
+def test_archive_is_bounded(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     for n in range(1, ARCHIVE_MAX + 5):
         storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
@@ -163,12 +163,12 @@ def paused(state: RolloutState) -> RolloutState:
     return operator_actions.paused(state, 'the module', state.updated_s)
 
 
-def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
+def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
     store: FakeStore,
 ) -> None:
-    """A downgrade and the upgrade after it lose nothing; who reads it then is told nothing.
+    """A downgrade and the following upgrade lose nothing and report nothing.
 
-    What the head of the rollout names stays where it is.
+    The chunks of the rollout stay in place.
     """
     old = ended('r3')
     before = RolloutStorage(store)
@@ -185,7 +185,7 @@ def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
     assert storage.problems() == ()
 
 
-def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: FakeStore) -> None:
+def test_rollout_quarantined_halfway_is_restored_paused(store: FakeStore) -> None:
     RolloutStorage(store).save_current(example())
     store.values[BROKEN + CURRENT] = store.values.pop(CURRENT)
     storage = RolloutStorage(store)
@@ -198,7 +198,7 @@ def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: Fak
     )
 
 
-def test_what_is_set_aside_replaces_nothing_that_was_written_since(store: FakeStore) -> None:
+def test_quarantined_data_does_not_replace_newer_data(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     storage.save_current(example())
     store.values[BROKEN + CURRENT] = store.values[CURRENT]
@@ -208,7 +208,7 @@ def test_what_is_set_aside_replaces_nothing_that_was_written_since(store: FakeSt
     assert len(storage.problems()) == 1
 
 
-def test_what_still_cannot_be_read_stays_aside(store: FakeStore) -> None:
+def test_unreadable_data_stays_quarantined(store: FakeStore) -> None:
     store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
     RolloutStorage(store).restore_readable(paused)
     assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
@@ -236,9 +236,7 @@ def by_kind() -> dict[str, str]:
 
 
 @pytest.mark.parametrize('key', list(by_kind()))
-def test_of_what_was_set_aside_what_is_of_its_kind_comes_back_and_nothing_else(
-    store: FakeStore, key: str
-) -> None:
+def test_only_quarantined_data_of_the_same_kind_is_restored(store: FakeStore, key: str) -> None:
     kinds = by_kind()
     store.values = {BROKEN + key: kinds[key]}
     RolloutStorage(store).restore_readable(paused)
@@ -250,7 +248,7 @@ def test_of_what_was_set_aside_what_is_of_its_kind_comes_back_and_nothing_else(
         assert store.values == aside
 
 
-def test_one_that_stays_aside_keeps_no_other_from_coming_back(store: FakeStore) -> None:
+def test_unrestorable_entry_blocks_no_other(store: FakeStore) -> None:
     good = by_kind()
     bad = {HISTORY + 'r1': 'nonsense', 'deep/osd.0': '{}', 'rollout/a': '{}'}
     store.values = {BROKEN + key: text for key, text in {**good, **bad}.items()}
@@ -261,13 +259,13 @@ def test_one_that_stays_aside_keeps_no_other_from_coming_back(store: FakeStore) 
     assert set(store.values) == left | set(good)
 
 
-def test_what_was_removed_by_hand_just_now_is_not_taken_back(store: FakeStore) -> None:
+def test_recently_removed_data_is_not_restored(store: FakeStore) -> None:
     store.keys = lambda prefix: [BROKEN + key for key in by_kind()]  # type: ignore[method-assign]
     RolloutStorage(store).restore_readable(paused)
     assert store.values == {}
 
 
-def test_what_cannot_be_taken_back_now_is_left_for_the_next_manager(store: FakeStore) -> None:
+def test_data_that_cannot_be_restored_is_left_for_the_next_manager(store: FakeStore) -> None:
     store.values = {BROKEN + key: text for key, text in by_kind().items()}
     aside = dict(store.values)
     store.error = CommandError(28, 'no space')
@@ -275,7 +273,7 @@ def test_what_cannot_be_taken_back_now_is_left_for_the_next_manager(store: FakeS
     assert store.values == aside
 
 
-def test_without_anything_stored_no_time_has_passed_and_nothing_was_restarted(
+def test_empty_store_has_no_elapsed_time_and_no_restarts(
     store: FakeStore,
 ) -> None:
     storage = RolloutStorage(store)
@@ -295,8 +293,8 @@ def test_without_anything_stored_no_time_has_passed_and_nothing_was_restarted(
     assert ACKNOWLEDGED not in store.values
 
 
-def test_evidence_is_kept_by_batch_and_what_is_not_named_goes(store: FakeStore) -> None:
-    """What was measured of batches before is not needed any more."""
+def test_evidence_is_stored_per_batch_and_unlisted_ones_are_removed(store: FakeStore) -> None:
+    """Evidence of earlier batches is no longer needed."""
     storage = RolloutStorage(store)
     store.values[EVIDENCE + '0'] = encode_evidence(measured(0))
     assert storage.load_evidence() == (measured(0),)
@@ -313,7 +311,7 @@ def test_evidence_is_kept_by_batch_and_what_is_not_named_goes(store: FakeStore) 
     assert set(store.values) == {BROKEN + EVIDENCE + '1'}
 
 
-def test_numbers_order_rollouts_not_letters(store: FakeStore) -> None:
+def test_rollouts_are_ordered_by_number(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     for n in (9, 10, 11):
         storage.archive(ended(f'r{n}', 'a' if n < 11 else 'b'))  # type: ignore[arg-type]
@@ -323,13 +321,13 @@ def test_numbers_order_rollouts_not_letters(store: FakeStore) -> None:
 
 
 @pytest.mark.parametrize('prefix', [HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE])
-def test_wherever_an_id_is_found_it_is_not_used_again(store: FakeStore, prefix: str) -> None:
+def test_id_used_anywhere_is_not_reused(store: FakeStore, prefix: str) -> None:
     store.values = {HISTORY + 'r2': '', prefix + 'r9': '', prefix + 'notes': ''}
     assert RolloutStorage(store).next_id() == 'r10'
     assert [number_of(key) for key in ('r7', 'a/b/r8', 'rollout', '', 'r-1')] == [7, 8, 0, 0, 0]
 
 
-def test_what_the_archive_lacks_is_found_in_history_where_that_has_it(store: FakeStore) -> None:
+def test_record_missing_in_the_archive_is_taken_from_history(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     old, newer = ended('r1', 'a'), ended('r2', 'b')
     storage.save_record(record_of(old), old)  # type: ignore[arg-type]
@@ -341,11 +339,11 @@ def test_what_the_archive_lacks_is_found_in_history_where_that_has_it(store: Fak
     assert storage.is_archived('r2')
     store.values[HISTORY + 'r1'] = 'nonsense'
     assert storage.archived('a') is None
-    # Reading history sets it aside; looking for a rollout does not.
+    # Reading history quarantines it; searching a rollout does not.
     assert store.values[HISTORY + 'r1'] == 'nonsense'
 
 
-def test_so_many_are_kept_and_no_more(store: FakeStore) -> None:
+def test_number_of_quarantined_entries_is_limited(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     store.values = {f'{HISTORY}r{n}': '' for n in range(1, 200)}
     store.values.update({f'{ARCHIVE}r{n}': '' for n in range(1, 20)})
@@ -357,7 +355,7 @@ def test_so_many_are_kept_and_no_more(store: FakeStore) -> None:
     assert sorted(map(number_of, store.keys(ARCHIVE))) == list(range(2, 22))
 
 
-def test_a_problem_ends_with_what_caused_it_though_it_could_not_be_set_aside(
+def test_problem_ends_with_its_cause_even_without_quarantine(
     store: FakeStore,
 ) -> None:
     broken = [ARCHIVE + 'r1', EVIDENCE + '1', HISTORY + 'r1', CLOCK, CURRENT, RESTARTS]
@@ -374,14 +372,12 @@ def test_a_problem_ends_with_what_caused_it_though_it_could_not_be_set_aside(
     store.values = {RESTARTS: 'nonsense'}
     (problem,) = storage.problems()
     assert f'"{RESTARTS}"' in problem
-    # One that was set aside by a manager before this is told, too, without the reason.
+    # One quarantined by an earlier manager is reported, too, without the reason.
     store.values[BROKEN + 'a'] = 'x'
     assert 'see the log of the manager that read it' in storage.problems()[0]
 
 
-def test_the_log_of_the_manager_has_the_reasons(
-    store: FakeStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCaptureFixture) -> None:
     """That is where the sentence for operators sends them."""
     caplog.set_level('INFO')
     storage = RolloutStorage(store)
@@ -396,9 +392,9 @@ def test_the_log_of_the_manager_has_the_reasons(
     storage.restore_readable(paused)
     store.error = None
     storage.restore_readable(paused)
-    told = [(record.levelname, record.getMessage()) for record in caplog.records]
-    begun = [(level, text.partition(': ')[0]) for level, text in told]
-    assert begun == [
+    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
+    started = [(level, text.partition(': ')[0]) for level, text in reported]
+    assert started == [
         ('WARNING', f'{CURRENT} cannot be read and is quarantined'),
         ('WARNING', f'{CURRENT} could not be quarantined'),
         ('WARNING', 'history of r1 cannot be read'),

@@ -25,7 +25,7 @@ class Switched(Run):
         super().__init__()
         self.driver._changes_allowed = lambda: self.on
 
-    def turn_off_once(self, fits: Callable[[RolloutState], bool]) -> None:
+    def switch_off_once(self, fits: Callable[[RolloutState], bool]) -> None:
         def stored(before: object, state: RolloutState) -> None:
             self.announcer.changed(before, state)  # type: ignore[arg-type]
             if fits(state):
@@ -35,7 +35,7 @@ class Switched(Run):
 
 
 @pytest.mark.parametrize('nth', range(12))
-def test_nothing_is_sent_after_the_switch_was_turned_between_two_effects(nth: int) -> None:
+def test_nothing_is_sent_after_mode_off_between_two_effects(nth: int) -> None:
     """Whichever store it is: each of them comes right before something is sent, or does not."""
     run = Switched()
     run.start()
@@ -55,14 +55,14 @@ def test_nothing_is_sent_after_the_switch_was_turned_between_two_effects(nth: in
     assert run.cluster.commands == sent
     run.store.on_set = lambda key: None
     run.on = True
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE
     assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
 
 
-def test_a_restart_that_was_not_sent_is_not_waited_for_as_if_it_was() -> None:
+def test_unsent_restart_is_not_awaited_as_sent() -> None:
     run = Switched()
     run.start()
-    run.turn_off_once(lambda s: any(o.restarts_asked for o in s.osds))
+    run.switch_off_once(lambda s: any(o.restarts_asked for o in s.osds))
     run.until(lambda s: not run.on)
     assert not [c for c in run.cluster.commands if 'restart' in c]
     assert not any(osd.restarts_asked for osd in run.state.osds)
@@ -76,11 +76,11 @@ def test_a_restart_that_was_not_sent_is_not_waited_for_as_if_it_was() -> None:
 @pytest.mark.parametrize(
     'step', [OsdStep.RESTORING, OsdStep.RESTART_DUE, OsdStep.RESTARTING, OsdStep.CHECKING]
 )
-def test_an_osd_that_does_not_start_is_brought_back_in_mode_off(step: OsdStep) -> None:
-    """Also where mode off comes right between storing an act and carrying it out."""
+def test_osd_that_does_not_start_is_recovered_in_mode_off(step: OsdStep) -> None:
+    """Also if mode off is set between storing an action and executing it."""
     run = Switched()
     run.start(set_profile(run.cluster, BAD))
-    run.turn_off_once(lambda s: s.direction is Direction.RECOVER and s.osds[0].step is step)
+    run.switch_off_once(lambda s: s.direction is Direction.RECOVER and s.osds[0].step is step)
     run.until(lambda s: s.ended)
     assert not run.on
     assert run.cluster.down == set()
@@ -89,10 +89,10 @@ def test_an_osd_that_does_not_start_is_brought_back_in_mode_off(step: OsdStep) -
 
 
 @pytest.mark.parametrize('counted', [False, True])
-def test_an_osd_that_failed_but_is_up_is_not_restarted_after_the_switch_was_turned(
+def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
     counted: bool,
 ) -> None:
-    """It serves: that it goes back to what it ran before can wait."""
+    """It is up: its rollback can wait."""
     run = Switched()
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
@@ -109,24 +109,24 @@ def test_an_osd_that_failed_but_is_up_is_not_restarted_after_the_switch_was_turn
     if counted:
         run.store.on_set = turn_off
     else:
-        run.turn_off_once(asks)
+        run.switch_off_once(asks)
     run.until(lambda s: not run.on)
     run.cluster.osds[0].stubborn = None
     boots = run.cluster.osds[0].boots
     for _ in range(300):
         run.tick()
     assert run.cluster.osds[0].boots == boots
-    # What it would start with by itself is what it had.
+    # Its next start options are the previous ones.
     assert run.cluster.entries_of() == {}
     run.store.on_set = lambda key: None
     run.driver._on_change = run.announcer.changed
     run.on = True
-    assert run.to_the_end().phase is Phase.FAILED
+    assert run.run_to_end().phase is Phase.FAILED
     assert run.cluster.osds[0].boots == boots + 1
     assert run.cluster.runs(0) == DEFAULTS['pacific']
 
 
-def test_a_restart_is_not_sent_where_the_switch_is_turned_while_it_is_counted() -> None:
+def test_restart_is_not_sent_if_mode_off_is_set_while_it_is_counted() -> None:
     """Its count is one more write, which may take a monitor seconds."""
     run = Switched()
     run.start()
@@ -141,4 +141,4 @@ def test_a_restart_is_not_sent_where_the_switch_is_turned_while_it_is_counted() 
     assert not [c for c in run.cluster.commands if 'restart' in c]
     run.store.on_set = lambda key: None
     run.on = True
-    assert run.to_the_end().phase is Phase.DONE
+    assert run.run_to_end().phase is Phase.DONE

@@ -29,7 +29,7 @@ class MortalRun(Run):
         super().__init__(cluster)
         self.operations = 0
         self.die_at: Optional[int] = None
-        self.die_after = False
+        self.fail_after = False
         self.died = False
         for owner, name in (
             (self.store, 'set'),
@@ -44,7 +44,7 @@ class MortalRun(Run):
             self.operations += 1
             dies = self.operations == self.die_at
             self.died |= dies
-            if dies and not self.die_after:
+            if dies and not self.fail_after:
                 raise Killed
             operation(*args)
             if dies:
@@ -80,7 +80,7 @@ def _execute(
     prepare: Callable[[FakeCluster], ChangeRequest],
     back: bool,
     die_at: Optional[int] = None,
-    die_after: bool = False,
+    fail_after: bool = False,
 ) -> tuple[MortalRun, RolloutState]:
     cluster = FakeCluster(osds=2)
     request = prepare(cluster)
@@ -89,10 +89,10 @@ def _execute(
     watch = Watch(run)
     run.start(request)
     run.operations = 0
-    run.die_at, run.die_after = die_at, die_after
-    state = run.to_the_end()
+    run.die_at, run.fail_after = die_at, fail_after
+    state = run.run_to_end()
     if back:
-        watch.at_the_end(before)
+        watch.check_end(before)
         try:
             run.driver.rollback(None, 'client.admin', cluster.now_s)
         except Killed:
@@ -100,8 +100,8 @@ def _execute(
             run.tick()
             if run.state.ended:
                 run.driver.rollback(None, 'client.admin', cluster.now_s)
-        state = run.to_the_end()
-    watch.at_the_end(before)
+        state = run.run_to_end()
+    watch.check_end(before)
     assert run.driver.history[-1].outcome is state.outcome
     return run, state
 
@@ -119,16 +119,16 @@ def _boots(run: Run) -> list[int]:
         (_bad, False, Phase.FAILED),
     ],
 )
-@pytest.mark.parametrize('die_after', [False, True])
-def test_a_takeover_at_any_operation_changes_nothing_of_the_end(
-    prepare: Callable[[FakeCluster], ChangeRequest], back: bool, ends: Phase, die_after: bool
+@pytest.mark.parametrize('fail_after', [False, True])
+def test_takeover_at_any_operation_does_not_change_the_result(
+    prepare: Callable[[FakeCluster], ChangeRequest], back: bool, ends: Phase, fail_after: bool
 ) -> None:
     undisturbed, state = _execute(prepare, back)
     assert state.phase is ends
     wanted = undisturbed.cluster.entries_of()
     running = [undisturbed.cluster.runs(n) for n in undisturbed.cluster.osds]
     for die_at in range(1, undisturbed.operations + 1):
-        run, state = _execute(prepare, back, die_at, die_after)
+        run, state = _execute(prepare, back, die_at, fail_after)
         assert run.died
         assert state.phase is ends, f'killed at operation {die_at}'
         assert run.cluster.entries_of() == wanted, f'killed at operation {die_at}'
@@ -143,9 +143,9 @@ def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, Rol
     watch = Watch(run)
     run.start(set_profile(run.cluster), SoakPlan(240.0, 600.0))
     run.operations = 0
-    run.die_at, run.die_after = die_at, bool(die_at and die_at % 2)
-    state = run.to_the_end()
-    watch.at_the_end({})
+    run.die_at, run.fail_after = die_at, bool(die_at and die_at % 2)
+    state = run.run_to_end()
+    watch.check_end({})
     return run, state
 
 
@@ -153,7 +153,7 @@ def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, Rol
     ('factor', 'ends', 'verdict'),
     [(1.0, Phase.DONE, Verdict.NO_WORSE), (1.3, Phase.ROLLED_BACK, Verdict.WORSE)],
 )
-def test_a_takeover_changes_no_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
+def test_takeover_does_not_change_a_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
     undisturbed, state = _judged(factor)
     assert (state.phase, state.verdict) == (ends, verdict)
     for die_at in range(1, undisturbed.operations + 1, 3):

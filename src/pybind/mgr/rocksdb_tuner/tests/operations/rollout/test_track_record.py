@@ -51,7 +51,7 @@ def record(
         (Predicted(IOPS, 0.0, 25.0), latency(-12.0, 40.0, Effect.UNCLEAR)),
     ],
 )
-def test_what_cannot_be_compared_counts_neither_for_nor_against(
+def test_incomparable_result_counts_neither_for_nor_against(
     predicted: Optional[Predicted], signal: Optional[SignalVerdict]
 ) -> None:
     one = record(predicted, signal)
@@ -59,7 +59,7 @@ def test_what_cannot_be_compared_counts_neither_for_nor_against(
     assert track_record([one]) == TrackRecord(1, 0, 0, 0, 0, not_compared=1)
 
 
-def test_totals_count_every_change_that_ended_once() -> None:
+def test_totals_count_every_ended_change_once() -> None:
     predicted = Predicted(IOPS, 0.0, 25.0)
     records = [
         record(predicted, latency(-10.0)),
@@ -76,13 +76,13 @@ def test_totals_count_every_change_that_ended_once() -> None:
 @pytest.mark.parametrize(
     ('factor', 'result'), [(1.0, PredictionResult.RIGHT), (1.25, PredictionResult.WRONG)]
 )
-def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
+def test_rollout_leaves_prediction_and_measurement_in_history(
     run: Run, factor: float, result: PredictionResult
 ) -> None:
     run.clients.factor = factor
     predicted = Predicted(IOPS, 0.0, 23.0)
     run.start(set_profile(run.cluster, predicted=predicted), soak=SOAK)
-    state = run.to_the_end()
+    state = run.run_to_end()
     (kept,) = run.driver.history
     assert kept == record_of(state)
     assert kept.predicted == predicted
@@ -93,7 +93,7 @@ def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
     assert run.driver.history == (kept,)
 
 
-def test_a_forecast_that_says_everything_is_possible_scores_worse_than_an_exact_one() -> None:
+def test_uninformative_forecast_scores_worse_than_an_exact_one() -> None:
     """Both are right each time; a forecast of no change is better than the vague one."""
     measured = [latency(change, 1.0) for change in (-12.0, -15.0, -18.0)]
     exact = track_record(
@@ -111,13 +111,13 @@ def _bytes(seen: SignalVerdict) -> SignalVerdict:
     return replace(seen, name='db_bytes_per_txn')
 
 
-def test_without_a_comparison_nothing_is_scored() -> None:
+def test_nothing_is_scored_without_a_comparison() -> None:
     found = track_record([record(None, None)])
     assert (found.held, found.mean_width_percent) == (0, None)
     assert (found.interval_score, found.naive_interval_score) == (None, None)
 
 
-def test_an_interval_without_a_bound_has_no_score() -> None:
+def test_unbounded_interval_has_no_score() -> None:
     """An inverse of -100% or less: every amount is possible."""
     found = track_record([record(Predicted(IOPS, -100.0, 25.0), latency(-12.0, 1.0))])
     assert found.compared == 1

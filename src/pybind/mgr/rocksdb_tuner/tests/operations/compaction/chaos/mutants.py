@@ -20,7 +20,7 @@ from rocksdb_tuner.operations.compaction.records import CampaignState, Compactio
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
-from .schedule import Act, Schedule
+from .schedule import ChaosEvent, Schedule
 from .watch import Rule
 
 
@@ -30,11 +30,11 @@ class Mutant(NamedTuple):
     rule: Rule
     plant: Callable[[Patch], None]
     #: Without any of these a schedule hardly shows it; empty: any schedule may.
-    shown_by: tuple[Act, ...] = ()
+    shown_by: tuple[ChaosEvent, ...] = ()
 
     def may_show(self, planned: Schedule) -> bool:
-        acts = {planned.act for chain in planned.acts for planned in chain}
-        return not self.shown_by or not acts.isdisjoint(self.shown_by)
+        events = {planned.event for chain in planned.events for planned in chain}
+        return not self.shown_by or not events.isdisjoint(self.shown_by)
 
 
 def _view_of(patch: Patch, change: Callable[[Any], Any]) -> None:
@@ -68,7 +68,7 @@ def _domains_of_the_plan(patch: Patch) -> None:
     )
 
 
-def _done_once_it_began(patch: Patch) -> None:
+def _done_once_started(patch: Patch) -> None:
     """A compaction that was seen to run counts as over."""
     watched = watching.watch
 
@@ -100,8 +100,8 @@ def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
 # -- whether it ran
 
 
-def _an_answer_is_enough(patch: Patch) -> None:
-    """Whoever was asked counts as done at the next look, whatever its counters say."""
+def _answer_counts_as_done(patch: Patch) -> None:
+    """A requested compaction counts as done at the next sample, whatever its counters are."""
     watched = watching.watch
 
     def believed(state: Any, osd: Any, view: Any, limits: Any) -> Any:
@@ -112,7 +112,7 @@ def _an_answer_is_enough(patch: Patch) -> None:
     patch.everywhere(watched, believed)
 
 
-def _counters_of_before_are_forgotten(patch: Patch) -> None:
+def _previous_counters_dropped(patch: Patch) -> None:
     asked = watching._not_started
 
     def done(state: Any, osd: Any, view: Any, limits: Any) -> Any:
@@ -124,11 +124,11 @@ def _counters_of_before_are_forgotten(patch: Patch) -> None:
 # -- gates
 
 
-def _no_room_is_room(patch: Patch) -> None:
+def _ignores_missing_space(patch: Patch) -> None:
     _view_of(patch, lambda view: replace(view, total_bytes={}))
 
 
-def _room_for_a_half(patch: Patch) -> None:
+def _accepts_half_the_space(patch: Patch) -> None:
     _view_of(
         patch,
         lambda view: replace(view, total_bytes={n: 2 * v for n, v in view.total_bytes.items()}),
@@ -143,15 +143,15 @@ def _upgrade_ignored(patch: Patch) -> None:
     patch.never(gates._upgrade)
 
 
-def _gates_left_out(patch: Patch) -> None:
+def _gates_skipped(patch: Patch) -> None:
     patch.never(gates.closed_gate)
 
 
-def _deaf_ignored(patch: Patch) -> None:
+def _silence_ignored(patch: Patch) -> None:
     _cluster_of(patch, no_reports_reason=None)
 
 
-def _deaf_where_it_is_not_begun_ignored(patch: Patch) -> None:
+def _silence_ignored_for_unstarted(patch: Patch) -> None:
     closed = gates.closed_gate
     patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
 
@@ -220,13 +220,13 @@ def _abort_forgotten(patch: Patch) -> None:
     patch.everywhere(operator_actions.aborted, pauses)
 
 
-def _asked_again_after_an_abort(patch: Patch) -> None:
-    not_begun = watching._not_started
+def _asks_after_abort(patch: Patch) -> None:
+    not_started = watching._not_started
 
     def again(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return not_begun(replace(state, ending=None), osd, view, limits)
+        return not_started(replace(state, ending=None), osd, view, limits)
 
-    patch.everywhere(not_begun, again)
+    patch.everywhere(not_started, again)
 
 
 def _mode_ignored(patch: Patch) -> None:
@@ -244,11 +244,11 @@ def _switch_ignored(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, '_step', always_on)
 
 
-def _another_is_accepted(patch: Patch) -> None:
+def _second_campaign_accepted(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, 'under_way', property(lambda self: False))
 
 
-def _another_ends_the_first(patch: Patch) -> None:
+def _second_campaign_ends_first(patch: Patch) -> None:
     start = driver.CampaignDriver.start
 
     def instead(self: Any, campaign_id: str, request: Any, now_s: float) -> Any:
@@ -262,11 +262,11 @@ def _another_ends_the_first(patch: Patch) -> None:
 # -- managers
 
 
-def _acts_at_once(patch: Patch) -> None:
+def _acts_immediately(patch: Patch) -> None:
     _view_of(patch, lambda view: replace(view, watched_s=1e9))
 
 
-def _looks_for_a_moment(patch: Patch) -> None:
+def _observes_too_briefly(patch: Patch) -> None:
     step = machine.step
 
     def hasty(state: Any, view: Any, now_s: float, limits: Any) -> Any:
@@ -275,7 +275,7 @@ def _looks_for_a_moment(patch: Patch) -> None:
     patch.everywhere(step, hasty)
 
 
-def _goes_by_the_time_of_day(patch: Patch) -> None:
+def _uses_wall_clock(patch: Patch) -> None:
     tick = driver.CampaignDriver.tick
 
     def trusting(self: Any, now_s: float, measured: Any, allowed: Any, **_: float) -> None:
@@ -287,7 +287,7 @@ def _goes_by_the_time_of_day(patch: Patch) -> None:
 def _acts_before_it_saves(patch: Patch) -> None:
     step, save = driver.CampaignDriver._step, driver.CampaignDriver._save
 
-    def act_first(self: Any, state: Any, view: Any, now_s: float) -> Any:
+    def act_before_saving(self: Any, state: Any, view: Any, now_s: float) -> Any:
         self._save = lambda new: self.__dict__.update(_state=new)
         try:
             return step(self, state, view, now_s)
@@ -296,7 +296,7 @@ def _acts_before_it_saves(patch: Patch) -> None:
             if self._state is not state:
                 save(self, self._state)
 
-    patch.attribute(driver.CampaignDriver, '_step', act_first)
+    patch.attribute(driver.CampaignDriver, '_step', act_before_saving)
 
 
 def _saved_one_behind(patch: Patch) -> None:
@@ -311,29 +311,29 @@ def _saved_one_behind(patch: Patch) -> None:
     patch.attribute(CampaignStorage, 'save', save_older)
 
 
-def _asked_again_and_again(patch: Patch) -> None:
-    patch.everywhere(watching._not_started, lambda state, osd, *_: _once_more(osd))
+def _asks_repeatedly(patch: Patch) -> None:
+    patch.everywhere(watching._not_started, lambda state, osd, *_: _retries_once(osd))
 
 
-def _once_more(osd: Any) -> Any:
+def _retries_once(osd: Any) -> Any:
     return watching.Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
 
 
-def _a_third_time(patch: Patch) -> None:
-    not_begun = watching._not_started
+def _retries_twice(patch: Patch) -> None:
+    not_started = watching._not_started
 
     def patient(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return not_begun(state, osd, view, replace(limits, tries=3))
+        return not_started(state, osd, view, replace(limits, tries=3))
 
-    patch.everywhere(not_begun, patient)
+    patch.everywhere(not_started, patient)
 
 
-def _asks_all(patch: Patch) -> None:
+def _queries_all(patch: Patch) -> None:
     patch.attribute(osd_commands, 'PROBE_PERIOD_S', 0.0)
     patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
 
 
-def _asks_at_each_step(patch: Patch) -> None:
+def _queries_at_each_step(patch: Patch) -> None:
     poll = osd_commands.OsdCommandQueue.poll
 
     def many(self: Any, osd_id: int, *args: Any) -> None:
@@ -347,7 +347,7 @@ def _asks_at_each_step(patch: Patch) -> None:
 # -- the end
 
 
-def _waits_for_whom_it_lost(patch: Patch) -> None:
+def _waits_for_removed_osd(patch: Patch) -> None:
     """An OSD that is gone is waited for."""
     skipped = states.skipped
 
@@ -357,7 +357,7 @@ def _waits_for_whom_it_lost(patch: Patch) -> None:
     patch.everywhere(skipped, kept)
 
 
-def _waits_for_whom_is_away(patch: Patch) -> None:
+def _waits_for_absent_osd(patch: Patch) -> None:
     patch.never(rules._stays_absent, answer=False)
 
 
@@ -374,7 +374,7 @@ def _not_recorded(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, '__init__', reports_unknown)
 
 
-def _recorded_at_the_begin(patch: Patch) -> None:
+def _recorded_at_start(patch: Patch) -> None:
     start = driver.CampaignDriver.start
 
     def too_early(self: Any, *args: Any) -> Any:
@@ -385,7 +385,7 @@ def _recorded_at_the_begin(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, 'start', too_early)
 
 
-def _lost_with_the_manager(patch: Patch) -> None:
+def _lost_in_failover(patch: Patch) -> None:
     """Another manager does not record what ended before it."""
     load = driver.CampaignDriver.load
 
@@ -396,90 +396,126 @@ def _lost_with_the_manager(patch: Patch) -> None:
     patch.attribute(driver.CampaignDriver, 'load', forgets)
 
 
-def _left_without_a_word(patch: Patch) -> None:
+def _skipped_silently(patch: Patch) -> None:
     skipped = states.skipped
     patch.everywhere(skipped, lambda osd, reason: replace(skipped(osd, reason), reason=None))
 
 
-def _nobody_is_named(patch: Patch) -> None:
+def _nothing_is_named(patch: Patch) -> None:
     end = states.concluded
     patch.everywhere(end, lambda state: replace(end(state), failure=None))
 
 
-def _nobody_is_alarmed(patch: Patch) -> None:
+def _no_alarm_is_raised(patch: Patch) -> None:
     patch.never(alarm.why_waiting)
 
 
-def _alarmed_at_once(patch: Patch) -> None:
+def _alarm_is_immediate(patch: Patch) -> None:
     why_waiting = alarm.why_waiting
     patch.everywhere(why_waiting, lambda state, _, gate_s=0.0: why_waiting(state, 1e9, gate_s))
 
 
-def _any_time_is_a_wait(patch: Patch) -> None:
-    """What passed while nothing held it up counts, too."""
+def _any_time_counts_as_wait(patch: Patch) -> None:
+    """Time without a blocker counts, too."""
     patch.attribute(driver, '_wait_key', lambda *_: 0)
 
 
-_TAKEOVERS = (Act.FAIL_OVER, Act.KILLED_AFTER_A_WRITE, Act.KILLED_BEFORE_A_WRITE)
-_HOLDS = (Act.FLAG, Act.UNHEALTHY, Act.UPGRADE_BEGINS, Act.OSD_DIES)
-_NOT_BEGUN = (Act.LOSES_COMMANDS, Act.REFUSES_COMMANDS, Act.COMMAND_LOST)
+_TAKEOVERS = (
+    ChaosEvent.FAIL_OVER,
+    ChaosEvent.KILLED_AFTER_A_WRITE,
+    ChaosEvent.KILLED_BEFORE_A_WRITE,
+)
+_HOLDS = (ChaosEvent.FLAG, ChaosEvent.UNHEALTHY, ChaosEvent.UPGRADE_BEGINS, ChaosEvent.OSD_DIES)
+_NOT_STARTED = (ChaosEvent.LOSES_COMMANDS, ChaosEvent.REFUSES_COMMANDS, ChaosEvent.COMMAND_LOST)
 
 MUTANTS = (
     Mutant('any number at once', Rule.LIMIT, _any_number_at_once),
-    Mutant('domains of the plan', Rule.LIMIT, _domains_of_the_plan, (Act.MOVED, Act.REPLACED)),
-    Mutant('over once it began', Rule.LIMIT, _done_once_it_began),
+    Mutant(
+        'domains of the plan',
+        Rule.LIMIT,
+        _domains_of_the_plan,
+        (ChaosEvent.MOVED, ChaosEvent.REPLACED),
+    ),
+    Mutant('over once it started', Rule.LIMIT, _done_once_started),
     Mutant('two from the first on', Rule.FIRST_ALONE, _two_from_the_first_on),
     Mutant('the first is done early', Rule.FIRST_ALONE, _first_counts_as_done_while_it_settles),
-    Mutant('an answer is enough', Rule.COMPACTED, _an_answer_is_enough),
-    Mutant('not begun is over', Rule.COMPACTED, _counters_of_before_are_forgotten, _NOT_BEGUN),
-    Mutant('no room is room', Rule.HAS_ROOM, _no_room_is_room, (Act.DB_IS_FULL,)),
-    Mutant('room for a half', Rule.HAS_ROOM, _room_for_a_half, (Act.DB_IS_FULL,)),
+    Mutant('an answer is enough', Rule.COMPACTED, _answer_counts_as_done),
+    Mutant('not started is over', Rule.COMPACTED, _previous_counters_dropped, _NOT_STARTED),
+    Mutant('no room is room', Rule.HAS_ROOM, _ignores_missing_space, (ChaosEvent.DB_IS_FULL,)),
+    Mutant('room for a half', Rule.HAS_ROOM, _accepts_half_the_space, (ChaosEvent.DB_IS_FULL,)),
     Mutant(
         'flags and health ignored',
         Rule.GATES,
         _flags_and_health_ignored,
-        (Act.FLAG, Act.UNHEALTHY),
+        (ChaosEvent.FLAG, ChaosEvent.UNHEALTHY),
     ),
-    Mutant('upgrade ignored', Rule.GATES, _upgrade_ignored, (Act.UPGRADE_BEGINS,)),
-    Mutant('gates left out', Rule.GATES, _gates_left_out),
-    Mutant('no_reports_reason', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
+    Mutant('upgrade ignored', Rule.GATES, _upgrade_ignored, (ChaosEvent.UPGRADE_BEGINS,)),
+    Mutant('gates left out', Rule.GATES, _gates_skipped),
+    Mutant('no_reports_reason', Rule.REPORTS_ARRIVE, _silence_ignored, (ChaosEvent.REPORTS_STOP,)),
     Mutant(
-        'reports not needed', Rule.HEARS, _deaf_where_it_is_not_begun_ignored, (Act.REPORTS_STOP,)
+        'reports not needed',
+        Rule.REPORTS_ARRIVE,
+        _silence_ignored_for_unstarted,
+        (ChaosEvent.REPORTS_STOP,),
     ),
-    Mutant('clients ignored', Rule.CLIENTS_FIRST, _clients_ignored, (Act.CLIENTS_SLOW,)),
+    Mutant('clients ignored', Rule.CLIENTS_FIRST, _clients_ignored, (ChaosEvent.CLIENTS_SLOW,)),
     Mutant(
-        'ten times is usual', Rule.CLIENTS_FIRST, _ten_times_as_slow_is_usual, (Act.CLIENTS_SLOW,)
+        'ten times is usual',
+        Rule.CLIENTS_FIRST,
+        _ten_times_as_slow_is_usual,
+        (ChaosEvent.CLIENTS_SLOW,),
     ),
-    Mutant('window ignored', Rule.WINDOW, _window_ignored, (Act.WINDOW_CLOSES,)),
-    Mutant('window for the first', Rule.WINDOW, _window_for_the_first, (Act.WINDOW_CLOSES,)),
-    Mutant('pause ignored', Rule.PAUSE_HOLDS, _pause_ignored, (Act.PAUSE,)),
-    Mutant('pause ends with an OSD', Rule.PAUSE_HOLDS, _pause_ends_with_an_osd, (Act.PAUSE,)),
-    Mutant('abort forgotten', Rule.ABORT_HOLDS, _abort_forgotten, (Act.ABORT,)),
-    Mutant('asked after an abort', Rule.ABORT_HOLDS, _asked_again_after_an_abort, (Act.ABORT,)),
-    Mutant('mode ignored', Rule.MODE, _mode_ignored, (Act.MODE_OFF,)),
-    Mutant('switch ignored in a tick', Rule.MODE, _switch_ignored, (Act.MODE_OFF_IN_A_WRITE,)),
-    Mutant('another is accepted', Rule.REQUESTS, _another_is_accepted, (Act.BEGIN_ANOTHER,)),
-    Mutant('another ends the first', Rule.REQUESTS, _another_ends_the_first, (Act.BEGIN_ANOTHER,)),
-    Mutant('acts at once', Rule.OBSERVES_FIRST, _acts_at_once, _TAKEOVERS),
-    Mutant('looks for a moment', Rule.OBSERVES_FIRST, _looks_for_a_moment, _TAKEOVERS),
-    Mutant('time of day', Rule.OBSERVES_FIRST, _goes_by_the_time_of_day, (Act.CLOCK_FORWARD,)),
+    Mutant('window ignored', Rule.WINDOW, _window_ignored, (ChaosEvent.WINDOW_CLOSES,)),
+    Mutant('window for the first', Rule.WINDOW, _window_for_the_first, (ChaosEvent.WINDOW_CLOSES,)),
+    Mutant('pause ignored', Rule.PAUSE_HOLDS, _pause_ignored, (ChaosEvent.PAUSE,)),
+    Mutant(
+        'pause ends with an OSD', Rule.PAUSE_HOLDS, _pause_ends_with_an_osd, (ChaosEvent.PAUSE,)
+    ),
+    Mutant('abort forgotten', Rule.ABORT_HOLDS, _abort_forgotten, (ChaosEvent.ABORT,)),
+    Mutant('asked after an abort', Rule.ABORT_HOLDS, _asks_after_abort, (ChaosEvent.ABORT,)),
+    Mutant('mode ignored', Rule.MODE, _mode_ignored, (ChaosEvent.MODE_OFF,)),
+    Mutant(
+        'switch ignored in a tick', Rule.MODE, _switch_ignored, (ChaosEvent.MODE_OFF_IN_A_WRITE,)
+    ),
+    Mutant(
+        'another is accepted', Rule.REQUESTS, _second_campaign_accepted, (ChaosEvent.START_ANOTHER,)
+    ),
+    Mutant(
+        'another ends the first',
+        Rule.REQUESTS,
+        _second_campaign_ends_first,
+        (ChaosEvent.START_ANOTHER,),
+    ),
+    Mutant('acts at once', Rule.OBSERVES_FIRST, _acts_immediately, _TAKEOVERS),
+    Mutant('observes too briefly', Rule.OBSERVES_FIRST, _observes_too_briefly, _TAKEOVERS),
+    Mutant('time of day', Rule.OBSERVES_FIRST, _uses_wall_clock, (ChaosEvent.CLOCK_FORWARD,)),
     Mutant('acts before it saves', Rule.SAVED_BEFORE, _acts_before_it_saves),
     Mutant('saved one behind', Rule.SAVED_BEFORE, _saved_one_behind),
-    Mutant('asked again and again', Rule.STOPS, _asked_again_and_again, _NOT_BEGUN),
-    Mutant('a third time', Rule.STOPS, _a_third_time, _NOT_BEGUN),
-    Mutant('asks all', Rule.BOUNDED_TICK, _asks_all),
-    Mutant('asks at each step', Rule.BOUNDED_TICK, _asks_at_each_step),
-    Mutant('waits for whom it lost', Rule.ENDS, _waits_for_whom_it_lost, (Act.PURGED,)),
-    Mutant('waits for whom is out', Rule.ENDS, _waits_for_whom_is_away, (Act.DIES_AND_IS_OUT,)),
+    Mutant('asks repeatedly', Rule.STOPS, _asks_repeatedly, _NOT_STARTED),
+    Mutant('a third time', Rule.STOPS, _retries_twice, _NOT_STARTED),
+    Mutant('queries all', Rule.BOUNDED_TICK, _queries_all),
+    Mutant('queries at each step', Rule.BOUNDED_TICK, _queries_at_each_step),
+    Mutant('waits for whom it lost', Rule.ENDS, _waits_for_removed_osd, (ChaosEvent.PURGED,)),
+    Mutant(
+        'waits for whom is out', Rule.ENDS, _waits_for_absent_osd, (ChaosEvent.DIES_AND_IS_OUT,)
+    ),
     Mutant('never ends', Rule.ENDS, _never_ends),
     Mutant('not recorded', Rule.RECORDED_ONCE, _not_recorded),
-    Mutant('recorded at the begin', Rule.RECORDED_ONCE, _recorded_at_the_begin),
-    Mutant('lost with the manager', Rule.RECORDED_ONCE, _lost_with_the_manager, _TAKEOVERS),
+    Mutant('recorded at the begin', Rule.RECORDED_ONCE, _recorded_at_start),
+    Mutant('lost with the manager', Rule.RECORDED_ONCE, _lost_in_failover, _TAKEOVERS),
     Mutant(
-        'left without a word', Rule.TOLD, _left_without_a_word, (Act.PURGED, Act.REFUSES_COMMANDS)
+        'left without a word',
+        Rule.HAS_REASON,
+        _skipped_silently,
+        (ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS),
     ),
-    Mutant('nobody is alarmed', Rule.ALARM, _nobody_is_alarmed, _HOLDS),
-    Mutant('alarmed at once', Rule.ALARM, _alarmed_at_once, _HOLDS),
-    Mutant('any time is a wait', Rule.ALARM, _any_time_is_a_wait, _HOLDS),
-    Mutant('nobody is named', Rule.TOLD, _nobody_is_named, (Act.PURGED, Act.REFUSES_COMMANDS)),
+    Mutant('no alarm is raised', Rule.ALARM, _no_alarm_is_raised, _HOLDS),
+    Mutant('alarmed at once', Rule.ALARM, _alarm_is_immediate, _HOLDS),
+    Mutant('any time is a wait', Rule.ALARM, _any_time_counts_as_wait, _HOLDS),
+    Mutant(
+        'nothing is named',
+        Rule.HAS_REASON,
+        _nothing_is_named,
+        (ChaosEvent.PURGED, ChaosEvent.REFUSES_COMMANDS),
+    ),
 )

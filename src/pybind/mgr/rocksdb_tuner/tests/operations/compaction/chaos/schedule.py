@@ -12,7 +12,7 @@ from rocksdb_tuner.operations.compaction.records import CampaignState, Compactio
 from rocksdb_tuner.operations.phases import Phase
 
 
-class Act(Enum):
+class ChaosEvent(Enum):
     # -- managers
     FAIL_OVER = auto()
     KILLED_BEFORE_A_WRITE = auto()
@@ -22,7 +22,7 @@ class Act(Enum):
     PAUSE = auto()
     RESUME = auto()
     ABORT = auto()
-    BEGIN_ANOTHER = auto()
+    START_ANOTHER = auto()
     MODE_OFF = auto()
     MODE_OFF_IN_A_WRITE = auto()
     MODE_ON = auto()
@@ -69,52 +69,52 @@ class Act(Enum):
     REPORTS_COME = auto()
 
 
-#: These happen between two looks of the manager; everything else may happen within one.
-BETWEEN_LOOKS = frozenset(
+#: These happen between two samples of the manager; all others may happen within one.
+BETWEEN_SAMPLES = frozenset(
     {
-        Act.FAIL_OVER,
-        Act.MANAGER_STALLS,
-        Act.PAUSE,
-        Act.RESUME,
-        Act.ABORT,
-        Act.BEGIN_ANOTHER,
+        ChaosEvent.FAIL_OVER,
+        ChaosEvent.MANAGER_STALLS,
+        ChaosEvent.PAUSE,
+        ChaosEvent.RESUME,
+        ChaosEvent.ABORT,
+        ChaosEvent.START_ANOTHER,
         # Read once a tick.
-        Act.MODE_OFF,
-        Act.MODE_ON,
-        Act.WINDOW_CLOSES,
-        Act.WINDOW_OPENS,
-        Act.CLIENTS_SLOW,
-        Act.CLIENTS_FAST,
-        Act.CLIENTS_STOP,
-        Act.DB_IS_FULL,
-        Act.REPORTS_STOP,
-        Act.REPORTS_COME,
+        ChaosEvent.MODE_OFF,
+        ChaosEvent.MODE_ON,
+        ChaosEvent.WINDOW_CLOSES,
+        ChaosEvent.WINDOW_OPENS,
+        ChaosEvent.CLIENTS_SLOW,
+        ChaosEvent.CLIENTS_FAST,
+        ChaosEvent.CLIENTS_STOP,
+        ChaosEvent.DB_IS_FULL,
+        ChaosEvent.REPORTS_STOP,
+        ChaosEvent.REPORTS_COME,
     }
 )
 
-#: What goes on until something ends it, and what ends it.
+#: Lasting events, and the events that end them.
 ENDS_WITH = {
-    Act.PAUSE: Act.RESUME,
-    Act.MODE_OFF: Act.MODE_ON,
-    Act.MODE_OFF_IN_A_WRITE: Act.MODE_ON,
-    Act.WINDOW_CLOSES: Act.WINDOW_OPENS,
-    Act.OSD_DIES: Act.OSD_STARTS,
-    Act.STOPS_ANSWERING: Act.ANSWERS,
-    Act.LOSES_COMMANDS: Act.TAKES_COMMANDS,
-    Act.REFUSES_COMMANDS: Act.TAKES_COMMANDS,
-    Act.STORE_REFUSES: Act.STORE_BACK,
-    Act.REFUSES_VERSIONS: Act.MONITORS_BACK,
-    Act.REFUSES_OK_TO_STOP: Act.MONITORS_BACK,
-    Act.FLAG: Act.NO_FLAG,
-    Act.UNHEALTHY: Act.HEALTHY,
-    Act.UPGRADE_BEGINS: Act.UPGRADE_ENDS,
-    Act.CLIENTS_SLOW: Act.CLIENTS_FAST,
-    Act.REPORTS_STOP: Act.REPORTS_COME,
+    ChaosEvent.PAUSE: ChaosEvent.RESUME,
+    ChaosEvent.MODE_OFF: ChaosEvent.MODE_ON,
+    ChaosEvent.MODE_OFF_IN_A_WRITE: ChaosEvent.MODE_ON,
+    ChaosEvent.WINDOW_CLOSES: ChaosEvent.WINDOW_OPENS,
+    ChaosEvent.OSD_DIES: ChaosEvent.OSD_STARTS,
+    ChaosEvent.STOPS_ANSWERING: ChaosEvent.ANSWERS,
+    ChaosEvent.LOSES_COMMANDS: ChaosEvent.TAKES_COMMANDS,
+    ChaosEvent.REFUSES_COMMANDS: ChaosEvent.TAKES_COMMANDS,
+    ChaosEvent.STORE_REFUSES: ChaosEvent.STORE_BACK,
+    ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.FLAG: ChaosEvent.NO_FLAG,
+    ChaosEvent.UNHEALTHY: ChaosEvent.HEALTHY,
+    ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
+    ChaosEvent.CLIENTS_SLOW: ChaosEvent.CLIENTS_FAST,
+    ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
 }
 
 
 class Moment(str, Enum):
-    """Where a campaign stands."""
+    """The state of a campaign."""
 
     BASELINE = 'before the first'
     BETWEEN = 'between two OSDs'
@@ -138,19 +138,23 @@ def moment_of(state: CampaignState) -> Moment:
 
 
 class Planned(NamedTuple):
-    """One act: at a moment that was seen ``after`` times before, or so many looks after another."""
+    """One event: at a moment seen ``after`` times before, or so many samples after another."""
 
-    act: Act
+    event: ChaosEvent
     after: int
     moment: Optional[Moment] = None
     #: None: the OSD in flight, or the next one.
     osd: Optional[int] = None
 
     def __str__(self) -> str:
-        when = f'{self.after} looks after that' if self.moment is None else f'{self.after} looks in'
+        when = (
+            f'{self.after} samples after that'
+            if self.moment is None
+            else f'{self.after} samples in'
+        )
         where = '' if self.moment is None else f'at "{self.moment.value}", '
-        whom = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
-        return f'{where}{when}: {self.act.name} ({whom})'
+        target = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
+        return f'{where}{when}: {self.event.name} ({target})'
 
 
 @dataclass(frozen=True)
@@ -159,23 +163,23 @@ class Schedule:
     release: str
     osds: int
     per_host: int
-    #: What the failure domain is.
+    #: The type of the failure domain.
     kind: str
     parallel: int
     #: How long a compaction takes.
     takes_s: float
-    look_every_s: float
-    #: Each with what happens some looks after it, if anything does.
-    acts: tuple[tuple[Planned, ...], ...]
+    sample_every_s: float
+    #: Each with its follow-up some samples later, if any.
+    events: tuple[tuple[Planned, ...], ...]
 
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
         yield (
             f'seed {self.seed}: {self.osds} OSDs of {self.release}, {self.per_host} on a host, by '
-            f'{self.kind}; up to {self.parallel} at once, {self.takes_s:.0f} s each, a look every '
-            f'{self.look_every_s:g} s'
+            f'{self.kind}; up to {self.parallel} at once, {self.takes_s:.0f} s each, '
+            f'a sample every {self.sample_every_s:g} s'
         )
-        for planned in self.acts:
+        for planned in self.events:
             yield '  ' + ', '.join(map(str, planned))
 
 
@@ -189,21 +193,24 @@ _MOMENTS = (
 )
 
 
-#: What hardly happens by itself. Where a manager is killed, the OSD's number says at which write.
+#: Rare events. If a manager is killed, the OSD's number selects the write.
 _SELDOM = (
-    (Planned(Act.ABORT, 2, Moment.COMPACTING),),
-    # In the middle of an OSD that is done, and before the next one is begun.
-    (Planned(Act.KILLED_AFTER_A_WRITE, 1, Moment.SETTLING, 0),),
-    (Planned(Act.KILLED_AFTER_A_WRITE, 9, Moment.SETTLING, 0),),
-    # A manager that has not looked for long.
-    (Planned(Act.FAIL_OVER, 1, Moment.BETWEEN), Planned(Act.CLOCK_FORWARD, 3, Moment.BETWEEN, 0)),
+    (Planned(ChaosEvent.ABORT, 2, Moment.COMPACTING),),
+    # During an OSD that is done, and before the next one is started.
+    (Planned(ChaosEvent.KILLED_AFTER_A_WRITE, 1, Moment.SETTLING, 0),),
+    (Planned(ChaosEvent.KILLED_AFTER_A_WRITE, 9, Moment.SETTLING, 0),),
+    # A manager that has not sampled for long.
+    (
+        Planned(ChaosEvent.FAIL_OVER, 1, Moment.BETWEEN),
+        Planned(ChaosEvent.CLOCK_FORWARD, 3, Moment.BETWEEN, 0),
+    ),
     # Ended, and not recorded yet.
     (
-        Planned(Act.KILLED_BEFORE_A_WRITE, 0, Moment.BASELINE, 1),
-        Planned(Act.ABORT, 1, Moment.BASELINE),
+        Planned(ChaosEvent.KILLED_BEFORE_A_WRITE, 0, Moment.BASELINE, 1),
+        Planned(ChaosEvent.ABORT, 1, Moment.BASELINE),
     ),
-    (Planned(Act.LOSES_COMMANDS, 0, Moment.BASELINE),),
-    (Planned(Act.REFUSES_COMMANDS, 0, Moment.SETTLING, 1),),
+    (Planned(ChaosEvent.LOSES_COMMANDS, 0, Moment.BASELINE),),
+    (Planned(ChaosEvent.REFUSES_COMMANDS, 0, Moment.SETTLING, 1),),
 )
 
 
@@ -219,8 +226,8 @@ def schedule(seed: str) -> Schedule:
         kind=dice.choice(('host', 'host', 'rack', 'osd')),
         parallel=dice.choice((1, 1, 2, 2, 3)),
         takes_s=dice.choice((4.0, 30.0, 120.0)),
-        look_every_s=dice.choice((1.0, 2.0, 5.0)),
-        acts=tuple(_acts(dice, osds)),
+        sample_every_s=dice.choice((1.0, 2.0, 5.0)),
+        events=tuple(_acts(dice, osds)),
     )
 
 
@@ -229,12 +236,12 @@ def _acts(dice: random.Random, osds: int) -> Iterator[tuple[Planned, ...]]:
         for planned in dice.choice(_SELDOM):
             yield (planned,)
     for _ in range(dice.choice((0, 1, 2, 3, 4, 5, 7))):
-        act = dice.choice(tuple(Act))
-        if act is Act.ABORT and dice.randrange(3):
-            act = dice.choice(tuple(Act))
+        event = dice.choice(tuple(ChaosEvent))
+        if event is ChaosEvent.ABORT and dice.randrange(3):
+            event = dice.choice(tuple(ChaosEvent))
         osd = None if dice.random() < 0.6 else dice.randrange(osds)
-        first = Planned(act, int(dice.expovariate(1 / 3)), dice.choice(_MOMENTS), osd)
-        if act in ENDS_WITH and dice.random() < 0.7:
-            yield first, Planned(ENDS_WITH[act], 1 + int(dice.expovariate(1 / 12)), None, osd)
+        first = Planned(event, int(dice.expovariate(1 / 3)), dice.choice(_MOMENTS), osd)
+        if event in ENDS_WITH and dice.random() < 0.7:
+            yield first, Planned(ENDS_WITH[event], 1 + int(dice.expovariate(1 / 12)), None, osd)
         else:
             yield (first,)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import Enum
-from typing import NoReturn, Optional
+from typing import Optional
 
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
+from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.world import DELAY_S
 
 from ..conftest import WAITING
@@ -17,174 +17,164 @@ from .world import NAME, USED_BYTES, World
 #: As DESIGN names them, not as the code under test does.
 _HOLDING_FLAGS = {'noout', 'nobackfill', 'norecover', 'norebalance', 'pauserd', 'pausewr'}
 _HOLDING_HEALTH = {'OSD_NEARFULL', 'OSD_FULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'}
-_LOOKS_FIRST_S = 10.0
+_OBSERVES_FIRST_S = 10.0
 #: Requests to one OSD to compact.
-_MOST_ASKED = 2
-#: Questions to OSDs in a look: of those that compact, and of the next one.
+_MAX_REQUESTS = 2
+#: Queries to OSDs in a sample: of those that compact, and of the next one.
 _MOST_QUESTIONS = 12
-#: A campaign waits for so long before a health check is raised, which comes that much later at
-#: most: a manager does not count what passed while it did not look.
+#: The wait of a campaign before a health check is raised, and its maximum delay: a manager does not
+#: count time without samples.
 _ALARM_S = 600.0
 _LATE_S = 300.0
-#: The manager takes the time before a look in which a monitor delays writes, the watch after it.
-_LOOK_TAKES_S = 2 * DELAY_S
+#: The manager takes the time before a sample in which a monitor delays writes, the watch after it.
+_SAMPLE_TAKES_S = 2 * DELAY_S
 
 
 class Rule(Enum):
     """One invariant; the number is that of the safety rule behind it."""
 
     #: Rule 1
-    HAS_ROOM = 'no OSD compacts without room for a second copy'
+    HAS_ROOM = 'no OSD compacts without space for a second copy'
     #: Rule 2
     FIRST_ALONE = 'the first OSD is done before two compact at once'
-    COMPACTED = 'an OSD counts as done once a compaction of it began and is over'
+    COMPACTED = 'an OSD is done once its compaction started and is over'
     #: Rule 3
     LIMIT = 'never more OSDs compact than allowed, and those in one failure domain'
-    GATES = 'no OSD is asked in a cluster that is not clean, is held, or is upgraded'
-    HEARS = 'no OSD is asked while none reports'
-    CLIENTS_FIRST = 'no OSD is begun while writes of clients are slow'
+    GATES = 'no OSD compacts in a cluster that is not clean, is held, or is upgraded'
+    REPORTS_ARRIVE = 'no OSD compacts while none reports'
+    CLIENTS_FIRST = 'no OSD is started while client writes are slow'
     #: Rule 5
-    SAVED_BEFORE = 'what is asked was stored before'
+    SAVED_BEFORE = 'every request was stored before'
     #: Rule 6
-    PAUSE_HOLDS = 'nothing is asked after a pause'
-    ABORT_HOLDS = 'nothing is asked after an abort, nor after the end'
-    MODE = 'nothing is asked in mode off'
-    WINDOW = 'no OSD is begun outside the maintenance window'
+    PAUSE_HOLDS = 'nothing is requested after a pause'
+    ABORT_HOLDS = 'nothing is requested after an abort or the end'
+    MODE = 'nothing is requested in mode off'
+    WINDOW = 'no OSD is started outside the maintenance window'
     REQUESTS = 'a request that is refused changes nothing'
     #: Rule 7
     OBSERVES_FIRST = 'a manager samples before it acts'
     #: Rule 8
-    STOPS = 'an OSD is not asked again and again'
-    TOLD = 'who waits or was left says why'
-    ALARM = 'a long wait that nobody chose raises a health check, and nothing else does'
+    STOPS = 'an OSD is not asked repeatedly'
+    HAS_REASON = 'every wait and skipped OSD has a reason'
+    ALARM = 'exactly a long unintended wait raises a health check'
     #: Rule 10
-    BOUNDED_TICK = 'a look asks a bounded number of questions'
-    #: Whatever happens
-    ENDS = 'it ends once all works'
+    BOUNDED_TICK = 'a sample has a bounded number of queries'
+    #: In all cases
+    ENDS = 'it ends once everything works'
     RECORDED_ONCE = 'its end, and nothing before it, is in the history, once'
     NO_TRACEBACK = 'nothing raises'
 
 
-class Violation(AssertionError):  # noqa: N818 - what it is
-    """An invariant does not hold."""
-
-    def __init__(self, rule: Rule, text: str) -> None:
-        super().__init__(f'{rule.name} ({rule.value}): {text}')
-        self.rule = rule
-
-
-class Watch:
-    """Watches one `World`; a violation is kept, so that nothing that catches it hides it."""
+class Watch(Checks[Rule]):
+    """Watches one `World`."""
 
     def __init__(self, world: World, only: Optional[Rule] = None) -> None:
-        """``only``: of all rules, look at this one alone."""
+        super().__init__(only)
         self.world = world
-        self.only = only
-        self.broken: Optional[Violation] = None
-        self.checked: Counter[Rule] = Counter()
         #: An operator paused or aborted it, and nothing since undid that.
         self.paused = self.aborted = False
         self._last = world.driver.state
-        self._ended_looks = 0
+        self._ended_samples = 0
         #: Since when it waits, and where.
         self._waits_since_s = world.cluster.now_s
         self._waits_at: object = None
         world.on_compact = self.compact
 
-    def require(self, rule: Rule, ok: object, text: str) -> None:
-        self.checked[rule] += 1
-        if not ok and self.only in {None, rule}:
-            self.fail(rule, text)
-
-    def fail(self, rule: Rule, text: str) -> NoReturn:
-        self.broken = self.broken or Violation(rule, text)
-        raise self.broken
-
     # -- each request to compact
 
     def compact(self, osd_id: int) -> None:
-        """Called before an OSD is asked to compact."""
+        """Called before an OSD receives `compact`."""
         world, cluster = self.world, self.world.cluster
-        told = f'osd.{osd_id} is asked'
+        reported = f'osd.{osd_id} is asked'
         # The stored state, not the driver's: another manager must find the intention there.
         state = self.stored()
         osd = next((o for o in state.osds if o.osd_id == osd_id), None)
-        begun = osd is not None and osd.step is CompactionStep.COMPACTING
-        self.require(Rule.SAVED_BEFORE, begun, f'{told}: {osd}')
+        started = osd is not None and osd.step is CompactionStep.COMPACTING
+        self.require(Rule.SAVED_BEFORE, started, f'{reported}: {osd}')
         assert osd is not None
-        self.require(Rule.ABORT_HOLDS, not state.ended, f'{told} after the end')
+        self.require(Rule.ABORT_HOLDS, not state.ended, f'{reported} after the end')
         self.require(
-            Rule.ABORT_HOLDS, not self.aborted and state.ending is None, f'{told} after an abort'
+            Rule.ABORT_HOLDS,
+            not self.aborted and state.ending is None,
+            f'{reported} after an abort',
         )
         paused = self.paused or state.paused_by is not None
-        self.require(Rule.PAUSE_HOLDS, not paused, f'{told} though paused')
-        self.require(Rule.MODE, world.may_act, f'{told} in spite of the mode')
+        self.require(Rule.PAUSE_HOLDS, not paused, f'{reported} though paused')
+        self.require(Rule.MODE, world.may_act, f'{reported} in spite of the mode')
         active_s = cluster.now_s - world.active_since_s
-        self.require(Rule.OBSERVES_FIRST, active_s >= _LOOKS_FIRST_S, f'{told} after {active_s} s')
-        self.require(Rule.STOPS, osd.asked <= _MOST_ASKED, f'{told} for the {osd.asked}th time')
-        self._limit(state, osd_id, told)
+        self.require(
+            Rule.OBSERVES_FIRST, active_s >= _OBSERVES_FIRST_S, f'{reported} after {active_s} s'
+        )
+        self.require(
+            Rule.STOPS, osd.asked <= _MAX_REQUESTS, f'{reported} for the {osd.asked}th time'
+        )
+        self._limit(state, osd_id, reported)
         if world.seen_at_s < cluster.now_s:
-            # A monitor took its time after the manager had looked.
+            # A monitor was slow after the manager had sampled.
             return
-        self._gates(osd_id, told)
+        self._gates(osd_id, reported)
         if osd.asked == 1:
-            self._begun(state, osd_id, told)
+            self._started(state, osd_id, reported)
 
     def stored(self) -> CampaignState:
         state = CampaignStorage(self.world.store).load()
         assert state is not None
         return state
 
-    def _limit(self, state: CampaignState, osd_id: int, told: str) -> None:
+    def _limit(self, state: CampaignState, osd_id: int, reported: str) -> None:
         cluster = self.world.cluster
         running = cluster.ours | {osd_id}
-        self.require(Rule.LIMIT, len(running) <= state.request.parallel, f'{told}: {running}')
+        self.require(Rule.LIMIT, len(running) <= state.request.parallel, f'{reported}: {running}')
         domains = {cluster.osds[n].failure_domain for n in running if n in cluster.osds}
-        self.require(Rule.LIMIT, len(domains) <= 1, f'{told}: {running} in {domains}')
+        self.require(Rule.LIMIT, len(domains) <= 1, f'{reported}: {running} in {domains}')
         beside = {o.osd_id for o in state.in_flight} - {osd_id}
         first_done = any(o.step in FINISHED for o in state.osds)
-        self.require(Rule.FIRST_ALONE, first_done or not beside, f'{told} beside {beside}')
+        self.require(Rule.FIRST_ALONE, first_done or not beside, f'{reported} during {beside}')
 
-    def _gates(self, osd_id: int, told: str) -> None:
+    def _gates(self, osd_id: int, reported: str) -> None:
         world, cluster = self.world, self.world.cluster
         self.require(
-            Rule.HEARS, world.no_reports_reason is None, f'{told} though nothing is heard of OSDs'
+            Rule.REPORTS_ARRIVE,
+            world.no_reports_reason is None,
+            f'{reported} without OSD reports',
         )
         down = {n for n, osd in cluster.osds.items() if osd.in_cluster and not osd.up}
-        self.require(Rule.GATES, not down, f'{told} while {down} are down')
+        self.require(Rule.GATES, not down, f'{reported} while {down} are down')
         flags = _HOLDING_FLAGS & cluster.flags
-        self.require(Rule.GATES, not flags, f'{told} with flags {flags}')
+        self.require(Rule.GATES, not flags, f'{reported} with flags {flags}')
         health = _HOLDING_HEALTH & set(cluster.health_codes())
-        self.require(Rule.GATES, not health, f'{told} in bad health: {health}')
+        self.require(Rule.GATES, not health, f'{reported} in bad health: {health}')
         pgs = cluster.pg_summary()
-        self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{told}: {pgs.by_state}')
+        self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
-        self.require(Rule.GATES, not errors, f'{told}: nobody answered {errors}')
-        self.require(Rule.GATES, osd_id in cluster.osds, f'{told}: it is gone')
+        self.require(Rule.GATES, not errors, f'{reported}: no answer to {errors}')
+        self.require(Rule.GATES, osd_id in cluster.osds, f'{reported}: it is gone')
         upgrade = cluster.upgrades_to
-        self.require(Rule.GATES, upgrade is None, f'{told} during an upgrade to {upgrade}')
+        self.require(Rule.GATES, upgrade is None, f'{reported} during an upgrade to {upgrade}')
 
-    def _begun(self, state: CampaignState, osd_id: int, told: str) -> None:
+    def _started(self, state: CampaignState, osd_id: int, reported: str) -> None:
         world = self.world
-        self.require(Rule.WINDOW, world.outside_window is None, f'{told} outside the window')
+        self.require(Rule.WINDOW, world.outside_window is None, f'{reported} outside the window')
         used = world.cluster.compactions.used_bytes.get(osd_id, 0)
         total = world.total_bytes.get(osd_id)
-        self.require(Rule.HAS_ROOM, total is None or 2 * used <= total, f'{told}: {used}/{total}')
+        self.require(
+            Rule.HAS_ROOM, total is None or 2 * used <= total, f'{reported}: {used}/{total}'
+        )
         baseline, now = state.baseline_ms, world.latency_ms
         slow = baseline is not None and now is not None and now > baseline * Limits().slower
-        self.require(Rule.CLIENTS_FIRST, not slow, f'{told} at {now} ms, {baseline} ms before')
+        self.require(Rule.CLIENTS_FIRST, not slow, f'{reported} at {now} ms, {baseline} ms before')
 
-    # -- each look
+    # -- each sample
 
-    def looked(self) -> None:
-        """Called after each look."""
+    def sampled(self) -> None:
+        """Called after each sample."""
         if self.broken is not None:
             raise self.broken
         world, cluster = self.world, self.world.cluster
         running = cluster.ours
         self.require(Rule.LIMIT, len(running) <= world.planned.parallel, f'{running} compact')
         self.require(
-            Rule.BOUNDED_TICK, cluster.questions <= _MOST_QUESTIONS, f'{cluster.questions} asked'
+            Rule.BOUNDED_TICK, cluster.questions <= _MOST_QUESTIONS, f'{cluster.questions} queries'
         )
         cluster.questions = 0
         state = world.driver.state
@@ -202,13 +192,13 @@ class Watch:
         before = {o.osd_id: o.step for o in self._last.osds} if self._last else {}
         for osd in state.osds:
             n = osd.osd_id
-            told = f'osd.{n} is {osd.step.value}'
+            reported = f'osd.{n} is {osd.step.value}'
             if osd.step is CompactionStep.SKIPPED:
-                self.require(Rule.TOLD, osd.reason, f'{told} without a reason')
+                self.require(Rule.HAS_REASON, osd.reason, f'{reported} without a reason')
             over = {CompactionStep.SETTLING, CompactionStep.DONE}
             if osd.step in over and before.get(n) not in over and n in cluster.osds:
                 smaller = cluster.compactions.used_bytes.get(n, 0) < USED_BYTES
-                self.require(Rule.COMPACTED, smaller, f'{told}, and nothing became of it')
+                self.require(Rule.COMPACTED, smaller, f'{reported}, and nothing became of it')
 
     def _alarm(self, state: CampaignState) -> None:
         world, now_s = self.world, self.world.cluster.now_s
@@ -221,10 +211,12 @@ class Watch:
             self._waits_since_s, self._waits_at = now_s, at
         waited_s = now_s - self._waits_since_s
         raised = WAITING in world.health()
-        told = f'"{reason}" for {waited_s} s'
-        self.require(Rule.ALARM, raised or waited_s < _ALARM_S + _LATE_S, told)
+        reported = f'"{reason}" for {waited_s} s'
+        self.require(Rule.ALARM, raised or waited_s < _ALARM_S + _LATE_S, reported)
         self.require(
-            Rule.ALARM, waited_s >= _ALARM_S - _LOOK_TAKES_S or not raised, f'raised at {told}'
+            Rule.ALARM,
+            waited_s >= _ALARM_S - _SAMPLE_TAKES_S or not raised,
+            f'raised at {reported}',
         )
 
     def _recorded(self, state: CampaignState) -> None:
@@ -232,12 +224,12 @@ class Watch:
         found = [r for r in world.history.history if r.rollout_id == NAME]
         if not state.ended:
             self.require(Rule.RECORDED_ONCE, not found, f'it is recorded before its end: {found}')
-            self._ended_looks = 0
+            self._ended_samples = 0
             return
         works = world.store.error is None and not world.next_writes
-        self._ended_looks = self._ended_looks + 1 if works else 0
+        self._ended_samples = self._ended_samples + 1 if works else 0
         self.require(Rule.RECORDED_ONCE, len(found) <= 1, f'it is recorded as {found}')
-        if self._ended_looks < 3:
+        if self._ended_samples < 3:
             return
         self.require(Rule.RECORDED_ONCE, len(found) == 1, 'its end is not in the history')
         outcome = found[0].outcome
@@ -247,7 +239,7 @@ class Watch:
         stored = self.stored()
         self.require(Rule.RECORDED_ONCE, stored == state, f'{stored} is stored, not {state}')
 
-    def at_the_end(self) -> None:
+    def check_end(self) -> None:
         state = self.world.state
         self.require(Rule.ENDS, state.ended, f'it did not end: {state}')
         running = self.world.cluster.ours
@@ -256,6 +248,6 @@ class Watch:
             open_ = [o.osd_id for o in state.osds if o.step not in FINISHED]
             self.require(Rule.ENDS, not open_, f'{open_} were forgotten')
         left = [o.osd_id for o in state.osds if o.step is CompactionStep.SKIPPED]
-        told = state.failure or ''
-        named = all(f'osd.{n}:' in told for n in left[:2])
-        self.require(Rule.TOLD, named, f'{left} were left: {told}')
+        reported = state.failure or ''
+        named = all(f'osd.{n}:' in reported for n in left[:2])
+        self.require(Rule.HAS_REASON, named, f'{left} were left: {reported}')

@@ -30,7 +30,7 @@ NAME = 'c1'
 USUAL_MS = 5.0
 #: The option gate_alarm_after.
 GATE_ALARM_S = 600.0
-#: It samples for so long before a campaign is begun.
+#: The sampling time before a campaign is started.
 _SAMPLES_S = 20.0
 
 
@@ -48,7 +48,7 @@ class CompactingCluster(FakeCluster):
         self.compactions.used_bytes = dict.fromkeys(self.osds, USED_BYTES)
         #: OSDs whose answers do not come.
         self.mute: set[int] = set()
-        #: OSDs that somebody else let compact: until when at most.
+        #: OSDs compacted by an operator: until when at most.
         self.others_until_s: dict[int, float] = {}
         self.questions = 0
 
@@ -59,21 +59,21 @@ class CompactingCluster(FakeCluster):
         return self.compactions.running() - theirs
 
     def let_compact(self, osd_id: int) -> None:
-        """Somebody else does."""
+        """An operator does."""
         self.compactions.ask(osd_id, 'compact')
-        self.compactions.told.pop()
+        self.compactions.requested.pop()
         self.others_until_s[osd_id] = self.now_s + 2 * self.compactions.takes_s
 
     def ask(self, osd_id: int, prefix: str, args: TellArguments) -> FakeAnswer:
         self.questions += 1
         if osd_id not in self.osds:
-            return FakeAnswer(_nobody)
+            return FakeAnswer(_no_actor)
         answer, uuid = super().ask(osd_id, prefix, args), self.osds[osd_id].uuid
 
         def look() -> Optional[str]:
             osd = self.osds.get(osd_id)
             if osd is None:
-                return _nobody()
+                return _no_actor()
             if osd.uuid != uuid or osd_id in self.mute:
                 return None
             return answer.output()
@@ -81,7 +81,7 @@ class CompactingCluster(FakeCluster):
         return FakeAnswer(look)
 
 
-def _nobody() -> Optional[str]:
+def _no_actor() -> Optional[str]:
     raise CommandError(errno.ENOENT, 'no such OSD')
 
 
@@ -97,11 +97,11 @@ class World:
         self.no_reports_reason: Optional[str] = None
         self.latency_ms: Optional[float] = USUAL_MS
         self.total_bytes: dict[int, int] = {}
-        #: What the manager's clock shows beyond the time that has passed.
+        #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
         self.active_since_s = self.seen_at_s = self.cluster.now_s
-        #: Called when the manager looks at the cluster, and before each compaction is asked for.
+        #: Called when the manager samples the cluster, and before each compaction request.
         self.on_observation: Callable[[], None] = lambda: None
         self.on_compact: Callable[[int], None] = lambda _: None
         self.store.set = self._mortal(self.store.set)  # type: ignore[method-assign]
@@ -162,8 +162,8 @@ class World:
 
     def look(self, seconds: Optional[float] = None) -> None:
         self.guarded(self._tick)
-        self.cluster.advance(seconds or self.planned.look_every_s)
-        # Files go when the compaction is over, whether or not anybody looks.
+        self.cluster.advance(seconds or self.planned.sample_every_s)
+        # Files are removed when the compaction is over, observed or not.
         self.cluster.compactions.running()
 
     def _tick(self) -> None:

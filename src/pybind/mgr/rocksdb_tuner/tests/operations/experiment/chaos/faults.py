@@ -149,7 +149,7 @@ def settled_too_early(patch: Patch) -> None:
 # -- operators
 
 
-def back_over_anything(patch: Patch) -> None:
+def restores_over_foreign_entries(patch: Patch) -> None:
     changed = conflicts.conflicting_entries
 
     def blind(state: Any, seen: Any) -> Any:
@@ -159,7 +159,7 @@ def back_over_anything(patch: Patch) -> None:
     patch.everywhere(watching.left_alone, lambda state, _: state)
 
 
-def nobody_changes_anything(patch: Patch) -> None:
+def foreign_changes_ignored(patch: Patch) -> None:
     patch.everywhere(conflicts.conflicting_entries, lambda *_: ())
     patch.everywhere(watching.left_alone, lambda state, _: state)
 
@@ -209,7 +209,7 @@ def measured_in_any_case(patch: Patch, **changes: Any) -> None:
 # -- how it ends
 
 
-def dropped_arms_go_on(patch: Patch) -> None:
+def dropped_arms_continue(patch: Patch) -> None:
     def planned_arms(state: Any, period: int) -> Any:
         here = {osd.osd_id for osd in states.taking_part(state)}
         return {
@@ -221,7 +221,7 @@ def dropped_arms_go_on(patch: Patch) -> None:
     patch.everywhere(watching.too_small, lambda _: ())
 
 
-def a_crash_is_noted_alone(patch: Patch) -> None:
+def crash_is_only_recorded(patch: Patch) -> None:
     patch.everywhere(
         judging.failed, lambda state, arms, _: replace(state, crashed=tuple(sorted(arms)))
     )
@@ -235,7 +235,7 @@ def ends_without_restoring(patch: Patch) -> None:
     patch.everywhere(driving.restore, lambda _, state, __, now_s: states.finished(state, now_s))
 
 
-def one_is_left_out(patch: Patch) -> None:
+def one_osd_is_skipped(patch: Patch) -> None:
     back = legs.back
 
     def but_one(state: Any, kind: LegKind, osd_ids: Any, same: Any) -> Any:
@@ -251,8 +251,8 @@ def one_is_left_out(patch: Patch) -> None:
     patch.everywhere(back, but_one)
 
 
-def what_comes_up_is_believed(patch: Patch) -> None:
-    """A leg back spares the restart of an OSD of which only the entry was put back."""
+def any_running_process_accepted(patch: Patch) -> None:
+    """A restoring leg skips the restart of an OSD of which only the entry was restored."""
 
     def whole(osd: Any) -> Any:
         return OsdProgress(
@@ -262,7 +262,7 @@ def what_comes_up_is_believed(patch: Patch) -> None:
     patch.everywhere(legs._whole, whole)
 
 
-def a_crash_is_a_success(patch: Patch) -> None:
+def crash_counts_as_success(patch: Patch) -> None:
     failed = judging.failed
 
     def fine(state: Any, arms: Any, reason: str) -> Any:

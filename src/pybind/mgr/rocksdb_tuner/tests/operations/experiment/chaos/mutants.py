@@ -10,7 +10,7 @@ from rocksdb_tuner.operations.experiment import driving
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
-from rocksdb_tuner.tests.chaos.acts import Act
+from rocksdb_tuner.tests.chaos.chaos_events import ChaosEvent
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from . import faults
@@ -24,19 +24,23 @@ class Mutant(NamedTuple):
     rule: Rule
     plant: Callable[[Patch], None]
     #: Without any of these a schedule hardly shows it; empty: any schedule may.
-    shown_by: tuple[Act, ...] = ()
-    #: What else a schedule needs.
+    shown_by: tuple[ChaosEvent, ...] = ()
+    #: Other requirements of a schedule.
     needs: Callable[[Schedule], bool] = lambda _: True
 
     def may_show(self, planned: Schedule) -> bool:
-        acts_of = {planned.act for chain in planned.acts for planned in chain}
+        acts_of = {planned.event for chain in planned.events for planned in chain}
         return self.needs(planned) and (not self.shown_by or not acts_of.isdisjoint(self.shown_by))
 
 
-_FAILOVERS = (Act.FAIL_OVER, Act.KILLED_BEFORE_A_WRITE, Act.KILLED_AFTER_A_WRITE)
-_PAUSES = (Act.PAUSE, Act.OTHER_OPERATOR_PAUSES)
-_FAILURES = (Act.BREAKS, Act.CRASHES, Act.OSD_DIES)
-_SETS = (Act.SETS_OSD,)
+_FAILOVERS = (
+    ChaosEvent.FAIL_OVER,
+    ChaosEvent.KILLED_BEFORE_A_WRITE,
+    ChaosEvent.KILLED_AFTER_A_WRITE,
+)
+_PAUSES = (ChaosEvent.PAUSE, ChaosEvent.OTHER_OPERATOR_PAUSES)
+_FAILURES = (ChaosEvent.BREAKS, ChaosEvent.CRASHES, ChaosEvent.OSD_DIES)
+_SETS = (ChaosEvent.SETS_OSD,)
 
 
 def _several(planned: Schedule) -> bool:
@@ -54,10 +58,10 @@ def _bad(planned: Schedule) -> bool:
 def _paused_for_long(planned: Schedule) -> bool:
     """While it is measured, for more than a block."""
     return any(
-        chain[0].act in _PAUSES
+        chain[0].event in _PAUSES
         and chain[0].moment in {Moment.BASELINE, Moment.MEASURING}
-        and chain[1].after * planned.look_every_s > 100.0
-        for chain in planned.acts
+        and chain[1].after * planned.sample_every_s > 100.0
+        for chain in planned.events
     )
 
 
@@ -99,9 +103,11 @@ MUTANTS = (
     Mutant('the next period comes first', Rule.OF_ITS_PERIOD, faults.next_period, needs=_crossing),
     Mutant('legs are not stored', Rule.SAVED_BEFORE, faults.legs_are_not_stored),
     Mutant('each state is stored a step late', Rule.SAVED_BEFORE, faults.stored_a_step_late),
-    Mutant('an OSD counts as restarted once it was asked', Rule.ONE_DOWN, faults.settled_at_once),
     Mutant(
-        'the next OSD is begun while one is starting',
+        'an OSD counts as restarted once it was requested', Rule.ONE_DOWN, faults.settled_at_once
+    ),
+    Mutant(
+        'the next OSD is started while one is starting',
         Rule.ONE_DOWN,
         faults.settled_though_unclean,
     ),
@@ -109,52 +115,57 @@ MUTANTS = (
         'requests settle at once',
         Rule.ONE_OUTSTANDING,
         faults.settled_too_early,
-        (Act.ORCHESTRATOR_LATE,),
+        (ChaosEvent.ORCHESTRATOR_LATE,),
     ),
     Mutant(
-        'nobody asks for outstanding requests',
+        'outstanding requests are not checked',
         Rule.ONE_OUTSTANDING,
         faults.never_outstanding,
-        (Act.ORCHESTRATOR_LATE,),
+        (ChaosEvent.ORCHESTRATOR_LATE,),
     ),
     Mutant(
         'all gates are open',
         Rule.GATES,
         lambda patch: patch.never(gates.closed_gate),
-        (Act.FLAG, Act.NEARFULL),
+        (ChaosEvent.FLAG, ChaosEvent.NEARFULL),
     ),
     Mutant(
         'flags do not hold a change',
         Rule.GATES,
         lambda patch: patch.never(gates._held_cluster),
-        (Act.FLAG, Act.NEARFULL),
+        (ChaosEvent.FLAG, ChaosEvent.NEARFULL),
     ),
-    Mutant('nobody changes anything', Rule.OPERATOR_WINS, faults.nobody_changes_anything, _SETS),
     Mutant(
-        'all is restored whoever changed it', Rule.OPERATOR_WINS, faults.back_over_anything, _SETS
+        'foreign changes are ignored', Rule.OPERATOR_WINS, faults.foreign_changes_ignored, _SETS
+    ),
+    Mutant(
+        'everything is restored over foreign changes',
+        Rule.OPERATOR_WINS,
+        faults.restores_over_foreign_entries,
+        _SETS,
     ),
     Mutant('nothing holds a leg', Rule.PAUSE_HOLDS, faults.nothing_holds, _PAUSES),
     Mutant(
         'a leg knows of no pause', Rule.PAUSE_HOLDS, faults.pause_of_the_leg_is_forgotten, _PAUSES
     ),
-    Mutant('the mode is not read', Rule.MODE, faults.mode_is_not_read, (Act.MODE_OFF,)),
+    Mutant('the mode is not read', Rule.MODE, faults.mode_is_not_read, (ChaosEvent.MODE_OFF,)),
     Mutant(
         'nothing holds what is written',
         Rule.MODE,
         faults.nothing_holds_in_mode_off,
-        (Act.MODE_OFF,),
+        (ChaosEvent.MODE_OFF,),
     ),
     Mutant(
         'the window is not seen',
         Rule.WINDOW,
         lambda patch: faults.seen(patch, schedule_reason=None),
-        (Act.WINDOW_CLOSES,),
+        (ChaosEvent.WINDOW_CLOSES,),
     ),
     Mutant(
         'the window is that of the start',
         Rule.WINDOW,
         faults.window_of_the_start,
-        (Act.WINDOW_CLOSES,),
+        (ChaosEvent.WINDOW_CLOSES,),
     ),
     Mutant(
         'a manager acts at once',
@@ -169,10 +180,13 @@ MUTANTS = (
         _FAILOVERS,
     ),
     Mutant(
-        'dropped arms go on', Rule.DROPPED_STAYS_OFF, faults.dropped_arms_go_on, needs=_slow_dropped
+        'dropped arms go on',
+        Rule.DROPPED_STAYS_OFF,
+        faults.dropped_arms_continue,
+        needs=_slow_dropped,
     ),
     Mutant(
-        'a crash is noted alone', Rule.DROPPED_STAYS_OFF, faults.a_crash_is_noted_alone, needs=_bad
+        'a crash is noted alone', Rule.DROPPED_STAYS_OFF, faults.crash_is_only_recorded, needs=_bad
     ),
     Mutant(
         'it is measured in a pause',
@@ -203,17 +217,20 @@ MUTANTS = (
         'blocks are not stored',
         Rule.EVIDENCE_KEPT,
         lambda patch: patch.attribute(ExperimentStorage, 'save_block', lambda *_: None),
-        (Act.FAIL_OVER,),
+        (ChaosEvent.FAIL_OVER,),
     ),
     Mutant(
-        'the last block is lost', Rule.EVIDENCE_KEPT, faults.last_block_is_lost, (Act.FAIL_OVER,)
+        'the last block is lost',
+        Rule.EVIDENCE_KEPT,
+        faults.last_block_is_lost,
+        (ChaosEvent.FAIL_OVER,),
     ),
     Mutant('it ends without restoring', Rule.RESTORED, faults.ends_without_restoring),
-    Mutant('one OSD is left out', Rule.RESTORED, faults.one_is_left_out),
+    Mutant('one OSD is left out', Rule.RESTORED, faults.one_osd_is_skipped),
     Mutant(
-        'no restart after entries were restored', Rule.RESTORED, faults.what_comes_up_is_believed
+        'no restart after entries were restored', Rule.RESTORED, faults.any_running_process_accepted
     ),
-    Mutant('a crash is a success', Rule.RIGHT_END, faults.a_crash_is_a_success, needs=_bad),
+    Mutant('a crash is a success', Rule.RIGHT_END, faults.crash_counts_as_success, needs=_bad),
     Mutant('it ends without a conclusion', Rule.RIGHT_END, faults.no_conclusion),
     Mutant(
         'its end is not recorded',

@@ -1,4 +1,4 @@
-"""What a schedule is: a cluster, an experiment on it, and what happens to both at which moments."""
+"""A schedule: a cluster, an experiment on it, and events at certain moments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple, Optional
 
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.experiment.records import ExperimentRequest, ExperimentState, Stage
-from rocksdb_tuner.tests.chaos.acts import OF_THE_LOOP, Act
+from rocksdb_tuner.tests.chaos.chaos_events import OF_THE_LOOP, ChaosEvent
 from rocksdb_tuner.tests.chaos.schedule import Moment as OfLeg
 from rocksdb_tuner.tests.chaos.schedule import moment_of
 from rocksdb_tuner.tests.chaos.topology import Shape, Spot, Topology, _groups, _pools
@@ -18,63 +18,63 @@ from rocksdb_tuner.tests.operations.experiment.conftest import plan, request
 
 #: Of rollouts alone, or of the loop above them.
 _NOT_HERE = OF_THE_LOOP | {
-    Act.MODULE_UPGRADED,
-    Act.ROLLBACK,
-    Act.ROLLBACK_UNKNOWN,
-    Act.APPLY_ANOTHER,
-    Act.NEW_IS_SLOW,
+    ChaosEvent.MODULE_UPGRADED,
+    ChaosEvent.ROLLBACK,
+    ChaosEvent.ROLLBACK_UNKNOWN,
+    ChaosEvent.APPLY_ANOTHER,
+    ChaosEvent.NEW_IS_SLOW,
 }
-ACTS = tuple(act for act in Act if act not in _NOT_HERE)
+ACTS = tuple(event for event in ChaosEvent if event not in _NOT_HERE)
 
-#: What goes on until something ends it, and what ends it.
+#: Lasting events, and the events that end them.
 _ENDS_WITH = {
-    Act.PAUSE: Act.RESUME,
-    Act.OTHER_OPERATOR_PAUSES: Act.RESUME,
-    Act.MODE_OFF: Act.MODE_ON,
-    Act.MODE_OFF_IN_A_WRITE: Act.MODE_ON,
-    Act.WINDOW_CLOSES: Act.WINDOW_OPENS,
-    Act.DAILY_LIMIT: Act.NO_DAILY_LIMIT,
-    Act.OSD_DIES: Act.OSD_STARTS,
-    Act.HOST_DIES: Act.HOST_STARTS,
-    Act.MARKED_OUT: Act.MARKED_IN,
-    Act.ORCHESTRATOR_GONE: Act.ORCHESTRATOR_BACK,
-    Act.ORCHESTRATOR_IDLE: Act.ORCHESTRATOR_BACK,
-    Act.ORCHESTRATOR_REFUSES: Act.ORCHESTRATOR_BACK,
-    Act.REFUSES_SET: Act.MONITORS_BACK,
-    Act.REFUSES_RM: Act.MONITORS_BACK,
-    Act.REFUSES_DUMP: Act.MONITORS_BACK,
-    Act.REFUSES_OK_TO_STOP: Act.MONITORS_BACK,
-    Act.REFUSES_VERSIONS: Act.MONITORS_BACK,
-    Act.MONITORS_SLOW: Act.MONITORS_BACK,
-    Act.STORE_REFUSES: Act.STORE_BACK,
-    Act.FLAG: Act.NO_FLAG,
-    Act.NEARFULL: Act.NO_NEARFULL,
-    Act.SCRUB_FINDS_DAMAGE: Act.DAMAGE_REPAIRED,
-    Act.UPGRADE_BEGINS: Act.UPGRADE_ENDS,
-    Act.REPORTS_STOP: Act.REPORTS_COME,
-    Act.CLIENTS_STOP: Act.CLIENTS_COME,
+    ChaosEvent.PAUSE: ChaosEvent.RESUME,
+    ChaosEvent.OTHER_OPERATOR_PAUSES: ChaosEvent.RESUME,
+    ChaosEvent.MODE_OFF: ChaosEvent.MODE_ON,
+    ChaosEvent.MODE_OFF_IN_A_WRITE: ChaosEvent.MODE_ON,
+    ChaosEvent.WINDOW_CLOSES: ChaosEvent.WINDOW_OPENS,
+    ChaosEvent.DAILY_LIMIT: ChaosEvent.NO_DAILY_LIMIT,
+    ChaosEvent.OSD_DIES: ChaosEvent.OSD_STARTS,
+    ChaosEvent.HOST_DIES: ChaosEvent.HOST_STARTS,
+    ChaosEvent.MARKED_OUT: ChaosEvent.MARKED_IN,
+    ChaosEvent.ORCHESTRATOR_GONE: ChaosEvent.ORCHESTRATOR_BACK,
+    ChaosEvent.ORCHESTRATOR_IDLE: ChaosEvent.ORCHESTRATOR_BACK,
+    ChaosEvent.ORCHESTRATOR_REFUSES: ChaosEvent.ORCHESTRATOR_BACK,
+    ChaosEvent.REFUSES_SET: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_RM: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_DUMP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_OK_TO_STOP: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.REFUSES_VERSIONS: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.MONITORS_SLOW: ChaosEvent.MONITORS_BACK,
+    ChaosEvent.STORE_REFUSES: ChaosEvent.STORE_BACK,
+    ChaosEvent.FLAG: ChaosEvent.NO_FLAG,
+    ChaosEvent.NEARFULL: ChaosEvent.NO_NEARFULL,
+    ChaosEvent.SCRUB_FINDS_DAMAGE: ChaosEvent.DAMAGE_REPAIRED,
+    ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
+    ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
+    ChaosEvent.CLIENTS_STOP: ChaosEvent.CLIENTS_COME,
 }
 #: They end most experiments: they are drawn less often.
 _FINAL = frozenset(
     {
-        Act.ABORT,
-        Act.SETS_ALL,
-        Act.SETS_OSD,
-        Act.SETS_OSD_MASKED,
-        Act.SETS_CLASS,
-        Act.SETS_GLOBAL,
-        Act.SETS_HOST,
-        Act.SETS_OTHER_STRING,
-        Act.OF_ANOTHER_RELEASE,
-        Act.OSD_DIES,
-        Act.CRASHES,
-        Act.RESTARTED_BY_HAND,
+        ChaosEvent.ABORT,
+        ChaosEvent.SETS_ALL,
+        ChaosEvent.SETS_OSD,
+        ChaosEvent.SETS_OSD_MASKED,
+        ChaosEvent.SETS_CLASS,
+        ChaosEvent.SETS_GLOBAL,
+        ChaosEvent.SETS_HOST,
+        ChaosEvent.SETS_OTHER_STRING,
+        ChaosEvent.OF_ANOTHER_RELEASE,
+        ChaosEvent.OSD_DIES,
+        ChaosEvent.CRASHES,
+        ChaosEvent.RESTARTED_BY_HAND,
     }
 )
 
 
 class Moment(str, Enum):
-    """Where an experiment stands: what faults are aimed at."""
+    """The state of an experiment: faults are aimed at these."""
 
     BASELINE = 'baseline'
     BETWEEN = 'between two changes'
@@ -121,13 +121,13 @@ def moment_in(state: ExperimentState) -> Moment:
 
 
 class Planned(NamedTuple):
-    """One act: what happens, when, and to which OSD.
+    """One event: what happens, when, and to which OSD.
 
     It happens when the experiment was seen at ``moment`` ``after`` times; None: after so many
-    looks.
+    samples.
     """
 
-    act: Act
+    event: ChaosEvent
     after: int
     moment: Optional[Moment]
     #: None: the OSD in flight, or the first of the arms.
@@ -135,8 +135,8 @@ class Planned(NamedTuple):
 
     def __str__(self) -> str:
         target = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
-        where = 'looks' if self.moment is None else f'looks at "{self.moment.value}"'
-        return f'{self.after} {where}: {self.act.name} ({target})'
+        where = 'looks' if self.moment is None else f'samples at "{self.moment.value}"'
+        return f'{self.after} {where}: {self.event.name} ({target})'
 
 
 @dataclass(frozen=True)
@@ -147,20 +147,20 @@ class Schedule:
     #: OSDs with an entry of their own before, and whether there is one for all of them.
     own: tuple[int, ...]
     shared: bool
-    look_every_s: float
+    sample_every_s: float
     recover_s: float
     forgets: bool
     #: With the string of this arm no OSD starts; None: with all of them OSDs do.
     bad: Optional[str]
-    acts: tuple[tuple[Planned, ...], ...]
+    events: tuple[tuple[Planned, ...], ...]
 
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
         periods = self.request.plan.periods
         yield f'seed {self.seed}: {self.topology}; own entries {self.own}, shared {self.shared}'
         yield f'periods {[dict(p.arms) for p in periods]}, controls {self.request.plan.controls}'
-        yield f'bad arm {self.bad}, a look every {self.look_every_s:g} s, forgets={self.forgets}'
-        for chain in self.acts:
+        yield f'bad arm {self.bad}, sampled every {self.sample_every_s:g} s, forgets={self.forgets}'
+        for chain in self.events:
             yield '  ' + '; then '.join(map(str, chain))
 
 
@@ -187,30 +187,30 @@ def schedule(seed: str) -> Schedule:
         request=request(planned, min_effect=dice.choice((0.1, 0.0001))),
         own=tuple(n for n in osds if dice.random() < 0.3) if dice.random() < 0.4 else (),
         shared=dice.random() < 0.3,
-        look_every_s=dice.choice((3.0, 6.0, 13.0)),
+        sample_every_s=dice.choice((3.0, 6.0, 13.0)),
         recover_s=dice.choice((4.0, 12.0, 40.0)),
         forgets=dice.random() < 0.3,
         bad=dice.choice(arms) if dice.random() < 0.12 else None,
-        acts=tuple(_chain(dice, osds) for _ in range(dice.choice((1, 2, 3, 5, 8)))),
+        events=tuple(_chain(dice, osds) for _ in range(dice.choice((1, 2, 3, 5, 8)))),
     )
 
 
 def _chain(dice: random.Random, osds: list[int]) -> tuple[Planned, ...]:
-    act = dice.choice(ACTS)
-    if act in _FINAL and dice.random() < 0.5:
-        act = dice.choice(ACTS)
+    event = dice.choice(ACTS)
+    if event in _FINAL and dice.random() < 0.5:
+        event = dice.choice(ACTS)
     moment = (
         None if dice.random() < 0.15 else dice.choice([m for m in Moment if m.value != 'ended'])
     )
     after = dice.randrange(60) if moment is None else dice.choice((0, 0, 1, 2, 5))
     osd = None if dice.random() < 0.4 else dice.choice(osds)
-    first = Planned(act, after, moment, osd)
-    if act is Act.ORCHESTRATOR_LATE:
-        # What was asked for comes after somebody else has restarted the OSD.
-        return first, Planned(Act.RESTARTED_BY_HAND, 0, Moment.RESTARTING, None)
-    if act not in _ENDS_WITH:
+    first = Planned(event, after, moment, osd)
+    if event is ChaosEvent.ORCHESTRATOR_LATE:
+        # The request is executed after an operator has restarted the OSD.
+        return first, Planned(ChaosEvent.RESTARTED_BY_HAND, 0, Moment.RESTARTING, None)
+    if event not in _ENDS_WITH:
         return (first,)
-    return first, Planned(_ENDS_WITH[act], dice.choice((0, 2, 10, 40)), None, osd)
+    return first, Planned(_ENDS_WITH[event], dice.choice((0, 2, 10, 40)), None, osd)
 
 
 def _topology(dice: random.Random) -> Topology:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from typing import NoReturn, Optional
+from typing import Optional
 
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.measuring import measured_osds
@@ -13,31 +13,32 @@ from rocksdb_tuner.operations.experiment.storage import BLOCKS, ExperimentStorag
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
-from .rules import Rule, Violation
+from .rules import Rule
 from .schedule import Schedule
 from .world import ExperimentWorld
 
 #: A manager that became active samples for so long.
-_LOOKS_FIRST_S = 10.0
+_OBSERVES_FIRST_S = 10.0
 _FLAGS = frozenset({'noout', 'nobackfill', 'norecover'})
 _HEALTH = frozenset({'OSD_NEARFULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'})
 
 
-class Watch:
-    """Watches one world; a violation fails the test at the command that commits it.
+class Watch(Checks[Rule]):
+    """Watches one world; a violation fails the test at the offending command.
 
-    What others do is told to it in the words of the watch of rollouts.
+    Actions of others are reported to it with the methods of the watch of rollouts.
     """
 
     def __init__(
         self, world: ExperimentWorld, planned: Schedule, only: Optional[Rule] = None
     ) -> None:
-        self.world, self.planned, self.only = world, planned, only
+        super().__init__(only)
+        self.world, self.planned = world, planned
         self.cluster: ChaosCluster = world.cluster
-        self.broken: Optional[Violation] = None
         #: Entries that an operator wrote or removed.
         self.operators: set[str] = set()
         #: OSDs that may run something else by the hand of others, or are others by now.
@@ -45,26 +46,18 @@ class Watch:
         self.others: set[int] = set()
         self.store_failed = False
         self._ours: dict[int, int] = {}
-        #: OSDs that were down when the look under way began.
+        #: OSDs that were down when the current sample started.
         self._down: set[int] = set()
         #: The leg and the OSD whose entry was set last.
-        self._begun: Optional[tuple[str, int]] = None
+        self._started: Optional[tuple[str, int]] = None
         self.before = self.cluster.entries_of()
         request = planned.request
         self._strings = {arm.options: arm.name for arm in request.arms}
         self._columns = {n for p in request.plan.periods for _, osds in p.arms for n in osds}
         self._old = {n: self.cluster.runs(n) for n in self.cluster.osds}
         self.cluster.on_command = self.check
-        world.on_take_over = self.taken_over
+        world.on_takeover = self.taken_over
         self._watch_blocks()
-
-    def require(self, rule: Rule, ok: object, text: str) -> None:
-        if not ok and self.only in {None, rule}:
-            self.fail(rule, text)
-
-    def fail(self, rule: Rule, text: str) -> NoReturn:
-        self.broken = self.broken or Violation(rule, text)
-        raise self.broken
 
     # -- what others do, in the words of the watch of rollouts
 
@@ -81,7 +74,7 @@ class Watch:
         self.operators.add(who)
         self.cluster.operator_sets(who, value)
 
-    def operator_sets_other_string(self, value: str) -> None:
+    def operator_sets_other_option(self, value: str) -> None:
         self.operators.add('other')
         self.cluster.operator_sets('osd', value, f'{OPTION}_annex')
 
@@ -110,7 +103,9 @@ class Watch:
         assert leg is not None
         now_s = self.cluster.now_s
         since_s = now_s - self.world.active_since_s
-        self.require(Rule.OBSERVES_FIRST, since_s >= _LOOKS_FIRST_S, f'{command} after {since_s} s')
+        self.require(
+            Rule.OBSERVES_FIRST, since_s >= _OBSERVES_FIRST_S, f'{command} after {since_s} s'
+        )
         recovering = leg.direction is Direction.RECOVER
         self.require(Rule.PAUSE_HOLDS, state.paused_by is None or recovering, command)
         if words[1] == 'config':
@@ -122,15 +117,15 @@ class Watch:
     def _entry(
         self, state: ExperimentState, leg: RolloutState, who: str, value: Optional[str]
     ) -> None:
-        told = f'{who} = {value}'
+        reported = f'{who} = {value}'
         osd_id = int(who[4:]) if who[4:].isdigit() else -1
         before = self.before.get(who)
         self.require(
             Rule.AS_REQUESTED,
             osd_id in self._columns and (value == before or value in self._strings),
-            told,
+            reported,
         )
-        self.require(Rule.OPERATOR_WINS, not self._taken(who, value), told)
+        self.require(Rule.OPERATOR_WINS, not self._taken(who, value), reported)
         if value is None or value == before or value not in self._strings:
             return
         arm = self._strings[value]
@@ -138,21 +133,23 @@ class Watch:
         # One that was replaced meanwhile gets back what it had, until all are restored.
         turned = leg.direction is Direction.RECOVER or osd_id in self.others
         recovers = turned and bool(previous)
-        self.require(Rule.OF_ITS_PERIOD, recovers or osd_id in dict(state.assigned[-1])[arm], told)
+        self.require(
+            Rule.OF_ITS_PERIOD, recovers or osd_id in dict(state.assigned[-1])[arm], reported
+        )
         dropped = {found.name for found in state.dropped}
         self.require(
-            Rule.DROPPED_STAYS_OFF, recovers or (arm not in dropped and not state.crashed), told
+            Rule.DROPPED_STAYS_OFF, recovers or (arm not in dropped and not state.crashed), reported
         )
-        # An OSD that was begun is finished.
-        begun = self._begun == (leg.rollout_id, osd_id)
-        self._begun = leg.rollout_id, osd_id
-        if leg.direction is Direction.FORWARD and not begun:
-            self.require(Rule.WINDOW, self.world.outside_window is None, told)
+        # A started OSD is finished.
+        started = self._started == (leg.rollout_id, osd_id)
+        self._started = leg.rollout_id, osd_id
+        if leg.direction is Direction.FORWARD and not started:
+            self.require(Rule.WINDOW, self.world.outside_window is None, reported)
 
     def _taken(self, who: str, value: Optional[str]) -> bool:
         """Whether an operator's entry would be overwritten by something else."""
         now = self.cluster.entries_of().get(who)
-        # What an operator set to what the experiment may have set itself nobody can tell apart.
+        # An operator's entry that equals one of the experiment cannot be distinguished.
         ours = now in {self.before.get(who), *self._strings}
         return who in self.operators and not ours and now != value
 
@@ -167,7 +164,7 @@ class Watch:
         recovering = leg.direction is Direction.RECOVER
         self.require(Rule.MODE, self.world.may_act or (recovering and not up), command)
         down = {n for n in self._down_by_us() if n != osd_id}
-        # What crashed is started at once: that takes none down.
+        # A crashed process is started at once: that takes none down.
         self.require(Rule.ONE_DOWN, not (down and up), f'{command} while {down} are down')
         coming = [found.osd_id for found in cluster.accepted if found.osd_id != osd_id]
         self.require(Rule.ONE_OUTSTANDING, not coming, f'{command} while {coming} are to come')
@@ -205,11 +202,11 @@ class Watch:
 
     # -- over time
 
-    def looks(self) -> None:
-        """What dies in a look was sampled before."""
+    def samples(self) -> None:
+        """A process that dies in a sample was sampled before."""
         self._down = set(self.cluster.down)
 
-    def looked(self) -> None:
+    def sampled(self) -> None:
         state, cluster = self.world.experiment.state, self.cluster
         if self.broken is not None:
             raise self.broken
@@ -273,18 +270,18 @@ class Watch:
 
     def _lossy(self) -> bool:
         """Whether single writes may have been lost."""
-        names = {found.act.name for chain in self.planned.acts for found in chain}
+        names = {found.event.name for chain in self.planned.events for found in chain}
         return bool({n for n in names if n.startswith(('WRITE', 'STORE', 'KILLED', 'MODE'))})
 
     # -- the end
 
-    def at_the_end(self, dead: frozenset[int]) -> None:
+    def check_end(self, dead: frozenset[int]) -> None:
         state, cluster = self.world.now, self.cluster
         entries = cluster.entries_of()
-        gave_up = 'before every OSD was restored' in (state.failure or '')
+        was_given_up = 'before every OSD was restored' in (state.failure or '')
         for n in self._columns:
             who = f'osd.{n}'
-            if who in self.operators or gave_up:
+            if who in self.operators or was_given_up:
                 continue
             found, wanted = entries.get(who), self.before.get(who)
             self.require(Rule.RESTORED, found == wanted, f'{who} has {found} instead of {wanted}')
@@ -299,5 +296,5 @@ class Watch:
         if state.outcome is Outcome.DONE:
             self.require(Rule.RIGHT_END, state.conclusion is not None, 'no conclusion')
         record = [r for r in self.world.driver.history if r.rollout_id == 'E1']
-        told = [(r.outcome, r.reason) for r in record]
-        self.require(Rule.RECORDED, told == [(state.outcome, state.failure)], f'{told}')
+        reported = [(r.outcome, r.reason) for r in record]
+        self.require(Rule.RECORDED, reported == [(state.outcome, state.failure)], f'{reported}')

@@ -26,7 +26,7 @@ class ExperimentWorld(World):
 
     def __init__(self, topology: Topology, cluster: ChaosCluster, *, forgets: bool) -> None:
         #: Called once another manager has read what is stored, with the one before it.
-        self.on_take_over: Callable[[ExperimentDriver], None] = lambda _: None
+        self.on_takeover: Callable[[ExperimentDriver], None] = lambda _: None
         super().__init__(_nothing_of_rollouts(topology, forgets=forgets), cluster)
         self.clients.factors = dict(FACTORS)
 
@@ -45,7 +45,7 @@ class ExperimentWorld(World):
         before = self.experiment
         super().fail_over()
         self.experiment.load()
-        self.on_take_over(before)
+        self.on_takeover(before)
 
     @property
     def now(self) -> ExperimentState:
@@ -72,7 +72,7 @@ class ExperimentWorld(World):
             self.experiment.observed(self.clients.newest, self.clock_s)
         self.pass_time(seconds)
 
-    def begin_experiment(self, request: ExperimentRequest) -> None:
+    def start_experiment(self, request: ExperimentRequest) -> None:
         self.experiment.start('E1', request, self.clock_s)
 
     def pause(self, actor: str) -> None:
@@ -86,17 +86,17 @@ class ExperimentWorld(World):
 
 
 def _nothing_of_rollouts(topology: Topology, *, forgets: bool) -> RolloutSchedule:
-    """What a world reads of a schedule."""
+    """The part of a schedule that a world reads."""
     return RolloutSchedule(
         seed='',
         topology=topology,
         change=Change.ALL,
         value='',
         soak=SoakPlan(),
-        look_every_s=2.0,
+        sample_every_s=2.0,
         delays=Delays(),
         loop=Loop.DRIVER,
         orchestrator_forgets=forgets,
-        most_looks=0,
-        acts=(),
+        max_samples=0,
+        events=(),
     )

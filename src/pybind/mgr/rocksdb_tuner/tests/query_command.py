@@ -1,4 +1,4 @@
-"""Asks a module for the answer of a command, as Ceph does once it has read the arguments."""
+"""Calls a command of a module, as Ceph does once it has parsed the arguments."""
 
 from __future__ import annotations
 

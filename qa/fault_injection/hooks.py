@@ -1,8 +1,8 @@
-"""What tests change in their own copy of the module, and nobody can in the module itself.
+"""Hooks that tests add to their own copy of the module.
 
-`harness.laboratory` copies the module, adds this file to the copy and lets the copy import it. The
-settings are read anew at each use from a file beside it, so that a test changes them while the
-manager runs. Nothing of this exists where the module is installed.
+`harness.fault_injection` copies the module, adds this file to the copy and lets the copy import it.
+The settings are read from a file beside it at each use, so that a test can change them while the
+manager runs. An installed module has none of this.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.tick import operation_control
 
-SETTINGS = Path(__file__).with_name('laboratory.json')
+SETTINGS = Path(__file__).with_name('fault_injection.json')
 
 
 def _setting(name: str) -> Any:
@@ -35,7 +35,7 @@ def _setting(name: str) -> Any:
 
 
 def _offset_s() -> float:
-    """The jump that the test asks for."""
+    """The clock offset set by the test."""
     return float(_setting('clock_offset_s'))
 
 
@@ -45,7 +45,7 @@ def _clock() -> float:
 
 
 def _stamped(self: MgrCluster, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
-    """What OSDs report bears the manager's time: a clock that jumps takes the stamps along."""
+    """Reports of OSDs have the manager's time: a clock jump shifts their timestamps."""
     offset_s = _offset_s()
     return [
         point and point._replace(time_s=point.time_s + offset_s)
@@ -77,7 +77,7 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
 
 
 def _wanted(case: Case) -> Target:
-    """What is recommended for clients' writes: the favorite, or the default of the release."""
+    """The recommendation for clients' writes: the favorite, or the default of the release."""
     name = _setting('favorite')
     if name is None or case.writer is None:
         default = case.release.default_options
@@ -87,21 +87,21 @@ def _wanted(case: Case) -> Target:
 
 
 def _against(self: Case, text: str) -> tuple[Objection, ...]:
-    """Something speaks against all but the favorite."""
+    """An objection to everything except the favorite."""
     if _setting('favorite') is None or self.writer is None:
         return ()
     if same_meaning(text, _wanted(self).options, self.release.rocksdb_version):
         return ()
-    reason = Reason('It is not the favorite of the laboratory.', 'the laboratory')
+    reason = Reason('It is not the favorite profile of the test.', 'the test')
     return (Objection(Name.LARGE_MEMTABLES, reason),)
 
 
-def _nothing_in_the_way(self: Case) -> None:
-    """Nor are the OSDs of a laboratory too slow, or their packages too old."""
+def _no_conflicts(self: Case) -> None:
+    """The OSDs of a test are neither too slow nor running outdated packages."""
 
 
-def _nothing_weighed(case: Case, *_: object) -> None:
-    """Nor does it matter what the model makes of any option set."""
+def _no_candidates(case: Case, *_: object) -> None:
+    """The model's opinion of option sets does not matter either."""
 
 
 def _published(case: Case, _: object) -> Target:
@@ -109,7 +109,7 @@ def _published(case: Case, _: object) -> Target:
 
 
 def _put(owner: object, name: str, hook: object) -> None:
-    """In place of what has this name: a hook for what is not there would change nothing."""
+    """Replace an attribute by a hook; a missing one would leave the hook without an effect."""
     if name not in vars(owner):
         raise AttributeError(f'{owner!r} has no {name} that could be replaced')
     setattr(owner, name, hook)
@@ -123,7 +123,7 @@ tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index
 _put(operation_control, 'change_request', _unchecked_request)
 for _module in (recommend, entry_advice):
     _put(_module, 'target_for', _wanted)
-_put(recommend, 'weighed_for', _nothing_weighed)
+_put(recommend, 'weighed_for', _no_candidates)
 _put(recommend, 'published_target', _published)
 _put(Case, 'under_workload', _against)
-_put(Case, 'why_no_tuning', property(_nothing_in_the_way))
+_put(Case, 'why_no_tuning', property(_no_conflicts))

@@ -1,4 +1,4 @@
-"""Carries one schedule out, and says which acts came at which moments."""
+"""Executes a schedule, and records which events happened at which moments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import NamedTuple, Optional
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.operations.rollout.states import in_flight
-from rocksdb_tuner.tests.chaos.acts import REQUESTS, Act
+from rocksdb_tuner.tests.chaos.chaos_events import REQUESTS, ChaosEvent
+from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.chaos.effects import (
-    befall,
+    apply_event,
     heal_monitors,
     heal_orchestrator,
     heal_osd,
@@ -23,23 +24,23 @@ from rocksdb_tuner.tests.chaos.effects import (
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.experiment.conftest import STRINGS
 
-from .rules import Rule, Violation
+from .rules import Rule
 from .schedule import Moment, Planned, Schedule, moment_in
 from .watch import Watch
 from .world import ExperimentWorld
 
-#: Looks in which things happen.
-_MOST_LOOKS = 260
-#: Looks in which a repaired cluster comes to its end.
-_MOST_LOOKS_TO_THE_END = 1500
+#: Samples with events.
+_MAX_SAMPLES = 260
+#: Samples in which a repaired cluster completes the experiment.
+_MAX_SAMPLES_TO_END = 1500
 
 
-#: What shows only once everything works again.
+#: Rules that only show once everything works again.
 _OF_THE_END = frozenset({Rule.RESTORED, Rule.RIGHT_END, Rule.RECORDED, Rule.ENDS})
 
 
 class Happened(NamedTuple):
-    act: Act
+    event: ChaosEvent
     moment: Moment
 
 
@@ -50,9 +51,9 @@ class _Waiting:
         self.planned, self.following = chain[0], chain[1:]
         self._left = self.planned.after
 
-    def comes(self, moment: Moment, *, looked: bool) -> bool:
+    def comes(self, moment: Moment, *, sampled: bool) -> bool:
         """Count one more opportunity; whether this is the one."""
-        if self.planned.moment is None and not looked:
+        if self.planned.moment is None and not sampled:
             return False
         if self.planned.moment not in {None, moment}:
             return False
@@ -60,13 +61,13 @@ class _Waiting:
         return self._left < 0
 
 
-class Course:
-    """Carries out one schedule; raises `Violation` where an invariant breaks."""
+class ScheduleRun:
+    """Executes one schedule; raises `Violation` if an invariant breaks."""
 
     def __init__(self, planned: Schedule, only: Optional[Rule] = None) -> None:
         self.planned = planned
         self.happened: Counter[Happened] = Counter()
-        self._waiting = [_Waiting(chain) for chain in planned.acts]
+        self._waiting = [_Waiting(chain) for chain in planned.events]
         self._restless = False
         self._dead: frozenset[int] = frozenset()
         cluster = self.cluster = ChaosCluster(planned.topology)
@@ -80,7 +81,7 @@ class Course:
         self.world.on_observation = self._observed
 
     def _before(self) -> None:
-        """What was there before: entries that say what OSDs run."""
+        """The previous state: entries that match the running options."""
         cluster, string = self.cluster, DEFAULTS[self.cluster.release]
         for who in (*(f'osd.{n}' for n in self.planned.own), *(('osd',) * self.planned.shared)):
             cluster.operator_sets(who, string)
@@ -90,39 +91,39 @@ class Course:
         cluster.advance(90)
 
     def execute(self) -> None:
-        refused = self.world.guarded(lambda: self.world.begin_experiment(self.planned.request))
+        refused = self.world.guarded(lambda: self.world.start_experiment(self.planned.request))
         assert not refused
         self._restless = True
-        for _ in range(_MOST_LOOKS):
+        for _ in range(_MAX_SAMPLES):
             if self.world.now.ended:
                 break
-            self._happen(requests=True, looked=True)
+            self._happen(requests=True, sampled=True)
             self._look()
         self._restless = False
         if self.watch.only is not None and self.watch.only not in _OF_THE_END:
             return
         self._repair()
-        self._to_the_end()
+        self._run_to_end()
         self._look()
-        self.watch.at_the_end(self._dead)
+        self.watch.check_end(self._dead)
 
     def _observed(self) -> None:
         if self._restless and self.watch.broken is None and self.world.experiment.state:
-            self._happen(requests=False, looked=False)
+            self._happen(requests=False, sampled=False)
 
-    def _happen(self, *, requests: bool, looked: bool) -> None:
+    def _happen(self, *, requests: bool, sampled: bool) -> None:
         moment = moment_in(self.world.now)
         for waiting in list(self._waiting):
-            if (waiting.planned.act in REQUESTS) is not requests and not looked:
+            if (waiting.planned.event in REQUESTS) is not requests and not sampled:
                 continue
-            if waiting.comes(moment, looked=looked) and waiting in self._waiting:
+            if waiting.comes(moment, sampled=sampled) and waiting in self._waiting:
                 self._waiting.remove(waiting)
                 if waiting.following:
                     self._waiting.append(_Waiting(waiting.following))
                 osd = self._target(waiting.planned.osd)
                 if osd is not None:
-                    self.happened[Happened(waiting.planned.act, moment)] += 1
-                    befall(self.world, self.watch, waiting.planned.act, osd)  # type: ignore[arg-type]
+                    self.happened[Happened(waiting.planned.event, moment)] += 1
+                    apply_event(self.world, self.watch, waiting.planned.event, osd)  # type: ignore[arg-type]
 
     def _target(self, osd: Optional[int]) -> Optional[int]:
         leg = self.world.now.leg
@@ -132,9 +133,9 @@ class Course:
         return osd if osd in self.cluster.osds else None
 
     def _look(self) -> None:
-        self.watch.looks()
-        self.world.guarded(lambda: self.world.look(self.planned.look_every_s))
-        self.watch.looked()
+        self.watch.samples()
+        self.world.guarded(lambda: self.world.look(self.planned.sample_every_s))
+        self.watch.sampled()
 
     # -- how it ends
 
@@ -164,9 +165,9 @@ class Course:
         if world.now.paused_by:
             world.guarded(world.resume)
 
-    def _to_the_end(self) -> None:
-        """Time passes, and the operator does what it is told."""
-        for _ in range(_MOST_LOOKS_TO_THE_END):
+    def _run_to_end(self) -> None:
+        """Time passes, and the operator follows the instructions."""
+        for _ in range(_MAX_SAMPLES_TO_END):
             self._look()
             state = self.world.now
             if state.ended:
@@ -196,15 +197,15 @@ class Course:
 
 def carried_out(
     planned: Schedule, only: Optional[Rule] = None
-) -> tuple[Course, Optional[Violation]]:
-    """The course of a schedule, and what broke in it; see `Watch` for ``only``."""
-    course = Course(planned, only)
+) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
+    """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
+    schedule_run = ScheduleRun(planned, only)
     try:
         with suppress(OperationRefused):
-            course.execute()
+            schedule_run.execute()
     except Violation as violation:
-        return course, violation
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        return schedule_run, violation
+    except Exception as error:  # noqa: BLE001 - any exception is a finding
         text = ''.join(traceback.format_exception(error))[-2500:]
-        return course, course.watch.broken or Violation(Rule.NO_TRACEBACK, text)
-    return course, None
+        return schedule_run, schedule_run.watch.broken or Violation(Rule.NO_TRACEBACK, text)
+    return schedule_run, None

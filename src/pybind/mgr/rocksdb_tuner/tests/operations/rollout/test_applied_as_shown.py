@@ -1,4 +1,4 @@
-"""What is carried out is what was shown: the same commands, batches, canary and controls."""
+"""A rollout is applied as shown: the same commands, batches, canary and controls."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ def test_what_is_carried_out_is_what_was_shown(
 
     cluster.commands.clear()
     run.driver.rollback(None, 'operator', cluster.now_s)
-    run.to_the_end()
+    run.run_to_end()
     assert cluster.commands == [c for c in shown['undo_commands'] if 'config show' not in c]
     assert cluster.entries_of() == before

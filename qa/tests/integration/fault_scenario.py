@@ -1,10 +1,10 @@
-"""A rollout on a real cluster, under a client whose data are checked, while something goes wrong.
+"""A rollout on a real cluster, under a client with verified data, while a fault is injected.
 
-One cluster of each shape serves all its faults. Each test gets a `Scene`: every OSD runs the same,
-a client overwrites and reads, and nothing is amiss. Afterwards no write may have failed or be lost,
-never was more than one OSD down that the test had not taken down itself, and nothing of the fault
-may be left. After the last test of a shape all placement groups are scrubbed in depth, and the
-store of every OSD is checked.
+One cluster of each shape serves all its faults. Each test gets a `FaultScenario`: every OSD runs
+the same options, a client overwrites and reads, and the cluster is healthy. Afterwards no write may
+have failed or be lost, no more than one OSD that the test had not stopped itself may have been down
+at any time, and nothing of the fault may be left. After the last test of a shape all placement
+groups are deep-scrubbed, and the store of every OSD is checked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 from harness import Cluster, ClusterSpec, Progress, integrity, osds
 from harness.errors import CommandError
-from harness.laboratory import Laboratory
+from harness.fault_injection import FaultInjection
 from harness.workloads.overwriter import Overwriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from real_workload import ended
@@ -89,7 +89,7 @@ PLAIN = Shape('plain', rgw=True)
 #: Six OSDs in three racks, and two of another class; the client's data are erasure-coded.
 WIDE = Shape('wide', 8, 3, ('ssd', 'ssd', 'ssd', 'hdd'), (2, 1))
 SHAPES = {shape.name: shape for shape in (PLAIN, WIDE)}
-#: What a rollout is to do: remove an old string, or set the laboratory's favorite.
+#: The change of a rollout: remove an old string, or set the favorite profile.
 REMOVE, SET = 'remove-override', 'set-profile'
 #: Module options: a rollout in a minute instead of an hour.
 QUICK = {
@@ -100,14 +100,14 @@ QUICK = {
     'soak_min': '6',
     'soak_max': '0',
     'soak_inconclusive': 'promote',
-    # The tolerances of the laboratory are so wide that nothing ever gets better.
+    # The tolerances are so wide that nothing ever gets better.
     'soak_no_benefit': 'promote',
     'batch_soak_min': '4',
     'batch_soak_max': '0',
-    # So that its log tells what it does
+    # So that the log has its actions
     'log_level': 'info',
 }
-#: Of these, what a test may leave as it needed it.
+#: The options that a test may leave changed.
 _SET_BY_TESTS = (
     'soak_max',
     'soak_no_benefit',
@@ -119,7 +119,7 @@ _SET_BY_TESTS = (
 #: takes 20 seconds to restart, and most of a row is spent waiting for recovery.
 WRITES_PER_S, READS_PER_S = 100, 25
 FINAL = ('done', 'failed', 'rolled-back')
-#: Between two looks at a rollout: no step that a test waits for is over sooner.
+#: Polling interval of a rollout: no step that a test waits for is shorter.
 LOOK_S = 0.3
 OURS = 'mgr/rocksdb_tuner/'
 STATE_KEY = f'{OURS}rollout/current'
@@ -135,7 +135,7 @@ NO_FAULTS = {
     'late': '0',
     'instead': '-1',
 }
-#: Of the cluster's flags, those that a test sets.
+#: The flags set by tests.
 FLAGS = ('noout', 'norecover')
 #: With so many seconds an OSD that is down stays in.
 DOWN_OUT_INTERVAL, NEVER_OUT_S = 'mon_osd_down_out_interval', '3600'
@@ -151,13 +151,13 @@ class Event:
     phase: str
     began_s: float
     ended_s: float = 0.0
-    #: What happened, in one line.
+    #: The outcome, in one line.
     happened: str = ''
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one fault in one phase did to the client."""
+    """The effects of one fault in one phase on the client."""
 
     fault: str
     phase: str
@@ -173,15 +173,15 @@ class Result:
     overwrites: int
     reads_checked: int
     failed_writes: int
-    #: The most OSDs that were down at once, but for those that the test took down.
+    #: The most OSDs down at once, except for those stopped by the test.
     most_down: int
-    #: Of this checkout, None where it is none.
+    #: The commit of this checkout, None if unknown.
     commit: str | None
 
 
 @dataclass(frozen=True)
 class Integrity:
-    """What deep scrubs and fsck found after all tests on a cluster."""
+    """The results of deep scrubs and fsck after all tests on a cluster."""
 
     shape: str
     placement_groups: int
@@ -215,24 +215,24 @@ class MonitorKeys:
 
 
 @dataclass
-class Scene:
-    """What a test does its work with."""
+class FaultScenario:
+    """The cluster of a test, and its rollout."""
 
     cluster: Cluster
     tuner: ModuleClient
-    laboratory: Laboratory
+    fault_injection: FaultInjection
     shape: Shape = PLAIN
     kind: str = REMOVE
-    #: What runs, see `Result`.
+    #: The running code, see `Result`.
     commit: str | None = None
     results: list[Result] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     order: tuple[int, ...] = ()
     wanted: str = ''
-    #: What the release uses without any entry.
+    #: The release's default.
     default: str = ''
     #: OSDs that this test takes down itself.
-    taken_down: set[int] = field(default_factory=set)
+    stopped_by_test: set[int] = field(default_factory=set)
 
     # -- the rollout
 
@@ -254,7 +254,7 @@ class Scene:
         self.cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
 
     def apply(self) -> str:
-        """Begin the rollout of what is recommended; its id."""
+        """Start the recommended rollout; returns its id."""
         recommendation = self.recommendation()
         self.wanted = recommendation['options_to']
         self.tuner.plain('apply', recommendation['id'])
@@ -286,7 +286,7 @@ class Scene:
 
     @property
     def old_value(self) -> str:
-        """What the OSDs run before it."""
+        """The options of the OSDs before the rollout."""
         return ALTERNATE_2019 if self.kind == REMOVE else self.default
 
     @property
@@ -333,12 +333,12 @@ class Scene:
         return int(self.tuner.wait_for(found, timeout_s, ' or '.join(steps), 0.2)[0])
 
     def wait_for_action(self, action: str, timeout_s: float = 240.0) -> None:
-        """A manager's log says that it is about to do this: sooner than any command could tell."""
+        """The manager's log announces this action: earlier than any command could report it."""
         logs = [self.cluster.layout.log(f'mgr.{name}') for name in self.managers]
         outside = [self.cluster.host.outside(path) for path in logs]
         seen = {path: path.stat().st_size for path in outside}
 
-        def told() -> bool:
+        def reported() -> bool:
             for path, begin in seen.items():
                 with path.open('rb') as file:
                     file.seek(begin)
@@ -346,10 +346,10 @@ class Scene:
                         return True
             return False
 
-        self.tuner.wait_for(told, timeout_s, action, every_s=0.05)
+        self.tuner.wait_for(reported, timeout_s, action, every_s=0.05)
 
     def wait_for_reason(self, *words: str, timeout_s: float = 120.0) -> Any:
-        """The rollout waits, and says why in these words."""
+        """The rollout waits, with these words in its reason."""
 
         def there() -> Any:
             state = self.rollout()
@@ -375,16 +375,16 @@ class Scene:
         return state
 
     def stored_steps(self) -> dict[int, str]:
-        """How far each OSD is by what is stored."""
+        """The step of each OSD in the stored state."""
         return {osd.osd_id: osd.step.value for osd in self.stored_state().osds}
 
     # -- what holds at the end
 
     def running(self) -> dict[int, str]:
-        """The option string of each OSD's process, as it says itself; all must be up."""
+        """The option string of each OSD's process, as it reports it; all must be up."""
         # One command is as fast for all of them as for one
-        said = self.cluster.ceph('tell', 'osd.*', 'config', 'get', OPTION, '--format', 'json')
-        lines = (line.partition(': ') for line in said.splitlines() if line.startswith('osd.'))
+        message = self.cluster.ceph('tell', 'osd.*', 'config', 'get', OPTION, '--format', 'json')
+        lines = (line.partition(': ') for line in message.splitlines() if line.startswith('osd.'))
         return {int(name[4:]): json.loads(text)[OPTION] for name, _, text in lines}
 
     def assert_running(self, value: str) -> None:
@@ -397,7 +397,7 @@ class Scene:
         assert self.tuner.entries() == self._entries(self.wanted if self.kind == SET else '')
         self.assert_running(self.wanted)
 
-    def assert_as_before(self) -> None:
+    def assert_restored(self) -> None:
         """Everything is as before the rollout."""
         assert self.tuner.entries() == self.old
         self.assert_running(self.old_value)
@@ -418,13 +418,13 @@ class Scene:
         """Take the rollout back, and see that everything is as before."""
         self.tuner.plain('rollback')
         self.wait_for_end('rolled-back')
-        self.assert_as_before()
+        self.assert_restored()
 
     # -- faults
 
     @contextlib.contextmanager
     def fault(self, name: str, phase: str) -> Iterator[Event]:
-        """What happens here counts as the fault's time, for the client too."""
+        """The time of this block counts as the fault's, for the client too."""
         event = Event(name, phase, time.time())
         yield event
         event.ended_s = time.time()
@@ -437,7 +437,7 @@ class Scene:
 
         def is_set(name: str, value: str | float) -> bool:
             found = self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}')
-            # Ceph writes a number in a way of its own
+            # Ceph formats numbers in its own way
             return type(value)(found.strip()) == value
 
         self.tuner.wait_for(
@@ -473,7 +473,7 @@ class Scene:
         Returns how far the OSDs were meanwhile: nothing goes on.
         """
         self.cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
-        # The managers start themselves anew for it
+        # The managers respawn for it
         time.sleep(seconds / 2)
         steps, before = self.stored_steps(), (self.stored(), self.tuner.entries())
         time.sleep(seconds / 2)
@@ -484,7 +484,7 @@ class Scene:
 
     @contextlib.contextmanager
     def without_managers(self) -> Iterator[None]:
-        """No manager runs, so that nobody writes over what a test writes to the store."""
+        """No manager runs, so that none overwrites what a test writes to the store."""
         for name in self.managers:
             self.cluster.stop_daemon(f'mgr.{name}', kill=True)
         try:
@@ -496,6 +496,22 @@ class Scene:
             lambda: self.cluster.ceph_json('mgr', 'stat')['available'], 60, 'an active manager'
         )
         self.wait_until_answered()
+
+    def corrupt_state(self) -> str:
+        """Truncate the stored rollout, which stops everything; returns the original text."""
+        key = ('config-key', 'set', STATE_KEY, '-i', '-')
+        with self.without_managers():
+            original = self.cluster.ceph('config-key', 'get', STATE_KEY)
+            self.cluster.ceph(*key, stdin=original[: len(original) // 2])
+        before = self.tuner.entries(), self.tuner.nonces()
+        eventually(
+            self,
+            lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in self.cluster.ceph_json('health')['checks'],
+            'the health check',
+            90,
+        )
+        assert (self.tuner.entries(), self.tuner.nonces()) == before
+        return original
 
     def wait_for_standby(self) -> None:
         self.tuner.wait_for(
@@ -519,8 +535,8 @@ class Scene:
         self.tuner.wait_for(answers, timeout_s, 'the module answers')
 
     def kill_osd(self, osd_id: int) -> None:
-        """As a crash: no goodbye, and nobody starts it again."""
-        self.taken_down.add(osd_id)
+        """As in a crash: without a goodbye or a restart."""
+        self.stopped_by_test.add(osd_id)
         self.cluster.stop_daemon(f'osd.{osd_id}', kill=True)
         self.tuner.wait_for(lambda: not self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} down')
 
@@ -530,12 +546,12 @@ class Scene:
 
     def purge_osd(self, osd_id: int) -> None:
         """It and its data are gone for good."""
-        self.taken_down.add(osd_id)
+        self.stopped_by_test.add(osd_id)
         osds.purge(self.cluster, osd_id)
 
     def make_osd(self, osd_id: int, device_class: str | None = None) -> None:
         """An OSD on a new disk, up when this returns; None: of the class that belongs there."""
-        self.taken_down.add(osd_id)
+        self.stopped_by_test.add(osd_id)
         osds.make(self.cluster, osd_id, device_class)
         self.tuner.wait_for(lambda: self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} up')
 
@@ -546,9 +562,9 @@ class Scene:
 
     @contextlib.contextmanager
     def held_start(self, osd_id: int) -> Iterator[None]:
-        """The process with which this OSD starts next is held meanwhile: it lives, and is not up.
+        """The process with which this OSD starts next is suspended: it lives, and is not up.
 
-        Nobody may end it.
+        It must not be killed.
         """
         name = f'osd.{osd_id}'
         before = self.cluster.status().pid(name)
@@ -567,9 +583,9 @@ class Scene:
             os.kill(pid, signal.SIGCONT)
 
     def most_down(self, since_epoch: int) -> int:
-        """The most OSDs that were down at once, but for those that the test took down."""
+        """The most OSDs down at once, except for those stopped by the test."""
         maps = integrity.osd_maps(self.cluster, since_epoch)
-        return max(len(set(down) - self.taken_down) for _, down, _ in maps)
+        return max(len(set(down) - self.stopped_by_test) for _, down, _ in maps)
 
     def times_down(self, osd_id: int, since_epoch: int) -> int:
         """How often this OSD went down."""
@@ -582,37 +598,37 @@ class Scene:
     # -- between two tests
 
     def restore(self, kind: str = REMOVE) -> None:
-        """The same beginning for each test of this kind, whatever the one before left."""
+        """The same initial state for each test of this kind."""
         self.kind = kind
-        self.laboratory.reset()
-        self.laboratory.set_favorite(recommended=kind == SET)
+        self.fault_injection.reset()
+        self.fault_injection.set_favorite(recommended=kind == SET)
         self.events.clear()
-        self.taken_down.clear()
+        self.stopped_by_test.clear()
         self._start_all()
         for name in _SET_BY_TESTS:
             self.set_module_option(name, QUICK[name])
         self._clear_cluster()
         self.wait_until_answered()
         self._end_rollout()
-        self._put_osds_right()
+        self._restore_osds()
         self._wait_until_up()
-        # An OSD tells of the default as soon as an entry is removed, whatever it runs
-        told = [self.running()]
+        # An OSD reports the default as soon as an entry is removed, whatever it runs
+        reported = [self.running()]
         for section, mask, _ in self.tuner.entries():
             who = f'{section}/{mask}' if mask else section
             self.cluster.ceph('config', 'rm', who, OPTION)
         for section, _, value in self.old:
             self.cluster.ceph('config', 'set', section, OPTION, value)
-        told.append(self.running())
+        reported.append(self.running())
         members = self.members
-        wanted = {n: self.old_value if n in members else self.default for n in told[-1]}
-        other = [n for n in wanted if any(running[n] != wanted[n] for running in told)]
-        # Nobody writes now: all at once
+        wanted = {n: self.old_value if n in members else self.default for n in reported[-1]}
+        other = [n for n in wanted if any(running[n] != wanted[n] for running in reported)]
+        # No client writes now: all at once
         with ThreadPoolExecutor(max(1, len(other))) as pool:
             list(pool.map(self.cluster.restart_osd, other))
-        self._wait_until_quiet()
+        self._wait_until_idle()
 
-    def _put_osds_right(self) -> None:
+    def _restore_osds(self) -> None:
         """Neither an OSD too many nor one too few, each of the class that it was made with."""
         spec = self.cluster.record.spec
         there = {
@@ -627,8 +643,8 @@ class Scene:
             if there.get(n) != spec.class_of_osd(n):
                 osds.make(self.cluster, n)
 
-    def left_over(self) -> list[str]:
-        """What is not as every test must leave it, in words."""
+    def leftovers(self) -> list[str]:
+        """The differences from the required state after a test, in words."""
         found = []
         daemons = self.cluster.status().daemons
         found += [f'{daemon.name} does not run' for daemon in daemons if not daemon.up]
@@ -681,7 +697,7 @@ class Scene:
             self.tuner.plain('rollout', 'abort')
             self.tuner.wait_for_phase(*FINAL, timeout_s=180)
 
-    def _wait_until_quiet(self) -> None:
+    def _wait_until_idle(self) -> None:
         self._wait_until_up()
         self.tuner.wait_for_clean(180)
         if self.shape.mgrs > 1:
@@ -712,13 +728,13 @@ class Scene:
 
 
 @contextlib.contextmanager
-def cluster_of(shape: Shape, release: str) -> Iterator[Scene]:
-    """A cluster of this shape with the laboratory's copy of the module."""
+def cluster_of(shape: Shape, release: str) -> Iterator[FaultScenario]:
+    """A cluster of this shape with the fault-injecting copy of the module."""
     commit = commit_of_checkout()
     # Not pytest's own folder for files: other runs of pytest clean that up.
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
-        laboratory = Laboratory(Path(directory) / 'module')
-        spec = shape.spec(release, str(laboratory.module))
+        fault_injection = FaultInjection(Path(directory) / 'module')
+        spec = shape.spec(release, str(fault_injection.module))
         with (
             Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster,
             cluster.quick_commands(),
@@ -731,25 +747,27 @@ def cluster_of(shape: Shape, release: str) -> Iterator[Scene]:
             cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
             # An OSD that is down stays in, but where a test wants it out
             cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
-            scene = Scene(cluster, ModuleClient(cluster), laboratory, shape, commit=commit)
-            (scene.default,) = set(scene.running().values())
-            yield scene
+            scenario = FaultScenario(
+                cluster, ModuleClient(cluster), fault_injection, shape, commit=commit
+            )
+            (scenario.default,) = set(scenario.running().values())
+            yield scenario
 
 
 @contextlib.contextmanager
-def under_clients(scene: Scene) -> Iterator[None]:
+def under_clients(scenario: FaultScenario) -> Iterator[None]:
     """Clients write meanwhile; at the end all of it must be there, and nothing left over."""
-    writer = Overwriter(scene.cluster, WRITES_PER_S, READS_PER_S)
-    epoch = scene.epoch()
+    writer = Overwriter(scenario.cluster, WRITES_PER_S, READS_PER_S)
+    epoch = scenario.epoch()
     writer.start()
     try:
         yield
-        left = scene.left_over()
+        left = scenario.leftovers()
         written = writer.stop()
     finally:
         writer.kill()
-    most_down = scene.most_down(epoch)
-    scene.results += results_of(scene, written, most_down)
+    most_down = scenario.most_down(epoch)
+    scenario.results += results_of(scenario, written, most_down)
     assert written.errors == 0, written.messages
     assert written.verified.checked > 0
     assert written.overwrites > 0
@@ -759,10 +777,10 @@ def under_clients(scene: Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def s3_clients(scene: Scene, seconds: int) -> Iterator[None]:
+def s3_clients(scenario: FaultScenario, seconds: int) -> Iterator[None]:
     """Besides, objects are put through a gateway: no request fails, what is read back is right."""
     command = ['/usr/bin/python3', str(CHECKOUT / 'qa/workload'), 's3-put', '--threads', '1']
-    command += ['--seconds', str(seconds), '--dir', str(scene.cluster.dir)]
+    command += ['--seconds', str(seconds), '--dir', str(scenario.cluster.dir)]
     client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield
@@ -775,12 +793,12 @@ def s3_clients(scene: Scene, seconds: int) -> Iterator[None]:
             client.wait(30)
 
 
-#: What a row tells of, and on what: a test that is mended has changed its own rows only.
+#: The code that a row depends on: a change of a test only affects its own rows.
 MEASURED = (
     'src/pybind/mgr/rocksdb_tuner',
     ':(exclude)src/pybind/mgr/rocksdb_tuner/tests',
     'qa/harness',
-    'qa/laboratory',
+    'qa/fault_injection',
     'qa/local_orch',
 )
 
@@ -803,14 +821,14 @@ def commit_of_checkout() -> str | None:
     return last.stdout.strip() + '+' * bool(changed.returncode)
 
 
-def results_of(scene: Scene, written: Written, most_down: int) -> Iterator[Result]:
-    for event in scene.events:
+def results_of(scenario: FaultScenario, written: Written, most_down: int) -> Iterator[Result]:
+    for event in scenario.events:
         seen = written.noticed(event.began_s, event.ended_s)
         yield Result(
             event.fault,
             event.phase,
-            scene.shape.name,
-            scene.kind,
+            scenario.shape.name,
+            scenario.kind,
             event.happened,
             round(event.ended_s - event.began_s, 1),
             seen.longest_write_s and round(seen.longest_write_s, 2),
@@ -820,7 +838,7 @@ def results_of(scene: Scene, written: Written, most_down: int) -> Iterator[Resul
             written.verified.checked,
             written.verified.failed + written.errors,
             most_down,
-            scene.commit,
+            scenario.commit,
         )
 
 
@@ -845,12 +863,12 @@ def save(rows: list[Result], checks: list[Integrity], path: Path, version: str) 
     path.write_text(json.dumps(document, indent=1) + '\n')
 
 
-def kill_manager(scene: Scene, phase: str) -> dict[int, str]:
+def kill_manager(scenario: FaultScenario, phase: str) -> dict[int, str]:
     """Kill the active one, and wait for the next; how far the OSDs were."""
-    with scene.fault('manager killed', phase) as event:
+    with scenario.fault('manager killed', phase) as event:
         began_s = time.monotonic()
-        steps = scene.kill_active_manager()
-        scene.wait_until_answered()
+        steps = scenario.kill_active_manager()
+        scenario.wait_until_answered()
         busy = [
             f'osd.{n} {step}'
             for n, step in steps.items()
@@ -867,5 +885,7 @@ def described(state: Any) -> str:
     return '\n'.join(f'{key}: {value!r}' for key, value in state.items())
 
 
-def eventually(scene: Scene, condition: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
-    return scene.tuner.wait_for(condition, timeout_s, what, every_s=0.5)
+def eventually(
+    scenario: FaultScenario, condition: Callable[[], Any], what: str, timeout_s: float = 60
+) -> Any:
+    return scenario.tuner.wait_for(condition, timeout_s, what, every_s=0.5)

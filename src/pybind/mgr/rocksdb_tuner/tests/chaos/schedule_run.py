@@ -1,4 +1,4 @@
-"""Carries one schedule out, and says which acts came at which moments."""
+"""Executes a schedule, and records which events happened at which moments."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, OLD, same_meaning
 
-from .acts import AFTER_THE_END, REQUESTS, Act
+from .chaos_events import AFTER_THE_END, REQUESTS, ChaosEvent
+from .checks import Violation
 from .cluster import ChaosCluster
-from .effects import befall, heal_monitors, heal_orchestrator, heal_osd, start
+from .effects import apply_event, heal_monitors, heal_orchestrator, heal_osd, start
 from .invariants import Watch
-from .rules import Rule, Violation
+from .rules import Rule
 from .schedule import Change, Loop, Moment, Planned, Schedule, moment_of
 from .topology import Shape
 from .world import world_of
 
-#: Looks in which a repaired cluster comes to its end.
-_MOST_LOOKS_TO_THE_END = 900
+#: Samples in which a repaired cluster completes the rollout.
+_MAX_SAMPLES_TO_END = 900
 _SETTLES_S = 30.0
-#: Looks in which what begins by itself would begin again.
-_LOOKS_AFTERWARDS = 12
-#: Whoever needs an operator says so within this time.
+#: Samples in which automatic rollouts would start again.
+_SAMPLES_AFTERWARDS = 12
+#: A need for the operator must be reported within this time.
 _ALARM_S = 1000.0
 
 
 class Happened(NamedTuple):
-    act: Act
+    event: ChaosEvent
     moment: Moment
 
 
@@ -49,32 +50,32 @@ class Waiting:
         self.planned = planned
         self._left = planned.after
 
-    def comes_at(self, moment: Moment) -> bool:
+    def is_due_at(self, moment: Moment) -> bool:
         """Count one more opportunity; whether this is the one."""
         if self.planned.moment is not moment:
             return False
         self._left -= 1
         return self._left < 0
 
-    def comes_after_a_look(self) -> bool:
+    def is_due_after_sample(self) -> bool:
         self._left -= 1
         return self._left < 0
 
 
-class Course:
-    """Carries out one schedule; raises `Violation` where an invariant breaks."""
+class ScheduleRun:
+    """Executes one schedule; raises `Violation` if an invariant breaks."""
 
     def __init__(self, planned: Schedule, only: Optional[Rule] = None) -> None:
         self.planned = planned
         self.happened: Counter[Happened] = Counter()
-        #: The phase in which it ended, before it was rolled back; None: nothing began.
+        #: The phase in which it ended, before the rollback; None: nothing started.
         self.ended: Optional[str] = None
-        self._waiting = [Waiting(act) for act in planned.acts if not act.follows]
+        self._waiting = [Waiting(event) for event in planned.events if not event.follows]
         self._restless = False
-        #: OSDs that nobody brings back: down and out, and their disks are dead.
+        #: OSDs that will not return: down and out, with dead disks.
         self._dead: frozenset[int] = frozenset()
-        #: Since when an operator is needed, and no health check says so.
-        self._untold_since_s: Optional[float] = None
+        #: Since when the operator is needed without a health check.
+        self._unreported_since_s: Optional[float] = None
         self.cluster = ChaosCluster(planned.topology)
         self.cluster.option = planned.option
         _apply_delays(self.cluster, planned)
@@ -87,12 +88,12 @@ class Course:
         self.world.on_change = self.watch.changed
         self.world.on_observation = self._observed
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         self._begin()
         if self.planned.loop is not Loop.AUTO_APPLY and self.world.known is None:
             return
         self._restless = True
-        for _ in range(self.planned.most_looks):
+        for _ in range(self.planned.max_samples):
             if self.world.known is not None and self.world.known.ended and not self._awaits_end():
                 break
             self._between()
@@ -101,38 +102,38 @@ class Course:
         if self.world.known is None:
             return
         self._repair()
-        self._to_the_end()
+        self._run_to_end()
         self.ended = self.world.state.phase.value
-        self.watch.at_the_end(self.before)
-        if self.planned.runs_whole:
+        self.watch.check_end(self.before)
+        if self.planned.runs_to_completion:
             return
-        self._take_back()
+        self._roll_back()
         if self.planned.loop is Loop.AUTO_APPLY:
-            for _ in range(_LOOKS_AFTERWARDS):
+            for _ in range(_SAMPLES_AFTERWARDS):
                 self._look(5.0)
 
     # -- what happens when
 
     def _begin(self) -> None:
         if self.planned.loop is Loop.AUTO_APPLY:
-            self.world.begins_by_itself()
+            self.world.starts_automatically()
             return
         request = _request(self.cluster, self.planned)
         refused = self.world.guarded(lambda: self.world.begin(request, self.planned.soak))
         wrong = self.planned.change is Change.REACHES_OTHERS
         self.watch.require(Rule.REQUESTS, refused is wrong, f'refused: {refused}')
-        # Once, and of an operator who waits for it, what every OSD runs is asked.
+        # Once, while the operator waits for the answer, every OSD is queried for its options.
         self.cluster.questions.clear()
 
     def _awaits_end(self) -> bool:
         """Whether anything happens after the end."""
         return any(
-            waiting.planned.moment is Moment.ENDED and waiting.planned.act in AFTER_THE_END
+            waiting.planned.moment is Moment.ENDED and waiting.planned.event in AFTER_THE_END
             for waiting in self._waiting
         )
 
     def _observed(self) -> None:
-        """The manager looks: what is aimed at this moment happens just before."""
+        """The manager samples: events for this moment happen just before."""
         if not self._restless or self.watch.broken is not None:
             return
         moment = moment_of(self.world.known)
@@ -140,21 +141,21 @@ class Course:
             self._happens(waiting, moment)
 
     def _between(self) -> None:
-        """Between two looks everything may happen, operators' requests included."""
+        """Between two samples any event may happen, including operators' requests."""
         moment = moment_of(self.world.known)
         for waiting in self._due(moment, requests=True):
             self._happens(waiting, moment)
         for waiting in [w for w in self._waiting if w.planned.moment is None]:
-            if waiting.comes_after_a_look():
+            if waiting.is_due_after_sample():
                 self._happens(waiting, moment_of(self.world.known))
 
     def _due(self, moment: Moment, *, requests: bool) -> list[Waiting]:
-        # Nobody looks at the cluster for a rollout that has ended.
+        # An ended rollout is not sampled.
         return [
             waiting
             for waiting in self._waiting
-            if ((waiting.planned.act in REQUESTS) is requests or moment is Moment.ENDED)
-            and waiting.comes_at(moment)
+            if ((waiting.planned.event in REQUESTS) is requests or moment is Moment.ENDED)
+            and waiting.is_due_at(moment)
         ]
 
     def _happens(self, waiting: Waiting, moment: Moment) -> None:
@@ -162,15 +163,15 @@ class Course:
             return
         self._waiting.remove(waiting)
         planned = waiting.planned
-        following_index = self.planned.acts.index(planned) + 1
-        following = islice(self.planned.acts, following_index, following_index + 1)
-        self._waiting += [Waiting(act) for act in following if act.follows]
+        following_index = self.planned.events.index(planned) + 1
+        following = islice(self.planned.events, following_index, following_index + 1)
+        self._waiting += [Waiting(event) for event in following if event.follows]
         osd = self._target(planned.osd)
-        # What operators change once it is over is their business.
-        if osd is None or (moment is Moment.ENDED and planned.act not in AFTER_THE_END):
+        # Changes by operators after the end are their business.
+        if osd is None or (moment is Moment.ENDED and planned.event not in AFTER_THE_END):
             return
-        self.happened[Happened(planned.act, moment)] += 1
-        befall(self.world, self.watch, planned.act, osd)
+        self.happened[Happened(planned.event, moment)] += 1
+        apply_event(self.world, self.watch, planned.event, osd)
 
     def _target(self, number: Optional[int]) -> Optional[int]:
         """The OSD that an act is about; None: it is gone."""
@@ -185,8 +186,8 @@ class Course:
         return found if found in osds else None
 
     def _look(self, seconds: Optional[float] = None) -> None:
-        self.world.guarded(lambda: self.world.look(seconds or self.planned.look_every_s))
-        self.watch.looked()
+        self.world.guarded(lambda: self.world.look(seconds or self.planned.sample_every_s))
+        self.watch.sampled()
 
     # -- how it ends
 
@@ -216,14 +217,14 @@ class Course:
         if world.state.paused_by:
             world.guarded(world.resume)
             self.watch.resumed()
-        large = self.planned.topology.shape is Shape.LARGE and not self.planned.runs_whole
+        large = self.planned.topology.shape is Shape.LARGE and not self.planned.runs_to_completion
         if large and not world.state.ended:
-            # The rest would take hours; what was changed is taken back.
+            # The rest would take hours; the changes are rolled back.
             world.guarded(lambda: world.abort('client.a'))
 
-    def _to_the_end(self) -> None:
-        """Time passes, and the operator does what health checks tell him to."""
-        for _ in range(_MOST_LOOKS_TO_THE_END):
+    def _run_to_end(self) -> None:
+        """Time passes, and the operator follows the health checks."""
+        for _ in range(_MAX_SAMPLES_TO_END):
             self._look()
             state = self.world.state
             if state.ended:
@@ -235,8 +236,9 @@ class Course:
         world, cluster = self.world, self.cluster
         reason = state.paused_reason or ''
         for n in cluster.down - self._dead:
-            # On the way back the rollout starts what it has to restart, or says who should.
-            if n in _due_on_the_way_back(state) and f'start osd.{n} next' not in reason:
+            # During rollback the rollout starts the OSDs it has to restart, or names the operator's
+            # command.
+            if n in _due_in_rollback(state) and f'start osd.{n} next' not in reason:
                 continue
             if state.phase is Phase.WAITING and not cluster.osds[n].coming:
                 cluster.start_osd(n)
@@ -253,20 +255,20 @@ class Course:
             cluster.advance(60)
 
     def _text(self, reason: str) -> bool:
-        """Whether operators hear of it where they look; in the end they have to."""
+        """Whether operators are informed; they must be in the end."""
         now_s = self.cluster.now_s
         raised = self.world.health()
         if 'ROCKSDB_TUNER_ROLLOUT_WAITING' in raised:
-            self._untold_since_s = None
+            self._unreported_since_s = None
             return True
-        if self._untold_since_s is None:
-            self._untold_since_s = now_s
-        untold_s = now_s - self._untold_since_s
+        if self._unreported_since_s is None:
+            self._unreported_since_s = now_s
+        untold_s = now_s - self._unreported_since_s
         self.watch.require(Rule.ALARM, untold_s < _ALARM_S, f'"{reason}" raises {raised}')
         return False
 
-    def _take_back(self) -> None:
-        """A rollback restores exactly what was there, or says who is in the way."""
+    def _roll_back(self) -> None:
+        """A rollback restores the exact previous state, or names the conflict."""
         world, cluster, watch = self.world, self.cluster, self.watch
         if world.state.stage is Phase.ROLLED_BACK:
             return
@@ -278,10 +280,10 @@ class Course:
             return
         world.rollback(None, 'client.a')
         watch.resumed()
-        self._to_the_end()
+        self._run_to_end()
         state = world.state
         watch.require(Rule.UNDO_EXACT, state.outcome is Outcome.ROLLED_BACK, f'{state}')
-        watch.at_the_end(self.before)
+        watch.check_end(self.before)
         if watch.operators | watch.anybodys:
             return
         for n in set(cluster.osds) - watch.beside_itself:
@@ -289,38 +291,40 @@ class Course:
             watch.require(Rule.UNDO_EXACT, same_meaning(runs, wanted), f'osd.{n} runs {runs}')
 
     def _refused(self) -> None:
-        told = ''
+        reported = ''
         try:
             self.world.rollback(None, 'client.a')
         except OperationRefused as refused:
-            told = refused.message
-        named = any(who in told for who in self.watch.operators)
-        self.watch.require(Rule.OPERATOR_WINS, named, f'a rollback over entries of others: {told}')
+            reported = refused.message
+        named = any(who in reported for who in self.watch.operators)
+        self.watch.require(
+            Rule.OPERATOR_WINS, named, f'a rollback over entries of others: {reported}'
+        )
 
 
 def carried_out(
     planned: Schedule, only: Optional[Rule] = None
-) -> tuple[Course, Optional[Violation]]:
-    """The course of a schedule, and what broke in it; see `Watch` for ``only``."""
-    course = Course(planned, only)
+) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
+    """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
+    schedule_run = ScheduleRun(planned, only)
     try:
         with suppress(OperationRefused):
-            course.carry_out()
+            schedule_run.execute()
     except Violation as violation:
-        return course, violation
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        return schedule_run, violation
+    except Exception as error:  # noqa: BLE001 - any exception is a finding
         text = ''.join(traceback.format_exception(error))[-1800:]
-        return course, course.watch.broken or Violation(Rule.NO_TRACEBACK, text)
-    return course, None
+        return schedule_run, schedule_run.watch.broken or Violation(Rule.NO_TRACEBACK, text)
+    return schedule_run, None
 
 
-def _due_on_the_way_back(state: RolloutState) -> set[int]:
+def _due_in_rollback(state: RolloutState) -> set[int]:
     if state.direction is not Direction.BACK:
         return set()
     return {osd.osd_id for osd in state.osds if osd.step is OsdStep.RESTART_DUE}
 
 
-# -- what was there before, and what is asked for
+# -- the previous state, and the request
 
 
 def _apply_delays(cluster: ChaosCluster, planned: Schedule) -> None:

@@ -1,4 +1,4 @@
-"""What is advised, and why nothing is: every word, figure and command of what operators read."""
+"""The texts of advice, and of its absence: every word, figure and command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIB, MIB = 1 << 30, 1 << 20
 REEF = DEFAULTS['reef']
 LZ4 = 'compression=kLZ4Compression'
 ALTERNATE, VARIANT_D = profile('alternate-2019').options, profile('variant-2022-d').options
-#: Long strings, by how they are told here.
+#: Short names of long strings in these texts.
 NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
 RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
 IDLE = workload(WorkloadClass.IDLE)
@@ -39,7 +39,7 @@ IDLE = workload(WorkloadClass.IDLE)
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     title: str
     osds: tuple[OsdFacts, ...]
     does: Optional[Workload] = None
@@ -70,18 +70,20 @@ def own(text: str, *osd_ids: int) -> list[OsdFacts]:
 
 HDD = facts(osd_info(9, device_class='hdd'))
 
-SCENES = (
-    Scene('small writes on the default of Pacific', on_default(0, 1, 2), workload(RBD)),
-    Scene(
+SCENARIOS = (
+    Scenario('small writes on the default of Pacific', on_default(0, 1, 2), workload(RBD)),
+    Scenario(
         'the same without an orchestrator',
         on_default(0, 1),
         workload(RBD),
         orchestrated=False,
         whole=True,
     ),
-    Scene('metadata, with a database of known size', on_default(0, 1, used_gib=30), workload(RGW)),
-    Scene('a group of several', on_default(0, 1), workload(RBD), others=(HDD,), whole=True),
-    Scene(
+    Scenario(
+        'metadata, with a database of known size', on_default(0, 1, used_gib=30), workload(RGW)
+    ),
+    Scenario('a group of several', on_default(0, 1), workload(RBD), others=(HDD,), whole=True),
+    Scenario(
         'evidence with and without its full stop',
         on_default(0),
         workload(RBD)._replace(
@@ -92,50 +94,54 @@ SCENES = (
             ),
         ),
     ),
-    Scene('reading on the default', on_default(0), workload(WorkloadClass.READ_MOSTLY)),
-    Scene('small writes that keep no thread busy', on_default(0), workload(RBD, busy=0.05)),
-    Scene('small writes, of which is not known how busy', on_default(0), workload(RBD, busy=None)),
-    Scene(
+    Scenario('reading on the default', on_default(0), workload(WorkloadClass.READ_MOSTLY)),
+    Scenario('small writes that keep no thread busy', on_default(0), workload(RBD, busy=0.05)),
+    Scenario(
+        'small writes, of which is not known how busy', on_default(0), workload(RBD, busy=None)
+    ),
+    Scenario(
         'what is refused and warned of and cannot be mended',
         tuple(running(f'{PACIFIC},min_write_buffer_number_to_merge=16,disableWAL=true', 0)),
         workload(RBD),
     ),
-    Scene(
+    Scenario(
         'what is warned of and cannot be mended',
         tuple(running(f'{PACIFIC},min_write_buffer_number_to_merge=16', 0)),
         workload(RBD),
     ),
-    Scene('large writes on the default', on_default(0), workload(WorkloadClass.LARGE_WRITE)),
-    Scene('files on the default', on_default(0), workload(WorkloadClass.CEPHFS_METADATA)),
-    Scene('a workload that is not known', on_default(0)),
-    Scene('no work', on_default(0), IDLE),
-    Scene('work of which it is just sure enough', on_default(0), workload(RBD, 0.8)),
-    Scene('work of which it is not sure enough', on_default(0), workload(RBD, 0.79)),
-    Scene('what suits best already', tuple(running(VARIANT_D, 0, 1)), workload(RBD)),
-    Scene(
+    Scenario('large writes on the default', on_default(0), workload(WorkloadClass.LARGE_WRITE)),
+    Scenario('files on the default', on_default(0), workload(WorkloadClass.CEPHFS_METADATA)),
+    Scenario('a workload that is not known', on_default(0)),
+    Scenario('no work', on_default(0), IDLE),
+    Scenario('work of which it is just sure enough', on_default(0), workload(RBD, 0.8)),
+    Scenario('work of which it is not sure enough', on_default(0), workload(RBD, 0.79)),
+    Scenario('what suits best already', tuple(running(VARIANT_D, 0, 1)), workload(RBD)),
+    Scenario(
         'what suits almost as well',
         tuple(running(profile('variant-2022-c').options, 0, 1)),
         workload(RBD),
     ),
-    Scene(
+    Scenario(
         'metadata that only a string that nobody published keeps uncompressed',
         tuple(running(f'{PACIFIC},max_background_jobs=6', 0)),
         workload(RGW),
     ),
-    Scene('a string that nobody published', tuple(running(f'{REEF},ttl=60', 0)), workload(RBD)),
-    Scene('the same on Reef', tuple(running(f'{REEF},ttl=60', 0, release='reef')), workload(RBD)),
-    Scene(
+    Scenario('a string that nobody published', tuple(running(f'{REEF},ttl=60', 0)), workload(RBD)),
+    Scenario(
+        'the same on Reef', tuple(running(f'{REEF},ttl=60', 0, release='reef')), workload(RBD)
+    ),
+    Scenario(
         'the same on Reef, beside another group',
         tuple(running(f'{REEF},ttl=60', 0, release='reef')),
         workload(RBD),
         others=(HDD,),
     ),
-    Scene(
+    Scenario(
         'the same on Reef, by an entry for all daemons',
         tuple(running(f'{REEF},ttl=60', 0, who='global', release='reef')),
         workload(RBD),
     ),
-    Scene(
+    Scenario(
         'small writes on Reef, of which nothing was published but the model knows',
         tuple(
             osd._replace(signals=Signals(osd_id=0, db_used_bytes=30 * GIB))
@@ -143,16 +149,16 @@ SCENES = (
         ),
         workload(RBD),
     ),
-    Scene(
+    Scenario(
         'the tuning of Pacific on Reef',
         tuple(running(VARIANT_D, 0, release='reef')),
         workload(RGW),
     ),
-    Scene('an entry that equals the default', tuple(running(PACIFIC, 0, 1)), IDLE),
-    Scene('a string of 2019', tuple(running(ALTERNATE, 0, 1)), IDLE),
-    Scene('what may lose data', tuple(running(f'{PACIFIC},disableWAL=true', 0)), IDLE),
-    Scene('a warning is no reason', tuple(running(f'{PACIFIC},ttl=60', 0)), IDLE),
-    Scene(
+    Scenario('an entry that equals the default', tuple(running(PACIFIC, 0, 1)), IDLE),
+    Scenario('a string of 2019', tuple(running(ALTERNATE, 0, 1)), IDLE),
+    Scenario('what may lose data', tuple(running(f'{PACIFIC},disableWAL=true', 0)), IDLE),
+    Scenario('a warning is no reason', tuple(running(f'{PACIFIC},ttl=60', 0)), IDLE),
+    Scenario(
         'an entry that serves another group too',
         tuple(running(ALTERNATE, 0)),
         IDLE,
@@ -164,7 +170,7 @@ SCENES = (
             facts(osd_info(2), LZ4, 'mon', (entry('osd/class:ssd', LZ4),)),
         ),
     ),
-    Scene(
+    Scenario(
         'an entry that may serve OSDs that tell nothing',
         tuple(running(ALTERNATE, 0)),
         IDLE,
@@ -173,35 +179,35 @@ SCENES = (
             facts(osd_info(6, up=False, in_cluster=False))._replace(options=None),
         ),
     ),
-    Scene(
+    Scenario(
         'two OSDs with the same entry of their own',
         (*on_default(0), *own(ALTERNATE, 1, 2)),
         IDLE,
         whole=True,
     ),
-    Scene('an OSD with an entry that says nothing', (*on_default(0), *own(PACIFIC, 3)), IDLE),
-    Scene('OSDs with entries that say nothing', (*on_default(0), *own(PACIFIC, 3, 4)), IDLE),
-    Scene(
+    Scenario('an OSD with an entry that says nothing', (*on_default(0), *own(PACIFIC, 3)), IDLE),
+    Scenario('OSDs with entries that say nothing', (*on_default(0), *own(PACIFIC, 3, 4)), IDLE),
+    Scenario(
         'one that no entry reaches, beside one that an entry reaches',
         (*on_default(0), *own(LZ4, 1), facts(osd_info(2), LZ4, 'file')),
         workload(RBD),
     ),
-    Scene('none that an entry reaches', (*own(LZ4, 1, 2), facts(osd_info(3), LZ4, 'env')), IDLE),
-    Scene('no OSD', ()),
-    Scene('a release that is not known', (facts(osd_info(0, 'zebra')), *on_default(1))),
-    Scene(
+    Scenario('none that an entry reaches', (*own(LZ4, 1, 2), facts(osd_info(3), LZ4, 'env')), IDLE),
+    Scenario('no OSD', ()),
+    Scenario('a release that is not known', (facts(osd_info(0, 'zebra')), *on_default(1))),
+    Scenario(
         'two releases',
         (*on_default(0), facts(osd_info(1, 'reef'), REEF), facts(osd_info(2, 'tentacle'), REEF)),
     ),
-    Scene('an annex', (facts(osd_info(0), annex='ttl=60'), facts(osd_info(1)))),
-    Scene(
+    Scenario('an annex', (facts(osd_info(0), annex='ttl=60'), facts(osd_info(1)))),
+    Scenario(
         'what is unknown of the next start',
         (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd/rack:r1', LZ4),))),
     ),
-    Scene('a restart that is due', (facts(osd_info(0), entries=(entry('osd', LZ4),)),)),
-    Scene('different strings', (*on_default(0), *running(LZ4, 1))),
-    Scene('the same by different entries', (*running(LZ4, 0), *running(LZ4, 1, who='global'))),
-    Scene(
+    Scenario('a restart that is due', (facts(osd_info(0), entries=(entry('osd', LZ4),)),)),
+    Scenario('different strings', (*on_default(0), *running(LZ4, 1))),
+    Scenario('the same by different entries', (*running(LZ4, 0), *running(LZ4, 1, who='global'))),
+    Scenario(
         'OSDs of two racks',
         tuple(
             facts(osd_info(n, failure_domain=FailureDomain('rack', f'r{n % 2}')), write_iops=50.0)
@@ -235,11 +241,11 @@ def words(advice: Recommendation, whole: bool) -> str:
     )
 
 
-def assessed(scene: Scene) -> Assessment:
+def assessed(scenario: Scenario) -> Assessment:
     return assess(
-        group(*scene.osds, does=scene.does),
-        (*scene.osds, *scene.others),
-        orchestrated=scene.orchestrated,
+        group(*scenario.osds, does=scenario.does),
+        (*scenario.osds, *scenario.others),
+        orchestrated=scenario.orchestrated,
     )
 
 
@@ -249,17 +255,17 @@ def shortened(text: str) -> str:
     return text
 
 
-def told(scene: Scene) -> str:
-    found = assessed(scene)
+def reported(scenario: Scenario) -> str:
+    found = assessed(scenario)
     assert found.who == 'osd/class:ssd'
     return shortened(
-        '\n'.join((found.conclusion, *(words(a, scene.whole) for a in found.recommendations)))
+        '\n'.join((found.conclusion, *(words(a, scenario.whole) for a in found.recommendations)))
     )
 
 
-@pytest.mark.parametrize('scene', SCENES, ids=[scene.title for scene in SCENES])
-def test_what_is_advised_is_told_as_it_was_agreed_on(scene: Scene) -> None:
-    assert told(scene) == kept(ADVISED)[scene.title]
+@pytest.mark.parametrize('scenario', SCENARIOS, ids=[scenario.title for scenario in SCENARIOS])
+def test_advice_texts_match_the_recorded_ones(scenario: Scenario) -> None:
+    assert reported(scenario) == kept(ADVISED)[scenario.title]
 
 
 # -- what is derived from the published goals
@@ -314,7 +320,7 @@ SITUATIONS = {
 }
 
 
-def derived_words(found: Derivation, situation: Situation) -> str:
+def derived_text(found: Derivation, situation: Situation) -> str:
     return '\n'.join(
         (
             f'{found.equals or "like"} {found.nearest}',
@@ -330,19 +336,19 @@ def derived_words(found: Derivation, situation: Situation) -> str:
 
 def derived(title: str) -> str:
     situation = SITUATIONS[title]
-    return derived_words(derive(situation), situation)
+    return derived_text(derive(situation), situation)
 
 
 @pytest.mark.parametrize('title', list(SITUATIONS))
-def test_what_is_derived_is_told_with_its_reasons(title: str) -> None:
+def test_derived_strings_are_explained_with_reasons(title: str) -> None:
     assert derived(title) == kept(DERIVED)[title]
 
 
-def test_no_text_is_left_over() -> None:
-    assert list(kept(ADVISED)) == [scene.title for scene in SCENES]
+def test_no_recorded_text_is_unused() -> None:
+    assert list(kept(ADVISED)) == [scenario.title for scenario in SCENARIOS]
     assert list(kept(DERIVED)) == list(SITUATIONS)
 
 
 if __name__ == '__main__':
-    write(ADVISED, {scene.title: told(scene) for scene in SCENES})
+    write(ADVISED, {scenario.title: reported(scenario) for scenario in SCENARIOS})
     write(DERIVED, {title: derived(title) for title in SITUATIONS})

@@ -1,4 +1,4 @@
-"""What each condition tells an operator: every word, figure and command."""
+"""The texts of each condition: every word, figure and command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..builders import PACIFIC, entry, facts, osd_info, workload
 from ..golden_texts import kept, write
 from .builders import GIB, seen
 
-TOLD = Path(__file__).parent / 'data/told.txt'
+RECORDED_TEXTS = Path(__file__).parent / 'data/told.txt'
 MIB = 1 << 20
 DAY_S = 86400.0
 RGW, CEPHFS = WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA
@@ -35,12 +35,12 @@ LZ4 = 'compression=kLZ4Compression'
 ALTERNATE = profile('alternate-2019').options
 VARIANT_D = profile('variant-2022-d').options
 UNJUDGED = PACIFIC + ',block_based_table_factory={block_size=16384}'
-#: Long strings, by how they are told here.
+#: Short names of long strings in these texts.
 NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     #: Ids of the conditions that it is about.
     about: str
     title: str
@@ -50,7 +50,7 @@ class Scene:
 
 
 def with_db(osd_id: int, info: Optional[dict[str, Any]] = None, **changes: Any) -> OsdFacts:
-    """On a DB device of 100 GiB beside 4000 GiB, half used."""
+    """On a DB device of 100 GiB with data of 4000 GiB, half used."""
     known = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'main_device_bytes': 4000 * GIB}
     values = {'db_used_bytes': 50 * GIB, 'db_total_bytes': 100 * GIB, 'slow_used_bytes': 0}
     return seen(osd_id, info={**known, **(info or {})}, **{**values, **changes})
@@ -112,14 +112,14 @@ ONE_FAMILY = 'write_buffer_size=64M,max_write_buffer_number=16,max_total_wal_siz
 LEVELS = 'max_total_wal_size=1G,max_bytes_for_level_base={},max_bytes_for_level_multiplier={}'
 WAITS = entry('osd', LZ4)
 
-SCENES = (
+SCENARIOS = (
     # -- devices
-    Scene(
+    Scenario(
         'spillover',
         'one OSD that spilled',
         (with_db(3, slow_used_bytes=GIB, db_used_bytes=90 * GIB),),
     ),
-    Scene(
+    Scenario(
         'spillover',
         'OSDs that spilled, to slow devices, to flash, and to what is not known',
         (
@@ -129,7 +129,7 @@ SCENES = (
             with_db(4, {'dedicated_db': False}, slow_used_bytes=GIB, db_used_bytes=90 * GIB),
         ),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels that do not fit, of one OSD the worst',
         (
@@ -143,48 +143,50 @@ SCENES = (
             with_db(8, slow_used_bytes=GIB, db_total_bytes=None),
         ),
     ),
-    Scene('level-does-not-fit', 'level 1 fits to the byte', (levels(LEVELS.format('1G', 8), GIB),)),
-    Scene(
+    Scenario(
+        'level-does-not-fit', 'level 1 fits to the byte', (levels(LEVELS.format('1G', 8), GIB),)
+    ),
+    Scenario(
         'level-does-not-fit',
         'level 1 is a byte too large',
         (levels(LEVELS.format('1G', 8), GIB - 1),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'two levels fit to the byte, and there is no third',
         (levels(LEVELS.format('1G', 8) + ',num_levels=3', 9 * GIB),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels that do not grow',
         (levels(LEVELS.format('1G', 1), 100 * GIB),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels of a dynamic size',
         (levels(LEVELS.format('1G', 8) + ',level_compaction_dynamic_level_bytes=true', GIB),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels of a string that is not known to run',
         (levels('foo=1', 100 * GIB),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels of an OSD of which is not known what it runs',
         (with_db(0, slow_used_bytes=GIB)._replace(options=None),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels that grow beyond all bounds',
         (levels(LEVELS.format('1G', 'inf'), 100 * GIB),),
     ),
-    Scene(
+    Scenario(
         'level-does-not-fit',
         'levels of an OSD of an unknown release',
         (with_db(0, release='zebra', slow_used_bytes=GIB),),
     ),
-    Scene(
+    Scenario(
         'db-device-small',
         'small DB devices, for metadata and for other work',
         (
@@ -200,7 +202,7 @@ SCENES = (
             with_db(9, {'db_device_bytes': 1, 'dedicated_db': False}),
         ),
     ),
-    Scene(
+    Scenario(
         'db-device-nearly-full',
         'DB devices that are nearly full',
         (
@@ -212,8 +214,8 @@ SCENES = (
             with_db(5)._replace(signals=None),
         ),
     ),
-    Scene('db-device-filling', 'a DB device that fills', (filling(4, 3.25, 36.0),)),
-    Scene(
+    Scenario('db-device-filling', 'a DB device that fills', (filling(4, 3.25, 36.0),)),
+    Scenario(
         'db-device-filling',
         'DB devices that fill',
         (
@@ -226,12 +228,12 @@ SCENES = (
             with_db(6, more={'forecast': Forecast(Outlook.FILLING, 0.0, DAY_S, 9)}),
         ),
     ),
-    Scene(
+    Scenario(
         'metadata-fills-device',
         'an OSD that holds metadata',
         (seen(7, info={'main_device_bytes': 20 * GIB}, db_used_bytes=10 * GIB),),
     ),
-    Scene(
+    Scenario(
         'metadata-fills-device',
         'OSDs that hold metadata',
         (
@@ -249,7 +251,7 @@ SCENES = (
             seen(11, info={'main_device_bytes': None}, db_used_bytes=44 * GIB),
         ),
     ),
-    Scene(
+    Scenario(
         'wal-device-small',
         'WAL devices that are too small',
         (
@@ -261,12 +263,12 @@ SCENES = (
             seen(5, info={'dedicated_wal': True, 'wal_device_bytes': 0}),
         ),
     ),
-    Scene(
+    Scenario(
         'wal-device-small',
         'a WAL device that no limit fits',
         (seen(0, info={'dedicated_wal': True, 'wal_device_bytes': 64 * MIB}),),
     ),
-    Scene(
+    Scenario(
         'wal-device-small',
         'WAL files on a DB device that has no room for them, or a WAL device beside it',
         (
@@ -293,7 +295,7 @@ SCENES = (
             ),
         ),
     ),
-    Scene(
+    Scenario(
         'wal-device-small',
         'the WAL of one column family, which memtables bound and not its limit',
         (
@@ -311,7 +313,7 @@ SCENES = (
             ),
         ),
     ),
-    Scene(
+    Scenario(
         'wal-device-small',
         'a WAL without a limit on a device of its own',
         (
@@ -322,7 +324,7 @@ SCENES = (
             ),
         ),
     ),
-    Scene(
+    Scenario(
         'large-min-alloc-size',
         'allocation units of two sizes',
         (
@@ -332,7 +334,7 @@ SCENES = (
             seen(3, info={'min_alloc_size_bytes': 4096}),
         ),
     ),
-    Scene(
+    Scenario(
         'unsharded',
         'OSDs without column families, of three releases',
         (
@@ -344,7 +346,7 @@ SCENES = (
         ),
     ),
     # -- what OSDs do
-    Scene(
+    Scenario(
         'uncompressed-metadata',
         'metadata that nothing compresses',
         (
@@ -359,7 +361,7 @@ SCENES = (
             seen(8, 'reef', REEF, does=RGW),
         ),
     ),
-    Scene(
+    Scenario(
         'compact-on-deletion-off',
         'deletes that nothing compacts',
         (
@@ -383,7 +385,7 @@ SCENES = (
             seen(6, 'reef', REEF, does=RGW, more=settings()),
         ),
     ),
-    Scene(
+    Scenario(
         'buffered-io-off',
         'reads around the page cache, by an entry and by a file',
         (
@@ -394,7 +396,7 @@ SCENES = (
             seen(4, more=settings(bluefs_buffered_io=('on', 'osd'))),
         ),
     ),
-    Scene(
+    Scenario(
         'kv-sync-bound',
         'small writes behind one thread',
         (
@@ -407,7 +409,7 @@ SCENES = (
             seen(6)._replace(signals=None),
         ),
     ),
-    Scene(
+    Scenario(
         'slow-iterators',
         'slow iterators on flash and on a disk',
         (
@@ -421,7 +423,7 @@ SCENES = (
             seen(7, more={'details': Details(0.0, None, 99.0, None, None, None)}),
         ),
     ),
-    Scene(
+    Scenario(
         'slow-iterators',
         'an operator who calls only longer seeks slow means those of disks too',
         (
@@ -431,7 +433,7 @@ SCENES = (
         ),
         more={'limits': {'slow_seek_ms': 150.0}},
     ),
-    Scene(
+    Scenario(
         'compaction-storm',
         'two classes, of which one compacts at once',
         (
@@ -453,7 +455,7 @@ SCENES = (
             seen(11, wal_bytes_per_s=64.0 * MIB),
         ),
     ),
-    Scene(
+    Scenario(
         'compaction-storm',
         'half of many, and one less than half',
         (
@@ -465,7 +467,7 @@ SCENES = (
             ),
         ),
     ),
-    Scene(
+    Scenario(
         'write-stalls',
         'stalls',
         (
@@ -476,7 +478,7 @@ SCENES = (
             seen(4),
         ),
     ),
-    Scene(
+    Scenario(
         'slow-sync',
         'commits that wait for flash',
         (
@@ -489,7 +491,7 @@ SCENES = (
             seen(6, info={'db_rotational': False})._replace(signals=None),
         ),
     ),
-    Scene(
+    Scenario(
         'slow-op-alert legacy-omap',
         "Ceph's own alerts",
         (seen(0),),
@@ -504,7 +506,7 @@ SCENES = (
         },
     ),
     # -- builds
-    Scene(
+    Scenario(
         'unoptimised-build',
         'packages built without optimization',
         (
@@ -521,7 +523,7 @@ SCENES = (
             seen(10, info={'version': '16.2.x', 'distribution': 'debian'}),
         ),
     ),
-    Scene(
+    Scenario(
         'deferred-write-regression',
         'deferred writes',
         tuple(
@@ -529,7 +531,7 @@ SCENES = (
             for n, version in enumerate(('16.2.0', '16.2.5', '16.2.6', '15.2.17', 'main', None))
         ),
     ),
-    Scene(
+    Scenario(
         'unknown-release',
         'releases that are not known',
         (
@@ -540,7 +542,7 @@ SCENES = (
         ),
     ),
     # -- option strings
-    Scene(
+    Scenario(
         'unstartable-options',
         'strings with which OSDs would not start, and did not',
         (
@@ -557,13 +559,13 @@ SCENES = (
         ),
         (entry('osd', 'foo=1'), entry('osd.2', 'bar=1')),
     ),
-    Scene(
+    Scenario(
         'unstartable-options',
         'an annex with which an OSD did not start',
         (facts(osd_info(3, up=False))._replace(options=None),),
         (entry('osd', LZ4), entry('osd', 'foo=1', 'bluestore_rocksdb_options_annex')),
     ),
-    Scene(
+    Scenario(
         'options-outside-config-store',
         'strings of ceph.conf and of other places, with and without an entry that they overrule',
         (
@@ -576,13 +578,13 @@ SCENES = (
         ),
         (entry('osd.2', PACIFIC), entry('osd.6', LZ4)),
     ),
-    Scene(
+    Scenario(
         'options-outside-config-store',
         'an entry of which is unknown whether ceph.conf overrules it',
         (facts(osd_info(1), LZ4, 'file'),),
         (entry('osd/rack:r1', LZ4),),
     ),
-    Scene(
+    Scenario(
         'class-entry-without-effect',
         'entries for a device class',
         (
@@ -597,7 +599,7 @@ SCENES = (
             entry('osd/class:nvme', LZ4),
         ),
     ),
-    Scene(
+    Scenario(
         'restart-pending',
         'restarts that are waited for, some for more than a day',
         (
@@ -610,14 +612,14 @@ SCENES = (
         (WAITS, entry('osd.0', 'ttl=60')),
         {'pending_s': {0: 86400.0, 1: 99999.0, 2: 60.0}},
     ),
-    Scene(
+    Scenario(
         'restart-pending',
         'restarts that are waited for since now, for many strings',
         tuple(facts(osd_info(n), entries=(entry('osd', f'ttl={9 - n}'),)) for n in range(7)),
         (),
         {'limits': {'restart_overdue_after': 1.0}},
     ),
-    Scene(
+    Scenario(
         'different-options',
         'OSDs of a class and a release that run different strings',
         (
@@ -630,7 +632,7 @@ SCENES = (
             facts(osd_info(5, 'reef'), REEF),
         ),
     ),
-    Scene(
+    Scenario(
         'own-entry-shadows',
         'entries of single OSDs that hide others',
         (facts(osd_info(0)), facts(osd_info(1)), facts(osd_info(2, 'zebra'))),
@@ -647,7 +649,7 @@ SCENES = (
             entry('osd.0', '1', 'another_option'),
         ),
     ),
-    Scene(
+    Scenario(
         'redundant-override',
         'entries that equal the default',
         (
@@ -670,13 +672,13 @@ SCENES = (
             entry('osd', '1', 'another_option'),
         ),
     ),
-    Scene(
+    Scenario(
         'redundant-override',
         'an entry that equals the default of one of two releases',
         (on(0, PACIFIC), on(1, PACIFIC, release='reef')),
         (entry('osd', PACIFIC),),
     ),
-    Scene(
+    Scenario(
         'superseded-options published-options unlimited-wal too-many-compactions',
         'published strings, one superseded',
         (
@@ -686,12 +688,12 @@ SCENES = (
             on(2, VARIANT_D, 'osd.2', 'zebra'),
         ),
     ),
-    Scene(
+    Scenario(
         'dangerous-options',
         'what may lose data, by a file',
         (facts(osd_info(0), 'disableWAL=true,max_total_wal_size=1G', 'file'),),
     ),
-    Scene(
+    Scenario(
         'dangerous-options too-many-compactions unlimited-wal options-without-effect '
         'periodic-rewrites memtables-exceed-memory',
         'a string that runs though the catalogue does not know it',
@@ -705,13 +707,13 @@ SCENES = (
             ),
         ),
     ),
-    Scene('dangerous-options', 'what may lose data', (on(0, PACIFIC + ',disableWAL=true'),)),
-    Scene(
+    Scenario('dangerous-options', 'what may lose data', (on(0, PACIFIC + ',disableWAL=true'),)),
+    Scenario(
         'too-many-compactions unlimited-wal',
         'compactions beyond the cores, and a WAL without a limit',
         (on(0, 'compression=kLZ4Compression,max_background_jobs=32', 'osd/host:node0'),),
     ),
-    Scene(
+    Scenario(
         'dangerous-options options-without-effect',
         'several values without effect',
         (
@@ -722,7 +724,7 @@ SCENES = (
             ),
         ),
     ),
-    Scene(
+    Scenario(
         'periodic-rewrites',
         'rewrites by the clock',
         (
@@ -733,7 +735,7 @@ SCENES = (
             on(4, REEF + ',ttl=60'),
         ),
     ),
-    Scene(
+    Scenario(
         'memtables-exceed-memory',
         'memtables beyond the memory of an OSD',
         (
@@ -761,7 +763,7 @@ SCENES = (
             ),
         ),
     ),
-    Scene(
+    Scenario(
         'iterator-bounds-off compact-on-start short-pg-log cache-autotune-off cache-ratios',
         'options beside the string',
         (
@@ -782,7 +784,7 @@ SCENES = (
             seen(3, more=settings(osd_compact_on_start=('false', 'osd'))),
         ),
     ),
-    Scene(
+    Scenario(
         'slow-start',
         'an OSD that was away for long, beside others that restarted',
         (
@@ -792,7 +794,7 @@ SCENES = (
             seen(3, more={'last_start': LastStart(900.0, 920.0, True)}),
         ),
     ),
-    Scene(
+    Scenario(
         'slow-start',
         'OSDs that were away for long, of which some are alone on their hosts',
         (
@@ -801,7 +803,7 @@ SCENES = (
             seen(2, more={'last_start': LastStart(300.0, 310.0, None)}),
         ),
     ),
-    Scene(
+    Scenario(
         'outdated-sharding',
         'OSDs that Pacific made',
         (
@@ -811,7 +813,7 @@ SCENES = (
             seen(3, 'reef', REEF, info={'sharding': 'm(3) P'}, more={'sharded': True}),
         ),
     ),
-    Scene(
+    Scenario(
         'onode-cache-misses kv-cache-misses bluefs-small-units',
         'caches that miss',
         tuple(
@@ -827,7 +829,7 @@ SCENES = (
             for osd_id, (hits, fallbacks) in enumerate(((1000, 0), (600, 17), (90000, 2)))
         ),
     ),
-    Scene(
+    Scenario(
         'onode-cache-misses kv-cache-misses bluefs-small-units',
         'caches that miss, among OSDs of which too little is known',
         (
@@ -844,7 +846,7 @@ SCENES = (
             seen(10),
         ),
     ),
-    Scene(
+    Scenario(
         'hot-index-shard',
         'an index shard that is written more than the others',
         tuple(
@@ -857,13 +859,13 @@ SCENES = (
             for osd_id, rate in enumerate((8, 9, 64, 8, 10))
         ),
     ),
-    Scene(
+    Scenario(
         'large-omap-objects',
         'objects with too many keys',
         (seen(0),),
         more={'health_codes': frozenset({'LARGE_OMAP_OBJECTS'})},
     ),
-    Scene(
+    Scenario(
         'unwise-options',
         'what the checks warn of, by itself and on small devices',
         (
@@ -875,7 +877,7 @@ SCENES = (
             on(5, PACIFIC + ',write_buffer_size=64M', 'osd.5', 'zebra'),
         ),
     ),
-    Scene(
+    Scenario(
         'memory-target-small memtables-exceed-memory',
         'a memory target below what any default needs',
         (
@@ -884,7 +886,7 @@ SCENES = (
             on(2, PACIFIC, details=memory(2 * GIB)),
         ),
     ),
-    Scene(
+    Scenario(
         'unjudged-options unstartable-options redundant-override',
         'a value of a form that was not measured',
         (
@@ -915,28 +917,28 @@ def words(found: Finding) -> str:
     )
 
 
-def found_in(scene: Scene) -> list[Finding]:
-    cluster = ClusterFacts(scene.osds, scene.entries, **scene.more)
-    return [found for found in findings(cluster) if found.finding_id in scene.about.split()]
+def findings_in(scenario: Scenario) -> list[Finding]:
+    cluster = ClusterFacts(scenario.osds, scenario.entries, **scenario.more)
+    return [found for found in findings(cluster) if found.finding_id in scenario.about.split()]
 
 
-def told(scene: Scene) -> str:
-    text = '\n'.join(map(words, found_in(scene)))
+def reported(scenario: Scenario) -> str:
+    text = '\n'.join(map(words, findings_in(scenario)))
     for name, options in NAMED.items():
         text = text.replace(options, f'<{name}>')
     return text
 
 
-@pytest.mark.parametrize('scene', SCENES, ids=[scene.title for scene in SCENES])
-def test_what_an_operator_reads_is_what_was_agreed_on(scene: Scene) -> None:
-    assert told(scene) == kept(TOLD)[scene.title]
+@pytest.mark.parametrize('scenario', SCENARIOS, ids=[scenario.title for scenario in SCENARIOS])
+def test_condition_texts_match_the_recorded_ones(scenario: Scenario) -> None:
+    assert reported(scenario) == kept(RECORDED_TEXTS)[scenario.title]
 
 
-def test_every_condition_is_told_in_some_scene_and_no_text_is_left_over() -> None:
-    assert list(kept(TOLD)) == [scene.title for scene in SCENES]
-    named = {found.finding_id for scene in SCENES for found in found_in(scene)}
+def test_every_condition_has_a_recorded_text_and_no_text_is_unused() -> None:
+    assert list(kept(RECORDED_TEXTS)) == [scenario.title for scenario in SCENARIOS]
+    named = {found.finding_id for scenario in SCENARIOS for found in findings_in(scenario)}
     assert named == set(conditions())
 
 
 if __name__ == '__main__':
-    write(TOLD, {scene.title: told(scene) for scene in SCENES})
+    write(RECORDED_TEXTS, {scenario.title: reported(scenario) for scenario in SCENARIOS})

@@ -2,7 +2,8 @@
 
 A soak of the real module lasts nine minutes at least. Its times are data
 (`knowledge/judged_signals.json`), so a copy with other data soaks in seconds; its tolerances are
-so wide that noise does not fail it. The code is the module's own, but for `laboratory/hooks.py`.
+so wide that noise does not fail it. The code is that of the module,
+except for `fault_injection/hooks.py`.
 """
 
 from __future__ import annotations
@@ -24,28 +25,34 @@ SHORT_LIMITS = {
 #: The profile that the copy recommends for clients' writes in place of any other, on every release:
 #: else no release but Pacific would have one to recommend in place of its default.
 FAVORITE = 'variant-2022-d-lz4'
-#: With so many operations a second and OSD its workload is told in the copy: a client that checks
-#: what it reads is slower than those that the real threshold is for.
-TOLD_FROM_OPS_PER_S = 15.0
+#: From this many operations per second and OSD on, the copy classifies the workload: a client that
+#: verifies its reads is slower than the real threshold assumes.
+CLASSIFIED_FROM_OPS_PER_S = 15.0
 #: As factors: only a canary that is 20 times worse fails.
 WIDE = {'tolerance': 20.0, 'detects': 400.0}
 
 
-class Laboratory:
+def copy_module(folder: Path) -> Path:
+    """Copy the module of the checkout into a folder, which need not exist; returns the copy."""
+    copy = folder / 'rocksdb_tuner'
+    shutil.copytree(
+        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
+        copy,
+        ignore=shutil.ignore_patterns('tests', '__pycache__'),
+    )
+    return copy
+
+
+class FaultInjection:
     """The copy in `folder`, and what its hooks do now."""
 
     def __init__(self, folder: Path) -> None:
-        self.module = folder / 'rocksdb_tuner'
-        shutil.copytree(
-            CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
-            self.module,
-            ignore=shutil.ignore_patterns('tests', '__pycache__'),
-        )
-        shutil.copy(QA / 'laboratory/hooks.py', self.module / 'laboratory.py')
+        self.module = copy_module(folder)
+        shutil.copy(QA / 'fault_injection/hooks.py', self.module / 'fault_injection.py')
         with (self.module / '__init__.py').open('a') as file:
-            file.write('\nfrom . import laboratory\n')
+            file.write('\nfrom . import fault_injection\n')
         self._shorten(self.module / 'knowledge/judged_signals.json')
-        self._tell_slow_clients(self.module / 'knowledge/workload.json')
+        self._classify_slow_clients(self.module / 'knowledge/workload.json')
         self._settings: dict[str, object] = {}
         self.reset()
 
@@ -65,7 +72,7 @@ class Laboratory:
         self._settings['favorite'] = FAVORITE if recommended else None
         self._write()
 
-    def promise_gain(self) -> None:
+    def expect_gain(self) -> None:
         """Rollouts that begin from now on are for gain, in any signal that a verdict requires."""
         self._settings['promises_gain'] = True
         self._write()
@@ -76,7 +83,7 @@ class Laboratory:
         self._write()
 
     def set_unchecked_options(self, options: str) -> None:
-        """Rollouts that begin from now on set this, whatever the checks say of it."""
+        """Rollouts started from now on set these options, whatever the checks report."""
         self._settings['unchecked_options'] = options
         self._write()
 
@@ -86,7 +93,7 @@ class Laboratory:
         self._write()
 
     def _write(self) -> None:
-        path = self.module / 'laboratory.json'
+        path = self.module / 'fault_injection.json'
         new = path.with_suffix('.new')
         new.write_text(json.dumps(self._settings))
         new.replace(path)
@@ -101,7 +108,7 @@ class Laboratory:
         path.write_text(json.dumps(knowledge))
 
     @staticmethod
-    def _tell_slow_clients(path: Path) -> None:
+    def _classify_slow_clients(path: Path) -> None:
         knowledge = json.loads(path.read_text())
-        knowledge['thresholds']['full_confidence_ops_per_s']['value'] = TOLD_FROM_OPS_PER_S
+        knowledge['thresholds']['full_confidence_ops_per_s']['value'] = CLASSIFIED_FROM_OPS_PER_S
         path.write_text(json.dumps(knowledge))

@@ -11,23 +11,24 @@ from typing import Callable, NamedTuple, Optional
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.world import Killed, NextWrite, WriteFault
 
 from ..conftest import WAITING
-from .schedule import BETWEEN_LOOKS, Act, Moment, Planned, Schedule, moment_of
-from .watch import Rule, Violation, Watch
+from .schedule import BETWEEN_SAMPLES, ChaosEvent, Moment, Planned, Schedule, moment_of
+from .watch import Rule, Watch
 from .world import USUAL_MS, World
 
-#: Looks in which things happen, and those in which all comes to its end afterwards.
-_MOST_LOOKS = 400
-_MOST_LOOKS_TO_THE_END = 3000
-_LOOKS_AFTERWARDS = 8
+#: Samples with events, and those in which everything completes afterwards.
+_MAX_SAMPLES = 400
+_MAX_SAMPLES_TO_END = 3000
+_SAMPLES_AFTERWARDS = 8
 _STALL_S = 95.0
 _JUMPS_S = (40.0, 3600.0, 100_000.0)
 
 
 class Happened(NamedTuple):
-    act: Act
+    event: ChaosEvent
     moment: Moment
 
 
@@ -39,7 +40,7 @@ class _Waiting:
         self.following = following
         self._left = planned.after
 
-    def comes_at(self, moment: Moment) -> bool:
+    def is_due_at(self, moment: Moment) -> bool:
         """Count one more opportunity; whether this is the one."""
         if self.planned.moment not in {None, moment}:
             return False
@@ -47,54 +48,56 @@ class _Waiting:
         return self._left < 0
 
 
-class Course:
-    """Carries out one schedule; raises `Violation` where an invariant breaks."""
+class ScheduleRun:
+    """Executes one schedule; raises `Violation` if an invariant breaks."""
 
     def __init__(self, planned: Schedule, only: Optional[Rule] = None) -> None:
         self.planned = planned
         self.happened: Counter[Happened] = Counter()
-        self._waiting = [_Waiting(first, tuple(rest)) for first, *rest in planned.acts]
+        self._waiting = [_Waiting(first, tuple(rest)) for first, *rest in planned.events]
         self._restless = False
         self.world = World(planned)
         self.watch = Watch(self.world, only)
         self.world.on_observation = self._observed
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         self.world.begin()
         self._restless = True
-        for _ in range(_MOST_LOOKS):
+        for _ in range(_MAX_SAMPLES):
             if self.world.state.ended and not self._awaits_end():
                 break
-            self._happen(between_looks=True)
+            self._happen(between_samples=True)
             self._look()
         self._restless = False
         self._repair()
-        for _ in range(_MOST_LOOKS_TO_THE_END):
+        for _ in range(_MAX_SAMPLES_TO_END):
             if self.world.state.ended:
                 break
             self._obey()
             self._look()
-        for _ in range(_LOOKS_AFTERWARDS):
+        for _ in range(_SAMPLES_AFTERWARDS):
             self._look()
-        self.watch.at_the_end()
+        self.watch.check_end()
 
     def _look(self) -> None:
         self.world.look()
-        self.watch.looked()
+        self.watch.sampled()
 
     def _awaits_end(self) -> bool:
         return any(waiting.planned.moment is Moment.ENDED for waiting in self._waiting)
 
     def _observed(self) -> None:
-        """The manager looks: what is aimed at this moment happens just before."""
+        """The manager samples: events for this moment happen just before."""
         if self._restless and self.watch.broken is None:
-            self._happen(between_looks=False)
+            self._happen(between_samples=False)
 
-    def _happen(self, *, between_looks: bool) -> None:
+    def _happen(self, *, between_samples: bool) -> None:
         moment = moment_of(self.world.state)
         for waiting in list(self._waiting):
             planned = waiting.planned
-            if (planned.act in BETWEEN_LOOKS) is not between_looks or not waiting.comes_at(moment):
+            if (planned.event in BETWEEN_SAMPLES) is not between_samples or not waiting.is_due_at(
+                moment
+            ):
                 continue
             self._waiting.remove(waiting)
             if waiting.following:
@@ -102,8 +105,8 @@ class Course:
                 self._waiting.append(_Waiting(first, tuple(rest)))
             osd = self._target(planned.osd)
             if osd is not None:
-                self.happened[Happened(planned.act, moment)] += 1
-                self.world.guarded(lambda: _EFFECTS[planned.act](self.world, self.watch, osd))  # noqa: B023
+                self.happened[Happened(planned.event, moment)] += 1
+                self.world.guarded(lambda: _EFFECTS[planned.event](self.world, self.watch, osd))  # noqa: B023
 
     def _target(self, number: Optional[int]) -> Optional[int]:
         """The OSD that an act is about; None: it is gone."""
@@ -133,33 +136,33 @@ class Course:
         cluster.compactions.refuses.clear()
         for n, osd in cluster.osds.items():
             if not osd.in_cluster and n % 2:
-                # Nobody repairs it.
+                # It is not repaired.
                 continue
             osd.in_cluster, osd.broken = True, False
             if not osd.up and not osd.coming:
                 cluster.start_osd(n)
 
     def _obey(self) -> None:
-        """The operator ends his pause, and does what a health check tells him to."""
-        told = str(self.world.health().get(WAITING))
-        if self.world.state.paused_by or 'rollout resume' in told:
+        """The operator resumes, and follows the health checks."""
+        reported = str(self.world.health().get(WAITING))
+        if self.world.state.paused_by or 'rollout resume' in reported:
             self.watch.paused = False
             self.world.guarded(lambda: self.world.driver.resume(self.world.clock_s))
 
 
 def carried_out(
     planned: Schedule, only: Optional[Rule] = None
-) -> tuple[Course, Optional[Violation]]:
-    """The course of a schedule, and what broke in it; see `Watch` for ``only``."""
-    course = Course(planned, only)
+) -> tuple[ScheduleRun, Optional[Violation[Rule]]]:
+    """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
+    schedule_run = ScheduleRun(planned, only)
     try:
-        course.carry_out()
+        schedule_run.execute()
     except Violation as violation:
-        return course, violation
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        return schedule_run, violation
+    except Exception as error:  # noqa: BLE001 - any exception is a finding
         text = ''.join(traceback.format_exception(error))[-1800:]
-        return course, course.watch.broken or Violation(Rule.NO_TRACEBACK, text)
-    return course, course.watch.broken
+        return schedule_run, schedule_run.watch.broken or Violation(Rule.NO_TRACEBACK, text)
+    return schedule_run, schedule_run.watch.broken
 
 
 # -- what each act does
@@ -194,12 +197,12 @@ def _abort(world: World, watch: Watch, _: int) -> None:
     watch.aborted, watch.paused = True, False
 
 
-def _begin_another(world: World, watch: Watch, _: int) -> None:
+def _start_another(world: World, watch: Watch, _: int) -> None:
     before = world.driver.state
     if before is None or before.ended:
         return
     refused = world.guarded(lambda: world.begin('c2'))
-    watch.require(Rule.REQUESTS, refused, 'a second campaign is accepted beside the first')
+    watch.require(Rule.REQUESTS, refused, 'a second concurrent campaign is accepted')
     after = world.driver.state
     watch.require(Rule.REQUESTS, after == before, f'that changed the first: {after}')
 
@@ -220,7 +223,7 @@ def _purge(world: World, osd_id: int) -> None:
 
 
 def _replace(world: World, osd_id: int) -> None:
-    world.cluster.make_again(osd_id)
+    world.cluster.recreate(osd_id)
 
 
 def _move(world: World, osd_id: int) -> None:
@@ -231,7 +234,7 @@ def _move(world: World, osd_id: int) -> None:
         osd.domain = FailureDomain('rack', name)
 
 
-def _take_commands(world: World) -> None:
+def _restore_commands(world: World) -> None:
     world.cluster.compactions.loses.clear()
     world.cluster.compactions.refuses.clear()
 
@@ -242,7 +245,7 @@ def _others_compact(world: World, osd_id: int) -> None:
 
 
 def _next_write(fault: WriteFault) -> _Effect:
-    # Writes of the store and requests come in turn: the OSD's number says which one it is.
+    # Writes of the store and requests alternate: the OSD's number selects one.
     return lambda world, _, n: world.next_writes.append(NextWrite(fault, n % 3))
 
 
@@ -258,60 +261,64 @@ def _jump(world: World, n: int, sign: float) -> None:
     world.offset_s += sign * _JUMPS_S[n % 3]
 
 
-_EFFECTS: Mapping[Act, _Effect] = {
-    Act.FAIL_OVER: lambda w, _, __: w.take_over(),
-    Act.KILLED_BEFORE_A_WRITE: _next_write(WriteFault.KILLED_BEFORE),
-    Act.KILLED_AFTER_A_WRITE: _next_write(WriteFault.KILLED_AFTER),
-    Act.MANAGER_STALLS: lambda w, _, __: w.cluster.advance(_STALL_S),
-    Act.PAUSE: _pause,
-    Act.RESUME: _resume,
-    Act.ABORT: _abort,
-    Act.BEGIN_ANOTHER: _begin_another,
-    Act.MODE_OFF: _of_world('may_act', value=False),
-    Act.MODE_OFF_IN_A_WRITE: _next_write(WriteFault.SWITCHED_OFF),
-    Act.MODE_ON: _of_world('may_act', value=True),
-    Act.WINDOW_CLOSES: _of_world('outside_window', 'outside the maintenance window'),
-    Act.WINDOW_OPENS: _of_world('outside_window', value=None),
-    Act.OTHERS_COMPACT: lambda w, _, n: _others_compact(w, n),
-    Act.RESTARTED_BY_HAND: lambda w, _, n: _restart(w, n),
-    Act.OSD_DIES: lambda w, _, n: w.cluster.stop_osd(n),
-    Act.OSD_STARTS: lambda w, _, n: _start(w, n),
-    Act.DIES_AND_IS_OUT: lambda w, _, n: w.cluster.mark_out(n),
-    Act.PURGED: lambda w, _, n: _purge(w, n),
-    Act.REPLACED: lambda w, _, n: _replace(w, n),
-    Act.MOVED: lambda w, _, n: _move(w, n),
-    Act.STOPS_ANSWERING: lambda w, _, n: w.cluster.mute.add(n),
-    Act.ANSWERS: lambda w, _, __: w.cluster.mute.clear(),
-    Act.LOSES_COMMANDS: lambda w, _, n: w.cluster.compactions.loses.add(n),
-    Act.REFUSES_COMMANDS: lambda w, _, n: w.cluster.compactions.refuses.add(n),
-    Act.TAKES_COMMANDS: lambda w, _, __: _take_commands(w),
-    Act.DB_IS_FULL: lambda w, _, n: w.total_bytes.update(
+_EFFECTS: Mapping[ChaosEvent, _Effect] = {
+    ChaosEvent.FAIL_OVER: lambda w, _, __: w.take_over(),
+    ChaosEvent.KILLED_BEFORE_A_WRITE: _next_write(WriteFault.KILLED_BEFORE),
+    ChaosEvent.KILLED_AFTER_A_WRITE: _next_write(WriteFault.KILLED_AFTER),
+    ChaosEvent.MANAGER_STALLS: lambda w, _, __: w.cluster.advance(_STALL_S),
+    ChaosEvent.PAUSE: _pause,
+    ChaosEvent.RESUME: _resume,
+    ChaosEvent.ABORT: _abort,
+    ChaosEvent.START_ANOTHER: _start_another,
+    ChaosEvent.MODE_OFF: _of_world('may_act', value=False),
+    ChaosEvent.MODE_OFF_IN_A_WRITE: _next_write(WriteFault.SWITCHED_OFF),
+    ChaosEvent.MODE_ON: _of_world('may_act', value=True),
+    ChaosEvent.WINDOW_CLOSES: _of_world('outside_window', 'outside the maintenance window'),
+    ChaosEvent.WINDOW_OPENS: _of_world('outside_window', value=None),
+    ChaosEvent.OTHERS_COMPACT: lambda w, _, n: _others_compact(w, n),
+    ChaosEvent.RESTARTED_BY_HAND: lambda w, _, n: _restart(w, n),
+    ChaosEvent.OSD_DIES: lambda w, _, n: w.cluster.stop_osd(n),
+    ChaosEvent.OSD_STARTS: lambda w, _, n: _start(w, n),
+    ChaosEvent.DIES_AND_IS_OUT: lambda w, _, n: w.cluster.mark_out(n),
+    ChaosEvent.PURGED: lambda w, _, n: _purge(w, n),
+    ChaosEvent.REPLACED: lambda w, _, n: _replace(w, n),
+    ChaosEvent.MOVED: lambda w, _, n: _move(w, n),
+    ChaosEvent.STOPS_ANSWERING: lambda w, _, n: w.cluster.mute.add(n),
+    ChaosEvent.ANSWERS: lambda w, _, __: w.cluster.mute.clear(),
+    ChaosEvent.LOSES_COMMANDS: lambda w, _, n: w.cluster.compactions.loses.add(n),
+    ChaosEvent.REFUSES_COMMANDS: lambda w, _, n: w.cluster.compactions.refuses.add(n),
+    ChaosEvent.TAKES_COMMANDS: lambda w, _, __: _restore_commands(w),
+    ChaosEvent.DB_IS_FULL: lambda w, _, n: w.total_bytes.update(
         {n: w.cluster.compactions.used_bytes.get(n, 0) * 3 // 2}
     ),
-    Act.WRITE_REFUSED: _next_write(WriteFault.REFUSED),
-    Act.WRITE_ANSWER_LOST: _next_write(WriteFault.ANSWER_LOST),
-    Act.COMMAND_LOST: _next_write(WriteFault.LOST),
-    Act.WRITE_DELAYED: _next_write(WriteFault.DELAYED),
-    Act.STORE_REFUSES: lambda w, _, __: setattr(w.store, 'error', CommandError(28, 'no space')),
-    Act.STORE_BACK: lambda w, _, __: setattr(w.store, 'error', None),
-    Act.REFUSES_VERSIONS: _refuse('versions'),
-    Act.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
-    Act.MONITORS_BACK: lambda w, _, __: w.cluster.errors.clear(),
-    Act.FLAG: lambda w, _, n: w.cluster.flags.add(('noout', 'nobackfill', 'norecover')[n % 3]),
-    Act.NO_FLAG: lambda w, _, __: w.cluster.flags.difference_update(
+    ChaosEvent.WRITE_REFUSED: _next_write(WriteFault.REFUSED),
+    ChaosEvent.WRITE_ANSWER_LOST: _next_write(WriteFault.ANSWER_LOST),
+    ChaosEvent.COMMAND_LOST: _next_write(WriteFault.LOST),
+    ChaosEvent.WRITE_DELAYED: _next_write(WriteFault.DELAYED),
+    ChaosEvent.STORE_REFUSES: lambda w, _, __: setattr(
+        w.store, 'error', CommandError(28, 'no space')
+    ),
+    ChaosEvent.STORE_BACK: lambda w, _, __: setattr(w.store, 'error', None),
+    ChaosEvent.REFUSES_VERSIONS: _refuse('versions'),
+    ChaosEvent.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
+    ChaosEvent.MONITORS_BACK: lambda w, _, __: w.cluster.errors.clear(),
+    ChaosEvent.FLAG: lambda w, _, n: w.cluster.flags.add(
+        ('noout', 'nobackfill', 'norecover')[n % 3]
+    ),
+    ChaosEvent.NO_FLAG: lambda w, _, __: w.cluster.flags.difference_update(
         {'noout', 'nobackfill', 'norecover'}
     ),
-    Act.UNHEALTHY: lambda w, _, n: w.cluster.health.update(
+    ChaosEvent.UNHEALTHY: lambda w, _, n: w.cluster.health.update(
         {('OSD_NEARFULL', 'MON_DOWN', 'PG_DEGRADED')[n % 3]: 'HEALTH_WARN'}
     ),
-    Act.HEALTHY: lambda w, _, __: w.cluster.health.clear(),
-    Act.UPGRADE_BEGINS: lambda w, _, __: setattr(w.cluster, 'upgrades_to', 'v18.2.7'),
-    Act.UPGRADE_ENDS: lambda w, _, __: setattr(w.cluster, 'upgrades_to', None),
-    Act.CLOCK_FORWARD: lambda w, _, n: _jump(w, n, 1.0),
-    Act.CLOCK_BACK: lambda w, _, n: _jump(w, n, -1.0),
-    Act.CLIENTS_SLOW: _of_world('latency_ms', 50.0),
-    Act.CLIENTS_FAST: _of_world('latency_ms', USUAL_MS),
-    Act.CLIENTS_STOP: _of_world('latency_ms', value=None),
-    Act.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
-    Act.REPORTS_COME: _of_world('no_reports_reason', value=None),
+    ChaosEvent.HEALTHY: lambda w, _, __: w.cluster.health.clear(),
+    ChaosEvent.UPGRADE_BEGINS: lambda w, _, __: setattr(w.cluster, 'upgrades_to', 'v18.2.7'),
+    ChaosEvent.UPGRADE_ENDS: lambda w, _, __: setattr(w.cluster, 'upgrades_to', None),
+    ChaosEvent.CLOCK_FORWARD: lambda w, _, n: _jump(w, n, 1.0),
+    ChaosEvent.CLOCK_BACK: lambda w, _, n: _jump(w, n, -1.0),
+    ChaosEvent.CLIENTS_SLOW: _of_world('latency_ms', 50.0),
+    ChaosEvent.CLIENTS_FAST: _of_world('latency_ms', USUAL_MS),
+    ChaosEvent.CLIENTS_STOP: _of_world('latency_ms', value=None),
+    ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
+    ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
 }

@@ -1,11 +1,11 @@
-"""What may happen to a cluster, to its managers and by its operators, by name."""
+"""The events of a chaos schedule: faults of the cluster and its managers, and operator actions."""
 
 from __future__ import annotations
 
 from enum import Enum, auto
 
 
-class Act(Enum):
+class ChaosEvent(Enum):
     # -- managers
     FAIL_OVER = auto()
     KILLED_BEFORE_A_WRITE = auto()
@@ -112,38 +112,50 @@ class Act(Enum):
     REPORTS_COME = auto()
 
 
-#: These go through the manager, between two looks; everything else may happen within one.
+#: These go through the manager, between two samples; all others may happen within one.
 REQUESTS = frozenset(
     {
-        Act.FAIL_OVER,
-        Act.MODULE_UPGRADED,
-        Act.MANAGER_STALLS,
-        Act.PAUSE,
-        Act.RESUME,
-        Act.OTHER_OPERATOR_PAUSES,
-        Act.OTHER_OPERATOR_RESUMES,
-        Act.ABORT,
-        Act.ROLLBACK,
-        Act.ROLLBACK_UNKNOWN,
-        Act.APPLY_ANOTHER,
+        ChaosEvent.FAIL_OVER,
+        ChaosEvent.MODULE_UPGRADED,
+        ChaosEvent.MANAGER_STALLS,
+        ChaosEvent.PAUSE,
+        ChaosEvent.RESUME,
+        ChaosEvent.OTHER_OPERATOR_PAUSES,
+        ChaosEvent.OTHER_OPERATOR_RESUMES,
+        ChaosEvent.ABORT,
+        ChaosEvent.ROLLBACK,
+        ChaosEvent.ROLLBACK_UNKNOWN,
+        ChaosEvent.APPLY_ANOTHER,
         # Read once a tick.
-        Act.MODE_OFF,
-        Act.MODE_ON,
-        Act.WINDOW_CLOSES,
-        Act.WINDOW_OPENS,
-        Act.DAILY_LIMIT,
-        Act.NO_DAILY_LIMIT,
-        Act.REPORTS_STOP,
-        Act.REPORTS_COME,
+        ChaosEvent.MODE_OFF,
+        ChaosEvent.MODE_ON,
+        ChaosEvent.WINDOW_CLOSES,
+        ChaosEvent.WINDOW_OPENS,
+        ChaosEvent.DAILY_LIMIT,
+        ChaosEvent.NO_DAILY_LIMIT,
+        ChaosEvent.REPORTS_STOP,
+        ChaosEvent.REPORTS_COME,
         # These take time.
-        Act.MARKED_DOWN,
+        ChaosEvent.MARKED_DOWN,
     }
 )
 
 #: Only the whole loop has what these break.
 OF_THE_LOOP = frozenset(
-    {Act.ADVICE_RAISES, Act.ADVICE_WORKS, Act.SAMPLING_RAISES, Act.SAMPLING_WORKS}
+    {
+        ChaosEvent.ADVICE_RAISES,
+        ChaosEvent.ADVICE_WORKS,
+        ChaosEvent.SAMPLING_RAISES,
+        ChaosEvent.SAMPLING_WORKS,
+    }
 )
 
-#: What may happen once a rollout is over; anything else is then the operator's business.
-AFTER_THE_END = frozenset({Act.ROLLBACK, Act.FAIL_OVER, Act.MODULE_UPGRADED, Act.ROLLBACK_UNKNOWN})
+#: Events after the end of a rollout; all others are then the operator's business.
+AFTER_THE_END = frozenset(
+    {
+        ChaosEvent.ROLLBACK,
+        ChaosEvent.FAIL_OVER,
+        ChaosEvent.MODULE_UPGRADED,
+        ChaosEvent.ROLLBACK_UNKNOWN,
+    }
+)

@@ -9,7 +9,7 @@ import math
 from datetime import datetime, timedelta, timezone
 from typing import Any, Optional
 
-from made_candidates import LZ4
+from sample_candidates import LZ4
 
 WHO = 'osd/class:ssd'
 SIGNAL = 'kv_sync_ms_per_txn'
@@ -116,7 +116,7 @@ def plan() -> Json:
 
 
 def refused(osds: Optional[int] = 24, duration_s: Optional[float] = 64800.0) -> Json:
-    """Nothing can be told with so few OSDs in so short a time."""
+    """Too few OSDs and too little time for any result."""
     reason = 'an effect of 10% is not detectable with the noise of these OSDs, only 31% is'
     return {
         **plan(),

@@ -1,4 +1,4 @@
-"""What is kept of a rollout for good: it can be rolled back, whatever was refused or lost."""
+"""The permanent records of a rollout: it can be rolled back after refused or lost writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT = DEFAULTS['pacific']
 
 
 def refuse(run: Run, prefix: str) -> None:
-    """The monitors refuse to store what lies under ``prefix``."""
+    """The monitors refuse to store keys under ``prefix``."""
 
     def on_set(key: str) -> None:
         if key.startswith(prefix):
@@ -36,17 +36,17 @@ def refuse(run: Run, prefix: str) -> None:
 
 def rolled_back(run: Run, name: str | None) -> None:
     run.driver.rollback(name, 'client.ann', run.cluster.now_s)
-    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.run_to_end().phase is Phase.ROLLED_BACK
 
 
-def test_an_archive_that_was_refused_once_is_written_before_the_next_rollout() -> None:
+def test_archive_refused_once_is_written_before_the_next_rollout() -> None:
     run = Run(overridden('osd'))
     refuse(run, ARCHIVE)
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.store.on_set = lambda key: None
     run.start(remove_override(run.cluster))
-    run.to_the_end()
+    run.run_to_end()
     rolled_back(run, 'r2')
     rolled_back(run, 'r1')
     assert run.cluster.entries_of() == {'osd': OLD}
@@ -54,10 +54,10 @@ def test_an_archive_that_was_refused_once_is_written_before_the_next_rollout() -
     assert [r.outcome for r in run.driver.history] == [Outcome.ROLLED_BACK] * 2
 
 
-def test_no_rollout_begins_while_the_end_of_the_last_cannot_be_stored(run: Run) -> None:
+def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None:
     refuse(run, ARCHIVE)
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
         run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
     assert run.state.rollout_id == 'r1'
@@ -65,11 +65,11 @@ def test_no_rollout_begins_while_the_end_of_the_last_cannot_be_stored(run: Run) 
 
 
 @pytest.mark.parametrize('name', ['r1', 'ssd-lz4'])
-def test_history_alone_suffices_to_roll_back(run: Run, name: str) -> None:
+def test_history_is_sufficient_for_a_rollback(run: Run, name: str) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    run.to_the_end()
+    run.run_to_end()
     rolled_back(run, None)
     for key in [k for k in run.store.values if not k.startswith(HISTORY)]:
         del run.store.values[key]
@@ -81,7 +81,7 @@ def test_history_alone_suffices_to_roll_back(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize('step', list(OsdStep)[1:6])
 @pytest.mark.parametrize('name', [None, 'r1'])
-def test_a_rollout_whose_state_was_lost_in_its_middle_is_rolled_back_from_history(
+def test_rollout_with_lost_state_is_rolled_back_from_history(
     one_step_a_tick: None, run: Run, step: OsdStep, name: str | None
 ) -> None:
     """How far it came is not known then: each OSD is taken for changed."""
@@ -99,9 +99,9 @@ def test_a_rollout_whose_state_was_lost_in_its_middle_is_rolled_back_from_histor
 
 def test_history_keeps_its_order_over_rollbacks_and_failovers(run: Run) -> None:
     run.start()
-    run.to_the_end()
+    run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    run.to_the_end()
+    run.run_to_end()
     rolled_back(run, 'r2')
     rolled_back(run, 'r1')
     before = [r.rollout_id for r in run.driver.history]
@@ -109,7 +109,7 @@ def test_history_keeps_its_order_over_rollbacks_and_failovers(run: Run) -> None:
     assert [r.rollout_id for r in run.driver.history] == before == ['r1', 'r2']
 
 
-def test_history_of_a_rollout_of_very_many_osds_is_kept_all_the_same() -> None:
+def test_history_of_a_very_large_rollout_is_stored() -> None:
     """Its state takes most of what fits under one key, and stays in the archive."""
     cluster = FakeCluster(600, per_host=10)
     for n, osd in cluster.osds.items():
@@ -121,7 +121,7 @@ def test_history_of_a_rollout_of_very_many_osds_is_kept_all_the_same() -> None:
     assert NEW in run.driver.history[0].options_to
 
 
-def test_a_refused_write_while_loading_forgets_no_note_of_a_deep_look() -> None:
+def test_refused_write_during_load_keeps_deep_query_notes() -> None:
     store = FakeStore()
     note = '{"version":1,"osd":%d,"nonce":7,"time_s":1.0,"switched":[]}'
     store.values.update({'deep/osd.0': 'no JSON', 'deep/osd.1': note % 1, 'deep/osd.2': note % 2})

@@ -9,7 +9,7 @@ import random
 import zlib
 from typing import Optional, TypedDict
 
-#: What runs, and a set that anything may be compared with.
+#: The running set, and a set for comparisons.
 LZ4 = 'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6'
 MIN_GAIN_PERCENT = 10.0
 MAX_LOSS_PERCENT = 5.0
@@ -96,7 +96,7 @@ NOT_ENOUGH = (
     'The kv_sync thread time per write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
     'a gain of 10% is required.'
 )
-NO_ROOM = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB that these OSDs have for it.'
+NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB that these OSDs have for it.'
 
 
 def chosen() -> Decision:
@@ -162,11 +162,11 @@ def chosen() -> Decision:
             effect('db-device', -3.0, -9.0, 3.0),
             short='It qualifies, but so does variant-2022-d, which is simpler or more widely used.',
         ),
-        candidate('lz4-2025', 'profile', infeasible=(NO_ROOM,)),
+        candidate('lz4-2025', 'profile', infeasible=(NO_SPACE,)),
         candidate(
             'variant-2022-a',
             'profile',
-            infeasible=(NO_ROOM, 'A level that is on the DB device now would no longer fit.'),
+            infeasible=(NO_SPACE, 'A level that is on the DB device now would no longer fit.'),
         ),
         *neighbors(38),
     )
@@ -192,7 +192,7 @@ def neighbors(count: int, seed: int = 5) -> list[Candidate]:
 
 
 def nothing_chosen() -> Decision:
-    """What runs is good enough."""
+    """The running set is good enough."""
     return decision(
         'osd/class:nvme',
         'db-space',
@@ -238,13 +238,13 @@ def none_feasible() -> Decision:
         'kv-sync',
         'Nothing to change: no option set that was weighed is feasible.',
         candidate('bluestore-default-reef', 'running'),
-        candidate('variant-2022-d', 'profile', infeasible=(NO_ROOM,)),
-        candidate('lz4-2025', 'profile', infeasible=(NO_ROOM,)),
+        candidate('variant-2022-d', 'profile', infeasible=(NO_SPACE,)),
+        candidate('lz4-2025', 'profile', infeasible=(NO_SPACE,)),
     )
 
 
 def cores_unknown() -> Decision:
-    """A change that costs CPU, of which nobody knows how much the OSDs have."""
+    """A change that costs CPU, on OSDs with an unknown number of cores."""
     found = decision(
         'osd/class:lz4',
         'db-space',

@@ -11,9 +11,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from made_experiments import baseline, experiment_answers, measuring, waiting, won
+from sample_experiments import baseline, experiment_answers, measuring, waiting, won
 
-from made_candidates import all_decisions
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Kind, Risk
@@ -35,6 +34,7 @@ from rocksdb_tuner.present import render
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
+from sample_candidates import all_decisions
 
 CLASSES = (
     WorkloadClass.RBD_SMALL_WRITE,
