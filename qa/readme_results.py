@@ -49,8 +49,8 @@ def _choice() -> tuple[str, str]:
     runs, _ = read_results(RESULTS / 'choice-proof.json')
     earlier, _ = read_results(RESULTS / 'choice-first.json')
     changed = [run for run in runs if run.figure is not None]
-    effects = sum(run.effect_holds for run in changed)
-    limits = sum(run.limit_holds for run in runs)
+    effects = sum(run.effect_is_confirmed for run in changed)
+    limits = sum(run.limit_is_confirmed for run in runs)
     advised = [run for run in runs if run.told.recommended]
     kv_sync = [run.measured('kv-sync') for run in advised if run.figure == 'kv-sync']
     space = [run.measured('db-space') for run in advised if run.figure == 'db-space']
