@@ -20,8 +20,14 @@ export const VERDICT: Record<string, 'good' | 'danger' | ''> = {
 export class RocksDbTunerArms extends SizedElement {
   static override properties = { experiment: { attribute: false }, width: { state: true } };
 
-  experiment: Experiment | null = null;
-  private width = 0;
+  declare experiment: Experiment | null;
+  private declare width: number;
+
+  constructor() {
+    super();
+    this.experiment = null;
+    this.width = 0;
+  }
 
   protected override resized(entry: ResizeObserverEntry | undefined): void {
     this.width = Math.max(100, Math.floor(entry?.contentRect.width ?? 0));

@@ -43,9 +43,14 @@ export const COLORS = {
 export class RocksDbTunerChart extends SizedElement {
   static override properties = { picture: { attribute: false } };
 
-  picture: Picture | null = null;
+  declare picture: Picture | null;
   private plot: uPlot | null = null;
   private shape = '';
+
+  constructor() {
+    super();
+    this.picture = null;
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();

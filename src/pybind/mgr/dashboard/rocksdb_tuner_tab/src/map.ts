@@ -51,13 +51,21 @@ export class RocksDbTunerMap extends SizedElement {
     hovered: { state: true },
   };
 
-  osdMap: OsdMap | null = null;
-  coloring: Coloring = 'workloads';
-  selected: number | null = null;
-  private hovered: Place | null = null;
+  declare osdMap: OsdMap | null;
+  declare coloring: Coloring;
+  declare selected: number | null;
+  private declare hovered: Place | null;
   private cell = 16;
   private columns = 1;
   private places: Place[] = [];
+
+  constructor() {
+    super();
+    this.osdMap = null;
+    this.coloring = 'workloads';
+    this.selected = null;
+    this.hovered = null;
+  }
 
   protected override resized(): void {
     this.draw();

@@ -104,29 +104,47 @@ export class RocksDbTunerPanel extends LitElement {
   static sheet = '';
 
   base = '';
-  mayChange = false;
+  declare mayChange: boolean;
   /** Answers of one moment, as in a report; null: those of the dashboard's REST API. */
   still: Api | null = null;
-  private data: Overview | null = null;
-  private error: ApiError | null = null;
-  private now = Date.now();
+  private declare data: Overview | null;
+  private declare error: ApiError | null;
+  private declare now: number;
   private readAt = 0;
   private trendAt = 0;
   private decisionsAt = 0;
   private timer: number | undefined;
   private abort: AbortController | null = null;
-  private coloring: Coloring = 'workloads';
-  private subject: Subject | null = null;
-  private trend: Trend | null = null;
-  private growth: Growth | null = null;
-  private chartError = '';
-  private canary: Picture[] = [];
-  private read: ReadonlyMap<string, Reading> = new Map();
-  private decisions: Decision[] = [];
-  private decisionError = '';
+  private declare coloring: Coloring;
+  private declare subject: Subject | null;
+  private declare trend: Trend | null;
+  private declare growth: Growth | null;
+  private declare chartError: string;
+  private declare canary: Picture[];
+  private declare read: ReadonlyMap<string, Reading>;
+  private declare decisions: Decision[];
+  private declare decisionError: string;
   /** Earlier experiments that were opened. */
-  private ended: ReadonlyMap<string, Experiment> = new Map();
+  private declare ended: ReadonlyMap<string, Experiment>;
   private meanings: ReadonlyMap<string, string> = new Map();
+
+  constructor() {
+    super();
+    this.mayChange = false;
+    this.data = null;
+    this.error = null;
+    this.now = Date.now();
+    this.coloring = 'workloads';
+    this.subject = null;
+    this.trend = null;
+    this.growth = null;
+    this.chartError = '';
+    this.canary = [];
+    this.read = new Map();
+    this.decisions = [];
+    this.decisionError = '';
+    this.ended = new Map();
+  }
 
   private get api(): Api {
     return this.still ?? new Api(this.base);

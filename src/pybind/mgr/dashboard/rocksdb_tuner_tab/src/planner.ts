@@ -23,14 +23,25 @@ export class RocksDbTunerPlanner extends LitElement {
   };
 
   base = '';
-  groups: readonly string[] = [];
-  mayChange = false;
+  declare groups: readonly string[];
+  declare mayChange: boolean;
   /** The operation in progress, which blocks a start. */
-  busy: string | null = null;
-  private profiles: ProfileSummary[] = [];
-  private plan: ExperimentPlan | null = null;
-  private refusal = '';
-  private planning = false;
+  declare busy: string | null;
+  private declare profiles: ProfileSummary[];
+  private declare plan: ExperimentPlan | null;
+  private declare refusal: string;
+  private declare planning: boolean;
+
+  constructor() {
+    super();
+    this.groups = [];
+    this.mayChange = false;
+    this.busy = null;
+    this.profiles = [];
+    this.plan = null;
+    this.refusal = '';
+    this.planning = false;
+  }
 
   protected override createRenderRoot(): HTMLElement {
     return this;

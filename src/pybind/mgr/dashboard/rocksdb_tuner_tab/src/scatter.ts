@@ -20,10 +20,17 @@ export class RocksDbTunerScatter extends SizedElement {
     width: { state: true },
   };
 
-  decision: Decision | null = null;
+  declare decision: Decision | null;
   /** Identified by its options, since names of variants are not unique. */
-  private hovered: string | null = null;
-  private width = 0;
+  private declare hovered: string | null;
+  private declare width: number;
+
+  constructor() {
+    super();
+    this.decision = null;
+    this.hovered = null;
+    this.width = 0;
+  }
 
   protected override resized(): void {
     this.width = Math.floor(this.clientWidth);
