@@ -53,7 +53,7 @@ export class RocksDbTunerPlanner extends LitElement {
 
   protected override render(): TemplateResult {
     const select = 'form-control form-select custom-select';
-    return html`<details class="rt-item" @toggle=${() => void this.readProfiles()}>
+    return html`<details class="rt-item" @toggle=${(): void => void this.readProfiles()}>
       <summary><span class="rt-main">Plan an experiment</span></summary>
       <div class="rt-body">
         <p>
