@@ -119,7 +119,7 @@ def test_what_is_imported_of_the_panel_is_copied(whole: Path) -> None:
                 assert (path.parent / f'{name}.ts').is_file(), (path.name, name)
     component = (whole / COMPONENT / 'osd-rocksdb-tuner.component.ts').read_text(encoding='utf-8')
     named = re.findall(r"'(\./[^']+\.(?:css|scss|html))'", component)
-    assert './panel/style.css' in named
+    assert {'./panel/style.css', './panel/drawn.css'} <= set(named)
     assert [name for name in named if not (whole / COMPONENT / name).is_file()] == []
 
 
