@@ -1,4 +1,4 @@
-"""contrib/dashboard-frontend: the tab in the dashboard's own frontend, as far as node is not needed."""
+"""contrib/dashboard-frontend: the tab in the frontend of the dashboard, as far as without node."""
 
 from __future__ import annotations
 
