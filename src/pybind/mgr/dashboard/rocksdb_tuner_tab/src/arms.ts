@@ -1,10 +1,8 @@
-import { html, nothing, svg } from 'lit';
-import type { SVGTemplateResult, TemplateResult } from 'lit';
+import { html, nothing, svg, SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Experiment, ExperimentArm, ExperimentPeriod } from './answers';
 import { bounded, ids, signalName, signedPercent } from './format';
-import { LANE_HEIGHT, layout } from './lanes';
-import type { Lane, Lanes, Mark } from './lanes';
+import { LANE_HEIGHT, layout, Lane, Lanes, Mark } from './lanes';
 import { label } from './parts';
 import { SizedElement } from './sized';
 

@@ -1,5 +1,4 @@
-import { html, nothing } from 'lit';
-import type { PropertyValues, TemplateResult } from 'lit';
+import { html, nothing, PropertyValues, TemplateResult } from 'lit';
 import uPlot from 'uplot';
 
 import { SizedElement } from './sized';

@@ -1,5 +1,4 @@
-import { html, nothing } from 'lit';
-import type { PropertyValues, TemplateResult } from 'lit';
+import { html, nothing, PropertyValues, TemplateResult } from 'lit';
 
 import type { Named, OsdMap } from './answers';
 import { number, percent } from './format';
@@ -301,7 +300,8 @@ export class RocksDbTunerMap extends SizedElement {
 
   private choose(at: number | undefined): void {
     const osd = at === undefined ? undefined : this.osdMap?.osds[at];
-    if (osd !== undefined) this.dispatchEvent(new CustomEvent<number>('choose', { detail: osd }));
+    if (osd === undefined) return;
+    this.dispatchEvent(new CustomEvent<number>('choose', { detail: osd }));
   }
 }
 

@@ -1,8 +1,6 @@
-import { LitElement, html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { LitElement, html, nothing, TemplateResult } from 'lit';
 
-import { findings, recommendations } from './advice';
-import type { AdviceHost, Reading } from './advice';
+import { findings, recommendations, AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
 import type {
   Campaign,
@@ -25,18 +23,14 @@ import type {
 } from './answers';
 import { decisions } from './candidates';
 import type { Picture } from './chart';
-import { campaignSection, finished, inFlight } from './campaign';
-import type { CampaignControl } from './campaign';
+import { campaignSection, finished, inFlight, CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
-import { earlier, experimentView, inProgress, questionOf } from './experiment';
-import type { ExperimentHost } from './experiment';
+import { earlier, experimentView, inProgress, questionOf, ExperimentHost } from './experiment';
 import { duration, durations, ids, moment, plural, who } from './format';
-import { COLORINGS } from './map';
-import type { Coloring } from './map';
+import { COLORINGS, Coloring } from './map';
 import { facts, label, TABLE } from './parts';
-import { history, rolloutSection, underWay } from './rollout';
-import type { Control } from './rollout';
+import { history, rolloutSection, underWay, Control } from './rollout';
 
 const REFRESH_MS = 10_000;
 /** While an operation is in progress. */

@@ -1,5 +1,4 @@
-import { LitElement, html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { LitElement, html, nothing, TemplateResult } from 'lit';
 
 import type { ExperimentPlan, ProfileSummary } from './answers';
 import { Api, ApiError } from './api';

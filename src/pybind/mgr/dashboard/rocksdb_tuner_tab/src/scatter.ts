@@ -1,9 +1,17 @@
-import { html, nothing, svg } from 'lit';
-import type { SVGTemplateResult, TemplateResult } from 'lit';
+import { html, nothing, svg, SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Decision } from './answers';
-import { FONT_PX, inOrder, isNeighbor, labelOf, layout } from './decision';
-import type { Box, Label, Layout, Mark } from './decision';
+import {
+  FONT_PX,
+  inOrder,
+  isNeighbor,
+  labelOf,
+  layout,
+  Box,
+  Label,
+  Layout,
+  Mark,
+} from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
 import { SizedElement } from './sized';
 
