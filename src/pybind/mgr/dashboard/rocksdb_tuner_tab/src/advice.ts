@@ -1,7 +1,6 @@
 /** Findings and recommendations. */
 
-import { html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Finding, Plan, Recommendation, RecommendationInFull } from './answers';

@@ -1,10 +1,8 @@
-import { html, nothing, svg } from 'lit';
-import type { SVGTemplateResult, TemplateResult } from 'lit';
+import { html, nothing, svg, SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Experiment, ExperimentArm, ExperimentPeriod } from './answers';
 import { bounded, ids, signalName, signedPercent } from './format';
-import { LANE_HEIGHT, layout } from './lanes';
-import type { Lane, Lanes, Mark } from './lanes';
+import { LANE_HEIGHT, layout, Lane, Lanes, Mark } from './lanes';
 import { label } from './parts';
 import { SizedElement } from './sized';
 
@@ -20,8 +18,14 @@ export const VERDICT: Record<string, 'good' | 'danger' | ''> = {
 export class RocksDbTunerArms extends SizedElement {
   static override properties = { experiment: { attribute: false }, width: { state: true } };
 
-  experiment: Experiment | null = null;
-  private width = 0;
+  declare experiment: Experiment | null;
+  private declare width: number;
+
+  constructor() {
+    super();
+    this.experiment = null;
+    this.width = 0;
+  }
 
   protected override resized(entry: ResizeObserverEntry | undefined): void {
     this.width = Math.max(100, Math.floor(entry?.contentRect.width ?? 0));

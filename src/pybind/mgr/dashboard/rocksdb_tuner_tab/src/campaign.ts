@@ -1,7 +1,6 @@
 /** The current or last compaction campaign, with the space reclaimed per OSD. */
 
-import { html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { html, nothing, TemplateResult } from 'lit';
 
 import type { Campaign, OsdCompaction } from './answers';
 import { bytes, milliseconds, moment, plural, signedPercent, who } from './format';

@@ -1,12 +1,10 @@
 /** The candidates that were compared for each device class, and the choice. */
 
-import { html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Candidate, Decision } from './answers';
-import { inOrder } from './decision';
-import type { Weighed } from './decision';
+import { inOrder, Weighed } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
 import { commands, label, TABLE } from './parts';
 

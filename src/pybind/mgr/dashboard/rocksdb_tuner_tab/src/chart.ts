@@ -1,5 +1,4 @@
-import { html, nothing } from 'lit';
-import type { PropertyValues, TemplateResult } from 'lit';
+import { html, nothing, PropertyValues, TemplateResult } from 'lit';
 import uPlot from 'uplot';
 
 import { SizedElement } from './sized';
@@ -43,9 +42,14 @@ export const COLORS = {
 export class RocksDbTunerChart extends SizedElement {
   static override properties = { picture: { attribute: false } };
 
-  picture: Picture | null = null;
+  declare picture: Picture | null;
   private plot: uPlot | null = null;
   private shape = '';
+
+  constructor() {
+    super();
+    this.picture = null;
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();

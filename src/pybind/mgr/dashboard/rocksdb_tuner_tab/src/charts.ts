@@ -1,8 +1,7 @@
 /** Charts of an OSD or a device class. */
 
 import type { Growth, Trend } from './answers';
-import { COLORS } from './chart';
-import type { Picture } from './chart';
+import { COLORS, Picture } from './chart';
 import { bytes, duration, number, percent } from './format';
 
 const COMPACT = new Intl.NumberFormat(undefined, {
@@ -182,7 +181,7 @@ export function canaryPicture(
 function median(values: (number | null)[]): number | null {
   const known = values.filter((v): v is number => v !== null).sort((a, b) => a - b);
   if (!known.length) return null;
-  const half = known.length >> 1;
+  const half = Math.floor(known.length / 2);
   return known.length % 2
     ? (known[half] ?? null)
     : ((known[half - 1] ?? 0) + (known[half] ?? 0)) / 2;

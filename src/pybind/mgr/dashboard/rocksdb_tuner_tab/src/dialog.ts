@@ -1,5 +1,4 @@
-import { LitElement, html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { LitElement, html, nothing, TemplateResult } from 'lit';
 
 import { ApiError } from './api';
 
@@ -24,9 +23,16 @@ export class RocksDbTunerDialog extends LitElement {
     refusal: { state: true },
   };
 
-  private question: Question | null = null;
-  private busy = false;
-  private refusal = '';
+  private declare question: Question | null;
+  private declare busy: boolean;
+  private declare refusal: string;
+
+  constructor() {
+    super();
+    this.question = null;
+    this.busy = false;
+    this.refusal = '';
+  }
 
   protected override createRenderRoot(): HTMLElement {
     return this;

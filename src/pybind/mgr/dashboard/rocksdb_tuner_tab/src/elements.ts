@@ -6,7 +6,10 @@ import { RocksDbTunerPanel } from './panel';
 import { RocksDbTunerPlanner } from './planner';
 import { RocksDbTunerScatter } from './scatter';
 
-/** Register the custom elements once. */
+/**
+ * Register the custom elements once. They declare their reactive properties and set them in the
+ * constructor: Ceph's frontend compiles class fields to definitions, which would hide lit's accessors.
+ */
 export function define(): void {
   if (customElements.get('rocksdb-tuner-panel')) return;
   customElements.define('rocksdb-tuner-arms', RocksDbTunerArms);

@@ -1,7 +1,6 @@
 /** The current or last experiment, and earlier ones. */
 
-import { html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Experiment, ExperimentSummary, Recommendation } from './answers';

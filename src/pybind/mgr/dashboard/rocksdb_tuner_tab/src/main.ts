@@ -1,5 +1,6 @@
 import uplotStyle from 'uplot/dist/uPlot.min.css';
 
+import drawn from './drawn.css';
 import { define } from './elements';
 import { RocksDbTunerPanel } from './panel';
 import style from './style.css';
@@ -9,6 +10,6 @@ import { watch } from './tab';
 const script = document.currentScript as HTMLScriptElement;
 const base = script.src.split('ui-api/')[0] ?? '/';
 
-RocksDbTunerPanel.sheet = uplotStyle + style;
+RocksDbTunerPanel.sheet = uplotStyle + style + drawn;
 define();
 watch(base);

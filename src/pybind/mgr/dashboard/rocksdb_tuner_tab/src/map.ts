@@ -1,5 +1,4 @@
-import { html, nothing } from 'lit';
-import type { PropertyValues, TemplateResult } from 'lit';
+import { html, nothing, PropertyValues, TemplateResult } from 'lit';
 
 import type { Named, OsdMap } from './answers';
 import { number, percent } from './format';
@@ -51,13 +50,21 @@ export class RocksDbTunerMap extends SizedElement {
     hovered: { state: true },
   };
 
-  osdMap: OsdMap | null = null;
-  coloring: Coloring = 'workloads';
-  selected: number | null = null;
-  private hovered: Place | null = null;
+  declare osdMap: OsdMap | null;
+  declare coloring: Coloring;
+  declare selected: number | null;
+  private declare hovered: Place | null;
   private cell = 16;
   private columns = 1;
   private places: Place[] = [];
+
+  constructor() {
+    super();
+    this.osdMap = null;
+    this.coloring = 'workloads';
+    this.selected = null;
+    this.hovered = null;
+  }
 
   protected override resized(): void {
     this.draw();
@@ -293,7 +300,8 @@ export class RocksDbTunerMap extends SizedElement {
 
   private choose(at: number | undefined): void {
     const osd = at === undefined ? undefined : this.osdMap?.osds[at];
-    if (osd !== undefined) this.dispatchEvent(new CustomEvent<number>('choose', { detail: osd }));
+    if (osd === undefined) return;
+    this.dispatchEvent(new CustomEvent<number>('choose', { detail: osd }));
   }
 }
 

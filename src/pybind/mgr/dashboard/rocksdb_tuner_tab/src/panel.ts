@@ -1,8 +1,6 @@
-import { LitElement, html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { LitElement, html, nothing, TemplateResult } from 'lit';
 
-import { findings, recommendations } from './advice';
-import type { AdviceHost, Reading } from './advice';
+import { findings, recommendations, AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
 import type {
   Campaign,
@@ -25,18 +23,14 @@ import type {
 } from './answers';
 import { decisions } from './candidates';
 import type { Picture } from './chart';
-import { campaignSection, finished, inFlight } from './campaign';
-import type { CampaignControl } from './campaign';
+import { campaignSection, finished, inFlight, CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
-import { earlier, experimentView, inProgress, questionOf } from './experiment';
-import type { ExperimentHost } from './experiment';
+import { earlier, experimentView, inProgress, questionOf, ExperimentHost } from './experiment';
 import { duration, durations, ids, moment, plural, who } from './format';
-import { COLORINGS } from './map';
-import type { Coloring } from './map';
+import { COLORINGS, Coloring } from './map';
 import { facts, label, TABLE } from './parts';
-import { history, rolloutSection, underWay } from './rollout';
-import type { Control } from './rollout';
+import { history, rolloutSection, underWay, Control } from './rollout';
 
 const REFRESH_MS = 10_000;
 /** While an operation is in progress. */
@@ -104,29 +98,47 @@ export class RocksDbTunerPanel extends LitElement {
   static sheet = '';
 
   base = '';
-  mayChange = false;
+  declare mayChange: boolean;
   /** Answers of one moment, as in a report; null: those of the dashboard's REST API. */
   still: Api | null = null;
-  private data: Overview | null = null;
-  private error: ApiError | null = null;
-  private now = Date.now();
+  private declare data: Overview | null;
+  private declare error: ApiError | null;
+  private declare now: number;
   private readAt = 0;
   private trendAt = 0;
   private decisionsAt = 0;
   private timer: number | undefined;
   private abort: AbortController | null = null;
-  private coloring: Coloring = 'workloads';
-  private subject: Subject | null = null;
-  private trend: Trend | null = null;
-  private growth: Growth | null = null;
-  private chartError = '';
-  private canary: Picture[] = [];
-  private read: ReadonlyMap<string, Reading> = new Map();
-  private decisions: Decision[] = [];
-  private decisionError = '';
+  private declare coloring: Coloring;
+  private declare subject: Subject | null;
+  private declare trend: Trend | null;
+  private declare growth: Growth | null;
+  private declare chartError: string;
+  private declare canary: Picture[];
+  private declare read: ReadonlyMap<string, Reading>;
+  private declare decisions: Decision[];
+  private declare decisionError: string;
   /** Earlier experiments that were opened. */
-  private ended: ReadonlyMap<string, Experiment> = new Map();
+  private declare ended: ReadonlyMap<string, Experiment>;
   private meanings: ReadonlyMap<string, string> = new Map();
+
+  constructor() {
+    super();
+    this.mayChange = false;
+    this.data = null;
+    this.error = null;
+    this.now = Date.now();
+    this.coloring = 'workloads';
+    this.subject = null;
+    this.trend = null;
+    this.growth = null;
+    this.chartError = '';
+    this.canary = [];
+    this.read = new Map();
+    this.decisions = [];
+    this.decisionError = '';
+    this.ended = new Map();
+  }
 
   private get api(): Api {
     return this.still ?? new Api(this.base);

@@ -1,7 +1,6 @@
 /** Building blocks shared by the sections. */
 
-import { html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { html, nothing, TemplateResult } from 'lit';
 
 import { duration } from './format';
 

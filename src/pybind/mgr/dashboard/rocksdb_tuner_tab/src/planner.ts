@@ -1,5 +1,4 @@
-import { LitElement, html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { LitElement, html, nothing, TemplateResult } from 'lit';
 
 import type { ExperimentPlan, ProfileSummary } from './answers';
 import { Api, ApiError } from './api';
@@ -23,14 +22,25 @@ export class RocksDbTunerPlanner extends LitElement {
   };
 
   base = '';
-  groups: readonly string[] = [];
-  mayChange = false;
+  declare groups: readonly string[];
+  declare mayChange: boolean;
   /** The operation in progress, which blocks a start. */
-  busy: string | null = null;
-  private profiles: ProfileSummary[] = [];
-  private plan: ExperimentPlan | null = null;
-  private refusal = '';
-  private planning = false;
+  declare busy: string | null;
+  private declare profiles: ProfileSummary[];
+  private declare plan: ExperimentPlan | null;
+  private declare refusal: string;
+  private declare planning: boolean;
+
+  constructor() {
+    super();
+    this.groups = [];
+    this.mayChange = false;
+    this.busy = null;
+    this.profiles = [];
+    this.plan = null;
+    this.refusal = '';
+    this.planning = false;
+  }
 
   protected override createRenderRoot(): HTMLElement {
     return this;
@@ -42,7 +52,7 @@ export class RocksDbTunerPlanner extends LitElement {
 
   protected override render(): TemplateResult {
     const select = 'form-control form-select custom-select';
-    return html`<details class="rt-item" @toggle=${() => void this.readProfiles()}>
+    return html`<details class="rt-item" @toggle=${(): void => void this.readProfiles()}>
       <summary><span class="rt-main">Plan an experiment</span></summary>
       <div class="rt-body">
         <p>

@@ -3,6 +3,7 @@
 import uplotStyle from 'uplot/dist/uPlot.min.css';
 
 import { Api, ApiError } from './api';
+import drawn from './drawn.css';
 import { define } from './elements';
 import { RocksDbTunerPanel } from './panel';
 import pageStyle from './report.css';
@@ -29,7 +30,7 @@ class Still extends Api {
 }
 
 const data = document.getElementById('rocksdb-tuner-answers')?.textContent ?? '{}';
-RocksDbTunerPanel.sheet = uplotStyle + style + pageStyle;
+RocksDbTunerPanel.sheet = uplotStyle + style + drawn + pageStyle;
 define();
 const panel = document.createElement('rocksdb-tuner-panel') as RocksDbTunerPanel;
 panel.still = new Still(JSON.parse(data) as Record<string, unknown>);

@@ -1,7 +1,6 @@
 /** The current or last rollout, and the history. */
 
-import { html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type {
@@ -140,11 +139,12 @@ function controls(
 
 function soak({ phase, soak: found }: Rollout): TemplateResult | typeof nothing {
   if (!found.most_s) return nothing;
-  if (phase === 'preflight' && found.baseline_least_s)
+  if (phase === 'preflight' && found.baseline_least_s) {
     return html`<p>
       Measuring the baseline of the canary and ${ids(found.controls)}:
       ${duration(found.baseline_s)} of ${duration(found.baseline_least_s)}.
     </p>`;
+  }
   return html`<p>
     The canary has soaked for ${duration(found.soaked_s)} (minimum ${duration(found.least_s)},
     maximum ${duration(found.most_s)})${flushes(found)}${found.controls.length

@@ -1,9 +1,17 @@
-import { html, nothing, svg } from 'lit';
-import type { SVGTemplateResult, TemplateResult } from 'lit';
+import { html, nothing, svg, SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Decision } from './answers';
-import { FONT_PX, inOrder, isNeighbor, labelOf, layout } from './decision';
-import type { Box, Label, Layout, Mark } from './decision';
+import {
+  FONT_PX,
+  inOrder,
+  isNeighbor,
+  labelOf,
+  layout,
+  Box,
+  Label,
+  Layout,
+  Mark,
+} from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
 import { SizedElement } from './sized';
 
@@ -20,10 +28,17 @@ export class RocksDbTunerScatter extends SizedElement {
     width: { state: true },
   };
 
-  decision: Decision | null = null;
+  declare decision: Decision | null;
   /** Identified by its options, since names of variants are not unique. */
-  private hovered: string | null = null;
-  private width = 0;
+  private declare hovered: string | null;
+  private declare width: number;
+
+  constructor() {
+    super();
+    this.decision = null;
+    this.hovered = null;
+    this.width = 0;
+  }
 
   protected override resized(): void {
     this.width = Math.floor(this.clientWidth);

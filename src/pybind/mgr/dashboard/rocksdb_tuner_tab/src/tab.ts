@@ -1,8 +1,7 @@
 /** Adds the tab to the ones of Cluster » OSDs, which Angular renders and removes. */
 
 import { Api } from './api';
-import { RETURN_KEY } from './panel';
-import type { RocksDbTunerPanel } from './panel';
+import { RETURN_KEY, RocksDbTunerPanel } from './panel';
 
 const TAB_ID = 'rocksdb-tuner-tab';
 const PANEL_ID = 'rocksdb-tuner-panel';
