@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.layout import CHECKOUT
-from upstream.overlay import VERSION, version_of
+from upstream.overlay import VERSION
 
 CONTRIB = CHECKOUT / 'contrib/dashboard-frontend'
 PATCH = CONTRIB / f'ceph-{VERSION}.patch'
@@ -102,13 +102,6 @@ def packages(text: str) -> set[str]:
 def test_the_patch_applies_to_its_own_context(tree: Path) -> None:
     apply(tree)
     assert (tree / COMPONENT / 'osd-rocksdb-tuner.component.ts').is_file()
-
-
-@pytest.mark.skipif('CEPH_SOURCE' not in os.environ, reason='CEPH_SOURCE names no source of Ceph')
-def test_the_patch_applies_to_the_source_of_ceph() -> None:
-    source = Path(os.environ['CEPH_SOURCE'])
-    assert version_of(source) == VERSION
-    apply(source, '--check')
 
 
 def test_what_is_imported_of_the_panel_is_copied(whole: Path) -> None:

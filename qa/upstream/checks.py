@@ -82,6 +82,7 @@ TREE_CHECKS = (
         QA,
     ),
     Check('build-doc', (str(_UPSTREAM / 'tree_doc.py'), '..'), Path('doc')),
+    Check('patch of the frontend', (str(_UPSTREAM / 'frontend_patch.py'),), Path()),
 )
 GROUPS: Mapping[str, tuple[Check, ...]] = {'module': MODULE_CHECKS, 'tree': TREE_CHECKS}
 #: Other checks of the tree, and why they are not run here.

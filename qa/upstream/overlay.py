@@ -89,7 +89,7 @@ def apply_overlay(tree: Path, *, any_version: bool = False) -> LaidOver:
     names = sorted(path.name for path in PATCHES.glob('*.patch'))
     applied = tuple(name for name in names if _has_files_of(tree, PATCHES / name))
     for name in applied:
-        _git_apply(tree, [name], check=True)
+        git_apply(tree, [PATCHES / name], check=True)
     try:
         for name in COPIED:
             _copy(CHECKOUT / name, tree / name)
@@ -102,7 +102,7 @@ def apply_overlay(tree: Path, *, any_version: bool = False) -> LaidOver:
         for path in (tree / DASHBOARD).glob('controllers/*rocksdb_tuner*.py'):
             path.write_text(as_isort(path.read_text(encoding='utf-8')), encoding='utf-8')
         _write_references(tree / MANUAL)
-        _git_apply(tree, applied, check=False)
+        git_apply(tree, [PATCHES / name for name in applied], check=False)
     except BaseException:
         for name in (*COPIED, *GRAFANA):
             _remove(tree / name)
@@ -119,15 +119,17 @@ def _has_files_of(tree: Path, patch: Path) -> bool:
     return (tree / first.removeprefix('--- a/').split('/', maxsplit=1)[0]).exists()
 
 
-def _git_apply(tree: Path, names: Sequence[str], *, check: bool) -> None:
-    command = ['git', 'apply', *(['--check'] if check else []), *(str(PATCHES / n) for n in names)]
+def git_apply(tree: Path, patches: Sequence[Path], *, check: bool) -> None:
+    """Apply patches to a tree, or only ``check`` that they apply; raises OverlayError."""
+    command = ['git', 'apply', *(['--check'] if check else []), *map(str, patches)]
     # In a tree within another repository, git would skip files outside its folder.
     environment = {**os.environ, 'GIT_CEILING_DIRECTORIES': str(tree.resolve().parent)}
     done = subprocess.run(
         command, cwd=tree, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise OverlayError(f'{", ".join(names)}: {done.stderr.strip()}')
+        names = ', '.join(patch.name for patch in patches)
+        raise OverlayError(f'{names}: {done.stderr.strip()}')
 
 
 def _copy(source: Path, target: Path) -> None:
