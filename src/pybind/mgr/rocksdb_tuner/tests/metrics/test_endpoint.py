@@ -23,6 +23,7 @@ from rocksdb_tuner import Module, StandbyModule
 from rocksdb_tuner.metrics.endpoint import (
     MAX_CONNECTIONS,
     MAX_REQUEST_BYTES,
+    REQUEST_TIMEOUT_S,
     Address,
     MetricsEndpoint,
 )
@@ -238,7 +239,8 @@ def test_stalled_readers_do_not_block_a_scraper(
         began_s = time.monotonic()
         response, body = ask(address)
         assert (response.status, len(body)) == (200, len(text))
-        assert time.monotonic() - began_s < SOON_S
+        # Before any of them is cut off
+        assert time.monotonic() - began_s < REQUEST_TIMEOUT_S
     finally:
         endpoint.close()
 
