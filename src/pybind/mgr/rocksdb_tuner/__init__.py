@@ -14,8 +14,8 @@ if 'UNITTEST' in os.environ:
 try:
     import mgr_module
 except ModuleNotFoundError as error:
-    # Outside a ceph-mgr (`python3 -m rocksdb_tuner.offline`) there is no such file, or it does not
-    # find what only a ceph-mgr has built in. What else it may lack is an error of its own.
+    # Outside a ceph-mgr (`python3 -m rocksdb_tuner.offline`) mgr_module is missing, or cannot
+    # import what is built into ceph-mgr. Any other missing module is a genuine error.
     if error.name not in {'mgr_module', 'ceph_module'}:
         raise
     __all__ = []

@@ -1,6 +1,6 @@
-"""Checks that the module can do its work in this cluster. Pure.
+"""Checks whether the module can work in this cluster. Pure.
 
-Findings are about RocksDB; these checks are about the module itself and its surroundings.
+Findings are about RocksDB; these checks are about the module itself and its environment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ['Check', 'Environment', 'examine']
 
 #: Samples older than this many intervals are late.
 LATE_INTERVALS = 3
-#: Options that make compaction bytes and RocksDB's own times known; each costs CPU in the OSD.
+#: Options that provide compaction bytes and RocksDB's own times; each costs CPU in the OSD.
 STATISTICS = ('rocksdb_perf', 'rocksdb_collect_extended_stats')
 
 _RESTART_MANAGERS = (
@@ -29,7 +29,7 @@ _RESTART_MANAGERS = (
 
 @dataclass(frozen=True)
 class Environment:
-    """What the active manager knows beside the snapshot."""
+    """Data of the active manager besides the snapshot."""
 
     #: None: unknown so far.
     host: Optional[ManagerHost]
@@ -50,14 +50,14 @@ class Check:
     #: None: unknown so far.
     ok: Optional[bool]
     summary: str
-    #: None if there is nothing to do.
+    #: None if no action is required.
     remedy: Optional[str] = None
     #: The module works without it.
     optional: bool = False
 
 
 def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
-    """All checks, those that everything else depends on first."""
+    """All checks, starting with those that all others depend on."""
     about_snapshot: Sequence[Callable[[Snapshot], Check]] = (
         _mode,
         _managers,

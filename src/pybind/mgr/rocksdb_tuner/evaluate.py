@@ -1,4 +1,4 @@
-"""Draws conclusions from cluster data: groups, findings and advice. Pure.
+"""Draws conclusions from cluster data: groups, findings and recommendations. Pure.
 
 Shared by the module, with measured data, and `offline`, with data from files.
 """
@@ -36,7 +36,7 @@ class AdviceContext:
     mode: Mode
     #: Entries of the config store for the watched options.
     entries: tuple[ConfigEntry, ...]
-    #: Why no advice is possible at all; None if it is.
+    #: Why nothing can be recommended at all; None if recommendations are possible.
     no_advice: Optional[str] = None
     #: Whether an orchestrator can restart daemons.
     orchestrated: bool = True
@@ -47,7 +47,7 @@ class AdviceContext:
     pending_s: Mapping[int, float] = field(default_factory=dict)
     #: Earlier changes.
     history: tuple[HistoryRecord, ...] = ()
-    #: Thresholds that the operator set, by module option.
+    #: Thresholds set by the operator, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: Custom profiles.
     custom_profiles: tuple[Profile, ...] = ()
@@ -55,7 +55,7 @@ class AdviceContext:
 
 @dataclass(frozen=True)
 class EvaluationState:
-    """State that one evaluation keeps for the next."""
+    """State kept from one evaluation to the next."""
 
     setup_findings: SetupFindings = field(default_factory=SetupFindings)
     steps: ShownSteps = field(default_factory=ShownSteps)
@@ -70,7 +70,7 @@ class Conclusions:
 
 
 def unknown_manager(name: str) -> str:
-    """Why there is no advice under a mgr of an unknown release."""
+    """Why nothing is recommended under a mgr of an unknown release."""
     return (
         f'This manager runs {name}, which this module does not know: it measures, and '
         'recommends and changes nothing.'
@@ -84,10 +84,10 @@ def conclude(
     context: AdviceContext,
     state: Optional[EvaluationState] = None,
 ) -> Conclusions:
-    """Groups, advice and findings.
+    """Groups, recommendations and findings.
 
     ``workloads`` has the current workload of each device class, ``advised_on`` the one to base
-    advice on.
+    recommendations on.
     """
     state = state or EvaluationState()
     found_groups = tuple(with_limit(group) for group in groups(osds, workloads))
@@ -124,7 +124,7 @@ def _assessments(
 
 
 def advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:
-    """``group`` with the workload to base advice on, which may be an earlier one."""
+    """``group`` with the workload to base recommendations on, which may be an earlier one."""
     workload = advised_on.get(group.device_class)
     return with_limit(replace(group, workload=workload)) if workload != group.workload else group
 

@@ -1,6 +1,6 @@
 """Field types of records, for code that writes, reads or describes any record.
 
-`Annotated` types keep their notes, with what a type cannot express: bounds, a description.
+`Annotated` types keep their notes, which hold what a type cannot express: bounds, a description.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Field(NamedTuple):
 
     @property
     def json_name(self) -> str:
-        """The name in JSON, from the metadata, else without the "_" behind a Python keyword."""
+        """The name in JSON, from the metadata, else without the "_" after a Python keyword."""
         return str(self.metadata.get('json', self.name.rstrip('_')))
 
 

@@ -37,7 +37,7 @@ SELF_TESTED = (
     'explain',
     'profile_ls',
 )
-#: The minimum time between ticks, however often options are set.
+#: The minimum time between ticks, regardless of how often options are set.
 TICK_SPACING_S = 1.0
 
 
@@ -170,9 +170,9 @@ class Module(MgrModule):
         return answer_module(self, command, arguments, actor)
 
     def self_test(self) -> None:
-        """Called by `ceph mgr self-test module rocksdb_tuner`; raises what went wrong.
+        """Called by `ceph mgr self-test module rocksdb_tuner`; raises an error if a check fails.
 
-        It reads what the module reads of the mgr, and changes nothing.
+        It uses the same mgr interfaces as the module, and changes nothing.
         """
         read_settings(self.get_module_option)
         self._cluster.invalidate_map()

@@ -1,8 +1,8 @@
-"""The module as a manager with an older Python loads it: it reports why it cannot run.
+"""The module as loaded by a manager with an older Python: it reports why it cannot run.
 
-Python 3.6 reads this file. A module that fails to import is an error in the cluster log and a
-traceback in the manager's. One whose `can_run` is false has an `error_string` in ``ceph mgr module
-ls``, and ``ceph mgr module enable`` prints it.
+Python 3.6 reads this file. A module that fails to import causes an error in the cluster log and a
+traceback in the manager's log. A module whose `can_run` is false has an `error_string` in ``ceph
+mgr module ls``, and ``ceph mgr module enable`` prints it.
 """
 
 import sys

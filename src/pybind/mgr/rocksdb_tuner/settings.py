@@ -33,7 +33,7 @@ __all__ = [
 
 _T = TypeVar('_T')
 _Choice = TypeVar('_Choice', bound=Enum)
-#: As mgr_module has it, whatever type an option is declared with.
+#: As in mgr_module, for an option of any declared type.
 OptionValue = Optional[Union[bool, int, float, str]]
 #: Returns the value of an option by name.
 ReadOption = Callable[[str], OptionValue]
@@ -82,7 +82,7 @@ class Setting(Generic[_T]):
 
     def read(self, option: ReadOption) -> _T:
         """The current value of the option; raises SettingError."""
-        # Any: the value is checked below, whatever its type.
+        # Any: the value, of any type, is checked below.
         given: Any = option(self.name)
         if given is None or (self.choices and not given):
             given = self.default
@@ -366,12 +366,12 @@ class Settings:
     restart_timeout_s: float = 300.0
     #: A gate closed for longer raises a health check; 0: never.
     gate_alarm_after_s: float = 1800.0
-    #: Advice for an idle group uses its last client workload this long.
+    #: Recommendations for an idle group use its last client workload for this long.
     workload_memory_s: float = 86400.0
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: OSDs per failure domain that compact at the same time.
     compaction_parallel: int = 1
-    #: Of a group, that an experiment may change at a time.
+    #: Maximum share of a group that an experiment changes at a time.
     experiment_share: float = 0.25
     experiment_block_min_s: float = 600.0
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)

@@ -36,7 +36,7 @@ class Sampling:
     #: OSDs with at least one usable sample.
     osds: int
     last_sample_age_s: Optional[float]
-    #: CPU time of the last tick's sampling and evaluating.
+    #: CPU time of sampling and evaluation in the last tick.
     tick_ms: Optional[float]
 
 
@@ -99,8 +99,8 @@ class Snapshot:
     experiment_waits: Optional[str] = None
     #: Failing parts of the module, whose data is missing or stale.
     failing: tuple[StepFailure, ...] = ()
-    #: Time of the operations, the notices and the failing parts; all else is from
-    #: `taken_s`. None: all is from `taken_s`.
+    #: Time of the operations, the notices and the failing parts; everything else is from `taken_s`.
+    #: None: all is from `taken_s`.
     published_s: Optional[float] = None
 
     @property

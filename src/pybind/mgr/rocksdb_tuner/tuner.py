@@ -1,8 +1,8 @@
 """The tick, called by `serve()`, and by tests with a fake cluster.
 
 A tick is a list of named steps. Urgent ones come first: the operation under way, restoring OSD
-options, operators' requests. Sampling and advice follow. Each step fails separately (`steps.py`),
-and no step depends on a later one.
+options, operators' requests. Sampling and recommendations follow. Each step fails separately
+(`steps.py`), and no step depends on a later one.
 
 Everything here runs in the module's serve thread. Only this thread may wait for a monitor, and it
 never waits for an OSD: `queries.py` does. Other threads read the published state (immutable,
@@ -32,7 +32,7 @@ _T = TypeVar('_T')
 
 
 class Tuner(Components):
-    """Samples, classifies, advises and applies, one `tick` at a time."""
+    """Samples, classifies, recommends and applies, one `tick` at a time."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -175,7 +175,7 @@ class Tuner(Components):
         allowed = allowed._replace(no_reports_reason=allowed.no_reports_reason or reports_unknown)
         done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
-            # The advice predates the end of the campaign: it must not be applied again.
+            # The recommendation predates the end of the campaign: it must not be applied again.
             self.publication.replace(self.snapshot.without_recommendation(done_id))
 
     def _adopt(self, now_s: float) -> None:
@@ -197,7 +197,7 @@ class Tuner(Components):
         self.publication.newest = self.evaluation.evaluate(cluster_map, settings, now_s)
 
     def _ask_osds(self, now_s: float, *, may_ask: bool) -> None:
-        """Query OSDs, but not during a campaign: a Pacific OSD answers nothing else meanwhile."""
+        """Query OSDs, but not during a campaign: a compacting Pacific OSD answers nothing else."""
         self.osd_queries.take()
         if may_ask and not self.operations.compacting:
             self.osd_queries.ask(self.sampler.observer, now_s)

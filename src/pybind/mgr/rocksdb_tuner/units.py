@@ -39,7 +39,7 @@ def rounded(value: Optional[float]) -> Optional[float]:
     if value == 0.0:
         return 0.0
     short = float(f'{value:.{_SIGNIFICANT_DIGITS}g}')
-    # The largest floats round up beyond what a float can hold.
+    # The largest floats would round up beyond the range of a float.
     return short if math.isfinite(short) else value
 
 

@@ -1,6 +1,6 @@
-"""The version of the module, and of the Python that it needs. Python 3.6 reads this file."""
+"""The version of the module, and the Python version it requires. Python 3.6 reads this file."""
 
-#: Of the release, or of the next one between releases. Packages take theirs from here.
+#: The version of this release, or of the next one between releases. Packages use this value.
 VERSION = '1.0.0'
 
 #: Managers of older containers have 3.6 or 3.8: `python_too_old` reports that.

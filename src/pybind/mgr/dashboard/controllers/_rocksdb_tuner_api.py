@@ -1,4 +1,4 @@
-"""What all endpoints of the RocksDB Tuner share: validation, errors, permissions, the module.
+"""Common parts of the RocksDB Tuner endpoints: validation, errors, permissions, module calls.
 
 Each endpoint calls a command of the module through `mgr.remote`; all logic and validation is there.
 Reading requires read permission for the scope OSD. A change requires update permission for OSD and
@@ -189,7 +189,7 @@ def number(name: str, text: Optional[str]) -> Optional[int]:
 
 
 class TunerEndpoints:
-    """Base of the controllers, beside the dashboard's own."""
+    """Base of the controllers, in addition to the dashboard's own."""
 
     _cp_config: Dict[str, Any] = {
         'tools.json_in.processor': read_body,

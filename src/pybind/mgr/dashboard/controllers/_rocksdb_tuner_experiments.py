@@ -38,7 +38,7 @@ class RocksDBTunerExperiments(TunerEndpoints, BaseController):
     def experiments(self) -> Any:
         return ask('experiment_ls')
 
-    # The dashboard sorts its routes by path, so that this one comes before the one of an id.
+    # The dashboard sorts its routes by path, so this one precedes the route with an id.
     @Endpoint('GET', path='/plan')
     @ReadPermission
     @EndpointDoc(

@@ -32,7 +32,7 @@ _OVERRIDES = {
 @APIRouter('/rocksdb_tuner', Scope.OSD)
 @APIDoc('Monitor and tune the RocksDB of OSDs', 'RocksDBTuner')
 class RocksDBTunerProfiles(TunerEndpoints, BaseController):
-    """What a profile or an option string does, and custom profiles."""
+    """Validation, comparison and derivation of option strings, and profiles."""
 
     @Endpoint('GET', path='/profile')
     @ReadPermission

@@ -1,7 +1,7 @@
-"""The module's published JSON Schemas, in the form in which the dashboard documents answers.
+"""The module's published JSON Schemas in the dashboard's format for documenting responses.
 
-That form knows neither unions nor words: null is said in the description, and what may be one of
-some words is a text.
+That format has neither unions nor enums: null is mentioned in the description, and an enum is a
+string.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, Dict, List, Optional, Union
 
 logger = logging.getLogger(__name__)
 
-#: Beside the dashboard, where every mgr module is.
+#: Next to the dashboard, like every mgr module.
 SCHEMAS = Path(__file__).resolve().parents[2] / 'rocksdb_tuner/present/schemas'
 
-#: Stands for names that are not known beforehand.
+#: Placeholder for arbitrary names.
 ANY_NAME = '<name>'
 
 _TYPES = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
@@ -25,35 +25,35 @@ Described = Union[Dict[str, Any], List[Any]]
 
 
 def responses(name: str, status: int = 200) -> Optional[Dict[int, Described]]:
-    """What ``EndpointDoc`` takes as its responses; None where the module's files are not there.
+    """Responses for ``EndpointDoc``; None if the module's files are not installed.
 
-    Its document has 200 of GET and PUT, 201 and 202 of POST, and leaves any other ``status`` out.
+    The API document has 200 of GET and PUT, 201 and 202 of POST, and omits any other ``status``.
     """
     try:
         schema = json.loads((SCHEMAS / f'{name}.schema.json').read_text(encoding='utf-8'))
     except (OSError, ValueError) as error:
-        # The API works all the same.
+        # The API works without it.
         logger.warning('the answer "%s" is left undocumented: %s', name, error)
         return None
     return {status: described(schema)}
 
 
 def described(schema: Dict[str, Any]) -> Described:
-    """A schema of an object, or of a list of such."""
+    """The schema of an object, or of a list of objects."""
     found = _type(schema, schema.get('$defs', {}))
     return found if isinstance(found, (dict, list)) else {}
 
 
 def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
-    """A type of Python, [a type], or what has names: {name: (type, description)}, [{...}]."""
+    """A Python type, [a type], or an object: {name: (type, description)}, [{...}]."""
     if '$ref' in schema:
         schema = {**defs[schema['$ref'].rsplit('/', 1)[1]], **_without_ref(schema)}
     kind = _kind(schema)
     if kind == 'object':
         names = schema.get('properties')
         if not names:
-            # An object of any names is told by one that it need not have: without a name the
-            # dashboard writes a list instead.
+            # An object with arbitrary names is documented by one optional name: without any name
+            # the dashboard writes a list instead.
             values = schema.get('additionalProperties')
             kind_of_all = _type(values, defs) if isinstance(values, dict) else str
             return {ANY_NAME: (kind_of_all, 'One for each name', True)}
@@ -62,7 +62,7 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
         if 'items' not in schema or _kind(schema['items']) == 'anything':
             return list
         item = _type(schema['items'], defs)
-        # The dashboard has no lists of lists.
+        # The dashboard does not support lists of lists.
         return list if isinstance(item, list) or item is list else [item]
     return _TYPES.get(kind, str)
 

@@ -1,8 +1,8 @@
 """The tab of the RocksDB Tuner on Cluster » OSDs: one script, added to the dashboard's page.
 
-No release has a place for another tab, so the page is given one `<script>` as it is sent. Nothing
-is added where the script is not installed or this file was not read to its end; the script itself
-adds nothing where it does not find the tabs, or where the user may not read.
+No release has an extension point for tabs, so a `<script>` is added to the page in the response.
+Nothing is added if the script is not installed or this file failed to load; the script itself adds
+nothing if it does not find the tabs, or if the user has no read permission.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ logger = logging.getLogger(__name__)
 MODULE = 'rocksdb_tuner'
 SCRIPT = Path(__file__).with_name('_rocksdb_tuner_tab.js')
 URL = '/ui-api/rocksdb_tuner_tab/script'
-#: Before the dashboard's gzip (80).
+#: Runs before the dashboard's gzip (80).
 FINALIZE_PRIORITY = 60
-#: With one of these the answer would be an older page, or a part of one.
+#: With one of these headers the response could be an older page, or a part of one.
 CONDITIONAL = ('If-Modified-Since', 'If-None-Match', 'Range')
 
 
 @UIRouter('/rocksdb_tuner', Scope.OSD)
 class RocksDBTunerStatus(BaseController):
-    """Whether the tab has something to show, in the form of the dashboard's other back ends."""
+    """Whether the tab has data to show, in the format of the dashboard's other back ends."""
 
     @Endpoint('GET', path='/status')
     @ReadPermission
@@ -65,18 +65,18 @@ class RocksDBTunerStatus(BaseController):
 
 @UIRouter('/rocksdb_tuner_tab', secure=False)
 class RocksDBTunerTab(BaseController):
-    """The script: it holds no data, and a `<script>` sends no version header."""
+    """The script: it contains no data, and a `<script>` sends no version header."""
 
     @Endpoint('GET', path='/script', json_response=False, version=None)
     def script(self) -> List[bytes]:
         cherrypy.response.headers['Content-Type'] = 'application/javascript; charset=utf-8'
         cherrypy.response.headers['Cache-Control'] = 'no-cache'
-        # The dashboard makes text of bytes, which CherryPy does not take.
+        # The dashboard converts bytes to text, which CherryPy does not accept.
         return [SCRIPT.read_bytes()]
 
 
 def with_script(page: bytes, url: str) -> bytes:
-    """``page`` with a `<script>` before the end of its body; as it is where it has no such end."""
+    """``page`` with a `<script>` before the end of its body; unchanged if that is missing."""
     head, end, tail = page.rpartition(b'</body>')
     return (
         head + b'<script src="' + url.encode() + b'" defer></script>' + end + tail if end else page
@@ -95,18 +95,18 @@ def _add_script() -> None:
     page = with_script(response.collapse_body(), (mgr.url_prefix or '') + URL)
     response.body = [page]
     response.headers['Content-Length'] = str(len(page))
-    # Of the file, which the script is no part of.
+    # The header is for the file, which does not include the script.
     response.headers.pop('Last-Modified', None)
 
 
 @PLUGIN_MANAGER.add_plugin
 class RocksDBTunerPage(hooks.FilterRequest.BeforeHandler):
-    """Asked before every request; touches the one page only."""
+    """Called before every request; changes only the one page."""
 
     @PLUGIN_MANAGER.add_hook
     def filter_request_before_handler(self, request: Any) -> None:
-        # The plugin is registered when its class is made, and stays so; a file that fails later is
-        # taken out of the modules.
+        # The plugin is registered when its class is created, and stays registered; if the file then
+        # fails to load, it is removed from sys.modules.
         if not (__name__ in sys.modules and _is_page(request) and SCRIPT.is_file()):
             return
         for name in CONDITIONAL:

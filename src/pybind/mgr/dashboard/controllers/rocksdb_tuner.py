@@ -1,8 +1,8 @@
-"""Lets the dashboard load the controllers of the RocksDB Tuner, and start without them if need be.
+"""Loads the controllers of the RocksDB Tuner, without keeping the dashboard from starting.
 
 The dashboard imports every file here whose name has no leading underscore, and does not start if
-one of them fails. So this file only imports the others, and takes back what a broken one
-registered.
+one of them fails. So this file only imports the others, and unregisters the controllers of a file
+that failed.
 """
 
 import importlib
@@ -16,7 +16,7 @@ for _name in (f'{__package__}._rocksdb_tuner{_file}' for _file in _FILES):
     try:
         importlib.import_module(_name)
     except Exception:
-        # A class is registered when it is made, not when its file was read to the end.
+        # A class is registered when it is created, even if its file then fails to load.
         registry = BaseController._registry  # noqa: SLF001 - no other way to take one back
         registry[:] = [controller for controller in registry if controller.__module__ != _name]
         logging.getLogger(__name__).exception(

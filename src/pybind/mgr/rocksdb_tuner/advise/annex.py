@@ -11,7 +11,7 @@ from .cohort import Cohort
 from .records import Reason
 from .strings import safe_to_apply, same_meaning
 
-#: A larger change is a tuning of its own, kept together in the option string.
+#: A larger change is a complete tuning, kept together in the option string.
 MOST_OPTIONS = 2
 #: Options that are tuned together: a single one combined with a later default changes the tree.
 TUNED_TOGETHER = frozenset(

@@ -1,4 +1,4 @@
-"""Candidate option strings of a cohort, and what rules them out. Pure."""
+"""Candidate option strings of a cohort, and objections that rule them out. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BEYOND_ROCKSDB = frozenset({Resource.DATA_DEVICE, Resource.NETWORK})
 
 
 def objectives(case: Case) -> tuple[Resource, ...]:
-    """The resources to relieve, in order: the limit, then those of the objections."""
+    """The resources to relieve, in order: the limit, then the objections' resources."""
     limit = case.limit.resource
     if case.writer is None or limit in BEYOND_ROCKSDB:
         return ()
@@ -247,7 +247,7 @@ def _weighed(case: Case, candidates: Iterable[OptionCandidate], base: str) -> tu
 
 
 def _with_all_doubts(case: Case, found: Weighing) -> tuple[Weighed, ...]:
-    """Weigh the eligible candidates again with the full uncertainty about these OSDs."""
+    """Weigh the eligible candidates again, including the uncertainty about the written objects."""
     base = found.weighed[0].candidate.options
     return tuple(
         replace(

@@ -91,14 +91,14 @@ class Case:
         first, *others = self._alike
         found = situation_of_osd(first, self.release, overrides)
         for osd in others:
-            # Only devices and memory matter here; without signals nothing is fitted needlessly.
+            # Only devices and memory matter here; without signals no needless fit.
             room = osd._replace(signals=None)
             found = _tighter(found, situation_of_osd(room, self.release, overrides))
         return found
 
     @cached_property
     def _alike(self) -> tuple[OsdFacts, ...]:
-        """One OSD of each kind."""
+        """One OSD of each distinct kind."""
         return tuple({_resources(osd): osd for osd in self.osds}.values())
 
     @cached_property
@@ -114,7 +114,7 @@ class Case:
         return standing_objections(text, self.release)
 
     def alike(self, one: str, other: str) -> bool:
-        """Whether two strings configure the RocksDB of these OSDs alike."""
+        """Whether two strings configure RocksDB of these OSDs identically."""
         return same_meaning(one, other, self.release.rocksdb_version)
 
     def misfits(self, text: str) -> tuple[Objection, ...]:

@@ -41,7 +41,7 @@ class Target(NamedTuple):
     """The option string to change to."""
 
     options: str
-    #: None if it is no known profile.
+    #: None if it is not a known profile.
     profile: Optional[Profile]
     reasons: tuple[Reason, ...]
 
@@ -283,7 +283,7 @@ def best_profile(
 ) -> tuple[Optional[Profile], float]:
     """The most suitable published profile; (None, 0.0) if there is none."""
     scored = [(score(p, workload_class, release), p) for p in profiles()]
-    # max() keeps the first of equals: the catalogue lists the best-tested profile first.
+    # max() returns the first of equals: the catalog lists the best-tested profile first.
     best_score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     return (best, best_score) if best_score > 0 else (None, 0.0)
 

@@ -32,7 +32,7 @@ PROFILES_MAX = 100
 _DOCUMENT_VERSION = 1
 
 _RELEASES = tuple(dict.fromkeys(release.name for release in known_releases()))
-#: Printed to terminals and logs unescaped.
+#: Printed unescaped to terminals and logs.
 _Line = Annotated[str, Only(str.isprintable, 'one line of printable characters')]
 _Text = Annotated[
     _Line, Only(lambda text: 1 <= len(text) <= 1000, 'a text of 1 to 1000 characters')
@@ -180,7 +180,7 @@ class CustomProfiles:
             )
         document = encode(_document(own))
         if own.provenance is None:
-            # An earlier version of the module reads it, too.
+            # Readable for an earlier version of the module, too.
             del document['provenance']
         text = pack({'version': _DOCUMENT_VERSION, 'profile': document})
         self.store.set(KEY + own.name, text)
@@ -189,7 +189,7 @@ class CustomProfiles:
     def remember(self, own: Profile) -> None:
         """Add a profile that an experiment found, or replace the one of the same experiment.
 
-        Raises BadQuestionError for another profile of that name, and as `add`.
+        Raises BadQuestionError if another profile has that name, and like `add`.
         """
         known = {profile.name: profile for profile in self.all()}.get(own.name)
         if known is not None and known.provenance is not None:

@@ -52,7 +52,7 @@ class Change:
 def predicted_write_amplification(
     options_from: str, options_to: str, situation: Situation
 ) -> Optional[Change]:
-    """Write amplification before and after, for the present data.
+    """Write amplification before and after, for the current data.
 
     None if the workload has no model, the database size is unknown (the model's assumption would
     differ between two option strings), or either option string cannot be modeled.
@@ -117,7 +117,7 @@ def kv_sync_reason(ratio: Estimate) -> Reason:
 
 
 def kv_sync_prediction(ratio: Estimate) -> Prediction:
-    """The same as a prediction: the thread's load changes by as much for the same writes."""
+    """The same as a prediction: for equal writes, the thread's load changes by the same share."""
     return Prediction(
         metric='kv_sync thread time per write',
         signal='kv_sync_busy',

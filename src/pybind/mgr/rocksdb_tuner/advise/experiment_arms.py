@@ -1,4 +1,4 @@
-"""Option strings that an experiment may try, and what the model predicts for them. Pure."""
+"""Option strings that an experiment may try, with the model's predictions. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .records import Resource
 from .strings import safe_to_apply
 from .weighing import RESOURCES, Origin, Weighed, Weighing
 
-#: More of them leave too few OSDs for each in any cluster.
+#: More arms leave too few OSDs for each in any cluster.
 ARMS_MAX = 8
 
 
@@ -89,7 +89,7 @@ def best_arms(
 
 
 def rivals(weighed: Optional[Weighing]) -> tuple[str, ...]:
-    """The two best candidates if both promise relief and the model cannot tell which is better.
+    """The two best candidates if both promise relief and the model cannot rank them.
 
     Empty otherwise, or if an experiment has measured one of them.
     """
@@ -123,8 +123,8 @@ def _weighed(case: Case) -> Optional[Weighing]:
 def _best_first(weighed: Optional[Weighing]) -> list[Weighed]:
     """Feasible candidates that may relieve the resource, the most promising first.
 
-    An option string that was never tested has to promise more than a tested one. Candidates with
-    the same prediction count once: an experiment would not tell them apart.
+    An untested option string has to promise more than a tested one. Candidates with the same
+    prediction count once: an experiment could not distinguish them.
     """
     if weighed is None:
         return []
@@ -151,7 +151,7 @@ def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str
     version = case.release.rocksdb_version
     refused = [problem.message for problem in safe_to_apply(options, version)]
     if case.alike(options, case.release.default_options):
-        # Every untuned OSD runs it.
+        # Untuned OSDs run it.
         refused = []
     refused += [o.reason.statement for o in case.misfits(options)]
     if refused:

@@ -1,4 +1,4 @@
-"""Properties of a group's OSDs by which an experiment chooses similar ones. Pure."""
+"""Properties of a group's OSDs that an experiment matches OSDs by. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .case import Case
 
 
 def similar_by(case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]) -> tuple[Candidate, ...]:
-    """The OSDs with what they are chosen by: load, placement groups, primaries and noise."""
+    """The OSDs with the properties to match: load, placement groups, primaries and noise."""
     by_osd: Mapping[int, float] = {} if noise is None else noise.by_osd
     return tuple(
         Candidate(
@@ -29,7 +29,7 @@ def similar_by(case: Case, kept: KeptWork, noise: Optional[MeasuredNoise]) -> tu
 
 
 def _write_iops(kept: KeptWork, osd_id: int) -> Optional[float]:
-    """Client writes per second over the whole history, not of one moment."""
+    """Client writes per second over the whole history, not an instantaneous value."""
     spans = zip(kept.times_s, kept.times_s[1:])
     known = [
         (work.writes, end_s - begin_s)

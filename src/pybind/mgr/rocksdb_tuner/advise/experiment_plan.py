@@ -52,9 +52,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a plan is made from."""
+    """The inputs of a plan."""
 
-    #: With the workload to base advice on.
+    #: With the workload that recommendations are based on.
     groups: tuple[GroupFacts, ...]
     osds: tuple[OsdFacts, ...]
     assessments: tuple[Assessment, ...]
@@ -71,27 +71,27 @@ class Grounds:
 
 @dataclass(frozen=True)
 class PlannedExperiment:
-    """What would be tried, and the plan or why there is none."""
+    """The planned experiment: its arms, and the plan or why there is none."""
 
     who: str
     arms: tuple[TriedArm, ...]
     objective: str
     min_effect: float
     max_duration_s: float
-    #: Maximum share of the group that is off its old options.
+    #: Maximum share of the group without its old options.
     share: float
     from_options: str
     #: Time between memtable flushes with the slowest of the option strings; None: unknown.
     fill_s: Optional[float]
     block_s: float
     plan: Union[ExperimentPlan, Refusal]
-    #: Length of the history that the noise comes from.
+    #: Length of the history that the noise was measured over.
     history_s: float
     #: Release, workload and hardware of the group, by name; None: unknown.
     release: str
     workload: Optional[str]
     hardware: Optional[str]
-    #: Signals that no noise is known of, so that harm to them may not be detected early.
+    #: Signals with unknown noise: harm to them may not be detected early.
     unmeasured: tuple[str, ...]
 
     @property
@@ -103,14 +103,17 @@ class PlannedExperiment:
 
     @property
     def duration_s(self) -> Optional[float]:
-        """With the last restarts, without waiting for gates; None: no plan."""
+        """Includes the final restarts, but no time waiting for gates; None: no plan."""
         if isinstance(self.plan, Refusal):
             return None
         return self.plan.duration_s + self.plan.shape.changed * TYPICAL_RESTART_S
 
 
 def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
-    """Raises BadQuestionError: EINVAL and ENOENT for the request, EAGAIN for a short history."""
+    """Plan the experiment.
+
+    Raises BadQuestionError: EINVAL and ENOENT for the request, EAGAIN for a short history.
+    """
     _refuse_bounds(question)
     group = _group(question.who, grounds.groups)
     case, weighed = _case(group, grounds)
@@ -120,7 +123,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
     arms = (
         named_arms(case, question.arms, objective, weighed, grounds.custom_profiles)
         if question.arms
-        # Without any room the refusal says what one arm would take.
+        # If nothing fits, the refusal states the requirements of a single arm.
         else best_arms(case, objective, weighed, max(1, min(limits_.default_arms, most_arms)))
     )
     fills = [fill_s(case.running, arm.options, case.situation) for arm in arms]
@@ -163,7 +166,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
 
 
 def _hardware(case: Case) -> Optional[str]:
-    """Storage of the group in words."""
+    """Storage of the group as text."""
     if case.storage is None:
         return None
     sizes = {osd.info.db_device_bytes for osd in case.osds if osd.info.dedicated_db}
@@ -220,18 +223,18 @@ def _objective(signal: Optional[str], case: Case, weighed: Optional[Weighing]) -
 
 
 def _is_needed(signal: JudgedSignal, objective: str) -> bool:
-    """Whether harm to it must end an arm early: the others come in bursts, or as events."""
+    """Whether harm to this signal must end an arm early; the others are bursty or rare events."""
     return signal.name == objective or (signal.required and signal.kind != 'events')
 
 
 def _block_s(least_s: float, fill: Optional[float], spacing_s: float) -> float:
-    """A multiple of what the history can tell apart; covers as many flushes as a canary's soak."""
+    """A multiple of the history's spacing; covers as many flushes as a canary's soak."""
     wanted_s = max(least_s, LEAST_FILLS * (fill or 0.0))
     return math.ceil(wanted_s / spacing_s) * spacing_s
 
 
 def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]:
-    """The history without disturbances; raises BadQuestionError while it is too short."""
+    """The undisturbed blocks of the history; raises BadQuestionError while it is too short."""
     least = experiment_limits().least_history_blocks
     found = history_blocks(kept, block_s)
     steady = undisturbed(found, [objective], least)

@@ -1,7 +1,7 @@
-"""Results of experiments on this cluster as evidence for advice. Pure.
+"""Results of experiments on this cluster as evidence for recommendations. Pure.
 
-A result counts for the same group, release and workload, and against the option string that it was
-measured against. Of several results on the same change the newest counts.
+A result applies to the same group, release and workload, and relative to the old option string of
+the experiment. Of several results on the same change the newest applies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHOWN_RESOURCES = (Resource.KV_SYNC, Resource.DB_DEVICE, Resource.DB_SPACE)
 
 
 def of_case(case: Case) -> tuple[MeasuredArm, ...]:
-    """Results that count for the OSDs of ``case``, the newest first."""
+    """Results that apply to the OSDs of ``case``, the newest first."""
     workload = None if case.writer is None else case.writer.workload_class.value
     found = [
         arm
@@ -54,7 +54,7 @@ def measured_effect(case: Case, options_from: str, options_to: str) -> Optional[
 
 
 def winner_for(case: Case) -> Optional[MeasuredArm]:
-    """The winner that the OSDs should run, or run already; None if there is none."""
+    """The winner that the OSDs should run, or already run; None if there is none."""
     for arm in of_case(case):
         running = case.alike(arm.options_from, case.running) or case.alike(
             arm.options, case.running

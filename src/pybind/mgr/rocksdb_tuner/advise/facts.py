@@ -16,7 +16,8 @@ from ..workload.records import Workload
 from .records import GroupFacts, OsdFacts, OsdOptions, Setting
 from .strings import check, recognize, same_meaning
 
-#: Options checked by conditions, beside the option strings. Read when a column family is opened.
+#: Options checked by conditions, in addition to the option strings. Read when a column family is
+#: opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
 #: Takes effect at runtime.
 BUFFERED_IO = 'bluefs_buffered_io'

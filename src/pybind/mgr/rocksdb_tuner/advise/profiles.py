@@ -104,7 +104,7 @@ class SuitabilityRule:
 
 @dataclass(frozen=True)
 class Hardware:
-    #: A loss was published at this many cores per OSD or fewer; None if none was.
+    #: A loss was published at this many cores per OSD or fewer; None if there is none.
     loses_at_cores_per_osd: Optional[int]
     notes: tuple[str, ...]
 
@@ -192,7 +192,7 @@ def profile(name: str) -> Profile:
 
 @lru_cache(maxsize=1)
 def cores_that_lose() -> int:
-    """Cores per OSD at which all tuned profiles lose, according to published tests."""
+    """Cores per OSD at which all tuned profiles are slower, according to published tests."""
     return max(known.hardware.loses_at_cores_per_osd or 0 for known in profiles())
 
 
@@ -203,7 +203,7 @@ def few_cores(cores: Optional[int]) -> bool:
 
 @lru_cache(maxsize=1)
 def default_for_few_cores() -> Profile:
-    """The default that did not lose in the published tests with few cores."""
+    """The default that was not slower in the published tests with few cores."""
     return next(
         known
         for known in profiles()

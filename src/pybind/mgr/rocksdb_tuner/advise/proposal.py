@@ -18,7 +18,7 @@ from .profiles import Profile
 from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
 from .strings import same_meaning
 
-#: In all other predicted signals less is better.
+#: In all other predicted signals lower is better.
 _MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 
 
@@ -113,7 +113,7 @@ def purpose_of(
 
 
 def is_gain(prediction: Prediction) -> bool:
-    """Whether an improvement is predicted and its interval includes no worsening."""
+    """Whether it is predicted to be better, and its interval excludes worse."""
     if prediction.signal in _MORE_IS_BETTER:
         return prediction.estimate_percent > 0 and prediction.low_percent >= 0
     return prediction.estimate_percent < 0 and prediction.high_percent <= 0

@@ -108,7 +108,7 @@ def _advice(
     if redundant is not None:
         gain = _gain(case, all_osds, custom_profiles, weighed)
         if not isinstance(gain, str):
-            # Change the entry instead, which avoids a second change.
+            # Change the entry instead, which saves a second change.
             return gain
         return removed(case, all_osds, default_target(case), (redundant,), (), Risk.LOW)
     standing = case.standing(case.running) if chosen else ()
@@ -158,7 +158,7 @@ def _by_experiment(
     winner: MeasuredArm,
     custom_profiles: Sequence[Profile],
 ) -> Union[Recommendation, str]:
-    """The winner of an experiment, whatever the model expects."""
+    """The winner of an experiment, regardless of the model."""
     if case.alike(winner.options, case.running):
         return runs_winner(winner)
     own = (p for p in custom_profiles if case.alike(p.options, winner.options))

@@ -68,7 +68,7 @@ UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)
 
 @dataclass(frozen=True)
 class OsdOptions:
-    """The option string of one OSD: running, after the next restart, and its origin.
+    """The option string of one OSD: running, after the next restart, and its source.
 
     Strings are ``bluestore_rocksdb_options`` with the annex appended.
     """
@@ -87,7 +87,7 @@ class OsdOptions:
     overruled: bool
     #: The part of both strings from `bluestore_rocksdb_options_annex`.
     annex: str
-    #: Name of the profile of ``running``; None if it is no known profile.
+    #: Name of the profile of ``running``; None if it is not a known profile.
     profile: Optional[str]
     #: The OSD's own entry is in force, and without it the release's default would be.
     own_entry_only: bool = False
@@ -146,7 +146,7 @@ class GroupFacts:
     osds: tuple[OsdFacts, ...]
     #: The limit of its clients under this workload.
     limit: Limit = UNKNOWN_LIMIT
-    #: Per OSD. Not reported by any daemon, so known only if an operator gave it.
+    #: Per OSD. Not reported by any daemon, so known only from an operator's override.
     cores: Optional[int] = None
 
     @property
@@ -165,7 +165,7 @@ class FindingEvidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition that deserves attention."""
+    """A condition that requires attention."""
 
     #: Name of the condition, "restart-pending"; stable, used in silences and documents.
     finding_id: str
@@ -189,7 +189,7 @@ class MeasuredArm(NamedTuple):
     time_s: float
     name: str
     options: str
-    #: What the group ran.
+    #: Option string of the group.
     options_from: str
     who: str
     #: Release and workload of the group at that time, by name.

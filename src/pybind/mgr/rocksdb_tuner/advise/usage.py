@@ -122,7 +122,7 @@ def _trees(
 def holds_data(options: str, situation: Situation, running: str) -> Optional[bool]:
     """Whether the DB device has room for the levels that the data fills; None: unknown.
 
-    The data has its size under ``running``, adjusted for compression.
+    The data size is that under ``running``, adjusted for compression.
     """
     _, tree = _trees(running, options, comparable(situation))
     return None if tree is None or tree.db_device is None else tree.db_device.holds_data
@@ -267,5 +267,5 @@ def _memory(before: TreeModel, after: TreeModel) -> Optional[Estimate]:
 
 
 def _certain(ratio: float) -> Estimate:
-    """For sizes that follow from the options alone."""
+    """For sizes that depend on the options alone."""
     return Estimate(ratio, ratio, ratio)

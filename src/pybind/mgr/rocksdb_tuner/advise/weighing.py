@@ -172,7 +172,7 @@ def weigh(weighed: Sequence[Weighed], resource: Resource, bars: Bars) -> Weighin
 
 
 def _chosen(qualified: Sequence[Weighed], resource: Resource, bars: Bars) -> Optional[Weighed]:
-    """The simplest candidate over which no other gains as much again."""
+    """The simplest candidate that no other one beats by as much again."""
     if not qualified:
         return None
     most = min(_known_of(w, resource) for w in qualified)

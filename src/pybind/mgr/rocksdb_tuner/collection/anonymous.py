@@ -1,9 +1,9 @@
 """Replaces all names that people chose in a collection. Pure.
 
 Hosts, pools, CRUSH buckets, users, addresses, URLs, and unknown words in any text. Each name has
-the same replacement everywhere, so references stay intact. New names sort like the old ones; no
-advice may depend on that order. Ceph's own names (options, device classes, releases, flags) stay,
-even if a host has such a name.
+the same replacement everywhere, so references stay intact. New names sort like the old ones, but no
+recommendation may depend on that order. Ceph's own names (options, device classes, releases, flags)
+stay, even if a host has such a name.
 
 No field is exempt: a field without a rule here is treated as text, and only words of Ceph and of
 the module's own messages stay in a text.
@@ -38,7 +38,7 @@ _MAYBE_ADDRESS = (
 _NUMBER = re.compile(
     r'[+~-]*(?:[0-9][0-9.,:/%+-]*|[0-9.]+[eE][+-]?[0-9]+|0[xX][0-9A-Fa-f.]+(?:[pP][+-]?[0-9]+)?)'
 )
-#: RocksDB parses a number and a suffix, and ignores the rest.
+#: RocksDB parses a number and a suffix, and ignores the remaining text.
 _BEGINS_AS_NUMBER = re.compile(r'([+-]?[0-9.]+[kKmMgGtTpPeE]?[._~^+-]*)(.+)', re.DOTALL)
 _DAEMON = re.compile(r'(osd|mon|mgr|mds|client)\.(.+)', re.DOTALL)
 #: Data directory of an OSD.
@@ -159,7 +159,7 @@ class Replacement:
         """The new name for a name found in a text."""
         if (kind, name) not in self._new:
             self._numbers[kind] = self._numbers.get(kind, 0) + 1
-            # A single word for RocksDB, like the old one.
+            # A single word for RocksDB, like the original.
             joint = '' if kind == 'name' else '-'
             self._new[kind, name] = f'{kind}{joint}{self._numbers[kind]}'
         return self._new[kind, name]

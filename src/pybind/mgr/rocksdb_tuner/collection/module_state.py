@@ -68,7 +68,7 @@ def _kept(found: Workload) -> KeptWorkload:
 def _kept_memory(memory: Memory) -> KeptMemory:
     believed = memory.believed
     if memory.candidate is believed.workload_class:
-        # The next evaluation of the same data restores the evidence.
+        # The next evaluation of the same data recreates the evidence.
         believed = believed._replace(evidence=())
     return like(KeptMemory, memory, believed=_kept(believed))
 

@@ -1,4 +1,4 @@
-"""Names in a collection that say whose cluster it is. Pure."""
+"""Names in a collection that identify a cluster. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .vocabulary import ceph_words
 
 #: The default root of the CRUSH map.
 FIRST_ROOT = 'default'
-#: The actor if the client is unknown.
+#: The actor of an unknown client.
 NOBODY = 'operator'
 
 

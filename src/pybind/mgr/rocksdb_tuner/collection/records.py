@@ -67,7 +67,7 @@ class ModuleState:
     notices: tuple[str, ...]
     #: Since when OSDs have had a restart pending.
     pending_since_s: Mapping[int, float]
-    #: Workload behind the advice, by device class.
+    #: Workload behind the recommendations, by device class.
     advised_on: Mapping[str, Workload]
     #: State of the workload classifier.
     memories: Memories
@@ -93,6 +93,6 @@ class Collection:
     orchestrated: Optional[bool] = None
     #: None: the files were not written by the module.
     module: Optional[ModuleState] = None
-    #: For the readers of the report; not used in the evaluation.
+    #: For readers of the report; not used in the evaluation.
     history: tuple[HistoryRecord, ...] = ()
     rollout: Optional[RolloutState] = None

@@ -1,6 +1,6 @@
 """Words that cannot identify a cluster: Ceph's own names, and words in the module's messages.
 
-A text of only these words contains nothing that a person named. The words are extracted from the
+A text of only these words contains no name that a person chose. The words are extracted from the
 module's own code, so no list has to be maintained.
 """
 

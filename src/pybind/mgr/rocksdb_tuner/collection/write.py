@@ -134,7 +134,7 @@ def _metadata(osd: OsdInfo) -> dict[str, Any]:
         'ceph_release': osd.release,
         'osd_objectstore': osd.objectstore,
         'distro': osd.distribution,
-        # Which one does not matter, and its name may be nobody else's business.
+        # Which image does not matter, and its name may be confidential.
         'container_image': 'not recorded' if osd.containerized else None,
         'pod_namespace': osd.pod_namespace,
         'bluefs_dedicated_db': _flag(osd.dedicated_db),

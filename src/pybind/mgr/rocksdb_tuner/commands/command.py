@@ -209,7 +209,7 @@ def _refusal(code: int, error: Exception) -> HandleCommandResult:
 
 
 def _chosen(parameter: inspect.Parameter, value: Any) -> Any:
-    """``value``, as a member of the enumeration where the parameter is one."""
+    """``value``, as a member of the enum if the parameter has one."""
     kind = choices_of(parameter.annotation)
     if kind is None or value is None:
         return value
@@ -224,6 +224,6 @@ def _chosen(parameter: inspect.Parameter, value: Any) -> Any:
 
 
 def choices_of(annotation: Any) -> Optional[type[Enum]]:
-    """The enumeration of a parameter; None if it has another type."""
+    """The enum of a parameter; None if it has another type."""
     kinds = get_args(annotation) if get_origin(annotation) is Union else (annotation,)
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, Enum)), None)

@@ -95,7 +95,7 @@ class Context:
         return time.monotonic() < self._tab_notice_until_s
 
     def recommendation(self, recommendation_id: str) -> Recommendation:
-        """Raises CommandRefusedError if there is no such recommendation."""
+        """Raises CommandRefusedError for an unknown recommendation."""
         known = {r.recommendation_id: r for r in self.snapshot.recommendations}
         if recommendation_id in known:
             return known[recommendation_id]

@@ -175,6 +175,6 @@ def _planned(context: Context, question: Question) -> PlannedExperiment:
 
 
 def _now(context: Context) -> Answer:
-    """The experiment after a change."""
+    """The experiment after the request."""
     state = context.tuner.operations.experiment.state
     return lambda form: render.experiment(state, form)

@@ -13,7 +13,7 @@ from .command import COMMANDS, Owner
 def answer_module(
     module: Owner, name: str, arguments: Mapping[str, Any], actor: str
 ) -> dict[str, Any]:
-    """{retval, stdout, stderr} of the command or view ``name``, in JSON unless asked otherwise.
+    """{retval, stdout, stderr} of the command or view ``name``, as JSON by default.
 
     ``name`` has underscores for spaces; ``actor`` is recorded in the history. The answer is a new
     object: up to Squid it is shared between interpreters, from Tentacle on it is copied.

@@ -106,6 +106,6 @@ def _start(context: Context, recommendation: Recommendation, actor: str) -> str:
 
 
 def _now(context: Context) -> Answer:
-    """The operation after a change."""
+    """The operation after the request."""
     last = control.last_operations(context)
     return lambda form: render.rollout(last.rollout, last.campaign, form, last.campaign_waits_for)

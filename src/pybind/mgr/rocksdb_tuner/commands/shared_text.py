@@ -1,4 +1,4 @@
-"""A text that takes long to write: concurrent requests share it."""
+"""A text that takes long to render: concurrent requests share it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Callable, Optional
 
 
 class SharedText:
-    """A request for a text that is already being written waits for it and shares it.
+    """A request for a text that is already being rendered waits for it and shares it.
 
-    So any number of readers uses at most one core. Nothing is kept without waiting readers.
+    So any number of readers uses at most one core. Nothing is cached without waiting readers.
     """
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from ..store import codec
 from ..store.text import pack, unpack
 
 VERSION = 2
-#: "osd_id" was "osd".
+#: "osd_id" was formerly "osd".
 _FIRST_VERSION = 1
 
 
@@ -18,7 +18,7 @@ class Override:
     """One option that was enabled."""
 
     name: str
-    #: The override before; None: there was none, so it is removed.
+    #: The previous override; None: there was none, so this one is removed.
     previous: Optional[str]
 
 

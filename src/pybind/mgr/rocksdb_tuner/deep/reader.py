@@ -98,7 +98,7 @@ class DeepStatsReader:
                 self._unrestored[overrides.osd_id] = overrides
 
     def read(self, osd: OsdInfo, now_s: float) -> OsdDeepStats:
-        """Raises DeepStatsRefused, CommandError; what cannot be restored is retried later."""
+        """Raises DeepStatsRefused, CommandError; failed restores are retried later."""
         if not osd.up or osd.nonce is None:
             raise DeepStatsRefused(errno.EAGAIN, f'osd.{osd.osd_id} is down')
         if osd.osd_id in self._unrestored and not self._restore(self._unrestored[osd.osd_id]):
@@ -184,7 +184,7 @@ def _key(overrides: OsdOverrides) -> str:
 
 
 def _differences(text: str, osd_id: int) -> Mapping[str, Mapping[str, Any]]:
-    """The `config diff` entries of the options that are not at their default."""
+    """The `config diff` entries of the options with non-default values."""
     try:
         found = json.loads(text)['diff']
         return {name: found[name] for name in OPTIONS if isinstance(found.get(name), dict)}

@@ -23,7 +23,7 @@ from .signals import JudgedSignal, judged_signals, limits
 from .slow_blocks import slow_blocks
 from .statistics import percent
 
-#: A wider half of an interval, in logarithms, bounds nothing.
+#: A wider half of an interval, in logarithms, counts as unbounded.
 _UNBOUNDED = 10.0
 
 

@@ -2,9 +2,9 @@
 
 Difference in differences as a linear model: an OSD's mean in a period is the OSD's own level, plus
 a period effect common to all OSDs, plus the effect of its arm. An OSD counts once per period,
-whatever its number of blocks: blocks are autocorrelated and OSDs drift apart by more than their
-blocks scatter, so the number of blocks says little about the precision of the mean. The variance
-is estimated from the differences among OSDs of the same arm and among the controls.
+regardless of its number of blocks: blocks are autocorrelated and OSDs drift apart by more than
+their blocks scatter, so the number of blocks indicates little about the precision of the mean. The
+variance is estimated from the differences among OSDs of the same arm and among the controls.
 """
 
 from __future__ import annotations

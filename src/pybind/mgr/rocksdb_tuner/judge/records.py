@@ -82,7 +82,7 @@ class Inconclusive(str, Enum):
 
 
 class NoBenefit(str, Enum):
-    """Policy for a canary that got neither worse nor better."""
+    """Policy for a canary that became neither worse nor better."""
 
     #: Depends on the purpose of the change, see `batches.soak_for`.
     AUTO = 'auto'

@@ -38,7 +38,7 @@ def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
 
 
 def percent(logarithm: float) -> float:
-    """The relative change, in percent, that a difference of logarithms stands for."""
+    """The relative change, in percent, for a difference of logarithms."""
     return math.expm1(logarithm) * 100
 
 

@@ -251,7 +251,7 @@ def _rise(before: Sequence[float], after: Sequence[float]) -> float:
     return median(after[middle:]) - median(before)
 
 
-#: Values before and after.
+#: Values before and after the change.
 _Pair = tuple[Sequence[float], Sequence[float]]
 
 

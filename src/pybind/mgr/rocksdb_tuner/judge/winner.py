@@ -36,7 +36,7 @@ class Conclusion:
     lead: Optional[Contrast] = None
     #: Upper bound of all differences, as a share; None: not bounded.
     within: Optional[float] = None
-    #: Guards of the winner that may have got worse.
+    #: Guards of the winner that may have become worse.
     unproven: tuple[str, ...] = ()
     #: Arms that crashed.
     failed: tuple[str, ...] = ()

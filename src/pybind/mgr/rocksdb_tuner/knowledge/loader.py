@@ -1,4 +1,4 @@
-"""Read a knowledge file that is installed beside this one.
+"""Reads a knowledge file that is installed next to this one.
 
 JSON Schemas are not checked here: not every release's mgr has jsonschema, and the files are
 installed with the module. The tests validate each file with its schema.
@@ -17,13 +17,13 @@ _FOLDER = Path(__file__).resolve().parent
 
 
 def load_all() -> None:
-    """Read every file now, so that none is missed when they are replaced under a running mgr."""
+    """Read every file now, so that none is missing if they are replaced under a running mgr."""
     for path in _FOLDER.glob('*.json'):
         load(path.stem)
 
 
 @cache
 def load(name: str) -> Any:
-    """The content of ``knowledge/<name>.json``, read once; not to be changed."""
+    """The content of ``knowledge/<name>.json``, read once; must not be changed."""
     with (_FOLDER / f'{name}.json').open(encoding='utf-8') as file:
         return json.load(file)

@@ -46,7 +46,7 @@ def compaction_bytes_per_level0_byte(
 
     A level 0 compaction rewrites level 0 and level 1, at most the live data. Each level keeps the
     active data it has room for and moves the rest down. A byte that moves down rewrites ``overlap``
-    times the size ratio of the two levels, active data or not.
+    times the size ratio of the two levels, whether the data is active or not.
     """
     if level0_bytes <= 0 or data_bytes <= 0:
         return 0.0

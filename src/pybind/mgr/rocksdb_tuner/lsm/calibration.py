@@ -213,14 +213,14 @@ class Calibration:
     #: For writes of few keys, with exceptions by workload.
     inserts: Inserts
     inserts_by_workload: Mapping[str, Inserts]
-    #: By the workload, of a thread that waits for its device for long in each round.
+    #: By the workload, for a thread with long device waits in each round.
     waiting_inserts: Mapping[str, Inserts]
     cpu: CpuCalibration
     formulas: tuple[Formula, ...]
     source: str
 
     def inserts_of(self, workload: Optional[str], *, thread_waits: bool = False) -> Inserts:
-        """``thread_waits``: for its device, so long that memtables leave the caches meanwhile."""
+        """``thread_waits``: for its device, long enough to evict memtables from the CPU caches."""
         name = workload or ''
         busy = self.inserts_by_workload.get(name, self.inserts)
         return self.waiting_inserts.get(name, busy) if thread_waits else busy

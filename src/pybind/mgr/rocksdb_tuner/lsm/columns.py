@@ -18,7 +18,7 @@ from ..options.syntax import OptionSet
 __all__ = ['DEFAULT', 'Column', 'ColumnsSyntaxError', 'columns', 'options_of']
 
 DEFAULT = 'default'
-#: Ceph has no bound; nobody uses more.
+#: Ceph has no upper bound; nobody uses more.
 MAX_SHARDS = 1024
 
 

@@ -43,7 +43,7 @@ from .records import (
 __all__ = ['cpu', 'cpu_change', 'cpu_parts_ns', 'cpu_work']
 
 _US_PER_KIB = 1024 / 1000
-#: Parameters of a prediction beside costs.
+#: Parameters of a prediction besides costs.
 _KV_SYNC_TIME = 'kv_sync_time'
 _WRITTEN = 'written'
 #: Costs with a common error.
@@ -118,7 +118,7 @@ def cpu_change(
     if costs is None:
         return None
     if old.work == new.work and change == Estimate(1.0, 1.0, 1.0):
-        # The same tree: no difference is predicted, so there is no error either.
+        # The same tree: no predicted difference, hence no error.
         return change
     old_time = time.value
 

@@ -34,7 +34,7 @@ class Fate(str, Enum):
 
 
 class Members(str, Enum):
-    """What the number of keys is proportional to."""
+    """The quantity that the number of keys is proportional to."""
 
     OBJECTS = 'objects'
     PLACEMENT_GROUPS = 'placement-groups'

@@ -1,14 +1,12 @@
 """Time of the kv_sync thread per write, by memtable size. Pure.
 
 One thread inserts all keys of an OSD's writes. A memtable is a skip list: the larger it is, the
-more nodes an insert visits, and the fewer of them are in the CPU cache.
-The rest of the thread's work (the WAL, batches, callbacks) does not depend on memtables. With f the
-share of inserts where memtables are of the size r, and inserts that cost as a power e of the size,
-a write takes
+more nodes an insert visits, and the fewer of them are in the CPU cache. The rest of the thread's
+work (the WAL, batches, callbacks) does not depend on memtables. Let f be the inserts' share of the
+time with memtables of the reference size r, and let the cost of an insert grow with the power e of
+the size. The time per write, relative to that with memtables of size r, is
 
     (1 - f) + f x sum over column families of share x (memtable / r)^e
-
-of what it takes with memtables of the size r.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = [
 
 #: BlueStore offers RocksDB 95% of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
 _USABLE_PERCENT = 95
-#: BlueStore::_open_bluefs() assumes this size for level 0, whatever the options are.
+#: BlueStore::_open_bluefs() assumes this size for level 0, regardless of the options.
 _SELECTOR_LEVEL0_BYTES = 1 << 30
 _UINT64_MAX = (1 << 64) - 1
 #: More levels than any database fills.

@@ -83,7 +83,7 @@ def column_family(
     """Flushes of one column: of full memtables, or earlier because of the WAL limit.
 
     DBImpl::SwitchWAL() in db/db_impl/db_impl_write.cc flushes every family that keeps the oldest
-    WAL file, however small its memtables are: its share of a full WAL.
+    WAL file, even if its memtables are small: each flush has its share of a full WAL.
     """
     options, shards = family.options, family.column.shards
     full = known.quantities['full_flush_bytes'].around(options.full_flush_bytes)

@@ -36,7 +36,7 @@ def population(
     load: Load,
     data_bytes: Optional[float],
 ) -> Population:
-    """The given or known values, otherwise the number of objects that ``data_bytes`` amounts to."""
+    """Overrides or known values, otherwise the number of objects estimated from ``data_bytes``."""
     found = replace(
         workload.population,
         log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
@@ -49,7 +49,7 @@ def population(
     without = replace(found, objects=0.0)
     rest_bytes = data_bytes - _live_bytes(families, workload, without)
     if rest_bytes < 0:
-        # The PG log has not reached its full length yet.
+        # The PG log is still below its full length.
         share = data_bytes / (data_bytes - rest_bytes)
         return replace(found, objects=1.0, log_entries=found.log_entries * share)
     if grows(families, workload):

@@ -86,7 +86,7 @@ class Load:
     write_bytes: Optional[float] = None
     #: Writes per object over its lifetime; None: all its blocks were written.
     writes_per_object: Optional[float] = None
-    #: In each round the kv_sync thread waits for its device for long: see `Calibration.inserts_of`.
+    #: In each round the kv_sync thread waits long for its device: see `Calibration.inserts_of`.
     thread_waits: bool = False
 
 
@@ -126,7 +126,7 @@ class MemtableModel:
     #: "max_write_buffer_number", "wal" or "db_write_buffer_size".
     bounded_by: str
     memory_target_bytes: Optional[int]
-    #: Part of the memory target that ``bounded_bytes`` is.
+    #: ``bounded_bytes`` as a share of the memory target.
     share_of_memory_target: Optional[float]
 
 
@@ -134,7 +134,7 @@ class MemtableModel:
 class WalModel:
     #: At this size RocksDB flushes the column families that hold the oldest WAL file.
     limit_bytes: int
-    #: "max_total_wal_size" or "memtables" (eight times their ceiling).
+    #: "max_total_wal_size" or "memtables" (eight times their maximum).
     limited_by: str
     #: Preallocation per WAL file.
     file_bytes: int
@@ -155,9 +155,9 @@ class Level:
     target_bytes: int
     #: Level 1 to this one.
     cumulative_bytes: int
-    #: With level 0, which RocksDB takes to be as large as level 1 here.
+    #: Includes level 0, which RocksDB assumes to be as large as level 1 here.
     cumulative_with_level0_bytes: int
-    #: Whether RocksDB gives it to the DB device; None where there is none, or it is not known.
+    #: Whether RocksDB puts it on the DB device; None if there is none, or unknown.
     on_db_device: Optional[bool]
 
 
@@ -168,14 +168,14 @@ class LevelsModel:
     level0_files: int
     #: Flush size x compaction trigger: the stable size of the RocksDB Tuning Guide.
     level0_bytes: int
-    #: Over the target of level 1: alike is best. None where that target is 0.
+    #: Over the target of level 1: equal is best. None if that target is 0.
     level0_to_level1: Optional[float]
     levels: tuple[Level, ...]
     dynamic_requested: Optional[bool]
     dynamic_in_effect: Optional[bool]
-    #: Why what was requested is not in effect; None where it is.
+    #: Why the requested setting is not in effect; None if it is.
     dynamic_why: Optional[str]
-    #: Targets by level if it were in effect, for this much data; empty where that is not known.
+    #: Targets by level if it were in effect, for this amount of data; empty if unknown.
     dynamic_levels: tuple[tuple[int, int], ...]
 
 
@@ -186,13 +186,13 @@ class DbDeviceModel:
     total_bytes: int
     #: Bytes that BlueStore offers to RocksDB.
     usable_bytes: int
-    #: The highest level that fits whole; None: not even level 0, or all do.
+    #: The highest level that fits completely; None: not even level 0, or all do.
     last_level: Optional[int]
     #: Targets of these levels and level 0.
     levels_bytes: int
-    #: Left over; higher levels may use it file by file under the policy in force.
+    #: The remainder; higher levels may use it file by file under the current policy.
     extra_bytes: int
-    #: Used by no level.
+    #: Not used by any level.
     unused_bytes: int
     policy: str
     #: Whether the data fits the levels on the device; None: unknown.
@@ -215,7 +215,7 @@ class Stall:
     #: Lower bound of the writes to the busiest column family before the stall: level 0 is smaller
     #: than the writes. None: size of the database unknown.
     headroom_bytes: Optional[int]
-    #: The same in seconds at the present rate, if flushes or compactions stop.
+    #: The same in seconds at the current rate, if flushes or compactions stop.
     headroom_s: Optional[float]
 
 
@@ -279,8 +279,7 @@ class TreeModel:
     db_device: Optional[DbDeviceModel]
     stalls: tuple[Stall, ...]
     amplification: Amplification
-    #: Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB;
-    #: None: workload not known.
+    #: Of the kv_sync thread per write, relative to memtables of 256 MiB; None: unknown workload.
     kv_sync_time: Optional[Estimate]
     #: None: workload or size of the database unknown, or its compression was not measured.
     cpu: Optional[CpuModel]

@@ -1,4 +1,4 @@
-"""When RocksDB slows or stops writes, and how far that is from normal work.
+"""When RocksDB slows or stops writes, and the distance from normal operation.
 
 ColumnFamilyData::GetWriteStallConditionAndCause() in db/column_family.cc.
 """

@@ -37,7 +37,7 @@ _LEAST_OBJECTS = 10.0
 _LEAST_COMPACTIONS = 3
 #: Standard deviations from every number beyond which the model does not explain the measurement.
 _FARTHEST = 3.0
-#: The ends of an interval that holds 80%.
+#: The ends of an 80% interval.
 _LOW, _HIGH = 0.1, 0.9
 
 

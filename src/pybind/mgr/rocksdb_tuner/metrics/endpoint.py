@@ -1,8 +1,8 @@
 """An HTTP server for one text, on an address that may change while it runs.
 
-One thread waits for all connections, and none of them can hold it: each is read and written as far
-as it is ready, has so long for the whole of its request and answer, and where too many are open the
-oldest is closed for the newest. It shares nothing with the servers of other modules, which on
+One thread serves all connections, and none of them can block it: each is read and written only when
+ready and has a time limit for request and response together, and if too many are open, the oldest
+is closed in favor of the newest. It shares nothing with the servers of other modules, which on
 Tentacle share one CherryPy engine and one interpreter.
 """
 
@@ -27,16 +27,16 @@ from .exposition import CONTENT_TYPE
 log = logging.getLogger(__name__)
 
 PATH = '/metrics'
-#: One Prometheus, or a pair of them, needs one or two.
+#: One Prometheus needs one, a redundant pair two.
 MAX_CONNECTIONS = 64
-#: From the first byte of a request to the last of its answer; Prometheus itself waits so long.
+#: From the first byte of a request to the last of its response; the timeout of Prometheus itself.
 REQUEST_TIMEOUT_S = 10.0
 #: Prometheus sends less than 1000.
 MAX_REQUEST_BYTES = 16384
 #: Maximum bytes sent at once; the rest follows after the other connections.
 _SENT_AT_ONCE_BYTES = 1 << 18
 _WAITING_CONNECTIONS = 128
-#: Where the process has no more file descriptors, the next connection waits for one.
+#: If the process has no more file descriptors, the next connection waits for one.
 _PAUSE_S = 0.1
 _CLOSE_TIMEOUT_S = 10.0
 
@@ -49,7 +49,7 @@ class Address(NamedTuple):
 class MetricsEndpoint:
     """Listens at the configured address, or nowhere; used from one thread.
 
-    ``text`` is called in the thread of the server, once for every scrape.
+    ``text`` is called in the server's thread, once for every scrape.
     """
 
     def __init__(self, text: Callable[[], str]) -> None:
@@ -58,10 +58,9 @@ class MetricsEndpoint:
         self._address: Optional[Address] = None
 
     def follow(self, wanted: Optional[Address]) -> Optional[str]:
-        """Listen on ``wanted``, or on nothing for None.
+        """Listen on ``wanted``; None: do not listen.
 
-        Returns why that is not possible, None if all is well. A failure is tried again by the
-        next call.
+        Returns the reason for a failure, None on success. A failure is retried at the next call.
         """
         if wanted == self._address:
             return None
@@ -71,7 +70,7 @@ class MetricsEndpoint:
         try:
             ipaddress.ip_address(wanted.host)
         except ValueError:
-            # A name would have to be looked up, by the thread that drives rollouts.
+            # A host name would need a lookup, which blocks the thread that drives rollouts.
             return (
                 f'metrics_addr is "{wanted.host}", which is no IP address: give one of this host, '
                 'as in "127.0.0.1", or "::" for all'
@@ -86,7 +85,7 @@ class MetricsEndpoint:
         return None
 
     def close(self) -> None:
-        """Stop listening; an answer under way is sent to its end."""
+        """Stop listening; a response under way is sent completely."""
         if self._server is not None:
             self._server.stop()
         self._server = self._address = None
@@ -98,7 +97,7 @@ def _listening(address: Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            # "::" means all addresses, of whatever the operator's sysctl says.
+            # "::" means all addresses, independent of the operator's sysctl.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         listener.bind(address)
         listener.listen(_WAITING_CONNECTIONS)
@@ -110,7 +109,7 @@ def _listening(address: Address) -> socket.socket:
 
 
 class _Connection:
-    """One client: its request as far as it came, then what of the answer is not yet sent."""
+    """One client: its request so far, then the unsent part of the response."""
 
     def __init__(self, client: socket.socket, ends_s: float) -> None:
         self.socket = client
@@ -120,7 +119,7 @@ class _Connection:
         self.answered = False
 
     def is_complete(self, received: bytes) -> bool:
-        """Whether ``received`` ends the request, with what came before."""
+        """Whether the request is complete with ``received``."""
         self.request += received
         return (
             not received
@@ -134,7 +133,7 @@ class _Connection:
         self.unsent = [memoryview(part) for part in parts if part]
 
     def send(self) -> bool:
-        """Send what the client takes now; whether that was all."""
+        """Send what the client accepts now; True once everything is sent."""
         while self.unsent:
             part = self.unsent[0]
             sent = self.socket.send(part[:_SENT_AT_ONCE_BYTES])
@@ -149,7 +148,7 @@ class _Server:
     def __init__(self, listener: socket.socket, text: Callable[[], str]) -> None:
         self._listener = listener
         self._text = text
-        #: The text as it was written last, and its bytes: all slow readers share them.
+        #: The latest text and its bytes, shared by all slow readers.
         self._written = ('', b'')
         #: The oldest first.
         self._connections: dict[socket.socket, _Connection] = {}
@@ -161,7 +160,7 @@ class _Server:
         self._deaf = threading.Event()
 
     def stop(self) -> None:
-        """Returns when nothing listens any more."""
+        """Returns once nothing listens any more."""
         self._stopping = True
         self._waker.send(b'x')
         if self._deaf.wait(_CLOSE_TIMEOUT_S):
@@ -202,7 +201,7 @@ class _Server:
                 self._accept()
             elif key.fileobj is not self._woken:
                 connection = self._connections.get(key.fileobj)  # type: ignore[call-overload]
-                # An earlier one of this round may have taken its place.
+                # An earlier connection of this round may have taken its place.
                 if connection is not None:
                     self._serve(connection)
         now_s = time.monotonic()
@@ -226,7 +225,7 @@ class _Server:
         connection = _Connection(client, time.monotonic() + REQUEST_TIMEOUT_S)
         self._connections[client] = connection
         self._selector.register(client, selectors.EVENT_READ)
-        # What a scraper asks is there by now; it need not wait for a round of its own.
+        # A scraper's request has usually arrived by now; it need not wait for another round.
         self._serve(connection)
 
     def _serve(self, connection: _Connection) -> None:
@@ -266,10 +265,10 @@ class _Server:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Reads one request that is there as a whole; ``head`` and ``body`` are the answer."""
+    """Parses one complete request; ``head`` and ``body`` are the response."""
 
     def __init__(self, request: bytes, text: Callable[[], bytes]) -> None:
-        # Not the base class': it would read from a socket, for as long as that takes.
+        # Not the base class's, which would block reading from a socket.
         self.client_address = ('', 0)
         self.close_connection = True
         self.rfile: Any = BytesIO(request)

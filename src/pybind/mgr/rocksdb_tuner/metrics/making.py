@@ -1,4 +1,4 @@
-"""Metrics made of their samples."""
+"""Builds metrics from their samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def single(name: str, text: str, value: Optional[float]) -> Metric:
 
 
 def labeled(value: float, **labels: str) -> Sample:
-    # A bool is an int to Python; its text would not be a number to Prometheus.
+    # A bool is an int in Python; its text is not a number for Prometheus.
     return Sample(tuple(labels.items()), float(value))
 
 

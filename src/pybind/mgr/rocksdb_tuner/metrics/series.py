@@ -1,13 +1,13 @@
 """A snapshot as Prometheus metrics.
 
-Names are Prometheus' (base units, the unit last) below Ceph's prefix, and OSDs are labeled
-``ceph_daemon`` as Ceph's own metrics label them, so that both can be joined. All are gauges: rates
-and means were worked out between two reports of an OSD. What is not known has no sample.
+Names follow Prometheus' conventions (base units, the unit last) with Ceph's prefix, and OSDs have
+the label ``ceph_daemon`` like in Ceph's own metrics, so that both can be joined. All are gauges:
+rates and means are computed from two reports of an OSD. Unknown values have no sample.
 
-No label holds a text that somebody else chooses freely but the name of a device class and that of
-an operator's profile. Series: at most `osd_series.SERIES_PER_OSD` for each OSD,
-`osd_series.SERIES_PER_DEVICE_CLASS` for each class, one for each severity of each condition that is
-met, four for each arm of an experiment, and fewer than 60 more.
+No label has free text except names of device classes and of custom profiles. Series: at most
+`osd_series.SERIES_PER_OSD` for each OSD, `osd_series.SERIES_PER_DEVICE_CLASS` for each class, one
+for each severity of each condition that is met, four for each arm of an experiment, and fewer than
+60 more.
 """
 
 from __future__ import annotations

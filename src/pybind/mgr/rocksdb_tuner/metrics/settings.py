@@ -1,7 +1,7 @@
-"""Where metrics are served, by the options that an active and a standby manager share.
+"""Where metrics are served: options common to active and standby managers.
 
-What is set for one manager (``mgr/rocksdb_tuner/<name>/metrics_addr``) is stronger than what is set
-for all, as with Ceph's own endpoints.
+An option set for one manager (``mgr/rocksdb_tuner/<name>/metrics_addr``) overrides the option for
+all, as with Ceph's own endpoints.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognized here, not listene
 
 
 class Manager(Protocol):
-    """What MgrModule and MgrStandbyModule have in common."""
+    """Common interface of MgrModule and MgrStandbyModule."""
 
     def get_localized_module_option(self, key: str, default: OptionValue = ...) -> OptionValue:
         """The option as set for this manager, else for all."""
 
     def get_mgr_ip(self) -> str:
-        """The address by which other hosts reach this manager."""
+        """The address of this manager for other hosts."""
 
 
 def wanted_address(manager: Manager) -> Optional[Address]:
-    """Where metrics are to be served; None for nowhere. Raises SettingError."""
+    """Where to serve metrics; None: nowhere. Raises SettingError."""
     option = manager.get_localized_module_option
     if not SERVED.read(option):
         return None
@@ -34,6 +34,6 @@ def wanted_address(manager: Manager) -> Optional[Address]:
 
 
 def url(manager: Manager, address: Address) -> str:
-    """What `ceph mgr services` shows of an endpoint on ``address``."""
+    """The URL that `ceph mgr services` shows for an endpoint on ``address``."""
     host = manager.get_mgr_ip() if address.host in _ANY else address.host
     return f'http://{f"[{host}]" if ":" in host else host}:{address.port}{PATH}'

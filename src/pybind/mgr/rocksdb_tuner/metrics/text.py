@@ -1,4 +1,4 @@
-"""What a scrape of the active manager gets."""
+"""The response to a scrape of the active manager."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from .series import metrics
 
 
 class MetricsText:
-    """The text of the newest snapshot, written once however often it is scraped.
+    """The text of the newest snapshot, rendered once per snapshot.
 
-    Called in the endpoint's threads, one at a time; asks neither the cluster nor the serve thread.
+    Called in the endpoint's threads, one at a time; queries neither the cluster nor the serve
+    thread.
     """
 
     def __init__(self, snapshot: Callable[[], Snapshot], osd_limit: Callable[[], int]) -> None:

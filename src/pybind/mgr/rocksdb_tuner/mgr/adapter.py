@@ -374,7 +374,7 @@ class MgrCluster:
             raise
 
     def _backend_now(self) -> Optional[str]:
-        """The orchestrator's backend; None where none is available."""
+        """The orchestrator's backend; None if there is none."""
         self.unavailable_reason()
         return self._orchestrator_backend
 
@@ -424,9 +424,9 @@ class MgrCluster:
         return self._why_no_restarts(str(backend))
 
     def _why_no_restarts(self, backend: str) -> Optional[str]:
-        """None if the backend can restart daemons. Rook's is available, and cannot."""
+        """None if the backend can restart daemons. Rook's is available but cannot."""
         try:
-            # As the dashboard asks: which methods of an orchestrator the backend has.
+            # As in the dashboard: the orchestrator methods that the backend implements.
             features = self._module.remote(backend, 'get_feature_set')
             able = features['daemon_action']['available']
         except Exception as error:  # noqa: BLE001 - the code of another module

@@ -10,8 +10,8 @@ from typing import Any
 from .parse import enabled_modules
 from .records import ManagerHost
 
-#: Whatever `make install-dashboard` installs, relative to the folder of all mgr modules. A test
-#: compares it with what that target does.
+#: All that `make install-dashboard` installs, relative to the folder of all mgr modules. A test
+#: compares it with that target.
 TAB_FILES = tuple(
     f'dashboard/controllers/{name}'
     for name in (

@@ -1,7 +1,8 @@
-"""Ceph's own documents as records: maps, metadata, the config store, health. Pure.
+"""Parsers of Ceph's own documents: maps, metadata, the config store, health. Pure.
 
-The mgr hands out what `ceph osd dump`, `ceph osd crush dump`, `ceph osd metadata`, `ceph config
-dump`, `ceph config show` and `ceph health` print with ``--format json``, so one reader serves both.
+The mgr API returns the same documents as `ceph osd dump`, `ceph osd crush dump`, `ceph osd
+metadata`, `ceph config dump`, `ceph config show` and `ceph health` with ``--format json``, so one
+parser serves both.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def parse_managers(
 ) -> tuple[ManagerInfo, ...]:
     """Managers from `get('mgr_map')`; ``metadata`` returns the metadata of a manager by name.
 
-    Nothing is known of a manager without a name: between two active ones there is none.
+    The active manager has no name during a failover: nothing is known about it then.
     """
     found = [(mgr_map.get('active_name'), True, mgr_map.get('available_modules'))]
     found += [(s.get('name'), False, s.get('available_modules')) for s in mgr_map['standbys']]
@@ -85,7 +86,7 @@ def parse_managers(
 
 
 def enabled_modules(mgr_map: Mapping[str, Any]) -> frozenset[str]:
-    """Modules that an operator enabled, from what `get('mgr_map')` returns."""
+    """Modules that an operator enabled, from `get('mgr_map')`."""
     return frozenset(mgr_map.get('modules') or ())
 
 
@@ -130,7 +131,7 @@ def parse_audit_log(entries: Any) -> tuple[AuditLine, ...]:
 def parse_upgrade(output: str) -> Optional[str]:
     """Upgrade target from the output of `orch upgrade status`; None: no upgrade.
 
-    Tentacle answers with a sentence, in spite of any format, where nothing is upgraded.
+    Without an upgrade Tentacle prints a sentence, regardless of the format.
     """
     try:
         status = json.loads(output)
@@ -168,7 +169,7 @@ def parse_pool_counters(df: Mapping[str, Any]) -> Mapping[int, PoolCounters]:
 
 
 def parse_slow_ops(metrics: Mapping[str, Iterable[Mapping[str, Any]]]) -> Mapping[int, int]:
-    """Slow requests by OSD, from `get_daemon_health_metrics()`, which is by daemon ("osd.3")."""
+    """Slow requests by OSD, from `get_daemon_health_metrics()` with daemons ("osd.3") as keys."""
     found: dict[int, int] = {}
     for daemon, reported in metrics.items():
         kind, _, name = daemon.partition('.')
@@ -259,7 +260,7 @@ def _classes_taken(rule: Mapping[str, Any]) -> Iterable[str]:
 
 def parse_running_option(entry: Mapping[str, Any]) -> RunningOption:
     """One entry in the output of `config show`."""
-    # "ignores" is one source or several, depending on how many were passed over.
+    # "ignores" is one source or a list, depending on the number of ignored sources.
     return RunningOption(
         value=entry['value'],
         source=entry['source'],

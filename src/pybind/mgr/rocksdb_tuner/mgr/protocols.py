@@ -98,7 +98,7 @@ class ConfigStore(Protocol):
 
 
 class Answer(Protocol):
-    """The future answer of an OSD to a command."""
+    """The pending answer of an OSD to a command."""
 
     def output(self) -> Optional[str]:
         """None without an answer yet; raises CommandError, like `tell`. Never blocks."""

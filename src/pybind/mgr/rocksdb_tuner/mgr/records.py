@@ -49,7 +49,7 @@ class Daemon(NamedTuple):
 
 @dataclass(frozen=True)
 class OsdInfo:
-    """One OSD as the OSD map, the CRUSH map and its own metadata describe it.
+    """One OSD as described by the OSD map, the CRUSH map and its own metadata.
 
     None is "unknown" (an OSD that never booted has no metadata), never "no".
     """
@@ -68,11 +68,11 @@ class OsdInfo:
     release: Optional[str]
     dedicated_db: Optional[bool]
     dedicated_wal: Optional[bool]
-    #: Size of the dedicated DB device; None where there is none.
+    #: Size of the dedicated DB device; None if there is none.
     db_device_bytes: Optional[int]
     objectstore: Optional[str]
     wal_device_bytes: Optional[int] = None
-    #: The device of the data.
+    #: The data device.
     main_device_bytes: Optional[int] = None
     #: According to the kernel, for the data device and the DB device (possibly the same).
     main_rotational: Optional[bool] = None
@@ -206,8 +206,8 @@ class ClusterMap:
     def with_known_osds(self, before: ClusterMap) -> ClusterMap:
         """An equal map in which unchanged OSDs are the same objects as in an earlier one.
 
-        What is derived from an OSD is kept until the OSD changes, and each tick compares them: an
-        object with itself takes a tenth of the time.
+        Results derived from an OSD are cached until the OSD changes, and each tick compares them:
+        comparing an object with itself takes a tenth of the time.
         """
         known = before.by_id
         pairs = ((osd, known.get(osd.osd_id)) for osd in self.osds)
@@ -290,7 +290,7 @@ class OrchestratedDaemon:
 class ConfigEntry:
     """One entry of the mon's config store.
 
-    ``who`` is what `ceph config set` takes: "global", "osd", "osd.3", "osd/class:ssd",
+    ``who`` has the form of `ceph config set`: "global", "osd", "osd.3", "osd/class:ssd",
     "osd/host:node7", "osd/class:ssd/host:node7".
     """
 

@@ -128,7 +128,7 @@ def _with_line(
 
 
 def _row(header: tuple[str, ...], words: list[str]) -> Mapping[str, str]:
-    """Cells by column; the size is two words, number and unit."""
+    """Cells by column; the size takes two words, number and unit."""
     at = header.index('Size') if 'Size' in header else len(header)
     after = at + 2
     cells = [*words[:at], ' '.join(words[at:after]), *words[after:]]

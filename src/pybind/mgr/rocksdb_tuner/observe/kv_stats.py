@@ -57,7 +57,7 @@ def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
 
 
 def offers_statistics(text: str) -> bool:
-    """Whether an answer holds any of them."""
+    """Whether an answer has any of them."""
     try:
         parse_kv_stats(text)
     except KvStatsUnavailableError:
@@ -66,7 +66,7 @@ def offers_statistics(text: str) -> bool:
 
 
 def parse_kv_stats(text: str) -> KvStats:
-    """Raises KvStatsUnavailableError where the text holds no compaction tickers."""
+    """Raises KvStatsUnavailableError if the text has no compaction tickers."""
     if not text.strip():
         raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is off')
     if text.lstrip().startswith('error:'):
@@ -117,7 +117,7 @@ def _tickers(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def _histogram(name: str, lines: Iterable[str]) -> Optional[tuple[int, int]]:
-    """(sum, count) of one histogram; None where it is not there."""
+    """(sum, count) of one histogram; None if it is missing."""
     for line in lines:
         match = _HISTOGRAM.fullmatch(line) if line.startswith(name) else None
         if match and match[1] == name:
@@ -126,7 +126,7 @@ def _histogram(name: str, lines: Iterable[str]) -> Optional[tuple[int, int]]:
 
 
 def json_pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Every name and text in an answer, in their order, with the names that are repeated."""
+    """Every name and text in an answer, in order, repeated names included."""
     for document in _documents(text):
         if not isinstance(document, list):
             continue

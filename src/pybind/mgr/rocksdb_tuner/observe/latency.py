@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-#: Below this no part of a write is worth naming as its bottleneck.
+#: Below this no part of a write is worth reporting as its bottleneck.
 MIN_CLIENT_OP_MS = 0.05
 
 
@@ -49,7 +49,7 @@ class WriteLatency(NamedTuple):
 
     @property
     def replicas_ms(self) -> Optional[float]:
-        """The rest beside queue, preparation and local BlueStore: replicas and the PG.
+        """The rest besides queue, preparation and local BlueStore: replicas and the PG.
 
         None if the rest is negative: the local commit took longer.
         """

@@ -1,4 +1,4 @@
-"""Work of each OSD over the last hours in bounded memory: the noise that experiments have to beat.
+"""Work of each OSD over the last hours in bounded memory: the noise in experiments.
 
 All OSDs are read in the same tick, so they share one list of times. While there is room, intervals
 are short, so that a plan is possible soon after a failover; then adjacent ones are merged. An OSD
@@ -20,7 +20,7 @@ from .history import MAX_GAP_S
 from .sample import Sample
 from .window import window
 
-#: Length of an interval; each is a multiple of the one before.
+#: Length of an interval; each is a multiple of the previous one.
 SPACINGS_S = (30.0, 60.0, 300.0)
 #: Twelve hours of the longest intervals.
 INTERVALS = 144
@@ -32,7 +32,7 @@ class Work(NamedTuple):
     kv_sync_s: Optional[float]
     #: Transactions, as a primary and as a replica.
     txns: Optional[float]
-    #: Client writes as a primary, and the time that they took.
+    #: Client writes as a primary, and their total time.
     writes: Optional[float]
     write_s: Optional[float]
     #: Bytes written to WAL and SST files.
@@ -51,7 +51,7 @@ class KeptWork:
 
     #: Ends of the intervals, with the start of the first; seconds since the epoch, oldest first.
     times_s: tuple[float, ...]
-    #: Shortest length of a block of time that the intervals can be joined to.
+    #: Shortest length of a block of time that intervals can be merged into.
     spacing_s: float
     #: As many as there are intervals.
     by_osd: Mapping[int, tuple[Work, ...]]
@@ -135,7 +135,7 @@ class WorkHistory:
             return
         count = round(SPACINGS_S[self._spacing + 1] / SPACINGS_S[self._spacing])
         self._spacing += 1
-        # The newest stay complete.
+        # The newest ones stay unmerged.
         extra = (len(self._times_s) - 1) % count
         oldest = extra * WIDTH
         self._times_s = self._times_s[extra::count]
@@ -168,7 +168,7 @@ def _merged(row: Sequence[float], count: int) -> array[float]:
         end = begin + step
         piece = row[begin:end]
         found.extend(sum(piece[column::WIDTH]) for column in range(WIDTH - 1))
-        # A level, not a sum.
+        # A gauge, not a sum.
         found.append(piece[-1])
     return found
 

@@ -72,7 +72,7 @@ class _KeptOsd(NamedTuple):
 class Kept:
     """An immutable snapshot of all observations, for any thread.
 
-    Taking it is cheap; evaluating it is up to the reader.
+    Taking it is cheap; the reader pays for evaluating it.
     """
 
     osds: Mapping[int, _KeptOsd]

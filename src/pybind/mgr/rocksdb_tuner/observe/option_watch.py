@@ -89,8 +89,8 @@ class OptionWatch:
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
             entries = self._config.entries((*self._names, *self._if_set))
             if entries != self._entries:
-                # Equal ones stay the same object: what is derived from them is compared with them
-                # for every OSD at every tick.
+                # Equal entries stay the same object: results derived from them are compared with
+                # them for every OSD at every tick.
                 self._entries = entries
             self._polled_s = now_s
         present = {osd.osd_id for osd in cluster_map.osds}

@@ -65,7 +65,7 @@ class ShardingWatch:
     ) -> tuple[ShardingRequest, ...]:
         """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce).
 
-        Only to OSDs that are ``able``, which takes longer than to see that nothing is due.
+        ``able`` is called only if a request is due: it is the slower check.
         """
         due: list[ShardingRequest] = []
         for osd_id, nonce in up_osds:

@@ -31,7 +31,7 @@ class _Gap(NamedTuple):
     """A limitation of some OSDs."""
 
     holds: Callable[[OsdJudged], bool]
-    #: "{}" stands for the names of the OSDs.
+    #: "{}" is replaced by the names of the OSDs.
     sentence: str
 
 

@@ -154,7 +154,7 @@ def _recognize(
 ) -> Recognition:
     module = collection.module
     if module is not None:
-        # Repeat the module's last classification, from its state before.
+        # Repeat the module's last classification, from its previous state.
         classifier = Classifier(module.memories)
         return classifier.recognize(
             seen, collection.cluster_map, module.sampled_s, module.pool_rates, looks.get

@@ -1,4 +1,4 @@
-"""One HTML file with everything, shown by the code of the dashboard's tab; it loads nothing."""
+"""A single HTML file with all results, rendered by the dashboard tab's code; it loads nothing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .judge import Judgement
 
 #: Built by `make tab`; a release has it.
 SCRIPT = Path(__file__).with_name('report.js')
-#: The script and its style are in the file. A browser gets nothing else, from anywhere.
+#: The script and its style are in the file. The browser may load nothing else, from anywhere.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-#: Of the fullest DB devices; one OSD of a device class is shown at first.
+#: Of the fullest DB devices; at first, one OSD of a device class is shown.
 _MOST_FORECASTS = 50
-#: What `encodeURIComponent` leaves as it is.
+#: Characters that `encodeURIComponent` does not escape.
 _UNQUOTED = "!~*'()"
 #: Characters that end a script in HTML, or a line in older JavaScript.
 _ESCAPES: dict[str, Union[int, str, None]] = {
@@ -72,7 +72,7 @@ def _time(taken_s: Optional[float]) -> str:
 
 
 def _answers(judgement: Judgement) -> Mapping[str, Any]:
-    """What the tab asks the REST API for, by path."""
+    """The REST requests of the tab, by path."""
     snapshot = judgement.snapshot
     texts = {
         '': render.status(snapshot, 'json'),

@@ -1,8 +1,8 @@
 """Whether an OSD is absent, so that an operation continues without it. Pure.
 
-An OSD that was removed from the OSD map never returns as the same OSD. One that is down and out
-has lost its data to other OSDs and returns only if an operator brings it back. `identity` leaves
-absent OSDs behind.
+An OSD that was removed from the OSD map never returns as the same OSD. One that is down and out has
+lost its data to other OSDs and returns only if an operator restarts it. `identity` leaves absent
+OSDs behind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """When a waiting operation raises an alarm, and the remedy it names. Pure.
 
-Gates are meant to close, so a closed gate is not an alarm at first. A gate that stays closed is:
-no operation waits for hours in silence.
+Gates are meant to close, so a closed gate is not an alarm at first. A gate that stays closed is
+one: no operation waits for hours unnoticed.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """Log text for a suppressed action."""
 
     def _before_acting(self, action: ActionT, now_s: float) -> None:
-        """Store whatever else must be stored before an action."""
+        """Store any other state that must be stored before an action."""
 
     @abstractmethod
     def _act(self, state: StateT, action: ActionT, now_s: float) -> bool:

@@ -9,7 +9,7 @@ _T = TypeVar('_T')
 
 class Guard(Protocol):
     def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
-        """What ``work`` returns; ``otherwise`` where it raises."""
+        """The result of ``work``, or ``otherwise`` if it raises."""
 
 
 class Unguarded:

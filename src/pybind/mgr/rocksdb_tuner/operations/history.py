@@ -55,7 +55,7 @@ class HistoryRecord:
     """One change: actor, old and new options, and outcome.
 
     One record per rollout, written when it starts, and again when it ends or is rolled back.
-    Compactions and experiments have one once they ended: they leave options as they were.
+    Compactions and experiments get one when they end: they leave options unchanged.
     """
 
     rollout_id: str

@@ -13,7 +13,7 @@ _T = TypeVar('_T')
 
 
 def answers(osd_ids: Iterable[int], ask: Callable[[int], _T]) -> dict[int, _T]:
-    """The answer of each OSD; missing where it did not answer."""
+    """The answer of each OSD; missing if it did not answer."""
     found: dict[int, _T] = {}
     for osd_id in osd_ids:
         with suppress(CommandError):

@@ -15,7 +15,7 @@ GAP_MAX_S = 30.0
 
 
 class SteadyClock:
-    """Seconds that passed while a manager was active; nobody can set it.
+    """Seconds that passed while a manager was active; not affected by clock changes.
 
     Time without an active manager, as during a failover, is not counted.
     """

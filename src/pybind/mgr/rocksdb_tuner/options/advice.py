@@ -1,7 +1,7 @@
 """Warnings about an option string with which an OSD would start.
 
-Each rule looks at one thing and gives the problems that it finds; `knowledge/check_rules.json`
-says of each where it comes from.
+Each rule checks one property and returns its problems; `knowledge/check_rules.json` has the source
+of each.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .syntax import OptionSet
 
 __all__ = ['RELATED_OPTIONS', 'advice', 'related_options_advice']
 
-#: Where nobody said how many cores an OSD has: published clusters gave it 6 to 10.
+#: Without a known number of cores per OSD: published clusters gave it 6 to 10.
 _COMPACTION_THREADS_WITHOUT_REASON = 8
-# The advice is "similar"; twice or half as large is the least that anyone would call unlike.
+# The advice is "similar"; nobody would call twice or half the size similar.
 _UNLIKE_FACTOR = 2.0
 #: RocksDB's own default of max_background_jobs: no OSD is too small for it.
 _FEWEST_JOBS = 2
-#: Memtables of this size and below were measured to write more to the DB where level 0 is small:
-#: 16 x 64 MiB wrote 3.7 times what 4 x 256 MiB did, with merge 2 still 1.9 times, and with a level
-#: 0 and 1 that were raised too no more (M. Nelson, 2022, Pacific Testing (RBD)).
+#: Memtables up to this size were measured to write more to the DB if level 0 is small: 16 x 64 MiB
+#: wrote 3.7 times as much as 4 x 256 MiB, and 1.9 times with merge 2; with levels 0 and 1 raised
+#: too, no more than those (M. Nelson, 2022, Pacific Testing (RBD)).
 _SMALL_MEMTABLE_BYTES = 64 << 20
-#: That level 0 held half of the WAL; those of the published tunings hold three quarters or all.
+#: That level 0 held half of the WAL; the published tunings hold three quarters or all of it.
 _LEVEL_0_PART_OF_WAL = 0.5
-#: From this version on compaction on deletion does what shorter periods were set for.
+#: From this version on compaction on deletion replaces shorter periods.
 _COMPACTS_ON_DELETION_FROM = 7
-#: What RocksDB does by itself for ttl since 6.6; from here on it is nothing that somebody chose.
+#: RocksDB's own default for ttl since 6.6; from here on it is not a choice of the operator.
 _USUAL_PERIOD_S = 30 * 24 * 3600
-#: Fewer entries than this are gone before an OSD is back from a restart.
+#: Fewer entries than this are gone before a restarted OSD is back.
 _PG_LOG_LEAST = 100
 
-#: Ceph options that published tunings change together with the string.
+#: Ceph options that published tunings change together with the option string.
 RELATED_OPTIONS = (
     'osd_min_pg_log_entries',
     'osd_max_pg_log_entries',

@@ -1,8 +1,8 @@
 """The catalog of RocksDB options: type, default, bounds, risk.
 
 Kept by RocksDB version (major and minor), since daemons of one cluster can run different ones
-during an upgrade. A version between two measured ones (Quincy's 6.15) is described by what both
-neighbors agree on; nothing is claimed of a version outside the measured range.
+during an upgrade. For a version between two measured ones (Quincy's 6.15) it has what both
+neighbors agree on, and nothing for a version outside the measured range.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Bounds:
     """RocksDB silently clamps the value to these, both inclusive."""
 
     minimum: int
-    #: None: there is none.
+    #: None: unbounded.
     maximum: Optional[int]
-    #: A value that is not clamped.
+    #: A special value that is not clamped.
     exempt: Optional[int]
 
 
@@ -79,7 +79,7 @@ class Choice:
     printed: str
     #: Whether an OSD starts with it; false for codecs that are not in Ceph's builds.
     starts: bool
-    #: The RocksDB version that introduced it, None if all known ones have it.
+    #: The RocksDB version that introduced it; None if all known ones have it.
     since: Optional[str]
 
 
@@ -145,7 +145,7 @@ class OptionInfo:
     #: RocksDB can change it at runtime; Ceph cannot, so an OSD always needs a restart.
     mutable_in_rocksdb: bool
     needs_restart: bool
-    #: Since when it is deprecated, and its replacement; None if it is not.
+    #: The version that deprecated it, and its replacement; None if it is not deprecated.
     deprecated: Optional[str]
     meaning: str
     #: Reasons to change it, and not to.
@@ -183,8 +183,8 @@ class Catalogue:
     def versions_for(self, rocksdb_version: str) -> tuple[str, ...]:
         """The measured versions that together describe this one: itself, or its two neighbors.
 
-        Takes "7.9" as well as "7.9.2". Raises `UnknownRocksDBVersionError` for one that is older
-        or newer than all measured ones.
+        Accepts "7.9" as well as "7.9.2". Raises `UnknownRocksDBVersionError` for a version older or
+        newer than all measured ones.
         """
         match = _VERSION.fullmatch(rocksdb_version)
         wanted = (int(match[1]), int(match[2])) if match else None
@@ -201,14 +201,14 @@ class Catalogue:
         )
 
     def get(self, name: str, rocksdb_version: str) -> Optional[OptionInfo]:
-        """The option, None where (a neighbor of) this version does not know the name."""
+        """The option; None if (a neighbor of) this version does not know the name."""
         info = self.options.get(name)
         if info and all(v in info.versions for v in self.versions_for(rocksdb_version)):
             return info
         return None
 
     def is_without_effect(self, name: str, rocksdb_version: str) -> bool:
-        """Whether setting this option is known to change nothing, whatever the value."""
+        """Whether setting this option is known to change nothing, with any value."""
         info = self.get(name, rocksdb_version)
         return info is not None and all(
             info.versions[v].no_effect is not None for v in self.versions_for(rocksdb_version)

@@ -1,4 +1,4 @@
-"""What is accepted, but surprises or endangers. Pure."""
+"""Accepted values that are surprising or dangerous. Pure."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class _TextResult:
     rocksdb_version: str
 
 
-# One decision checks dozens of strings, each with and without hardware.
+# One recommendation checks dozens of strings, each with and without hardware.
 @lru_cache(maxsize=128)
 def _check_text(text: str, rocksdb_version: str) -> _TextResult:
     known = catalogue()

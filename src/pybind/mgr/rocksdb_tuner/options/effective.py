@@ -35,7 +35,7 @@ _INTEGER_TYPES = (
 
 
 def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
-    """Parse the value of an option of the catalogue.
+    """Parse the value of an option of the catalog.
 
     The text of a struct is ``{member=value;...}`` with the members that are set. Raises
     `ValueRefusedError`, or `ValueNotJudgedError` if it is unknown whether the value is refused.
@@ -118,7 +118,7 @@ def member_of(name: str, version: str, known: Catalogue) -> Optional[tuple[Optio
 
 
 def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
-    """Effective values of all options of the catalogue, by name.
+    """Effective values of all options of the catalog, by name.
 
     Numbers are written out (``2MB`` is ``2097152``), booleans are true and false, and enums have
     the names of RocksDB's parser. Options that are unknown, or have an unknown value, are omitted:

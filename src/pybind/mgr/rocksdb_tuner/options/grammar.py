@@ -1,6 +1,6 @@
 """Option strings: split, format, combine, and compare by meaning.
 
-The text itself is handled in `syntax`; here two texts are compared through the catalogue.
+`syntax` handles the text itself; here two texts are compared using the catalog.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class OptionDifference:
-    """One option in which two sets differ; None: left at its default."""
+    """One option in which two sets differ; None: default."""
 
     option: str
     value_from: Optional[str]
@@ -40,8 +40,8 @@ class OptionDifference:
 def normalize(option_set: OptionSet) -> OptionSet:
     """The same set with canonical values and sorted names: ``2MB`` is ``2097152``.
 
-    Values that would be refused, and those of options that are not in the catalogue, stay as they
-    are. Nothing is clamped: see `effective` for that.
+    Values that would be refused, and values of options that are not in the catalog, are kept.
+    Nothing is clamped: see `effective` for that.
     """
     return OptionSet(
         tuple(sorted((name, _normalized(name, value)) for name, value in option_set.items))
@@ -59,9 +59,9 @@ def _normalized(name: str, value: str) -> str:
 
 
 def diff(a: OptionSet, b: OptionSet) -> tuple[OptionDifference, ...]:
-    """What has to change in ``a`` to become ``b``, by name; values as they are written.
+    """Changes from ``a`` to ``b``, by name; values as written.
 
-    Two ways to write one value are no difference.
+    Two spellings of one value are no difference.
     """
     plain_a, plain_b = normalize(a).as_dict(), normalize(b).as_dict()
     return tuple(
@@ -71,14 +71,14 @@ def diff(a: OptionSet, b: OptionSet) -> tuple[OptionDifference, ...]:
     )
 
 
-# A rollout asks this of every OSD at every tick, about the same two strings.
+# A rollout compares the same two strings for every OSD at every tick.
 @lru_cache(maxsize=256)
 def same_meaning(a: str, b: str, rocksdb_version: Optional[str]) -> bool:
     """Whether a daemon of this version behaves the same with both texts. Never raises.
 
-    Order, blanks, separators, units and spelled-out defaults do not matter. Without a version, or
-    with one that is not known, only the written values are compared. A text that a daemon would
-    refuse means the same as an identical one only.
+    Order, whitespace, separators, units and explicit defaults do not matter. Without a version, or
+    with an unknown one, only the written values are compared. A text that a daemon would refuse
+    equals only an identical one.
     """
     if a == b:
         return True
@@ -106,7 +106,7 @@ def _plain(text: str) -> Optional[OptionSet]:
 
 @lru_cache(maxsize=512)
 def _meaning(text: str, rocksdb_version: str) -> tuple[Mapping[str, str], OptionSet]:
-    """What is in effect, and what of the set that does not cover."""
+    """The effective values, and the part of the set that they do not cover."""
     option_set = parse(text)
     values = effective(option_set, rocksdb_version)
     known = catalogue()
@@ -120,7 +120,7 @@ def _meaning(text: str, rocksdb_version: str) -> tuple[Mapping[str, str], Option
 
 
 def _refuse_what_is_refused(option_set: OptionSet, rocksdb_version: str) -> None:
-    """Refuse values that prevent opening the database, even of options without effect."""
+    """Raises for values that prevent opening the database, even of options without effect."""
     known = catalogue()
     for version in known.versions_for(rocksdb_version):
         for name, value in option_set:

@@ -1,4 +1,4 @@
-"""What does not fit the hardware of an OSD. Pure."""
+"""Options that do not fit the hardware of an OSD. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEMORY_TARGET_BYTES = 4 * _GIB
 
 
 def level_0_bytes(values: Mapping[str, str]) -> int:
-    """Level 0 when its compaction begins."""
+    """Size of level 0 when its compaction starts."""
     names = (
         'write_buffer_size',
         'min_write_buffer_number_to_merge',

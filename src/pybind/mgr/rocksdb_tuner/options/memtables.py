@@ -1,7 +1,7 @@
 """Maximum memory of memtables for effective options. Pure.
 
-A bound, for rules that say whether a string can be afforded. What they take under a load is
-modeled in `lsm/memory.py`, which also knows how much larger than the WAL they are.
+An upper bound, for rules about whether an OSD can afford a string. `lsm/memory.py` models their
+size under load, including how much larger than the WAL they are.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def full_bytes(values: Mapping[str, str]) -> int:
 
 
 def bound_bytes(values: Mapping[str, str], all_full_bytes: int, column_families: int) -> int:
-    """Of all column families, which take ``all_full_bytes`` where nothing else limits them.
+    """Of all column families, which take ``all_full_bytes`` without another limit.
 
-    What fills memtables stands in the WAL: its limit flushes them. With one column family RocksDB
-    does not look at that limit (DBImpl::PreprocessWrite() in db/db_impl/db_impl_write.cc).
+    Data in memtables is also in the WAL: its limit flushes them. With one column family RocksDB
+    ignores that limit (DBImpl::PreprocessWrite() in db/db_impl/db_impl_write.cc).
     """
     return min([all_full_bytes, *limits(values, column_families).values()])
 
 
 def limits(values: Mapping[str, str], column_families: int) -> dict[str, int]:
-    """The options that limit all memtables together, by name; 0 is no limit."""
+    """The options that limit all memtables together, by name; 0: no limit."""
     names = ['db_write_buffer_size']
     if column_families > 1:
         names.append('max_total_wal_size')

@@ -1,4 +1,4 @@
-"""What makes RocksDB refuse an option string, or Ceph fail with it. Pure."""
+"""Options that RocksDB refuses, or that Ceph fails with. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .problems import Problem, problem
 from .syntax import OptionSet
 from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType
 
-#: The rule for options that are known neither to be accepted nor to be refused.
+#: The rule for options of which it is unknown whether they are accepted.
 NOT_JUDGED = 'not-judged'
 
 _CEPH_THREADS = ('compaction_threads', 'flusher_threads')

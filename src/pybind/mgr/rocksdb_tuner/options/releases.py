@@ -81,9 +81,8 @@ class _Line:
 def release_of(version_short: Optional[str], release: Optional[str]) -> Optional[KnownRelease]:
     """The release of a daemon, from `ceph_version_short` and `ceph_release` of its metadata.
 
-    None where it is not known: a newer release, a development version, or a name without a
-    version where the defaults changed between point releases. The version decides where both are
-    given.
+    None if unknown: a newer release, a development version, or a name without a version if the
+    defaults changed between point releases. The version takes precedence.
     """
     match = _VERSION.match(version_short) if version_short else None
     if match:
@@ -96,7 +95,7 @@ def release_of(version_short: Optional[str], release: Optional[str]) -> Optional
 
 
 def renamed_counters(release: Optional[str]) -> Mapping[str, Optional[str]]:
-    """Counters with another path in this release than in the newest: field name to path.
+    """Counters with a different path in this release than in the newest: field name to path.
 
     None: the release does not send it by default.
     """

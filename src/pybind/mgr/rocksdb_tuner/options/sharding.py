@@ -1,9 +1,9 @@
 """`bluestore_rocksdb_cfs`: BlueStore's sharding into column families.
 
-The grammar is that of RocksDBStore::parse_sharding_def() (src/kv/RocksDBStore.cc), which reads on
-with strtol(), and so more than one would think: blanks before a number, anything after the ")".
-Whether an OSD can be made with a text was measured on 16.2.15, 18.2.7 and 20.2.4
-(`tests/options/data/osd_mkfs.json`). An OSD reads it once, when it is made; later only
+The grammar is that of RocksDBStore::parse_sharding_def() (src/kv/RocksDBStore.cc), which parses
+numbers with strtol() and is therefore lenient: it accepts blanks before a number, and anything
+after the ")". Whether an OSD can be created with a text was measured on 16.2.15, 18.2.7 and 20.2.4
+(`tests/options/data/osd_mkfs.json`). An OSD reads it once, at creation; later only
 `ceph-bluestore-tool reshard` changes its column families.
 """
 
@@ -29,7 +29,7 @@ __all__ = [
     'sharding_problems',
 ]
 
-#: Ceph's own, beside the options of RocksDB for a column family.
+#: Ceph's own, besides RocksDB's options of a column family.
 BLOCK_CACHE = 'block_cache'
 _CACHE_TYPES = frozenset({'lru', 'binned_lru', 'clock'})
 _DEFAULT = 'default'
@@ -74,7 +74,7 @@ class ShardedColumn:
 def parse_sharding(text: str) -> tuple[ShardedColumn, ...]:
     """Parse a definition like Ceph; `sharding_problems` checks whether a database opens with it.
 
-    Raises ShardingSyntaxError where Ceph cannot read it.
+    Raises ShardingSyntaxError if Ceph cannot parse it.
     """
     return tuple(_columns(text))
 
@@ -94,7 +94,7 @@ def _columns(text: str) -> Iterator[ShardedColumn]:
 
 
 def _sharded(text: str, name: str, position: int, options: str) -> ShardedColumn:
-    # strtol() reads the whole text, not only this piece of it.
+    # strtol() reads the whole text, not only this piece.
     shards, position = _number(text, position)
     low, high = 0, _UINT32_MAX
     if text.startswith(',', position):
@@ -113,13 +113,13 @@ def _number(text: str, position: int) -> tuple[int, int]:
     match = _NUMBER.match(text, position)
     if match is None:
         raise ShardingSyntaxError(text, position, 'a whole number')
-    # strtol() stops at the ends of a long.
+    # strtol() clamps to the range of a long.
     digits = match[2] if len(match[2]) <= _LONG_DIGITS else '9' * _LONG_DIGITS
     return min(max(int(match[1] + digits), _LONG_MIN), _LONG_MAX), match.end()
 
 
 def format_sharding(columns: Iterable[ShardedColumn]) -> str:
-    """The canonical text: ``parse_sharding(format_sharding(c)) == c`` for what was parsed."""
+    """The canonical text: ``parse_sharding(format_sharding(c)) == c`` for parsed columns."""
     return ' '.join(_formatted(column) for column in columns)
 
 
@@ -150,7 +150,7 @@ def _problems(columns: Iterable[ShardedColumn], version: str) -> Iterator[Proble
             continue
         if column.shards and column.hash_low >= column.hash_high:
             yield _refused(column, 'the range of the hash is empty')
-        # One name stands for all of a column's families: there can be millions.
+        # One name represents all families of a column: there can be millions.
         name = column.name if column.shards == 1 else f'{column.name}-'
         if column.shards and (name in seen or name == _DEFAULT):
             yield _refused(column, 'its column families exist already')

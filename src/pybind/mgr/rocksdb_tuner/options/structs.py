@@ -1,8 +1,8 @@
-"""Values that are several values: lists, and structs such as ``compression_opts``.
+"""Compound values: lists, and structs such as ``compression_opts``.
 
-RocksDB 6 and 7 read them by different code, and both take more spellings than one would think
+RocksDB 6 and 7 parse them with different code, and both accept unexpected spellings
 (ParseCompressionOptions(), ParseStructOptions() and OptionTypeInfo::ParseStruct() in
-facebook/rocksdb options/; the recordings of `tests/options` hold what the binaries do).
+facebook/rocksdb options/; the recordings of `tests/options` show the behavior of the binaries).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .values import ValueRefusedError, ValueType, read_value
 
 __all__ = ['MemberTypes', 'read_list', 'read_struct']
 
-#: Type of each member that a version knows, and None for one that it takes and ignores.
+#: Type of each member that a version knows; None for a member that it accepts and ignores.
 MemberTypes = Mapping[str, Optional[ValueType]]
 
 _COMPRESSION_FIELDS = ('window_bits', 'level', 'strategy', 'max_dict_bytes', 'zstd_max_train_bytes')
@@ -28,12 +28,12 @@ _LEAST_FIELDS = 3
 _UINT32_SPAN = 1 << 32
 
 
-# A check reads each list for several releases, and more than once for each.
+# A check reads each list for several releases, and repeatedly for each.
 @lru_cache(maxsize=32)
 def read_list(value: str, element: ValueType, choices: tuple[str, ...], *, trims: bool) -> str:
-    """A list with ":" between its elements, in canonical form; one ":" may end it.
+    """A list with ":" between its elements, in canonical form; it may end with one ":".
 
-    ``trims``: RocksDB 7 and later take blanks around an element.
+    ``trims``: RocksDB 7 and later accept blanks around an element.
     """
     pieces = (_without_braces(value) if trims else value).split(':')
     if pieces[-1] == '':
@@ -46,14 +46,14 @@ def read_list(value: str, element: ValueType, choices: tuple[str, ...], *, trims
 def read_struct(
     name: str, value: str, members: MemberTypes, choices: Mapping[str, tuple[str, ...]], major: int
 ) -> dict[str, str]:
-    """What ``value`` sets, by member; raises `ValueRefusedError`.
+    """The members that ``value`` sets; raises `ValueRefusedError`.
 
     ``choices`` are the names of the members that are enums.
     """
     if name.endswith('compression_opts') and (major < 7 or '=' not in value):
         return _read_positions(value, _FIELDS_OF_6 if major < 7 else _FIELDS_OF_7)
     if name == 'compaction_options_fifo' and '=' not in value:
-        # An older form: the one number is the size.
+        # An older form: a single number is the size.
         return {'max_table_files_size': read_value(value, ValueType.UINT64).text}
     pieces = _pieces_of_6(value) if major < 7 else _pieces_of_7(value)
     found: dict[str, str] = {}
@@ -70,7 +70,7 @@ def read_struct(
 
 
 def _pieces_of_6(value: str) -> list[tuple[str, str]]:
-    """Split as RocksDB 6 does: blanks belong to names and values, one ";" may end it."""
+    """Split like RocksDB 6: blanks belong to names and values, and it may end with one ";"."""
     pieces = []
     for piece in value.removeprefix('{').split(';'):
         if piece.startswith('}'):
@@ -81,13 +81,13 @@ def _pieces_of_6(value: str) -> list[tuple[str, str]]:
     found = []
     for piece in pieces:
         member, equals, text = piece.partition('=')
-        # Without "=" RocksDB looks for a member of the whole piece's name.
+        # Without "=" RocksDB looks for a member with the name of the whole piece.
         found.append((member, text if equals else piece))
     return found
 
 
 def _without_braces(value: str) -> str:
-    """As RocksDB 7 takes them off: all of them, but of "{}"."""
+    """Strip braces like RocksDB 7: all of them, but "{}" is kept."""
     inner, rest = value, value.strip(BLANKS)
     while len(rest) > 2 and rest[0] == '{' and rest[-1] == '}':
         inner = rest[1:-1]
@@ -112,7 +112,7 @@ def _pieces_of_7(value: str) -> list[tuple[str, str]]:
 
 
 def _end_of_piece(text: str) -> int:
-    """Where the first ";" stands that is not within the braces of a value; else the end."""
+    """Position of the first ";" outside the braces of a value; else the end."""
     depth, in_value, braced = 0, False, False
     for place, mark in enumerate(text):
         if braced:
@@ -147,7 +147,7 @@ def _read_positions(value: str, fields: tuple[str, ...]) -> dict[str, str]:
             member_type = ValueType.UINT64
         text = read_value(piece, member_type).text
         if member in ('max_dict_bytes', 'zstd_max_train_bytes', 'parallel_threads'):
-            # Read as an int, kept unsigned.
+            # Parsed as an int, stored unsigned.
             text = str(int(text) % _UINT32_SPAN)
         found[member] = text
     return found

@@ -29,7 +29,7 @@ __all__ = [
     'unwrapped',
 ]
 
-#: Whitespace by C's isspace(); Python's str.strip() removes more.
+#: Whitespace by C's isspace(); Python's str.strip() strips more.
 BLANKS = ' \t\n\v\f\r'
 SEPARATORS = ',;'
 #: Keys that Ceph interprets if RocksDB does not know the name (RocksDBStore::tryInterpret).
@@ -60,8 +60,8 @@ class OptionSet:
 
     #: (name, value); the value is the one that wins.
     items: tuple[tuple[str, str], ...]
-    #: (name, value) that later values of the same name override, in order. Without effect, so not
-    #: part of equality.
+    #: (name, value) pairs overridden by later values of the same name, in order. Without effect, so
+    #: not part of equality.
     overridden: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     _values: Mapping[str, str] = field(init=False, compare=False, repr=False)
 

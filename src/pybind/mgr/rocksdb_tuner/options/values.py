@@ -75,7 +75,7 @@ _CEPH_SHIFT = {'K': 10, 'M': 20, 'G': 30, 'T': 40, 'P': 50, 'E': 60}
 _INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _UINT64_SPAN = 1 << 64
-#: Of the largest 64-bit number; Python refuses to read numbers of thousands of digits.
+#: Digits of the largest 64-bit number; Python refuses to parse numbers of thousands of digits.
 _MOST_DIGITS = 20
 
 
@@ -130,7 +130,7 @@ def _read_ceph_count(value: str) -> Reading:
     number = int(match[2]) << _CEPH_SHIFT.get(match[4] or '', 0)
     if int(match[2]) > _INT64_MAX or number >= _UINT64_SPAN:
         raise ValueRefusedError(f'{value!r} is too large')
-    # Ceph keeps it in an int.
+    # Ceph stores it in an int.
     kept = _wrapped(number, 32)
     surprise = None if kept == number else f'{value!r} does not fit and becomes {kept}'
     return Reading(str(kept), kept, surprise)
@@ -188,7 +188,7 @@ def _read_integer(value: str, value_type: ValueType) -> Reading:
     if not low <= written <= high:
         raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
     suffix = rest[:1].lower()
-    # "t" does nothing for a 32-bit int: RocksDB has no shift by 40 there.
+    # "t" has no effect on a 32-bit int: RocksDB does not shift by 40 there.
     shift = _BINARY_SHIFT.get(suffix, 0) if wide or suffix != 't' else 0
     meant = written << shift
     kept = _kept(meant, value_type, value)

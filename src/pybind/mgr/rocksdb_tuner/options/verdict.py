@@ -73,7 +73,7 @@ class ReleaseVerdict:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answers for all releases asked about, the worst first."""
+    """The verdicts for all requested releases, the worst first."""
 
     text: str
     by_release: tuple[ReleaseVerdict, ...]
@@ -86,7 +86,7 @@ class Verdict:
 def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
     """Check ``text`` for OSDs of unknown hardware of each of the releases (at least one).
 
-    Raises BadQuestionError for a text that is longer than any option string.
+    Raises BadQuestionError for a text longer than any option string.
     """
     return judge_for(text, (Subject(release) for release in dict.fromkeys(releases)))
 
@@ -94,7 +94,7 @@ def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
 def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
     """Check ``text`` for each of the subjects (at least one).
 
-    Raises BadQuestionError for a text that is longer than any option string.
+    Raises BadQuestionError for a text longer than any option string.
     """
     size = len(text.encode(errors='replace'))
     if size > TEXT_MAX_BYTES:
@@ -112,7 +112,7 @@ def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
 
 
 def _badness(verdict: ReleaseVerdict) -> tuple[int, int, int]:
-    # False comes before None, and that before True.
+    # False, then None, then True.
     rank = {False: 0, None: 1, True: 2}[verdict.result.accepted]
     return (rank, -verdict.count('error'), -verdict.count('warning'))
 

@@ -1,7 +1,7 @@
 """Size of the write-ahead log for effective options. Pure.
 
-The one place for it: the checks, the model of the tree and the findings all ask here, so that none
-says of a device that it holds the log where another says that it does not.
+The only implementation: checks, the model of the tree and findings all use it, so that they never
+disagree on whether a device holds the log.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Wal:
         return self.device_bytes <= device_bytes
 
     def limit_that_fits(self, device_bytes: float) -> int:
-        """The largest limit, in whole MiB, with which the files fit; 0 if none does."""
+        """The largest limit, in whole MiB, whose files fit; 0 if none does."""
         room = (device_bytes - self.file_bytes) / self.allocation
         return max(0, math.floor(room / _MIB)) * _MIB
 
@@ -95,11 +95,11 @@ def _preallocated_bytes(write_buffer_bytes: int, *bounds: int) -> int:
 def _allocation(blocks: float, *, single: bool) -> float:
     """Allocated over used bytes of WAL files; ``blocks``: preallocation over memtable size.
 
-    Each memtable of any column family that fills begins a new WAL file
-    (DBImpl::SwitchMemtable()), and a file grows by whole preallocated blocks
-    (FSWritableFile::PrepareWrite()). Of one family every file holds one memtable. Where many fill
-    independently of one another, what lies between two such moments is distributed exponentially
-    around one memtable, and the mean of the next whole number of blocks is 1 / (1 - e^-blocks).
+    Each memtable of any column family that fills starts a new WAL file (DBImpl::SwitchMemtable()),
+    and a file grows by whole preallocated blocks (FSWritableFile::PrepareWrite()). With one family
+    every file holds one memtable. If many fill independently of one another, the data between two
+    switches is distributed exponentially around one memtable, and the mean of the next whole
+    number of blocks is 1 / (1 - e^-blocks).
     """
     if single:
         return max(1.0, blocks)

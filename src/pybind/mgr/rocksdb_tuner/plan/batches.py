@@ -28,7 +28,7 @@ class PlannedBatch:
     osds: tuple[int, ...]
     #: OSDs that are compared with the controls; all OSDs are watched for crashes.
     compared: tuple[int, ...]
-    #: OSDs that are changed later or never.
+    #: OSDs that are changed later, or never.
     controls: tuple[int, ...]
     soak: SoakPlan
     #: Number of verdicts that share the error rate, this one included.
@@ -48,7 +48,7 @@ class PlannedBatch:
 
     @property
     def baseline_s(self) -> float:
-        """How long canary and controls are measured before the change: as long as after it."""
+        """How long canary and controls are measured before the change; the same as after it."""
         return least_soak_s(self.soak) if self.number == 0 and self.judged else 0.0
 
     @property

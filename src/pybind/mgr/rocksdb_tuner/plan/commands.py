@@ -18,7 +18,7 @@ from .request import end_value
 from .restarts import manual_command, manual_host
 
 #: From the stop of an OSD to clean PGs: 8 to 15 s to come up and 8 to 23 s to recover, measured on
-#: 16.2.15 with small OSDs under client load, plus 10 s until the mgr learns of it. Large OSDs take
+#: 16.2.15 with small OSDs under client load, plus 10 s until the mgr receives it. Large OSDs take
 #: longer.
 TYPICAL_RESTART_S = 45.0
 
@@ -117,6 +117,6 @@ def _entry(who: str, value: Optional[str]) -> Action:
 
 
 def _quoted(value: str) -> str:
-    """Always in quotes, as operators write option strings."""
+    """Always quoted, as operators write option strings."""
     quoted = shlex.quote(value)
     return quoted if quoted.startswith("'") else f"'{quoted}'"

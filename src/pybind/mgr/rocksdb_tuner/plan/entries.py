@@ -85,7 +85,7 @@ class Scope:
 def decided_by(entries: Mapping[str, str], osd: OsdInfo) -> Optional[tuple[str, str]]:
     """(who, value) of the entry that the monitor resolves for this OSD; None if there is none.
 
-    Masks other than class and host count as no match, since their members are unknown.
+    Masks other than class and host do not match, since their members are unknown.
     """
     ranked = [
         (rank, who, value)

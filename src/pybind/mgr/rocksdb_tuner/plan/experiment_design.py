@@ -82,7 +82,7 @@ class Refusal:
     unsafe_detectable: Optional[float] = None
     #: Required size of the group in the allowed time.
     osds: Optional[int] = None
-    #: Required time with the present OSDs.
+    #: Required time with the current OSDs.
     duration_s: Optional[float] = None
 
 
@@ -146,7 +146,7 @@ def _plan(
 
 
 def _controls(alike: int, arms: int, arm_osds: int) -> int:
-    """As many controls as possible; 0 if fewer than an arm has OSDs. They only cost memory."""
+    """As many controls as possible; 0 if fewer than the OSDs of an arm. They only cost memory."""
     found = min(experiment_limits().most_controls, alike - arms * arm_osds)
     return found if found >= arm_osds else 0
 

@@ -1,4 +1,4 @@
-"""The command that restarts an OSD, by what runs it."""
+"""The command that restarts an OSD, depending on what runs it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Optional
 
 from ..mgr.records import Daemon
 
-#: Without knowledge of an OSD it is taken to be run by systemd alone, as packages install it.
+#: An unknown OSD is assumed to run under systemd alone, as installed by packages.
 UNKNOWN = Daemon(None)
 
 
 def manual_command(osd_id: int, daemon: Optional[Daemon], verb: str = 'restart') -> str:
     """The command for an operator to ``verb`` an OSD without an orchestrator.
 
-    For the OSD's host, unless a pod runs it: Rook's deployments are named after their OSD, and a
-    rollout of one starts the pod anew. cephadm finds the unit, whose name has the cluster's fsid.
+    To be run on the OSD's host, unless it runs in a pod: Rook's deployments are named after their
+    OSD, and a rollout of one restarts the pod. cephadm finds the unit, whose name includes the
+    cluster's fsid.
     """
     daemon = daemon or UNKNOWN
     if daemon.pod_namespace is not None:
@@ -32,7 +33,7 @@ def manual_host(daemon: Optional[Daemon]) -> Optional[str]:
 
 
 def restart_command(osd_id: int, daemon: Optional[Daemon]) -> str:
-    """The command that restarts an OSD: with the orchestrator that runs it, if one does."""
+    """The command that restarts an OSD: through the orchestrator, if one runs it."""
     if daemon is not None and daemon.containerized and daemon.pod_namespace is None:
         return f'ceph orch daemon restart osd.{osd_id}'
     return manual_command(osd_id, daemon)

@@ -61,9 +61,9 @@ class Steps(NamedTuple):
 class ShownSteps:
     """Steps of the current recommendations, kept between ticks.
 
-    OSDs with a similar load swap places at every tick, but an operator has to get the plan that was
-    displayed. The steps are recomputed only for a different change, if the canary is no longer
-    typical of its group, or if it could have more typical controls.
+    OSDs with a similar load swap places at every tick, but an operator must get the displayed plan.
+    The steps are recomputed only for a different change, if the canary is no longer typical of its
+    group, or if it could have more typical controls.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
     typical = typical_of(steps.order, known)
     canary = steps.order[0]
     if canary not in typical:
-        # Without any known load there is no better canary.
+        # With no known load there is no better canary.
         return not typical
     controls = typical.intersection(steps.controls)
     return len(controls) == min(len(steps.controls), len(typical) - 1)

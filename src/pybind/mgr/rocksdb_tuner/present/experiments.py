@@ -18,7 +18,7 @@ from ..operations.experiment.records import ExperimentState, Stage
 from ..plan.experiment_design import Refusal
 from ..units import format_duration, format_percent_range, format_plural
 
-#: A limit of every experiment.
+#: A limitation of every experiment.
 _SLOW_EFFECTS = (
     'Effects that take longer than a period, such as the rewriting of existing data by '
     'compactions, are not measured.'
@@ -26,14 +26,14 @@ _SLOW_EFFECTS = (
 
 
 class ExperimentPhase(str, Enum):
-    """Where an experiment stands."""
+    """Progress of an experiment."""
 
     PLANNED = 'planned'
     BASELINE = 'baseline'
     CHANGING = 'changing'
     MEASURING = 'measuring'
     RESTORING = 'restoring'
-    #: For the operator or a gate; `paused_reason` says which.
+    #: Waiting for the operator or a gate; see `paused_reason`.
     WAITING = 'waiting'
     DONE = 'done'
     FAILED = 'failed'
@@ -176,7 +176,7 @@ def plan_summary(planned: PlannedExperiment) -> str:
 
 
 def risks(planned: PlannedExperiment) -> tuple[str, ...]:
-    """What can happen to the cluster."""
+    """Possible harm to the cluster."""
     plan = planned.plan
     if isinstance(plan, Refusal):
         return ()
@@ -194,7 +194,7 @@ def risks(planned: PlannedExperiment) -> tuple[str, ...]:
 
 
 def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:
-    """What the experiment will not tell."""
+    """What the experiment does not show."""
     plan = planned.plan
     if isinstance(plan, Refusal):
         return ()
@@ -229,7 +229,7 @@ def start_command(planned: PlannedExperiment) -> str:
 
 
 def would_take(found: Refusal) -> str:
-    """The requirements of a refused experiment; empty if nothing is known to suffice."""
+    """The requirements of a refused experiment; empty if none is known to suffice."""
     ways = []
     if found.osds is not None:
         ways.append(f'a group of {found.osds} OSDs')

@@ -30,8 +30,8 @@ _LEAST_WIDTH = 4
 class Column:
     """A column: numbers are right-aligned, text is left-aligned.
 
-    A ``flexible`` column gives way when a table is too wide: its cells are shortened in the
-    middle, or continued on the next line if the column may ``wrap``.
+    A ``flexible`` column shrinks when a table is too wide: its cells are shortened in the middle,
+    or continued on the next line if the column may ``wrap``.
     """
 
     title: str
@@ -99,9 +99,9 @@ def _narrow(widths: list[int], least: Sequence[int], which: Sequence[int], exces
 
 
 def paragraph(text: str, indent: int = 0, first: str = '') -> str:
-    """Text over as many lines as it needs, all but the label ``first`` indented.
+    """Text wrapped over several lines, indented except for the label ``first``.
 
-    The first line begins with ``first``; if that is shorter than the indent it is filled up.
+    The first line starts with ``first``, padded to the indent if shorter.
     """
     width = WIDTH - max(indent, display_width(first))
     lines = list(_wrapped(clean(text), width)) or ['']
@@ -121,20 +121,20 @@ def fields(pairs: Sequence[tuple[str, str]], indent: int = 0) -> str:
 
 
 def shell_command(text: str) -> str:
-    r"""A shell command, continued with "\" where it is too long: what is pasted is what it was.
+    r"""A shell command, continued with "\" where it is too long; pasting it gives the original.
 
-    The continued lines must not be indented, blanks would become part of an argument.
+    The continued lines must not be indented: blanks would become part of an argument.
     """
     lines: list[str] = []
     line = ''
-    # Where to break, and the quote in force there: after the last comma of the line, if any.
+    # Where to break, and the quote in effect there: after the last comma of the line, if any.
     comma: Optional[tuple[int, str]] = None
     quote = ''
     for unit, quote_after in _shell_units(text):
         # An escaped control character is wider than any other.
         while display_width(line) + max(0, len(unit) - 2) > WIDE - 4:
             end, quote_there = comma or (len(line), quote)
-            # In single quotes a backslash is an ordinary character: leave them and come back.
+            # In single quotes a backslash is an ordinary character: close them, then reopen.
             leave, resume = ("'", "'") if quote_there == "'" else ('', '')
             lines.append(f'{line[:end]}{leave}\\')
             line = resume + line[end:]

@@ -38,15 +38,15 @@ State = Union[RolloutState, CampaignState, ExperimentState]
 @dataclass(frozen=True)
 class OsdInOperation:
     osd_id: int
-    #: In the words of a rollout or of a compaction campaign; of an experiment, the arm.
+    #: Step of a rollout or of a compaction campaign; for an experiment, the arm.
     step: str
-    #: Why it was left as it is; None: it was not.
+    #: Why it was left unchanged; None if it was not.
     reason: Optional[str]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What all kinds have. None: not kept in the history."""
+    """Common data of all kinds. None: not kept in the history."""
 
     operation_id: str
     kind: OperationKind
@@ -56,7 +56,7 @@ class Operation:
     under_way: bool
     phase: Optional[Phase]
     paused_reason: Optional[str]
-    #: None while it is under way, and where its end is not known.
+    #: None while it is under way, or if its end is unknown.
     outcome: Optional[Outcome]
     failure: Optional[str]
     osds: Optional[tuple[OsdInOperation, ...]]
@@ -85,7 +85,7 @@ class LastOperations:
         """The operation in progress, or else the last one."""
         under_way = [state for state in self.all if not state.ended]
         if under_way:
-            # What is rolled back while a campaign ends is what an operator asks about.
+            # While a campaign ends for a rollback, an operator asks about the rollback.
             return under_way[0]
         return max(self.all, key=lambda state: state.started_s) if self.all else None
 
@@ -145,7 +145,7 @@ def _of_record(record: HistoryRecord) -> Operation:
         recommendation_id=record.recommendation_id,
         who=record.who,
         actor=record.actor,
-        # The one under way is known better than from here.
+        # The state of the one under way is more recent than its record.
         under_way=False,
         phase=None,
         paused_reason=None,

@@ -1,7 +1,7 @@
 """The answer to each command as text in the requested format.
 
-Every function takes what is to be shown, and the format ("plain", "json" or "json-pretty"), and
-returns the text; PresentError is raised for a format that does not exist.
+Every function takes the data to show and the format ("plain", "json" or "json-pretty"), and returns
+the text; it raises PresentError for an unknown format.
 """
 
 from __future__ import annotations

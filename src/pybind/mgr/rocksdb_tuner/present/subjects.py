@@ -41,11 +41,11 @@ class Plan:
 
     recommendation: Recommendation
     change: ChangeRequest
-    #: As it is for this change.
+    #: As it applies to this change.
     soak: SoakPlan
-    #: The first is the canary.
+    #: The first one is the canary.
     batches: tuple[PlannedBatch, ...]
-    #: Without waiting for gates or operators.
+    #: Without time waiting for gates or operators.
     least_duration_s: float
     most_duration_s: float
 
@@ -92,7 +92,7 @@ def findings_of(snapshot: Snapshot, finding_id: str) -> tuple[Finding, ...]:
 
 
 def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
-    """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
+    """Preview of `apply`; raises PresentError (EINVAL) if no rollout can apply it."""
     if recommendation.change is None:
         raise PresentError(
             errno.EINVAL,

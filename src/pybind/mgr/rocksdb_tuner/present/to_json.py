@@ -1,7 +1,7 @@
 """Answers as JSON values, based on their types only.
 
-What is not known is null. A name that Python keeps for itself ("class", "from") is written with a
-"_" behind it in the code and without it in JSON; one that it would not take is a note, `Named`.
+Unknown values are null. A name that is a Python keyword ("class", "from") has a "_" appended in the
+code, but not in JSON; a name that is invalid in Python is given by a note, `Named`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def to_json(answer: Any) -> Json:
 
 
 def field_to_json(record: Any, name: str, value: Any) -> Json:
-    """The value of one field of ``record``, where an answer is written in parts.
+    """The value of one field of ``record``, for an answer that is written in parts.
 
-    Of a mapping whose names stand in its place (`Matching`): the value of one name.
+    For a mapping that is inlined under its own names (`Matching`): the value of one name.
     """
     kind = next(field.kind for field in fields_of(record) if field.name == name)
     if any(isinstance(note, Matching) for note in kind.notes):

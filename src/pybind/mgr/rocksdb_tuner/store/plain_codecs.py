@@ -1,4 +1,4 @@
-"""Codecs of plain types. Nothing that is read is trusted."""
+"""Codecs of plain types. Stored data is never trusted."""
 
 from __future__ import annotations
 

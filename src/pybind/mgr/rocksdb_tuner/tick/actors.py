@@ -15,7 +15,7 @@ AUDIT_PAUSE_S = 2.0
 
 
 class Actors:
-    """Queries the monitors in the background; without a result the actor is unchanged."""
+    """Queries the monitors in the background; without a result the actor stays unchanged."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class AutoApply:
-    """Tracks how long each recommendation has stood."""
+    """Tracks how long each recommendation has been stable."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Cluster state beside the OSDs: options, orchestrator, managers, health checks."""
+"""Cluster state besides the OSDs: options, orchestrator, managers, health checks."""
 
 from __future__ import annotations
 

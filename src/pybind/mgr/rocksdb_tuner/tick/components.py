@@ -41,7 +41,7 @@ from .queries import Queries, Start, in_a_thread
 from .startup import Startup
 from .winners import Winners
 
-#: OSDs that are queried at the same time for advice.
+#: Maximum of OSDs that are queried at the same time for recommendations.
 CONCURRENT_QUERIES = 2
 
 

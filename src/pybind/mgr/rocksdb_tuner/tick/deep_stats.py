@@ -14,7 +14,7 @@ from ..mgr.records import OsdInfo
 from ..snapshot import Mode
 from .queries import Queries
 
-#: OSDs that are queried at the same time.
+#: Maximum of OSDs that are queried at the same time.
 MAX_CONCURRENT = 4
 #: After this the request continues in the background: ceph-mgr runs the commands of a module one
 #: at a time, so a waiting command blocks all others.

@@ -39,7 +39,7 @@ class _Configured:
 
 
 class Evaluation:
-    """Combines OSD facts and advice into a snapshot; keeps state between ticks."""
+    """Combines OSD facts and recommendations into a snapshot; keeps state between ticks."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Evaluation:
     ) -> None:
         """``advised`` receives the recommendations; ``release`` is the release of this mgr.
 
-        ``unknown_manager``: why there is no advice under an unknown mgr release, or None.
+        ``unknown_manager``: why nothing is recommended under an unknown mgr release, or None.
         """
         self._sampler, self._cluster_state = sampler, cluster_state
         self._operations, self._current, self._steps = operations, current, steps
@@ -82,7 +82,7 @@ class Evaluation:
             [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
             now_s,
         )
-        # If this fails, the snapshot has no advice rather than stale advice.
+        # If this fails, the snapshot has no recommendations rather than stale ones.
         concluded = self._steps.value(
             'advice', lambda: self._conclude(settings, osds, now_s), _NOTHING_CONCLUDED
         )
@@ -97,7 +97,7 @@ class Evaluation:
         now_s: float,
         concluded: Conclusions = _NOTHING_CONCLUDED,
     ) -> Snapshot:
-        """Measurements, advice and operations under way."""
+        """Measurements, recommendations and operations under way."""
         sampler = self._sampler
         ages = [s.sample_age_s for s in sampler.signals().values()]
         known_ages = [age for age in ages if age is not None]

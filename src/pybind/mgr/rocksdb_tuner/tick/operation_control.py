@@ -84,7 +84,7 @@ class OperationControl:
             changes_allowed=current.changes_enabled,
             guard=steps,
         )
-        #: Commands go to the first that is under way, or else to the first.
+        #: Commands go to the first one under way, or else to the first.
         self._operations: tuple[Operation, ...] = (self.driver, self.experiment, self.campaign)
 
     def announce_taken_over(self) -> None:
@@ -181,7 +181,7 @@ class OperationControl:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None
         self.campaign.load()
-        # One pass over all OSDs, which only a campaign needs.
+        # A pass over all OSDs, which only a campaign needs.
         measured = measurements(signals if self.campaign.under_way else {})
         self.campaign.tick(now_s, measured, allowed, monotonic_s=self._monotonic())
         if campaign is None or self.campaign.under_way:

@@ -23,7 +23,7 @@ class ReportSource(CounterReader, ClusterReader, Protocol):
 
 
 class Permission:
-    """Checked at every tick, independent of verdicts and advice."""
+    """Checked at every tick, independent of verdicts and recommendations."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Permission:
         return None, None
 
     def may_auto_apply(self, *, evaluated: bool) -> bool:
-        """Whether auto-apply may start: only on advice from this tick."""
+        """Whether auto-apply may start: only based on recommendations from this tick."""
         advised = evaluated and not self._steps.fails('advice')
         sampled = self._sampler.has_sampled and not self._steps.fails('sampling')
         return advised and sampled and self._current.unreadable is None

@@ -1,7 +1,7 @@
 """The published snapshot with its inputs, for reports and charts; safe to read from any thread.
 
-Published data never changes. The inputs are references, so publishing them costs a tick next to
-nothing; the reader assembles the report.
+Published data never changes. The inputs are references, so publishing them costs almost nothing per
+tick; the reader assembles the report.
 """
 
 from __future__ import annotations

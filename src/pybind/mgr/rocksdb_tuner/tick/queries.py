@@ -1,4 +1,4 @@
-"""Background queries to OSDs: a daemon that does not answer delays nothing else.
+"""Background queries to OSDs: an unresponsive daemon delays nothing else.
 
 Each query runs in its own thread, with a few at a time and one per OSD. The serve thread processes
 the answers.

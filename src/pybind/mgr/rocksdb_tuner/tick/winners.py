@@ -1,4 +1,4 @@
-"""What follows from the winner of an experiment: a custom profile, and a rollout if requested.
+"""Consequences of an experiment's winner: a custom profile, and a rollout if requested.
 
 The recommendation itself follows from the history (`advise/experimented.py`).
 """
@@ -23,7 +23,7 @@ from ..units import format_time
 
 log = logging.getLogger(__name__)
 
-#: After this time nobody expects the rollout of a winner any more.
+#: After this time a rollout of the winner is no longer expected.
 ADOPT_WITHIN_S = 86400.0
 
 
@@ -71,14 +71,14 @@ def adoptable(
     recommendations: Sequence[Recommendation],
     now_s: float,
 ) -> Optional[Recommendation]:
-    """The recommendation that ``--adopt`` waits for; None if it does not wait for any."""
+    """The recommendation that ``--adopt`` waits for; None if it waits for none."""
     if state is None or state.ended_s is None or not state.request.adopt:
         return None
     found = state.conclusion
     if found is None or found.winner is None or now_s - state.ended_s > ADOPT_WITHIN_S:
         return None
     if last_rollout is not None and last_rollout.started_s >= state.ended_s:
-        # It was begun, or an operator did something else.
+        # It was started, or an operator started something else.
         return None
     options = state.request.options(found.winner)
     return next(

@@ -85,7 +85,7 @@ def _client_work(
     of_pools = Evidence('pools', share, 'share', seen.window_s, statement)
     if share < limits.dominant_kind_share:
         return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
-    # The other kinds do little, so they are ignored.
+    # The other kinds have little load, so they are ignored.
     alone = PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
     workload_class, certainty, evidence = _small_changes(seen, total, alone, limits)
     certainty = min(certainty, _beyond(share, limits.dominant_kind_share))

@@ -58,5 +58,6 @@ def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
 def _taken(now: Workload, seen_s: float, *, unsure: bool) -> bool:
     if now.workload_class is WorkloadClass.MIXED:
         return seen_s >= CONFIRM_MIXED_S
-    # Between two workloads samples show others, MIXED above all: a sure one is the new workload.
+    # Between two workloads samples show others, mostly MIXED: one with high confidence is the new
+    # workload.
     return seen_s >= CONFIRM_S or (now.confidence >= SURE and unsure)

@@ -1,7 +1,7 @@
 """The source of metadata writes in a mixed workload. Pure.
 
-Reads do not make writes cheaper, so profiles are chosen by the writer, whatever its share of the
-operations.
+Reads do not make writes cheaper, so profiles are chosen by the writer, regardless of its share of
+the operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conditions of OSD builds and releases, which no option fixes."""
+"""Conditions of OSD builds and releases that no option fixes."""
 
 from __future__ import annotations
 

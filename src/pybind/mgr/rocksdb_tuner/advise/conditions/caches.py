@@ -156,7 +156,7 @@ def _share(hits: int, misses: int, least: float) -> Optional[float]:
 
 
 def _is_full(osd: OsdFacts, condition: Condition, cluster: ClusterFacts) -> bool:
-    """Whether the OSD has used up its memory target, until which its caches still grow."""
+    """Whether the OSD has used up its memory target; until then its caches grow."""
     details = osd.details
     if details is None or not details.memory_mapped_bytes or not details.memory_target_bytes:
         return False

@@ -139,7 +139,7 @@ def _problems(
     running: RunningString, severity: Optional[str], rules: Optional[frozenset[str]]
 ) -> tuple[Problem, ...]:
     checked = running.checked
-    # A running string that "would not start" is unknown to the catalogue.
+    # A running string that "would not start" is unknown to the catalog.
     if checked is None or not checked.accepted:
         return ()
     return tuple(

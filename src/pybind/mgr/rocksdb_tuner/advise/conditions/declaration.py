@@ -72,7 +72,7 @@ class Condition:
     do_not: Optional[str]
     source: str
     health: Optional[HealthPolicy]
-    #: Equivalent Ceph health checks, beside which this one is not raised.
+    #: Equivalent Ceph health checks; while one is raised, this one is not.
     ceph_checks: tuple[str, ...]
     #: Prerequisite of the condition; None: a condition of the setup.
     needs: Optional[Needs]

@@ -24,7 +24,7 @@ class RunningString:
     """An option string, and the OSDs of one release that run it."""
 
     text: str
-    #: Not set by anyone.
+    #: Not set by any configuration source.
     is_default: bool
     release: Optional[KnownRelease]
     osds: tuple[OsdFacts, ...]
@@ -46,7 +46,7 @@ class RunningString:
 
 
 def is_enabled(value: str) -> bool:
-    """A boolean option, in any of the spellings that Ceph accepts."""
+    """A boolean option, in any spelling that Ceph accepts."""
     return value.strip().lower() in {'true', '1', 'yes', 'on'}
 
 

@@ -37,8 +37,8 @@ def hold(
     """The state after these findings; only conditions with a health check are in it.
 
     A condition is raised once found without interruption for its ``raise_after_s``, and cleared
-    once not found for its ``clear_after_s``. A clock that is set back restarts both. A condition
-    is not raised beside an equivalent alert of newer Ceph releases (``health_codes``).
+    once not found for its ``clear_after_s``. A clock that is set back restarts both. A condition is
+    not raised in addition to an equivalent alert of newer Ceph releases (``health_codes``).
     """
     found: dict[str, list[Finding]] = {}
     for finding in findings:

@@ -258,7 +258,7 @@ def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
 
 
 def _complained_of(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]:
-    """The options with a problem of this rule of `check`, with their OSDs."""
+    """The options with a problem by this rule of `check`, with their OSDs."""
     found: dict[_Set, list[int]] = {}
     for osd in cluster.osds:
         # The usual case.

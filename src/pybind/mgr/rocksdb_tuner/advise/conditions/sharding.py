@@ -104,9 +104,9 @@ def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     ),
 )
 def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Column families of an older release than the present one.
+    """Column families of an older release than the running one.
 
-    Resharding is known only of OSDs that report their sharding definition.
+    Only OSDs that report their sharding definition are known to be resharded.
     """
     alike: dict[tuple[str, KnownRelease, Optional[str], Optional[str]], list[int]] = {}
     for osd in cluster.osds:

@@ -1,1 +1,1 @@
-"""What options would do on an OSD that an operator or a candidate imagines. Pure."""
+"""Effects of options on a hypothetical OSD of an operator or a candidate. Pure."""

@@ -123,7 +123,7 @@ def _hardware(known: Hardware, overrides: Overrides) -> Hardware:
         known,
         cores=overrides.cores,
         memory_target_bytes=overrides.memory_bytes or known.memory_target_bytes,
-        # 0: no such device.
+        # 0: there is no such device.
         wal_device_bytes=known.wal_device_bytes
         if overrides.wal_bytes is None
         else overrides.wal_bytes or None,

@@ -42,7 +42,7 @@ class OptionChange:
     effective_to: Optional[str]
     #: Both sides write the same or nothing: the change follows from other options.
     follows: bool
-    #: None for an option that is not in the catalogue.
+    #: None for an option that is not in the catalog.
     info: Optional[OptionInfo]
 
 

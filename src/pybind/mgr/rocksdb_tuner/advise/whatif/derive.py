@@ -1,9 +1,9 @@
 """Options derived from the published goals, with a reason for each. Pure.
 
 The goals are those of M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022 (New Tuning Candidate): keep
-the limit of the WAL that devices were built for, keep flushes near 128 MiB, make level 1 as large
-as level 0, use the smallest memtable that still pays, set no option without effect; with later
-changes by upstream's QA (96 MiB, 16 MiB memtables) and published results on compression.
+the WAL limit that devices were built for, keep flushes near 128 MiB, make level 1 as large as level
+0, use the smallest memtables with a benefit, and set no option without effect; updated by later
+changes of upstream's QA (96 MiB, 16 MiB memtables) and published results on compression.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def _jobs(situation: Situation) -> tuple[int, str]:
 
 def agreement(situation: Situation, profile: Profile) -> Reason:
     """Whether ``profile`` agrees with the published goals, in one sentence."""
-    # The present load has no effect, and would defeat the cache.
+    # The current load has no effect, and would defeat the cache.
     return _agreement(replace(situation, load=Load(), assumptions=Assumptions()), profile.options)
 
 

@@ -1,4 +1,4 @@
-"""The WAL limit and the memtables that a situation calls for. Pure."""
+"""Derivation of the WAL limit and the memtables for a situation. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GIB = 1 << 30
 WAL_BYTES = GIB
 #: Published profiles have a WAL, and so memtables, of 1 GiB with the default target of 4 GiB.
 _WAL_PART_OF_MEMORY = 4
-#: Maximum share of the DB device for the WAL, or for levels 0 and 1, which grow with it.
+#: Maximum share of the DB device for the WAL, or for levels 0 and 1, which scale with it.
 _WAL_PART_OF_DB = 4
 #: Device space of a WAL at its limit with memtables of a 64th of it: the upper end of the model's
 #: `wal_device`.

@@ -13,7 +13,7 @@ __all__ = ['fill_s']
 
 
 def fill_s(options_from: str, options_to: str, situation: Situation) -> Optional[float]:
-    """Seconds between flushes under the present load, with the slower of two option strings.
+    """Seconds between flushes under the current load, with the slower of two option strings.
 
     None for an unknown load, no writes, or an option string without a model.
     """

@@ -46,7 +46,7 @@ DEFAULT_MEMORY_TARGET_BYTES = 4 << 30
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Assumptions in sentences, by their use."""
+    """Assumptions as sentences, by their use."""
 
     common: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Situation:
     workload: Optional[WorkloadClass] = None
     devices: Devices = field(default_factory=Devices)
     memory_target_bytes: Optional[int] = None
-    #: Per OSD. Not reported by any daemon, so known only if an operator gave it.
+    #: Per OSD. Not reported by any daemon, so known only from an operator's override.
     cores: Optional[int] = None
     #: None: the release's default.
     own_columns: Optional[tuple[Column, ...]] = None
@@ -94,7 +94,7 @@ class Situation:
 # A handful of releases, called for every modeled option string.
 _columns = lru_cache(maxsize=16)(columns)
 
-#: Larger than any ratio of device to level; Ceph has no bound.
+#: Larger than any ratio of device to level; Ceph has no upper bound.
 _MOST_RESERVED_FACTOR = 1e6
 
 
@@ -285,7 +285,7 @@ def _devices(known: Devices, overrides: Overrides) -> Devices:
             known, dedicated_wal=overrides.wal_bytes > 0, wal_bytes=overrides.wal_bytes or None
         )
     elif known.dedicated_wal is None and overrides.db_bytes is not None:
-        # An operator who gives a DB device and no WAL device has none.
+        # An operator's DB device without a WAL device means that there is none.
         known = replace(known, dedicated_wal=False)
     return known
 

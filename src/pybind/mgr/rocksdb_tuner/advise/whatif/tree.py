@@ -27,7 +27,7 @@ class TreeAnswer:
 
     options: str
     situation: Situation
-    #: Name of the options' profile; None if they are no known profile.
+    #: Name of the options' profile; None if they are not a known profile.
     profile: Optional[str]
     model: TreeModel
 

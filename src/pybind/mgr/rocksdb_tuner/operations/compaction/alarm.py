@@ -1,7 +1,7 @@
 """When a compaction campaign requires operator action. Pure.
 
 Slow client writes, which only an operator can accept, and an OSD that went down during its
-compaction, which only an operator starts again.
+compaction, which only an operator can restart.
 """
 
 from __future__ import annotations

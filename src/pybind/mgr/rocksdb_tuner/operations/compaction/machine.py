@@ -1,9 +1,9 @@
 """State machine of a compaction campaign: pure, no I/O, no clock.
 
 As in a rollout, the driver stores the next state before it executes an action. A compaction cannot
-be undone or stopped: pause, abort and mode off only keep the next one from starting. Asking an OSD
-twice is harmless, two compactions at once are not: a compaction that may still run is monitored
-until the OSD itself reports that none is running.
+be undone or stopped: pause, abort and mode off only keep the next one from starting. Requesting a
+compaction twice is harmless, two compactions at once are not: a compaction that may still run is
+monitored until the OSD itself reports that none is running.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _next(state: CampaignState, view: View, limits: Limits) -> Step:
     for osd in state.in_flight:
         watched = watch(state, osd, view, limits)
         if watched.ask_again and compact is not None:
-            # One at a time: this one is asked in the next step.
+            # One at a time: this one is requested in the next step.
             continue
         state = with_osd(state, watched.osd)
         if watched.runs is not None:
@@ -168,7 +168,7 @@ def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
         return None
     if view.latency_ms <= state.baseline_ms * limits.slower:
         return None
-    # Without the present value: the text would change, and be stored, at every step.
+    # Without the current value: the text would change, and be stored, at every step.
     return (
         f'{SLOW_WRITES} {limits.slower:g} times the baseline of {state.baseline_ms:.1f} ms; '
         '"ceph rocksdb-tuner rollout resume" accepts the present latency as the new baseline'

@@ -18,7 +18,7 @@ from ..phases import Outcome
 from .records import CampaignRequest
 
 #: Options that apply when a file is written. RocksDB reads existing files as they are and rewrites
-#: them only in a compaction: data that nobody overwrites keeps its old format.
+#: them only in a compaction: data that is never overwritten keeps its old format.
 ONLY_NEW_FILES = frozenset(
     {
         'block_based_table_factory',
@@ -100,7 +100,7 @@ def compaction_advice(
             ),
         ),
         predictions=_predictions(osds[0], change),
-        # It cannot be undone, and it slows clients down while it runs.
+        # It cannot be undone, and it slows down clients while it runs.
         risk=Risk.MEDIUM,
         change=None,
         commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in steps.order),

@@ -16,7 +16,7 @@ def paused(state: CampaignState, actor: str, now_s: float) -> CampaignState:
 
 
 def resumed(state: CampaignState, now_s: float) -> CampaignState:
-    """Continue, with the present client latency as the new baseline."""
+    """Continue, with the current client latency as the new baseline."""
     stage = state.stage if state.in_flight else Phase.PREFLIGHT
     return replace(
         state,
@@ -44,7 +44,7 @@ def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
 def ask_failed(state: CampaignState, osd_id: int, error: str, now_s: float) -> CampaignState:
     """The state after the compact command was refused or never answered.
 
-    The OSD's counters show whether it compacts all the same.
+    The OSD's counters show whether it compacts anyway.
     """
     text = clip(f'osd.{osd_id}: {error}')
     return replace(state, errors=state.errors + 1, last_error=text, updated_s=now_s)

@@ -44,7 +44,7 @@ class OsdCommandQueue:
         return {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
 
     def compact(self, osd_id: int, nonce: Optional[int]) -> None:
-        """``nonce`` identifies the process that is asked."""
+        """``nonce`` identifies the process that gets the command."""
         answer = self._osds.ask(osd_id, COMPACT_COMMAND, {})
         self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
 

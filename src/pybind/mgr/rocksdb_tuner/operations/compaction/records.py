@@ -15,7 +15,7 @@ class CompactionStep(str, Enum):
     """Progress of one OSD. Stored before the step's action is executed."""
 
     PENDING = 'pending'
-    #: It was asked to compact, or is about to be; a compaction may be running.
+    #: A compaction was requested, or is about to be; it may be running.
     COMPACTING = 'compacting'
     #: The compaction is done; obsolete files are still being removed.
     SETTLING = 'settling'
@@ -39,7 +39,7 @@ class OsdCompaction:
     #: As planned; determines the order. None: unknown.
     domain: Optional[FailureDomain]
     step: CompactionStep = CompactionStep.PENDING
-    #: The process that was asked, and how many compactions it had started before.
+    #: The process that got the request, and how many compactions it had started before.
     nonce: Optional[int] = None
     begun_before: int = 0
     asked: int = 0

@@ -63,7 +63,7 @@ def why_held(state: CampaignState, view: View) -> Optional[str]:
 
 
 def is_new_process(osd: OsdCompaction, probe: Optional[Probe]) -> bool:
-    """Whether the OSD has restarted since it was asked."""
+    """Whether the OSD has restarted since the request."""
     return probe is not None and probe.nonce != osd.nonce
 
 

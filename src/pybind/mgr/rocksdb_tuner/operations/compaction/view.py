@@ -18,7 +18,7 @@ COMPACT_COMMAND = 'compact'
 
 
 class Probe(NamedTuple):
-    """The compaction counters of an OSD, after it was last asked to compact."""
+    """The compaction counters of an OSD, after the last request."""
 
     #: The process in the OSD map at the time of the query.
     nonce: Optional[int]

@@ -69,7 +69,7 @@ def _running(osd_id: int, probe: Optional[Probe], view: View) -> str:
 
 
 def _not_started(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Watched:
-    """It was asked to compact and does not."""
+    """A compaction was requested and does not start."""
     if osd.asked >= limits.tries:
         reason = f'it did not start compacting after {osd.asked} requests'
         text = f'{reason} ({state.last_error})' if state.last_error else reason
@@ -92,7 +92,7 @@ def _apart(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
     for other in state.in_flight:
         if other.osd_id == osd.osd_id:
             earlier = False
-        # If neither of two compacts, the first is asked, and the second waits.
+        # If neither of two compacts, the first gets the request, and the second waits.
         elif (earlier or not _idle(other, view, limits)) and not together(
             (osd, other), view.cluster.cluster
         ):
@@ -101,7 +101,7 @@ def _apart(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
 
 
 def _idle(osd: OsdCompaction, view: View, limits: Limits) -> bool:
-    """Whether an OSD was asked and is known not to be compacting."""
+    """Whether an OSD got the request and is known not to be compacting."""
     if osd.step is not CompactionStep.COMPACTING:
         return False
     probe = probe_of(osd.osd_id, view)

@@ -1,4 +1,4 @@
-"""Whether an experiment can be started at all: asked before anything is recorded. Pure."""
+"""Checks before an experiment starts and before anything is recorded. Pure."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def planned(
     now_s: float,
     steady_s: float,
 ) -> ExperimentState:
-    """A new experiment with everything that was there before; raises OperationRefused.
+    """A new experiment with the recorded previous state; raises OperationRefused.
 
     ``request`` is not malformed.
 
     ``entries`` are all entries of the option by `who`, ``other_entries`` those of the annex;
-    ``running`` is what each OSD reports, by OSD id (missing where it did not answer).
+    ``running`` is what each OSD reports, by OSD id (missing if it did not answer).
     """
-    # What a rollout of the first period would refuse; controls keep what they run.
+    # The checks of a rollout for the first period; controls keep their running options.
     first = planned_rollout(
         experiment_id,
         _first_change(experiment_id, request),
@@ -66,7 +66,7 @@ def planned(
 
 
 def refuse_malformed(request: ExperimentRequest) -> None:
-    """Before anything is read of the OSDs; raises OperationRefused."""
+    """Checks that need no OSD data; raises OperationRefused."""
     wrong = _malformed(request)
     if wrong is not None:
         raise OperationRefused(errno.EINVAL, f'the experiment cannot start: {wrong}')
@@ -79,7 +79,7 @@ def concerned(request: ExperimentRequest) -> tuple[int, ...]:
 
 
 def first_change(request: ExperimentRequest) -> ChangeRequest:
-    """The change of the first period, for what is to be read of the OSDs."""
+    """The change of the first period: determines which OSD data to read."""
     return _first_change('', request)
 
 
@@ -131,7 +131,7 @@ def _runs_another(
     running: RunningOption,
     same_meaning: SameMeaning,
 ) -> Optional[str]:
-    """Why the OSD could not be put back to what it runs, or does not run what the group does."""
+    """Why the running options of the OSD could not be restored, or differ from the group's."""
     if not same_meaning(running.value, request.from_options):
         return f'osd.{osd_id} runs another option string than the group: plan the experiment again'
     started = starts_with(entries, osd_id)

@@ -1,4 +1,4 @@
-"""When an experiment needs the operator: failed, or waiting for a hand. Pure."""
+"""When an experiment requires operator action: failed, or waiting. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .records import ExperimentState, LegKind, Stage
 
 
 def why_failed(state: ExperimentState) -> Optional[str]:
-    """What went wrong with an experiment that ended; None where it ended as somebody wanted."""
+    """The failure of an ended experiment; None if it completed or was aborted."""
     if state.stage is Stage.FAILED:
         return state.failure or 'no reason was recorded'
     return None
@@ -20,10 +20,10 @@ def why_failed(state: ExperimentState) -> Optional[str]:
 def why_waiting(
     state: ExperimentState, waited_s: float, gate_alarm_after_s: float = 0.0
 ) -> Optional[str]:
-    """What the operator has to do for an experiment that waits; None where it needs nobody.
+    """What the operator has to do for a waiting experiment; None if no action is required.
 
-    ``waited_s`` is how long this manager has seen it wait without a step, for what the operator did
-    not choose; ``gate_alarm_after_s`` how long that may be so, 0 for ever.
+    ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
+    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
     """
     leg = state.leg
     recovering = leg is not None and leg.direction is Direction.RECOVER
@@ -31,7 +31,7 @@ def why_waiting(
     if state.ended or state.paused_reason is None or paused:
         return None
     if leg is not None:
-        # An OSD in the middle of its change does not wait as long for a gate as one before it.
+        # An OSD in the middle of its change may not wait as long for a gate as one before it.
         in_the_middle = in_flight(leg) is not None and waited_s >= ACTION_AFTER_S
         if leg.errors > 0 or in_the_middle:
             return state.paused_reason

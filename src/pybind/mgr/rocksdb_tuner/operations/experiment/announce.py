@@ -1,4 +1,4 @@
-"""What an experiment tells the cluster while it goes on."""
+"""Cluster log lines and progress of an experiment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEGS = {
     LegKind.DROP: 'get their old option string back, one OSD at a time',
     LegKind.RESTORE: 'get their old option string back, one OSD at a time; then it ends',
 }
-#: The whole is done only at the end.
+#: Complete only at the end.
 _DONE = 0.99
 
 
@@ -28,7 +28,7 @@ class ExperimentAnnouncer(Announcer[ExperimentState]):
     def taken_over(self, state: Optional[ExperimentState]) -> None:
         super().taken_over(state)
         if state is not None and state.ended:
-            # The manager before may have ended before it could end the event.
+            # The previous manager may have ended before it could complete the event.
             self._end(state)
 
     def _lines(self, before: Optional[ExperimentState], after: ExperimentState) -> Iterator[Line]:
@@ -43,7 +43,7 @@ class ExperimentAnnouncer(Announcer[ExperimentState]):
 
 
 def transitions(before: Optional[ExperimentState], after: ExperimentState) -> Iterator[Line]:
-    """What became of an experiment between two states, in the order in which it is told."""
+    """Log lines for the transition between two states, in order."""
     request = after.request
     if before is None or before.experiment_id != after.experiment_id:
         arms = ', '.join(arm.name for arm in request.arms)
@@ -80,7 +80,7 @@ def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:
         return
     if after.legs != before.legs:
         yield Line(f'OSD(s) {format_ids(leg.request.order)} {_LEGS[after.leg_kind]}')
-    # The same number of legs: it is the same leg, and its phases are those of the experiment.
+    # Same number of legs: the leg is the same, and its phases are the experiment's.
     elif before.leg is not None:
         yield from osd_transitions(before.leg, leg)
 

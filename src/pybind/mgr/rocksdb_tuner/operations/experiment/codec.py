@@ -1,4 +1,4 @@
-"""How an experiment is stored, and what contradicts itself. Nothing that is read is trusted."""
+"""Stored form of an experiment, and its consistency checks. Stored data is never trusted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..rollout.codec import checked as checked_leg
 from ..rollout.record_codec import blocks_of, row_of
 from .records import ExperimentOsd, ExperimentState
 
-#: Whoever changes what is stored keeps a fixture of the version before.
+#: A change of the stored format needs a fixture of the previous version.
 VERSION = 1
 _BLOCK_VERSION = 1
 
@@ -49,7 +49,7 @@ def encode_block(experiment_id: str, period: int, block: Block) -> str:
 
 
 def decode_block(text: str) -> tuple[str, int, Block]:
-    """Experiment, period and block of `encode_block`; raises StoredStateError."""
+    """Experiment, period and block that `encode_block` wrote; raises StoredStateError."""
     stored = decode(StoredBlock, unpack(text, _BLOCK_VERSION, _BLOCK_VERSION))
     if len(set(stored.osds)) != len(stored.osds):
         raise StoredStateError('"osds" names an OSD twice')
@@ -60,7 +60,7 @@ def decode_block(text: str) -> tuple[str, int, Block]:
 
 
 def checked(state: ExperimentState) -> ExperimentState:
-    """The same state; raises StoredStateError for one that contradicts itself."""
+    """The same state; raises StoredStateError if it is inconsistent."""
     for wrong in _wrong(state):
         raise StoredStateError(wrong)
     if state.leg is not None:

@@ -1,4 +1,4 @@
-"""Carries out what the machine of an experiment decides, and what operators ask of it."""
+"""Executes the decisions of the experiment's state machine, and operator commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LOST = (
 
 
 class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
-    """One experiment at a time, beside a driver of rollouts that it shares time and limits with."""
+    """Runs one experiment at a time; shares clock and limits with the rollout driver."""
 
     KIND = 'experiment'
     NONE_RUNNING = 'no experiment is under way'
@@ -61,7 +61,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         changes_allowed: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        """``on_end`` keeps an experiment that ended for good; ``rollouts`` must tick first."""
+        """``on_end`` records an ended experiment; ``rollouts`` must tick first."""
         super().__init__(changes_allowed, guard)
         self._rollouts = rollouts
         self._cluster = rollouts.parts.cluster
@@ -70,9 +70,9 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self._measuring = Measuring(self._storage)
         self._announcer = ExperimentAnnouncer(announcements)
         self._on_end = on_end
-        #: Hears of an experiment that found a better option string, once history has it. Both are
-        #: called until neither raises CommandError, also by a manager that takes over: what they
-        #: do, they may do twice.
+        #: Called with an experiment that found a better option string, once it is in history. Both
+        #: are called until neither raises CommandError, also by a manager that takes over, so both
+        #: must be idempotent.
         self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self._problem: Optional[str] = None
         self._ended: tuple[ExperimentState, ...] = ()
@@ -84,13 +84,13 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     @property
     def ended(self) -> tuple[ExperimentState, ...]:
-        """The last experiments that ended, newest first."""
+        """The last ended experiments, newest first."""
         return self._ended
 
     def start(
         self, experiment_id: str, request: ExperimentRequest, now_s: float
     ) -> ExperimentState:
-        """Begin an experiment; raises OperationRefused."""
+        """Start an experiment; raises OperationRefused."""
         self.load()
         if self.under_way:
             raise OperationRefused(
@@ -117,14 +117,14 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return self._save_requested(self._with_outstanding(state))
 
     def name_actor(self, experiment_id: str, actor: str) -> None:
-        """Who asked for an experiment, now that it is known; raises CommandError."""
+        """Record who requested an experiment, once known; raises CommandError."""
         state = self._state
         if state is None or state.experiment_id != experiment_id or state.ended:
             return
         self._save(replace(state, request=replace(state.request, actor=actor)))
 
     def acknowledge(self, now_s: float) -> bool:
-        """Acknowledge an experiment that failed; False: there is none. Raises OperationRefused."""
+        """Acknowledge a failed experiment; False if there is none. Raises OperationRefused."""
         self.load()
         state = self._state
         if state is None or state.acknowledged or alarm.why_failed(state) is None:
@@ -133,10 +133,10 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return True
 
     def tick(self, now_s: float) -> None:
-        """Look, decide, save, act; returns at once where there is no experiment.
+        """Observe, decide, save and act; returns at once if there is no experiment.
 
-        ``now_s`` is the time of day, for display. What else the tick goes by is that of the
-        rollouts, which had theirs just before.
+        ``now_s`` is the wall clock, for display. All other timing is that of the rollout tick just
+        before.
         """
         self.load()
         if self._state is None:
@@ -153,10 +153,10 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         now_s: float,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
-        """Take what was sampled just now: ``newest`` gives the last sample of an OSD."""
+        """Use the latest samples; ``newest`` returns the last sample of an OSD."""
         if self._state is None or self._state.ended:
             return
-        # What the last look found could not be stored, or there was none: it may disturb.
+        # The last observation could not be stored, or is missing: it may hide a disturbance.
         known = self._error is None
         self._measuring.add(self._state, newest, now_s, slow_events, undisturbed=known)
 
@@ -183,7 +183,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return View(seen, found.blocks, found.comparison, elapsed_s)
 
     def _wait_key(self, state: ExperimentState) -> object:
-        """Where it waits; another value each time where it does not, or where that was chosen."""
+        """What it waits for; a new value each time if it does not wait, or by choice."""
         leg, reason = state.leg, state.paused_reason
         recovering = leg is not None and leg.direction is Direction.RECOVER
         chosen = state.paused_by is not None and not recovering
@@ -223,7 +223,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         log.info('experiment: %s', action)
         return execute(self._cluster, action, OPTION)
 
-    # -- steering
+    # -- operator control
 
     def _paused(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
         return operator_actions.paused(state, actor, now_s)
@@ -237,10 +237,10 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     def _aborted(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
         return operator_actions.aborted(state, actor, now_s)
 
-    # -- keeping
+    # -- storing
 
     def _load(self) -> None:
-        # Whoever saw it fail to load does not expect it to go on by itself.
+        # Paused: after a failed load, operators do not expect it to resume on its own.
         self._storage.restore_readable(
             lambda s: operator_actions.paused(s, 'the module', s.updated_s)
         )
@@ -279,7 +279,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return None if asked is None else (asked, self._observer)
 
     def _with_outstanding(self, state: ExperimentState) -> ExperimentState:
-        """A restart that an operation before this one asked for may still come."""
+        """A restart requested by an earlier operation may still be outstanding."""
         self._observer.reset()
         asked = self._rollouts.outstanding
         if asked is not None:

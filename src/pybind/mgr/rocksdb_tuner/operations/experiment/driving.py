@@ -1,4 +1,4 @@
-"""One step of the change of OSDs under way, and the way back of all of them. Pure."""
+"""One step of the current leg, and the restore of all OSDs. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def in_leg(
     rollouts: Machine, state: ExperimentState, leg: RolloutState, view: View, now_s: float
 ) -> Step:
     seen = view.cluster
-    # An OSD that is being recovered is brought to a safe state first.
+    # An OSD under recovery is brought to a safe state first.
     turns = state.leg_kind is not LegKind.RESTORE and leg.direction is not Direction.RECOVER
     if turns and not leg.ended:
         state = _ended_in_leg(state, leg, view)
@@ -47,7 +47,7 @@ def in_leg(
         if state.ending is not None:
             if seen.may_act or in_flight(leg) is None or leg.direction is Direction.BACK:
                 return Step(restore(rollouts, state, seen, now_s))
-            # In mode off, too, the OSD in flight is brought to a safe state.
+            # Even in mode off, the OSD in flight is brought to a safe state.
             leg = replace(leg, ending=leg.ending or _of_leg(state.ending))
     made = rollouts.step(replace(leg, paused_by=state.paused_by), seen, now_s)
     after = made.state
@@ -105,7 +105,7 @@ def _leg_failed(
     seen: Observation,
     now_s: float,
 ) -> ExperimentState:
-    """An OSD failed, somebody changed an entry, or the leg could not begin."""
+    """An OSD failed, an entry was changed externally, or the leg could not start."""
     gone = away(state, seen, rollouts.limits)
     first = leg.request.order[0]
     untouched = all(o.step in {OsdStep.PENDING, OsdStep.LEFT_BEHIND} for o in leg.osds)
@@ -119,7 +119,7 @@ def _leg_failed(
 
 
 def _why(before: RolloutState, leg: RolloutState) -> Optional[str]:
-    """Why a leg failed, without what rollouts say of the way back."""
+    """Why a leg failed, without the rollout's text about its rollback."""
     known = before.pending_conflict if before.ending is None else before.ending.reason
     return known or leg.failure
 
@@ -144,7 +144,7 @@ def _back(
 
 
 def _unverified(state: ExperimentState, leg: RolloutState, seen: Observation) -> ExperimentState:
-    """An OSD that has its entry back, but was started with something else, such as a ceph.conf.
+    """An OSD with its old entry that started with other options, as from its ceph.conf.
 
     Another restart would change nothing: it counts as restored, and the experiment as failed.
     """
@@ -197,7 +197,7 @@ def _arm_in_leg(state: ExperimentState, osd_id: int) -> str:
 
 
 def _overruled(leg: RolloutState, seen: Observation) -> Optional[str]:
-    """Why an OSD of a leg cannot be changed: the config store does not decide its options."""
+    """Why an OSD of a leg cannot be changed: the config store does not determine its options."""
     for osd in leg.osds:
         running = seen.running.get(osd.osd_id)
         if osd.step is OsdStep.PENDING and running is not None and running.beats_config_store:

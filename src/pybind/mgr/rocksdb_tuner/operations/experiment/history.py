@@ -1,4 +1,4 @@
-"""The record of an experiment that history keeps. Pure."""
+"""The history record of an experiment. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .wording import in_percent, in_words
 
 
 def record_of(state: ExperimentState) -> HistoryRecord:
-    """The history record of an experiment that ended."""
+    """The history record of an ended experiment."""
     request, conclusion = state.request, state.conclusion
     gain = None if conclusion is None else conclusion.gain
     estimate, low, high = (None, None, None) if gain is None else in_percent(gain)
@@ -49,7 +49,7 @@ def record_of(state: ExperimentState) -> HistoryRecord:
 
 
 def measured_arms(records: Iterable[HistoryRecord]) -> tuple[MeasuredArm, ...]:
-    """Bounded effects of all arms of past experiments, as evidence for advice."""
+    """Bounded effects of all arms of past experiments, as evidence for recommendations."""
     return known_arms(
         MeasuredArm(
             experiment_id=record.rollout_id,

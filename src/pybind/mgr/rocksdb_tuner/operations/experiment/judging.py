@@ -1,4 +1,4 @@
-"""What follows from the measurements of an experiment. Pure."""
+"""Decisions based on the measurements of an experiment. Pure."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def concluded(state: ExperimentState, *, over: bool) -> ExperimentState:
         dropped = [arm.name for arm in state.dropped]
         found = conclude(comparison, state.request.min_effect, over, dropped)
         if not remaining(state) and not all(arm.signals for arm in state.dropped):
-            # Of an arm that lost its OSDs it is not known whether it was better.
+            # For an arm that lost its OSDs, it is unknown whether it was better.
             found = Conclusion(Answer.UNCLEAR)
     return state if found is None else _end(state, found)
 
 
 def enough_controls(state: ExperimentState) -> ExperimentState:
-    """End the experiment if too few controls are left to compare anything with."""
+    """End the experiment if too few controls are left for any comparison."""
     left, least = len(controls(state)), limits().least_controls
     if left >= least or state.ending is not None:
         return state
@@ -60,7 +60,7 @@ def enough_controls(state: ExperimentState) -> ExperimentState:
 
 
 def failed(state: ExperimentState, arms: Iterable[str], reason: str) -> ExperimentState:
-    """OSDs of these arms crashed or did not start: that ends the experiment."""
+    """OSDs of these arms crashed or did not start, which ends the experiment."""
     crashed = tuple(sorted({*state.crashed, *arms}))
     conclusion = Conclusion(Answer.FAILED, failed=crashed)
     return ending(

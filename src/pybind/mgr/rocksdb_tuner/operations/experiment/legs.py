@@ -1,8 +1,8 @@
 """Changes of OSDs as rollouts without a soak. Pure.
 
-An experiment has at most one leg under way. A leg forward gives OSDs the option strings of their
-arms, each by its own entry. The way back is the way back of rollouts: it puts own entries back to
-exactly what was recorded before the experiment, and restarts the OSDs that may run anything else.
+An experiment has at most one leg under way. A forward leg gives OSDs the option strings of their
+arms, each by its own entry. The restoring leg is a rollback: it restores own entries to exactly
+what was recorded before the experiment, and restarts the OSDs that may run anything else.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ..rollout.rollback import rolled_back
 from .records import ExperimentOsd, ExperimentState, LegKind
 from .states import osd_of, taking_part, with_osds
 
-#: In these steps the own entry of an OSD is what it was before the leg.
+#: In these steps the own entry of an OSD is the same as before the leg.
 _AS_BEFORE = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
-#: It was changed, and nothing more is done to it.
+#: It was changed, and its change is complete.
 CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
 
 SameMeaning = Callable[[str, str], bool]
 
 
 def standing(state: ExperimentState) -> RolloutState:
-    """The OSDs of the experiment between two legs, as a rollout that is looked at and not stepped.
+    """The OSDs of the experiment between two legs, as a rollout state for evaluation only.
 
-    It has their entries and who may have changed them.
+    It has their entries, and which of them may have been changed externally.
     """
     osds = taking_part(state)
     strings = {osd.osd_id: _string(state, osd) for osd in osds}
@@ -77,7 +77,7 @@ def recheck(state: ExperimentState, osd_id: int) -> ExperimentState:
         state,
         _request(state, strings, strings),
         state.before,
-        # Whatever process is up is checked.
+        # Any process that is up is checked.
         (OsdProgress(osd_id, OsdStep.RESTARTING),),
     )
     return _with_leg(state, LegKind.RECHECK, replace(leg, stage=Phase.PROMOTING))
@@ -112,19 +112,19 @@ def back(
 
 
 def merged(state: ExperimentState) -> ExperimentState:
-    """What the OSDs of a leg are after it."""
+    """The OSDs of a leg in their state after it."""
     leg = state.leg
     if leg is None:
         return state
-    # Only a change gives an OSD another arm: one that is checked again, or was to be restored, may
-    # still have that of the period before.
+    # Only a change gives an OSD another arm: one that was checked again, or was to be restored, may
+    # still have its arm from the previous period.
     changes = state.leg_kind is LegKind.CHANGE
     arms = {n: arm for arm, osds in state.assigned[-1] for n in osds} if changes else {}
     forward = changes or state.leg_kind is LegKind.RECHECK
     found = []
     for progress in leg.osds:
         osd = osd_of(state, progress.osd_id)
-        # What was restored is as before the leg, whose record may be of another arm.
+        # A restored OSD is as before the leg, whose record may be of another arm.
         restored = leg.before.entry(own(osd.osd_id)) == state.before.entry(own(osd.osd_id))
         if osd.left_alone or (progress.step in _AS_BEFORE and restored):
             osd = replace(osd, arm=None, nonce=None)
@@ -151,7 +151,7 @@ def possible_entries(state: ExperimentState, osd_id: int) -> frozenset[Optional[
 
 
 class _Part(NamedTuple):
-    """One OSD of a leg back."""
+    """One OSD of a restoring leg."""
 
     progress: OsdProgress
     #: What its process may run, and another string that its own entry may have.
@@ -160,7 +160,7 @@ class _Part(NamedTuple):
 
 
 def _part(state: ExperimentState, osd: ExperimentOsd, same_meaning: SameMeaning) -> Optional[_Part]:
-    """None: nothing of the OSD is to be restored."""
+    """None: nothing of the OSD has to be restored."""
     leg, n = state.leg, osd.osd_id
     progress = None if leg is None else next((o for o in leg.osds if o.osd_id == n), None)
     string = _string(state, osd)
@@ -174,14 +174,14 @@ def _part(state: ExperimentState, osd: ExperimentOsd, same_meaning: SameMeaning)
         return None if progress.step in _AS_BEFORE else _Part(progress, target, other)
     if progress.step in _AS_BEFORE:
         kept = leg.before.entry(own(n)) != state.before.entry(own(n))
-        # Somebody else may have set what it was to get.
+        # Its target may have been set externally.
         return _Part(_whole(osd), string, target) if kept else None
     if osd.arm is not None and state.leg_kind is LegKind.CHANGE:
-        # Its process from before the leg does not run the old string either; and what comes up
-        # while a restart is under way may have started with any entry.
+        # Its process from before the leg does not run the old string either; and a process that
+        # comes up while a restart is under way may have started with any entry.
         restarting = progress.step is OsdStep.RESTARTING
         progress = replace(progress, restart_needed=not restarting)
-    # No restart is spared because an arm means the same as the old string: the process may run the
+    # An arm that means the same as the old string does not save a restart: the process may run the
     # other one of the two.
     old = next(before.value for before in state.before.osds if before.osd_id == n)
     if osd.arm is not None and same_meaning(target, old):
@@ -190,7 +190,7 @@ def _part(state: ExperimentState, osd: ExperimentOsd, same_meaning: SameMeaning)
 
 
 def _whole(osd: ExperimentOsd) -> OsdProgress:
-    """An OSD that was changed, and nothing is being done to."""
+    """An OSD whose change is complete."""
     return OsdProgress(osd.osd_id, OsdStep.VERIFIED, nonce_after=osd.nonce, restart_needed=True)
 
 
@@ -245,7 +245,7 @@ def _string(state: ExperimentState, osd: ExperimentOsd) -> str:
 
 
 def _before_now(state: ExperimentState) -> Before:
-    """What a leg forward finds: the entries and options of the experiment's own making included."""
+    """The state before a forward leg, including the experiment's own entries and options."""
     changed = {osd.osd_id: _string(state, osd) for osd in state.osds if osd.arm is not None}
     entries = {
         **dict(state.before.entries),

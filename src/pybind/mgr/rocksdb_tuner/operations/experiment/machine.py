@@ -1,9 +1,9 @@
-"""What to do next about an experiment: pure, no I/O, no clock.
+"""State machine of an experiment: pure, no I/O, no clock.
 
-``ExperimentMachine.step`` looks at the stored state and at one view of the cluster and answers with
-the next state and at most one action. OSDs are changed by legs only, each a rollout whose own
-machine decides; see `legs`. Between two legs nothing is changed: OSDs are measured, and entries
-and processes are watched.
+``ExperimentMachine.step`` takes the stored state and one observation of the cluster and returns the
+next state and at most one action. OSDs are changed by legs only, each a rollout whose own state
+machine decides; see `legs`. Between two legs nothing is changed: OSDs are measured, and entries and
+processes are monitored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ExperimentMachine:
     rollouts: Machine
 
     def step(self, state: ExperimentState, view: View, now_s: float) -> Step:
-        """The next state and action. ``now_s`` (since the epoch) only stamps the state."""
+        """The next state and action. ``now_s`` (since the epoch) only timestamps the state."""
         if state.ended:
             return Step(state)
         seen = view.cluster
@@ -82,7 +82,7 @@ class ExperimentMachine:
     def _changed(
         self, state: ExperimentState, pending_conflict: str, seen: Observation, now_s: float
     ) -> ExperimentState:
-        """An operator's change wins: the experiment ends, and leaves it alone."""
+        """An external change has priority: the experiment ends and keeps it."""
         if state.pending_conflict != pending_conflict:
             return replace(state, pending_conflict=pending_conflict)
         if seen.waited_s < self.rollouts.limits.confirm_s:
@@ -109,7 +109,7 @@ class ExperimentMachine:
         return self._in_order(state, view, now_s)
 
     def _in_order(self, state: ExperimentState, view: View, now_s: float) -> ExperimentState:
-        """All OSDs are as they were left, as far as they take part."""
+        """All OSDs that take part are as the experiment left them."""
         if not remaining(state) or time_is_up(state, view):
             return concluded(state, over=True)
         arms = wanted(state) if state.stage is not Stage.BASELINE else {}
@@ -152,7 +152,7 @@ class ExperimentMachine:
 
 
 def _by_turns(state: ExperimentState) -> dict[int, str]:
-    """The OSDs of a period, one of each arm, then the next of each: what harms is seen early."""
+    """The OSDs of a period, one of each arm, then the next of each: harm shows early."""
     arms = planned_arms(state, state.period)
     most = max(map(len, arms.values()), default=0)
     return {

@@ -1,4 +1,4 @@
-"""What is measured in an experiment, kept over a failover."""
+"""Measurements of an experiment, preserved over a failover."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Found(NamedTuple):
-    """What is known of the current period so far."""
+    """Findings of the current period so far."""
 
     blocks: int = 0
     #: All arms over all periods; None: nothing to compare yet.
@@ -32,7 +32,7 @@ NOTHING_FOUND = Found()
 
 
 def measured_now(state: ExperimentState) -> Optional[tuple[object, ...]]:
-    """What a block is of; None: nothing is measured, or something disturbs it."""
+    """What a block measures; None: nothing is measured, or it is disturbed."""
     measures = state.stage in {Stage.BASELINE, Stage.MEASURING} and state.ending is None
     disturbed = (state.leg, state.paused_reason, state.pending_conflict) != (None, None, None)
     if not measures or disturbed:
@@ -69,7 +69,7 @@ class Measuring:
         self._experiment_id: Optional[str] = None
         self._periods: dict[int, tuple[Block, ...]] = {}
         self._blocks = Blocks()
-        #: The last comparison, and what it was made of.
+        #: The last comparison, and its inputs.
         self._compared: tuple[object, Optional[Comparison]] = (None, None)
 
     def found(self, state: ExperimentState) -> Found:
@@ -85,9 +85,9 @@ class Measuring:
         *,
         undisturbed: bool = True,
     ) -> None:
-        """Take the newest samples; ``slow_events`` is asked for those that are measured.
+        """Add the newest samples; ``slow_events`` is called for measured OSDs only.
 
-        Not ``undisturbed``: no matter what ``state`` says, nothing is measured.
+        If not ``undisturbed``, nothing is measured, in any ``state``.
         """
         periods, key = self._of(state), measured_now(state) if undisturbed else None
         osds = measured_osds(state) if key is not None else ()
@@ -106,11 +106,11 @@ class Measuring:
         try:
             self._storage.save_block(state.experiment_id, state.period, len(kept), block)
         except CommandError as error:
-            # A manager that takes over would know less, and measure for longer.
+            # A manager that takes over would have less evidence and measure longer.
             log.warning('a measured block cannot be stored: %s', error.message)
 
     def begin(self, experiment_id: str) -> None:
-        """Nothing is known of a new experiment; raises CommandError."""
+        """Delete the measurements of an earlier experiment; raises CommandError."""
         self._storage.forget_blocks()
         self._experiment_id, self._periods = experiment_id, {}
         self._blocks = Blocks()

@@ -1,4 +1,4 @@
-"""Effects of operator commands, and of actions that the cluster refused. Pure."""
+"""State changes from outside: operator requests, and actions the cluster refused. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..texts import paused_text
 from .records import ExperimentState, LegKind
 from .states import ending, finished
 
-#: Commands that a text has room for.
+#: Maximum number of commands in a text.
 _COMMANDS_MAX = 3
 
 
 def paused(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
-    """Nothing more is changed or measured until `resumed`.
+    """Start no change and no measurement until `resumed`.
 
-    An OSD that is restarting is still watched, and one that failed is restored first.
+    An OSD that is restarting is still monitored, and a failed one is restored first.
     """
     leg = state.leg
     recovering = leg is not None and leg.direction is Direction.RECOVER
@@ -42,7 +42,7 @@ def waits_for_operator(state: ExperimentState) -> bool:
 
 
 def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
-    """Continue, and try again what was tried too often."""
+    """End a pause, and retry failed attempts."""
     leg = state.leg
     return replace(
         state,
@@ -54,7 +54,7 @@ def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
 
 
 def aborted(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
-    """Restore every OSD, then end; the second time, end without that."""
+    """Restore every OSD, then end; a second abort ends without that."""
     reason = f'aborted by {actor}'
     if state.leg_kind is LegKind.RESTORE:
         told = ending(state, Outcome.ABORTED)
@@ -78,14 +78,14 @@ def aborted(state: ExperimentState, actor: str, now_s: float) -> ExperimentState
 def action_failed(
     state: ExperimentState, action: Action, error: str, now_s: float
 ) -> ExperimentState:
-    """The state after an action of the leg that the cluster refused."""
+    """The state after the cluster refused an action of the leg."""
     assert state.leg is not None
     leg = of_rollouts.action_failed(state.leg, action, error, now_s)
     return replace(state, leg=leg, asked=leg.asked, updated_s=now_s)
 
 
 def _leftovers(state: ExperimentState) -> str:
-    """How an operator restores what is left."""
+    """How an operator restores the remaining changes."""
     commands = [_command(n, state.before.entry(own(n))) for n in sorted(state.off)]
     more = len(commands) - _COMMANDS_MAX
     shown = ', '.join(commands[:_COMMANDS_MAX]) + (f' and {more} more' if more > 0 else '')

@@ -1,4 +1,4 @@
-"""An experiment at one time: immutable, everything that is stored.
+"""Immutable state of an experiment: everything that is stored.
 
 Times are seconds since the epoch, for display only.
 """
@@ -68,7 +68,7 @@ class Stage(str, Enum):
     #: OSDs get the option strings of a period, one OSD at a time.
     CHANGING = 'changing'
     MEASURING = 'measuring'
-    #: Every OSD goes back to its old option string, one OSD at a time.
+    #: Every OSD is restored to its old option string, one OSD at a time.
     RESTORING = 'restoring'
     DONE = 'done'
     #: Ended without a result: an OSD crashed, or the plan no longer matches the cluster.
@@ -79,7 +79,7 @@ class Stage(str, Enum):
 
 FINAL_STAGES = frozenset({Stage.DONE, Stage.FAILED, Stage.ABORTED})
 
-#: Stages in the words of all operations.
+#: Stages as phases common to all operations.
 PHASES = {
     Stage.PLANNED: Phase.PLANNED,
     Stage.BASELINE: Phase.PREFLIGHT,
@@ -114,7 +114,7 @@ class ExperimentOsd:
     nonce: Optional[int] = None
     #: Why the experiment continues without it; None: it takes part.
     lost: Optional[str] = None
-    #: Somebody else changed its own entry, which stays.
+    #: Its own entry was changed externally and is kept.
     left_alone: bool = False
 
 
@@ -196,7 +196,7 @@ class ExperimentState:
     legs: int = 0
     #: The last requested restart, as long as it may still happen.
     asked: Optional[AskedRestart] = None
-    #: How long mgrs had been watching when it started: see `operations.stopwatch`.
+    #: How long managers had been active when it started: see `operations.stopwatch`.
     started_steady_s: float = 0.0
     dropped: tuple[DroppedArm, ...] = ()
     #: Arms with an OSD that crashed or did not start.
@@ -206,7 +206,7 @@ class ExperimentState:
     pairs: tuple[PairResult, ...] = ()
     trace: tuple[TracePoint, ...] = ()
     conclusion: Optional[Conclusion] = None
-    #: A change by somebody else that was seen once; acted on when it is seen again.
+    #: An external change seen once; it counts when seen again.
     pending_conflict: Optional[str] = None
     ending: Optional[ExperimentEnding] = None
     paused_by: Optional[str] = None

@@ -1,4 +1,4 @@
-"""Small questions about the state of an experiment, and small changes of it. Pure."""
+"""Queries and transitions of the state of an experiment. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .records import (
     Stage,
 )
 
-#: Characters of a reason: there may be one for each OSD.
+#: Longest reason, of which there may be one for each OSD.
 _REASON_MAX = 200
 _STAGES = {
     Outcome.DONE: Stage.DONE,
@@ -63,7 +63,7 @@ def remaining(state: ExperimentState) -> tuple[str, ...]:
 
 
 def planned_arms(state: ExperimentState, period: int) -> dict[str, tuple[int, ...]]:
-    """The OSDs that each remaining arm has in a period of the plan, as far as they take part."""
+    """The OSDs of each remaining arm in a period of the plan, as far as they take part."""
     here, arms = {osd.osd_id for osd in taking_part(state)}, set(remaining(state))
     return {
         name: tuple(n for n in osds if n in here)
@@ -88,7 +88,7 @@ def waiting(state: ExperimentState, reason: str) -> ExperimentState:
 def ending(
     state: ExperimentState, outcome: Outcome, reason: Optional[str] = None
 ) -> ExperimentState:
-    """Restore every OSD, then end so; the first ending stands."""
+    """Restore every OSD, then end like this; the first ending is kept."""
     if state.ending is not None:
         return state
     return replace(
@@ -97,7 +97,7 @@ def ending(
 
 
 def failing(state: ExperimentState, reason: str) -> ExperimentState:
-    """End as failed; the reason of an earlier ending stands first, and an abort stays one."""
+    """End as failed. The reason of an earlier ending comes first, and an abort stays an abort."""
     end = state.ending or ExperimentEnding(Outcome.FAILED)
     outcome = Outcome.FAILED if end.outcome is Outcome.DONE else end.outcome
     told = reason if end.reason is None else f'{end.reason}; {reason}'
@@ -107,7 +107,7 @@ def failing(state: ExperimentState, reason: str) -> ExperimentState:
 def finished(
     state: ExperimentState, now_s: float, leftovers: Optional[str] = None
 ) -> ExperimentState:
-    """The end; ``leftovers``: what was not restored, None if everything was."""
+    """The final state; ``leftovers``: what was not restored, None if everything was."""
     end = state.ending or ExperimentEnding(Outcome.DONE)
     told = [end.reason, _who_was_lost(state), leftovers]
     outcome = end.outcome

@@ -1,4 +1,4 @@
-"""What survives a failover of the manager of an experiment."""
+"""Storage of experiments, so that they survive a manager failover."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .codec import LAYOUT, checked, decode_block, encode_block
 from .records import ExperimentState
 
 _PREFIX = 'experiment/'
-#: The head of the experiment; what it names lies under `PARTS`.
+#: The head of the experiment; its parts are under `PARTS`.
 CURRENT = 'experiment/current'
 PARTS = 'experiment/parts/'
-#: What was measured, by the number of the period and of the block within it.
+#: Measurements, by period number and block number within it.
 BLOCKS = 'experiment/blocks/'
-#: Experiments that ended, by id.
+#: Ended experiments, by id.
 ENDED = 'experiment/ended/'
 #: How many of them are kept in full; history has a record of each.
 ENDED_KEPT = 8
@@ -33,13 +33,13 @@ class ExperimentStorage:
         self._spread = Spread(store, LAYOUT, CURRENT, PARTS)
 
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each of its stored texts that could not be read."""
+        """One sentence for each quarantined text."""
         return tuple(text for text in self._quarantine.problems() if f'"{_PREFIX}' in text)
 
     def restore_readable(self, held: Callable[[ExperimentState], ExperimentState]) -> None:
-        """Move back what was set aside and can be read now, as after a downgrade is undone.
+        """Restore quarantined data that is readable again, as after a downgrade was undone.
 
-        An experiment in the middle of its work comes back as ``held`` makes it.
+        An unfinished experiment is converted by ``held``.
         """
 
         def restore(key: str, text: str) -> bool:
@@ -60,15 +60,15 @@ class ExperimentStorage:
         self._quarantine.restore(restore)
 
     def load(self) -> Optional[ExperimentState]:
-        """The last experiment; None before the first, and where it cannot be read."""
+        """The last experiment; None before the first, or if it cannot be read."""
         return self._quarantine.read(CURRENT, lambda text: checked(self._spread.load(text)))
 
     def save(self, state: ExperimentState) -> None:
-        """Raises CommandError: then this state is stored, or the one before."""
+        """Raises CommandError: then either this or the previous state is stored."""
         self._spread.save(state)
 
     def load_blocks(self, experiment_id: str) -> dict[int, tuple[Block, ...]]:
-        """What was measured in each period; a block that cannot be read is left out."""
+        """The measurements of each period; unreadable blocks are omitted."""
         found: dict[int, tuple[Block, ...]] = {}
         for key in sorted(self._store.keys(BLOCKS)):
             known = self._block(key)
@@ -88,12 +88,12 @@ class ExperimentStorage:
             self._texts.set(key, None)
 
     def load_ended(self) -> tuple[ExperimentState, ...]:
-        """The last experiments that ended, newest first."""
+        """The last ended experiments, newest first."""
         found = map(self._kept, self._store.keys(ENDED))
         return tuple(sorted(filter(None, found), key=lambda one: one.started_s, reverse=True))
 
     def keep_ended(self, state: ExperimentState) -> tuple[ExperimentState, ...]:
-        """Add one to `load_ended`, in place of the oldest; raises CommandError."""
+        """Add one to `load_ended`, replacing the oldest; raises CommandError."""
         self._texts.set(f'{ENDED}{state.experiment_id}', whole_text(LAYOUT, state))
         kept = self.load_ended()
         for old in kept[ENDED_KEPT:]:

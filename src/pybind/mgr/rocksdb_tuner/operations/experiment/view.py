@@ -1,4 +1,4 @@
-"""What the machine of an experiment sees at one time."""
+"""Observation for the state machine of an experiment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class View:
     cluster: Observation
     #: Measured blocks of the current period.
     blocks: int = 0
-    #: All arms, after the last block; None: nothing was compared yet.
+    #: All arms, after the last block; None: no comparison yet.
     comparison: Optional[Comparison] = None
-    #: How long the experiment has been running, as far as mgrs saw time pass.
+    #: How long the experiment has been running, while managers were active.
     elapsed_s: float = 0.0

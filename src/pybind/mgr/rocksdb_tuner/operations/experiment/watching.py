@@ -1,4 +1,4 @@
-"""What may happen to the OSDs of an experiment between two legs. Pure."""
+"""Events on the OSDs of an experiment between two legs. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .states import planned_arms, remaining, taking_part, with_osds
 
 
 def changed_entries(state: ExperimentState, seen: Observation) -> Optional[str]:
-    """Which entries somebody else changed that may cover an OSD of the experiment, in words."""
+    """Description of externally changed entries that may cover an OSD of the experiment."""
     standing = legs.standing(state)
     told = [
         f'{option} of {", ".join(whos[:8])} was changed by somebody else'
@@ -36,7 +36,7 @@ def changed_entries(state: ExperimentState, seen: Observation) -> Optional[str]:
 
 
 def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> ExperimentState:
-    """OSDs whose own entry is not what the experiment may find there are not restored."""
+    """OSDs with an unexpected own entry are not restored."""
     return with_osds(
         state,
         (
@@ -56,7 +56,7 @@ def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> Experiment
 
 
 def away(state: ExperimentState, seen: Observation, limits: Limits) -> dict[int, str]:
-    """OSDs without which the experiment continues from now on, and why."""
+    """OSDs that the experiment continues without from now on, and why."""
     standing, found = legs.standing(state), {}
     for osd in taking_part(state):
         n = osd.osd_id
@@ -70,23 +70,23 @@ def away(state: ExperimentState, seen: Observation, limits: Limits) -> dict[int,
 
 
 def perhaps_away(state: ExperimentState, seen: Observation) -> Optional[str]:
-    """Why nothing is measured while an OSD may come back; None: all OSDs are up."""
+    """Why nothing is measured while an OSD may return; None: all OSDs are up."""
     for osd in taking_part(state):
         gone = absent(seen, osd.osd_id)
         if gone is not None:
             why = why_away(osd.osd_id, gone)
             return f'{why}: the experiment continues without it if that stays so'
         info = seen.osd(osd.osd_id)
-        # Placement groups say so later.
+        # Placement groups show it later.
         if info is not None and not info.up:
             return f'osd.{osd.osd_id} is down'
     return None
 
 
 def lost_processes(state: ExperimentState, cluster: ClusterMap) -> tuple[int, ...]:
-    """OSDs in arms whose process is not the one that was checked, though they were not removed.
+    """OSDs in arms that lost their verified process, without those that were removed.
 
-    OSDs that a leg is changing are its own concern.
+    OSDs that a leg is changing are not included: the leg monitors them.
     """
     checked = _checked_processes(state)
     known = {info.osd_id: info for info in cluster.osds}
@@ -104,7 +104,7 @@ def lost_processes(state: ExperimentState, cluster: ClusterMap) -> tuple[int, ..
 
 
 def crashed(state: ExperimentState, lost: tuple[int, ...], seen: Observation) -> tuple[int, ...]:
-    """Those of the lost processes that were not restarted together with OSDs of no such arm."""
+    """The lost processes that were not restarted together with OSDs outside their arms."""
     if upgrading(seen) is not None:
         return ()
     others = seen.moved - _restarted_by_leg(state)
@@ -123,7 +123,7 @@ def with_processes_unknown(state: ExperimentState, lost: tuple[int, ...]) -> Exp
 
 
 def arms_of(state: ExperimentState) -> dict[int, str]:
-    """The arm of each OSD that is changed, by a leg under way, too."""
+    """The arm of each changed OSD, including those changed by a leg under way."""
     arms = {osd.osd_id: osd.arm for osd in state.osds if osd.arm is not None}
     if state.leg is not None and state.leg_kind is LegKind.CHANGE:
         assigned = {n: arm for arm, osds in state.assigned[-1] for n in osds}
@@ -159,7 +159,7 @@ def _restarted_by_leg(state: ExperimentState) -> frozenset[int]:
 
 
 def too_small(state: ExperimentState) -> tuple[DroppedArm, ...]:
-    """Arms that have lost too many OSDs to separate their effect from those of single OSDs."""
+    """Arms with too few OSDs left to separate their effect from differences between OSDs."""
     least = experiment_limits().least_arm_osds
     planned = planned_arms(state, max(state.period, 1))
     return tuple(
@@ -176,7 +176,7 @@ def too_small(state: ExperimentState) -> tuple[DroppedArm, ...]:
 
 
 def of_another_release(state: ExperimentState, seen: Observation) -> Optional[str]:
-    """Why the plan no longer matches the cluster; None if it does, as far as is known."""
+    """Why the plan no longer matches the cluster; None if it does, as far as known."""
     releases = {osd.osd_id: osd.release for osd in seen.cluster.osds}
     for before in state.before.osds:
         now = releases.get(before.osd_id)

@@ -1,4 +1,4 @@
-"""An experiment and its result in words. Pure."""
+"""An experiment and its result as text. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def in_words(state: ExperimentState) -> Optional[str]:
 
 
 def in_percent(contrast: Contrast) -> tuple[Optional[float], Optional[float], Optional[float]]:
-    """Estimate and interval as they are stored; None: not bounded."""
+    """Estimate and interval in percent, as stored; None: not bounded."""
     estimate, low, high = (
         None if value is None else round(percent(value), 2) for value in contrast
     )

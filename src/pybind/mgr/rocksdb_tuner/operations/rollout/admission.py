@@ -210,7 +210,7 @@ def _refuse_outsiders(
     """No OSD outside the request may get another value at its next restart."""
     changed = []
     for osd in cluster.osds:
-        # An OSD that is down and out returns only if an operator brings it back.
+        # An OSD that is down and out returns only if an operator restarts it.
         if osd.osd_id in request.position or not (osd.up or osd.in_cluster):
             continue
         old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)

@@ -16,7 +16,7 @@ def why_failed(state: RolloutState) -> Optional[str]:
     """Why an ended rollout failed; None if it ended as intended."""
     if state.stage is Phase.FAILED:
         changed = any(osd.step not in UNCHANGED for osd in state.osds)
-        # Who aborts it knows; OSDs that stay changed must not be forgotten.
+        # The operator knows about an abort; OSDs that stay changed must not be forgotten.
         if state.outcome is not Outcome.ABORTED or changed:
             return state.failure or 'no reason was recorded'
     if state.stage is Phase.ROLLED_BACK and state.verdict is Verdict.WORSE:
@@ -32,7 +32,7 @@ def why_waiting(
     ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
     did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
     """
-    # A pause requires no action, except where an OSD is being restored in spite of it.
+    # A pause requires no action, unless an OSD is being restored in spite of it.
     paused = state.paused_by is not None and state.direction is not Direction.RECOVER
     if state.ended or state.paused_reason is None or paused:
         return None

@@ -107,7 +107,7 @@ def decide(
 def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
     last = past.last
     if past.broken:
-        # The lost data may hold what was tried before, and how it ended.
+        # The lost data may contain earlier attempts and their outcomes.
         return f'auto-apply starts nothing while stored state is broken: {past.broken[0]}'
     if past.impossible is not None:
         return past.impossible
@@ -169,7 +169,7 @@ def _why_not(
 def _is_same(record: HistoryRecord, recommendation: Recommendation) -> bool:
     """Whether a change gave these OSDs these options, under this id or another.
 
-    A group that spans the cluster is renamed once an OSD of another class joins.
+    The id of a group that spans the cluster changes once an OSD of another class joins.
     """
     if record.recommendation_id == recommendation.recommendation_id:
         return True

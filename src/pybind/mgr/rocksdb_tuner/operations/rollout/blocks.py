@@ -1,4 +1,4 @@
-"""Cuts undisturbed time into blocks, each with what every OSD did in it."""
+"""Cuts undisturbed time into blocks, each with the measurements of every OSD in it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...observe.window import window
 class Blocks:
     def __init__(self) -> None:
         self._measured_now: object = None
-        #: When the block under way may begin, and what it began with.
+        #: When the current block may start, and its initial sample.
         self._begin_s = 0.0
         self._first: Optional[Mapping[int, Optional[Sample]]] = None
-        #: What every OSD told since then.
+        #: Slow events of every OSD since then.
         self._slow_events: list[Mapping[int, SlowEvents]] = []
 
     def add(
@@ -31,10 +31,10 @@ class Blocks:
         warm_up_s: float,
         slow_events: Optional[Mapping[int, SlowEvents]] = None,
     ) -> Optional[Block]:
-        """Take the newest samples, None of an OSD without one; the block that they complete.
+        """Add the newest samples, None of an OSD without one; returns the block they complete.
 
-        ``measured_now`` is what a block is of: another one begins a block anew, after
-        ``warm_up_s``. None: nothing is measured, or something disturbs it.
+        ``measured_now`` is what a block measures: another value restarts the block, after
+        ``warm_up_s``. None: nothing is measured, or it is disturbed.
         """
         set_back_s = max(warm_up_s, limits().warm_up_s)
         if measured_now != self._measured_now or now_s < self._begin_s - set_back_s:

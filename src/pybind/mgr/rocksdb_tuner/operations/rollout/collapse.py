@@ -73,8 +73,8 @@ def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) 
         osd.osd_id
         for osd in seen.cluster.osds
         if osd.osd_id not in checked
-        # An OSD that is down and out returns only if an operator brings it back, which is
-        # likely for an OSD of the rollout.
+        # An OSD that is down and out returns only if an operator restarts it, which is likely for
+        # an OSD of the rollout.
         and (osd.up or osd.in_cluster or osd.osd_id in left)
         and not _starts_with_same(rules, before, after, osd.osd_id)
     ]
@@ -197,8 +197,8 @@ def _resolves_to_target(rules: Rules, state: RolloutState, osd_id: int, seen: Ob
     # would report the default of its own release, which need not be the OSD's.
     if started is not None and not rules.same_meaning(started[1], wanted):
         return False
-    # OSDs ignore a masked entry at startup, except that one that names its host in its ceph.conf
-    # may get it. The monitor knows which masks match.
+    # OSDs ignore masked entries at startup, but an OSD that names its host in its ceph.conf may get
+    # an entry for it. The monitor knows which masks match.
     masked = masked_for(seen.cluster, seen.entries, osd_id)
     return not masked or rules.same_meaning(seen.resolved[osd_id], wanted)
 

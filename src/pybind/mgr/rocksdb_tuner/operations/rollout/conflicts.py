@@ -1,4 +1,4 @@
-"""Conflicts: entries that somebody else changed during a rollout."""
+"""Conflicts: entries that were changed externally during a rollout."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def conflicts_in_other_option(state: RolloutState, seen: Observation) -> tuple[s
 
 
 def entries_blocking_rollback(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
-    """Each `who` that a rollback would restore and that somebody else has changed since."""
+    """Each `who` that a rollback would restore and that was changed externally since."""
     return tuple(_rollback_conflicts(rolled_back(state, '', state.updated_s), entries))
 
 
@@ -136,7 +136,7 @@ def _allowed_shared(
 
 
 def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], ...]:
-    """Allowed values of the own entry of an OSD that this rollout has begun to change."""
+    """Allowed values of the own entry of an OSD that this rollout has started to change."""
     who = own(osd.osd_id)
     before, final = state.before.entry(who), state.request.final_by_who.get(who)
     target = state.request.target_by_osd[osd.osd_id]

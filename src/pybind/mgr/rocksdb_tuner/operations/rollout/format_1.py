@@ -195,7 +195,7 @@ def _judgement(judgement: Any) -> Optional[_Document]:
 
 
 def _verdict(word: Any, *, better: bool) -> Any:
-    """Verdict of a word: "pass" covered both better and no worse, told apart by a flag."""
+    """Verdict of a word: "pass" covered both better and no worse, distinguished by a flag."""
     words = {'pass': Verdict.BETTER if better else Verdict.NO_WORSE, 'fail': Verdict.WORSE}
     verdict = words.get(word)
     return word if verdict is None else verdict.value

@@ -157,7 +157,7 @@ def _if_gone(
         return Step(start_leaving(state, osd, reason))
     if absent(seen, osd.osd_id) is Away.GONE:
         if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
-            # Whatever the mode: an OSD in flight is finished.
+            # In any mode: an OSD in flight is finished.
             return Step(start_recovery(rules, state, osd, seen, state.ending))
         if osd.step in _IN_THE_MIDDLE:
             return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))

@@ -111,7 +111,7 @@ def describe_left_behind(state: RolloutState) -> Optional[str]:
 
 
 def gone_or_replaced(state: RolloutState, osd: OsdProgress, seen: Observation) -> Optional[str]:
-    """Why a changed OSD is gone or a different one; None if it is neither."""
+    """Why a changed OSD is gone or a different one; None if neither."""
     if seen.osd(osd.osd_id) is None:
         return f'osd.{osd.osd_id} was removed from the cluster'
     return identity_mismatch(state, osd.osd_id, seen)

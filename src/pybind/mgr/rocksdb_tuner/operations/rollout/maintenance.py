@@ -16,7 +16,7 @@ class MaintenanceWindow:
 
     #: "sat,sun" or "mon-fri": the days on which a window begins.
     days: str = ''
-    #: "22:00-04:00": one that ends before it begins ends on the next day.
+    #: "22:00-04:00": a window that ends before it starts ends on the next day.
     hours: str = ''
 
 

@@ -41,8 +41,8 @@ class Observation(ClusterView):
     #: The same for the option that the rollout does not change; None: not read.
     other_entries: Optional[Mapping[str, str]] = None
     #: Running values reported by OSDs. Reliable only for a process that started after the last
-    #: change of its entries: once an entry is removed, Ceph shows the default, whatever RocksDB was
-    #: opened with (measured on 16.2.15).
+    #: change of its entries: once an entry is removed, Ceph shows the default, regardless of the
+    #: options that RocksDB was opened with (measured on 16.2.15).
     running: Mapping[int, RunningOption] = field(default_factory=dict)
     #: Values the monitor would give an OSD at its next start.
     resolved: Mapping[int, str] = field(default_factory=dict)

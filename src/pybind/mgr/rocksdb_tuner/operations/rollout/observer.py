@@ -82,13 +82,13 @@ class Tick(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What is watched where no batch is."""
+    """What is monitored when no batch is soaking."""
 
-    #: Changes when the OSDs that are watched do, or when watching begins anew.
+    #: Changes with the monitored OSDs, or when monitoring restarts.
     watched: object = None
-    #: Whether a process is gone that was watched.
+    #: Whether a monitored process is gone.
     lost: Callable[[ClusterMap], bool] = lambda _: False
-    #: None: all that the machine needs.
+    #: None: everything the state machine needs.
     needs: Optional[Needs] = None
 
 
@@ -143,7 +143,7 @@ class Observer:
         self._since_asked.update(asked, steady_s)
 
     def take_over_request(self, other: Observer) -> None:
-        """Count on where ``other`` has counted, of the same manager and another operation."""
+        """Take over the outstanding request, and its time, of another operation of this mgr."""
         self._since_asked, self._request = other._since_asked, other._request
         self._scheduled, self._asked = other._scheduled, other._asked
 

@@ -71,7 +71,7 @@ class PersistentClock:
             self.keep_periodically()
 
     def keep_periodically(self) -> None:
-        """Store the time periodically, whatever it is needed for."""
+        """Store the time periodically, for all users."""
         if self.now_s - self._kept_s >= STORE_PERIOD_S:
             try:
                 self._save()

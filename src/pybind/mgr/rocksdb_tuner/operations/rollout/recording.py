@@ -169,7 +169,7 @@ def _batch_in_view(state: RolloutState) -> PlannedBatch:
 
 
 def _gain_signal(state: RolloutState, number: int) -> Optional[str]:
-    """The signal in which the canary must gain; later batches must only not lose."""
+    """The signal in which the canary must gain; later batches must only not get worse."""
     gain = number == 0 and state.request.purpose is Purpose.GAIN
     return state.request.promised if gain else None
 

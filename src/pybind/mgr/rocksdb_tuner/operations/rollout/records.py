@@ -204,7 +204,7 @@ class RolloutState:
     judgement: Optional[Judgement] = None
     #: Of the batch that is soaking, after the canary; None: no verdict.
     batch_judgement: Optional[Judgement] = None
-    #: Of each promoted batch, from the canary on, also where it was promoted without a clear
+    #: Of each promoted batch, from the canary on, including batches promoted without a clear
     #: verdict.
     verdicts: tuple[Verdict, ...] = ()
     #: None until it ended.

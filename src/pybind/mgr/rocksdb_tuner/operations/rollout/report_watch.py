@@ -10,7 +10,7 @@ from ...mgr.records import ClusterMap
 from ...observe.counters import names_for
 from ..stopwatch import Stopwatch
 
-#: OSDs tried in one update until one has reported.
+#: OSDs tried in one update until one has a report.
 TRIED_AT_ONCE = 50
 
 
@@ -32,7 +32,7 @@ class ReportWatch:
 
     def update(self, reader: CounterReader, cluster_map: ClusterMap, now_s: float) -> None:
         """Check for a new report; errors of the reader are passed on."""
-        # First of all, since reading may fail while time passes.
+        # Before reading, which may fail: time passes in any case.
         self.silent_s = self._silence.update(self._reports, now_s)
         up = [osd for osd in cluster_map.osds if osd.up]
         present = {osd.osd_id for osd in up}

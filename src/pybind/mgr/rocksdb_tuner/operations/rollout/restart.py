@@ -1,8 +1,8 @@
 """Restarts one OSD, in any direction.
 
 The nonce in the OSD map identifies an OSD's process. A changed nonce means that the OSD restarted;
-the running options are then read from the new process. `outstanding` tells whether the requested
-restart is settled.
+the running options are then read from the new process. `outstanding` determines whether the
+requested restart is settled.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _ask_if_open(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obse
     """Request the due restart if nothing holds it."""
     n = osd.osd_id
     info, away = seen.osd(n), absent(seen, n)
-    # Starting an OSD that is down and not starting cannot hurt.
+    # Starting an OSD that is down and not starting is harmless.
     gated = info is None or info.up
     closed = why_closed(state, n, seen) if gated else why_held(state, seen)
     if closed is not None:
@@ -126,7 +126,7 @@ def restarting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observ
     if forward and state.ending is not None:
         return Step(start_recovery(rules, state, osd, seen, state.ending))
     # If others are changed already, a manual restart is better than a rollback of all of them: a
-    # missing restart is no sign of bad options.
+    # missing restart does not indicate bad options.
     if forward and osd.restarts_asked > 1 and not others_changed(state, n):
         ending = Ending(
             Outcome.FAILED,
@@ -204,7 +204,7 @@ def process_lost(
     info = seen.osd(osd.osd_id)
     if info is not None and info.up and info.nonce == osd.nonce_after:
         return None
-    # The requested restart came only now, after another one: not a crash.
+    # The requested restart happened only now, after another one: not a crash.
     late = seen.restart_settled or (state.asked is not None and state.asked.osd_id == osd.osd_id)
     flaps = osd.flaps if late else osd.flaps + 1
     flapped = replace(osd, step=OsdStep.RESTARTING, flaps=flaps)

@@ -74,7 +74,7 @@ def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         who = own(osd.osd_id)
         value = state.before.entry(who)
         if seen.entries.get(who) != value:
-            # An OSD that cannot start is restored, whatever the mode or a pause.
+            # An OSD that cannot start is restored in any mode, even during a pause.
             return Step(waiting_on_error(rules, state), (entry_action(who, value),))
         if not osd.restart_needed:
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
@@ -117,7 +117,7 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         info = seen.osd(osd.osd_id)
         overdue = seen.waited_s >= rules.limits.restart_s
         if down is not None and overdue and info is not None and info.up:
-            # Whatever became of its restart: the OSD that is down comes first.
+            # Regardless of its restart: the OSD that is down comes first.
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTART_DUE)))
         return restarting(rules, state, osd, seen)
     if osd.step is OsdStep.CHECKING:
@@ -131,7 +131,7 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
 
 
 def _down_and_due(state: RolloutState, seen: Observation) -> Optional[OsdProgress]:
-    """An OSD that is down and has to be started: it comes first, whatever the order.
+    """An OSD that is down and has to be started comes first, in any order.
 
     While it is down, the gates are closed for all others.
     """
@@ -164,7 +164,7 @@ def _restore_step(state: RolloutState, osd: OsdProgress, seen: Observation) -> O
         return osd
     another = identity_mismatch(state, osd.osd_id, seen)
     if another is not None:
-        # It never ran the recorded options; its entry is removed, the rest is not ours.
+        # It never ran the recorded options; its entry is removed, the rest is not the rollout's.
         return replace(osd, step=OsdStep.LEFT_BEHIND, left_reason=another)
     info = seen.osd(osd.osd_id)
     if info is None or not state.request.restart:
@@ -214,7 +214,7 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
         return Step(state)
     reason = unverified(n, running)
     if others_changed(state, n):
-        # An end here would leave the other OSDs changed.
+        # Ending here would leave the other OSDs changed.
         return Step(waiting(state, f'{reason}; correct it and restart the OSD'))
     if state.ending is not None:
         reason = f'{state.ending.reason}; {reason}'
@@ -232,7 +232,7 @@ def unverified(osd_id: int, running: Optional[RunningOption]) -> str:
 def _runs_what_store_gives(
     rules: Rules, state: RolloutState, osd_id: int, running: RunningOption, seen: Observation
 ) -> bool:
-    """Whether a process started after the last change runs the value of the config store."""
+    """Whether a process that started after the last change runs the value of the config store."""
     started = starts_with(seen.entries, osd_id)
     if started is None and running.source == 'default':
         return True

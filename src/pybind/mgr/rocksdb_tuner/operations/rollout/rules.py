@@ -24,7 +24,7 @@ class Limits:
     restart_s: float = 300.0
     #: A process that is down must be up again within this time.
     boot_s: float = 300.0
-    #: An OSD whose process is running has this much time; then the operator is asked.
+    #: How long an OSD with a running process may be down; then operator action is required.
     boot_most_s: float = 3600.0
     #: Until this time after a start, the manager may still show the values of the previous process
     #: (mgr_stats_period).
@@ -54,7 +54,7 @@ class Rules:
 
     same_meaning: Callable[[str, str], bool]
     limits: Limits = field(default_factory=Limits)
-    #: What continues after an OSD was restarted by hand.
+    #: What continues after an OSD was restarted manually.
     operation: str = 'rollout'
 
 

@@ -68,7 +68,7 @@ def undecided(state: RolloutState) -> bool:
 
 
 def promote(state: RolloutState) -> RolloutState:
-    """Promote the batch that is soaking, whatever its verdict."""
+    """Promote the batch that is soaking, regardless of its verdict."""
     judgement = judgement_in_view(state)
     found = Verdict.NO_DATA if judgement is None else judgement.verdict
     return replace(
@@ -101,7 +101,7 @@ def _without_its_process(
     if osd.flaps >= MOST_RESTARTS:
         missing = f'a soak without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
         return _without_verdict(state, batch, Judgement(Verdict.INCONCLUSIVE, missing=(missing,)))
-    # Its new process is checked like the one before; what was measured of that one is dropped.
+    # Its new process is checked like the previous one, whose measurements are dropped.
     restarting = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
     reset = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
     return Step(with_osd(replace(reset, soaked_s=0.0) if batch.number == 0 else reset, restarting))

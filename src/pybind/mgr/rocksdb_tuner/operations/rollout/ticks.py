@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class Parts(NamedTuple):
-    """Of a rollout under way."""
+    """Parts of a rollout under way."""
 
     cluster: Cluster
     time: PersistentClock
@@ -47,7 +47,7 @@ class Parts(NamedTuple):
 
 
 class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
-    """A rollout under way."""
+    """Drives a rollout under way."""
 
     KIND = 'rollout'
     NONE_RUNNING = 'no rollout is running'
@@ -75,7 +75,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._time = PersistentClock(self._storage)
         self._recording = Recording(self._storage)
         self._on_change = on_change
-        #: The restart that an operation of another kind asked for last, and who counts its time.
+        #: The restart requested last by another kind of operation, and its timer.
         self.outstanding_beside: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: (
             None
         )
@@ -148,7 +148,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
             self._advance(now_s, self._observe, self._wait_key, steady_s)
 
     def _wait_key(self, state: RolloutState) -> object:
-        """Where it waits; another value each time where it does not, or where that was chosen."""
+        """What it waits for; a new value each time if it does not wait, or by choice."""
         reason = state.paused_reason
         chosen = state.paused_by is not None and state.direction is not Direction.RECOVER
         if (
@@ -166,9 +166,9 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         now_s: float,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
-        """Take what was sampled just now: ``newest`` gives the last sample of an OSD.
+        """Use the latest samples; ``newest`` returns the last sample of an OSD.
 
-        ``slow_events`` is asked for those that are compared, and only while they are.
+        ``slow_events`` is called for compared OSDs only, and only while they are compared.
         """
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
@@ -213,10 +213,10 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         log.info('rollout: %s (%s)', action, option)
         return execute(self._cluster, action, option)
 
-    # -- keeping
+    # -- storing
 
     def _load(self) -> None:
-        # Whoever saw it fail to load does not expect it to go on by itself.
+        # Paused: after a failed load, operators do not expect it to resume on its own.
         self._storage.restore_readable(
             lambda s: operator_actions.paused(s, 'the module', s.updated_s)
         )

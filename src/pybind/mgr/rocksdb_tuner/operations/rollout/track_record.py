@@ -57,7 +57,7 @@ def _measured(objective: str, effect: ArmOutcome) -> Optional[Judgement]:
     percents = effect.change_percent, effect.low_percent, effect.high_percent
     if None in percents:
         return None
-    # What it is compared by is the interval.
+    # The interval is what the prediction is compared with.
     signal = SignalVerdict(objective, Effect.SAME, *percents)
     return Judgement(Verdict.NO_WORSE, (signal,))
 

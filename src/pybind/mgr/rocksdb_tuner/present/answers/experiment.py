@@ -281,7 +281,7 @@ def _arm(state: ExperimentState, arm: FoundArm) -> ExperimentArm:
 
 
 def _osds(state: ExperimentState, name: str) -> tuple[int, ...]:
-    """OSDs that run the arm, or are to run it first."""
+    """OSDs that run the arm, or will run it first."""
     if state.period == 0 and not state.ended:
         return next((osds for arm, osds in state.request.plan.periods[1].arms if arm == name), ())
     return tuple(osd.osd_id for osd in state.osds if osd.arm == name)

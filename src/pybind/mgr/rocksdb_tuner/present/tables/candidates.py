@@ -49,7 +49,7 @@ def _group(assessment: Assessment) -> str:
 
 
 def experiment_hint(assessment: Assessment) -> str:
-    """The command for what the model cannot tell; empty if it can, or if there is no choice."""
+    """The command to measure what the model cannot rank; empty if it can, or without a choice."""
     names = rivals(assessment.weighing)
     if not names:
         return ''

@@ -12,7 +12,7 @@ from .phrases import sections
 
 
 def deep_look(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
-    """``sharded``: there are more column families than "default"; None if unknown."""
+    """``sharded``: whether there are more column families than "default"; None if unknown."""
     stats = look.stats
     return sections(
         fields(

@@ -10,7 +10,7 @@ from .phrases import sections
 
 
 def doctor(checks: Sequence[Check]) -> str:
-    """One row per check, then what to do, the required checks first."""
+    """One row per check, then the remedies, the required checks first."""
     rows = [(check.check_id, _state(check), check.summary) for check in checks]
     summary = Column('SUMMARY', flexible=True, wrap=True, min_width=24)
     failed = sorted((c for c in checks if c.ok is False), key=lambda check: check.optional)

@@ -20,7 +20,7 @@ def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str])
 
 
 def objects_written_to(found: Optional[WorkingSet]) -> str:
-    """Estimated from measurements; before that any number that fits the database."""
+    """Estimated from measurements; without them, any number that fits the database."""
     if found is None:
         return UNKNOWN
     if found.fitted is None:

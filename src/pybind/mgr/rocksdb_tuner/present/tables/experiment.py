@@ -40,7 +40,7 @@ __all__ = ['experiment', 'experiment_list', 'experiment_plan']
 
 
 def experiment_plan(planned: PlannedExperiment) -> str:
-    """What `experiment start` would do."""
+    """Preview of `experiment start`."""
     found = planned.plan
     pairs = [
         ('Experiment', 'not started'),
@@ -133,7 +133,7 @@ def _predicted(found: Optional[Predicted]) -> str:
 
 def _changes(planned: PlannedExperiment, arm: TriedArm) -> str:
     changes = difference(planned.from_options, arm.options)
-    # The strings of arms can be parsed; the running one may not.
+    # The strings of arms can be parsed; the running string may be invalid.
     text = (
         arm.options
         if changes is None

@@ -134,7 +134,7 @@ def _paused() -> str:
 
 
 def _waiting(reason: str) -> str:
-    """What ends a wait that needs no decision."""
+    """What ends a wait that requires no operator action."""
     if reason == NOT_ALLOWED:
         return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
     if reason.startswith(SLOW_WRITES):

@@ -94,7 +94,7 @@ def _model_fields(found: Modeled) -> str:
 
 def _last_start(start: LastStart) -> str:
     least, most = format_span(start.away_s), format_span(start.away_most_s)
-    # Without a sample while it was down only the maximum is known.
+    # Without a sample while it was down only the upper bound is known.
     away = f'for at most {most}' if not start.away_s else least
     if start.away_s and least != most:
         away += f' (at most {most})'

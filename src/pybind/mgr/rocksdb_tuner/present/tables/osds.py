@@ -31,7 +31,7 @@ from .phrases import (
 
 #: The source of the release's own option string, shown instead of a profile.
 _RELEASE_DEFAULT = 'default'
-#: Between usage of the DB device and spillover.
+#: Separates the usage of the DB device from the spillover.
 _SPILLED = '+'
 
 

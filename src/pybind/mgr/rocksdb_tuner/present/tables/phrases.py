@@ -32,9 +32,9 @@ from ..summaries import osds_finished
 
 #: The prefix of all commands.
 COMMAND = 'ceph rocksdb-tuner'
-#: Of an OSD without samples.
+#: For an OSD without samples.
 NO_SIGNALS = Signals(osd_id=-1)
-#: Options that match no known profile.
+#: Options that do not match any known profile.
 UNNAMED_OPTIONS = 'custom'
 #: Marks options that change with a restart; `pending_note` explains it.
 PENDING_MARK = '*'
