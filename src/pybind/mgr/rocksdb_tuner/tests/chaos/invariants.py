@@ -213,7 +213,7 @@ class Watch(Checks[Rule]):
         self._pause_holds(state, osd_id, command)
         forward = state.direction is Direction.FORWARD
         self._same_osd(state, osd_id, command)
-        outstanding = {found.asked_for for found in getattr(cluster, 'accepted', ())} - {osd_id}
+        outstanding = {found.requested for found in getattr(cluster, 'accepted', ())} - {osd_id}
         self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} during {outstanding}')
         again = not forward or progress[osd_id].restarts_asked > 1
         if not again or cluster.osds[osd_id].up:
