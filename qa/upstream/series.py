@@ -89,6 +89,16 @@ def identity() -> Mapping[str, str]:
     return {f'GIT_{role}_{k}': v for role in ('AUTHOR', 'COMMITTER') for k, v in found.items()}
 
 
+def repository_of(tree: Path, copy: Path) -> Mapping[str, str]:
+    """Commit the part of ``tree`` that a series needs to a new repository; the `identity`."""
+    part_of(tree, copy)
+    who = identity()
+    git(copy, 'init', '-q', '-b', 'base')
+    git(copy, 'add', '-Af')
+    git(copy, 'commit', '-qm', 'Ceph', **who)
+    return who
+
+
 def make(tree: Path, out: Path, *, with_openapi: bool = True) -> list[Path]:
     """The files of the series in ``out``, the cover letter first; or raises the reason."""
     if out.exists() and any(out.iterdir()):
@@ -96,11 +106,7 @@ def make(tree: Path, out: Path, *, with_openapi: bool = True) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / 'ceph'
-        part_of(tree, copy)
-        who = identity()
-        git(copy, 'init', '-q', '-b', 'base')
-        git(copy, 'add', '-Af')
-        git(copy, 'commit', '-qm', 'Ceph', **who)
+        who = repository_of(tree, copy)
         apply_overlay(copy)
         if with_openapi:
             added, other = openapi.generate(copy)

@@ -17,7 +17,7 @@ if __name__ == '__main__':
 
 from upstream.checks import Check, environment
 from upstream.overlay import MODULE
-from upstream.series import SeriesError, git, identity, part_of
+from upstream.series import SeriesError, git, repository_of
 
 MGR = Path('src/pybind/mgr')
 #: They read all packages that are there.
@@ -55,11 +55,7 @@ def walk(tree: Path, patches: Sequence[Path], first: int = 1) -> list[str]:
     failed = []
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / 'ceph'
-        part_of(tree, copy)
-        who = identity()
-        git(copy, 'init', '-q', '-b', 'base')
-        git(copy, 'add', '-Af')
-        git(copy, 'commit', '-qm', 'Ceph', **who)
+        who = repository_of(tree, copy)
         for number, patch in enumerate(patches, 1):
             begin_s = time.monotonic()
             git(copy, 'am', '-q', '--keep-cr', str(patch.resolve()), **who)
