@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from ceph_tree import write_before
 
 from harness.layout import CHECKOUT
-from upstream.overlay import VERSION
+from upstream.frontend_patch import PATCH
+from upstream.overlay import git_apply
 
 CONTRIB = CHECKOUT / 'contrib/dashboard-frontend'
-PATCH = CONTRIB / f'ceph-{VERSION}.patch'
 TAB = CHECKOUT / 'src/pybind/mgr/dashboard/rocksdb_tuner_tab'
 FRONTEND = Path('src/pybind/mgr/dashboard/frontend')
 COMPONENT = FRONTEND / 'src/app/ceph/cluster/osd/osd-rocksdb-tuner'
@@ -35,18 +35,6 @@ def hunks(patch: str) -> Mapping[str, Sequence[str]]:
     return files
 
 
-def before(lines: Sequence[str]) -> str:
-    """A file that the hunks apply to: their context and what they remove, at the right lines."""
-    found: list[str] = []
-    for line in lines:
-        if line.startswith('@@'):
-            begin = int(line.split()[1].removeprefix('-').split(',')[0])
-            found += [f'line {n}' for n in range(len(found) + 1, begin)]
-        elif line[0] in ' -':
-            found.append(line[1:])
-    return '\n'.join([*found, 'end', ''])
-
-
 def added(lines: Sequence[str]) -> str:
     return '\n'.join(line[1:] for line in lines if line.startswith('+'))
 
@@ -57,22 +45,10 @@ def changes() -> Mapping[str, Sequence[str]]:
 
 
 @pytest.fixture
-def tree(tmp_path: Path, changes: Mapping[str, Sequence[str]]) -> Path:
+def tree(tmp_path: Path) -> Path:
     """The files of Ceph that the patch changes."""
-    for name, lines in changes.items():
-        if not lines[0].startswith('@@ -0,0 '):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(before(lines), encoding='utf-8')
+    write_before(tmp_path, PATCH)
     return tmp_path
-
-
-def apply(tree: Path, *more: str) -> None:
-    environment = {**os.environ, 'GIT_CEILING_DIRECTORIES': str(tree.resolve().parent)}
-    done = subprocess.run(
-        ['git', 'apply', *more, str(PATCH)],
-        cwd=tree, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
 
 
 def import_panel(frontend: Path) -> subprocess.CompletedProcess[str]:
@@ -84,7 +60,7 @@ def import_panel(frontend: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def whole(tree: Path) -> Path:
     """With the patch and the panel."""
-    apply(tree)
+    git_apply(tree, [PATCH], check=False)
     done = import_panel(tree / FRONTEND)
     assert done.returncode == 0, done.stderr
     return tree
@@ -100,7 +76,7 @@ def packages(text: str) -> set[str]:
 
 
 def test_the_patch_applies_to_its_own_context(tree: Path) -> None:
-    apply(tree)
+    git_apply(tree, [PATCH], check=False)
     assert (tree / COMPONENT / 'osd-rocksdb-tuner.component.ts').is_file()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 if __name__ == '__main__':
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from upstream.overlay import CHECKOUT, OverlayError, git_apply
+from upstream.overlay import CHECKOUT, VERSION, OverlayError, git_apply
 
-PATCH = CHECKOUT / 'contrib/dashboard-frontend/ceph-20.2.4.patch'
+PATCH = CHECKOUT / f'contrib/dashboard-frontend/ceph-{VERSION}.patch'
 
 
 def main() -> int:

@@ -37,13 +37,18 @@ def before_of(patch: str) -> Mapping[str, str]:
     }
 
 
+def write_before(made: Path, patch: Path) -> None:
+    """Write the files to which a patch applies."""
+    for name, text in before_of(patch.read_text(encoding='utf-8')).items():
+        path = made / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+
+
 def made_tree(made: Path) -> Path:
     """What the overlay and the series look at of a source tree of Ceph."""
     for patch in PATCHES.glob('*.patch'):
-        for name, text in before_of(patch.read_text(encoding='utf-8')).items():
-            path = made / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding='utf-8')
+        write_before(made, patch)
     (made / 'CMakeLists.txt').write_text(f'project(ceph\n  VERSION {VERSION}\n', encoding='utf-8')
     for name in ('src/pybind/mgr/mgr_module.py', 'qa/tasks/mgr/mgr_test_case.py'):
         (made / name).touch()
