@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import statistics
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from bench_choice_proof import read_results
 from bench_regret import RESULTS as REGRET
-from bench_regret import by_cell, in_words
+from bench_regret import by_cell
 from bench_regret import read_runs as read_regret_runs
 from published import RESULTS
-from regret_judge import LIMITING, ratio, regret
-from regret_trials import DEFAULT, TUNER
+from regret_judge import regret
 
 BEGIN = '<!-- Made by "make measurements" from qa/bench/results: begin -->\n'
 END = '<!-- end -->\n'
@@ -72,22 +72,18 @@ def _range(percents: list[float]) -> str:
 
 
 def _regret() -> tuple[str, str]:
-    cells = []
-    for cell, runs in by_cell(read_regret_runs(REGRET)).items():
-        found = regret(runs)
-        changed = sum(run.advice is not None for run in runs)
-        others = sorted({name for run in runs for name in run.did} - {DEFAULT, TUNER})
-        each = ', '.join(f'{name} {in_words(ratio(runs, name, LIMITING))}' for name in others)
-        behind = 'unknown' if found is None else f'{found.percent:.1f}%'
-        cells.append(
-            f'{cell.name}: a change recommended in {changed} of {len(runs)} runs, regret '
-            f'{behind}; against the default, {each}'
-        )
+    cells = by_cell(read_regret_runs(REGRET))
+    found = {cell.name: known.percent for cell, runs in cells.items() if (known := regret(runs))}
+    worst = max(found, key=lambda name: found[name])
+    changed = sum(any(run.advice is not None for run in runs) for runs in cells.values())
     text = (
-        '**"Nothing to change" is a result.** By CPU time of the kv_sync thread per write, against '
-        f'the best of the default and published profiles: {"; ".join(cells)}.'
+        '**"Nothing to change" is a result.** Against the best of the default and published '
+        'profiles, on the limiting resource per write, the end of the tuner is '
+        f'{statistics.median(found.values()):.1f}% behind in the median of {len(found)} '
+        f'{"workload" if len(found) == 1 else "workloads and forms of hardware"}, and '
+        f'{found[worst]:.1f}% at most ({worst}); it recommended a change in {changed}'
     )
-    return text, 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
+    return f'{text}.', 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
 
 
 def _faults() -> tuple[str, str]:

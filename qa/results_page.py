@@ -23,8 +23,8 @@ import published  # noqa: E402
 import readme_results  # noqa: E402
 from bench_regret import RESULTS, by_cell, in_words, read_runs  # noqa: E402 - after the path to it
 from measurements import table  # noqa: E402
-from regret_judge import FIGURES, LIMITING, Ratio, Run, ratio, regret  # noqa: E402
-from regret_trials import DEFAULT, Cell  # noqa: E402
+from regret_judge import FIGURES, LATENCY, Ratio, Run, limiting, ratio, regret  # noqa: E402
+from regret_trials import DEFAULT, TUNER, Cell  # noqa: E402
 
 PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner/results.rst'
 README = CHECKOUT / 'README.md'
@@ -52,6 +52,28 @@ def cell_table(runs: Sequence[Run]) -> str:
     )
 
 
+def summary(cells: Mapping[Cell, Sequence[Run]]) -> str:
+    """A line for each cell."""
+    rows = []
+    for cell, runs in cells.items():
+        found = regret(runs)
+        limits = [run.limit for run in runs if run.limit is not None]
+        changed = sum(run.advice is not None for run in runs)
+        latency = ratio(runs, TUNER, LATENCY) if changed else None
+        rows.append(
+            (
+                cell.workload,
+                cell.release,
+                cell.form,
+                max(limits, key=limits.count) if limits else None,
+                f'{changed} of {len(runs)}',
+                None if found is None else f'{found.percent:.1f}% of {limiting(runs)}',
+                None if latency is None else in_words(latency),
+            )
+        )
+    return table(('Workload', 'Release', 'Hardware', 'Limit', 'Changes', 'Regret', 'Latency'), rows)
+
+
 def _statement(runs: Sequence[Run]) -> str:
     found, advised = regret(runs), [run.advice for run in runs]
     changed = sum(advice is not None for advice in advised)
@@ -59,7 +81,8 @@ def _statement(runs: Sequence[Run]) -> str:
     if not changed:
         text += ' It ends with the default: its row shows how far two equal OSDs are apart.'
     if found is not None:
-        text += f' Regret of the {LIMITING} per write: {found.percent:.1f}% (best: {found.best}).'
+        figure = limiting(runs)
+        text += f' Regret of the {figure} per write: {found.percent:.1f}% (best: {found.best}).'
     return text
 
 
@@ -74,7 +97,7 @@ def _cell(cell: Cell, runs: Sequence[Run]) -> Iterator[str]:
     yield cell_table(runs)
     yield ''
     yield f'.. image:: {picture_name(cell)}'
-    yield f'   :alt: {LIMITING} per write of each option set, compared with the default'
+    yield f'   :alt: {limiting(runs)} per write of each option set, compared with the default'
     yield ''
 
 
@@ -89,7 +112,7 @@ def _scale(changes: Mapping[str, Ratio]) -> float:
 
 def picture(runs: Sequence[Run]) -> str:
     """Dots with intervals: the change of the limiting figure, 0 is the default."""
-    found = {name: of[LIMITING] for name, of in _changes(runs).items()}
+    found = {name: of[limiting(runs)] for name, of in _changes(runs).items()}
     known = {name: change for name, change in found.items() if change is not None}
     scale, height = _scale(known), _ROW * (len(known) + 1)
     lines = [
@@ -119,7 +142,12 @@ def files() -> dict[Path, str]:
     cells = by_cell(read_runs(RESULTS))
     text = _TEMPLATE.read_text(encoding='utf-8')
     reported = '\n'.join(line for cell, runs in cells.items() for line in _cell(cell, runs))
-    text = text.replace('@regret\n', reported).replace('@published\n', published.section())
+    for mark, section in (
+        ('@summary', summary(cells)),
+        ('@regret', reported.rstrip('\n')),
+        ('@published', published.section().rstrip('\n')),
+    ):
+        text = text.replace(f'{mark}\n', f'{section}\n')
     made = {PAGE: text, README: readme_results.replaced(README.read_text(encoding='utf-8'))}
     for cell, runs in cells.items():
         made[PAGE.parent / picture_name(cell)] = picture(runs)

@@ -33,16 +33,33 @@ class Run:
     #: By the name of the option set: the set, and what its OSD did.
     options: Mapping[str, str]
     did: Mapping[str, Window]
+    #: The limiting resource that the tuner named; None: none was recorded.
+    limit: str | None = None
 
 
 #: Each for one write, less is better.
 FIGURES: Mapping[str, Callable[[Window], float]] = {
     'kv_sync CPU': lambda did: did.kv_sync_cpu_s / did.writes,
     'WAL bytes': lambda did: did.wal_bytes / did.writes,
+    'DB bytes': lambda did: (did.wal_bytes + did.sst_bytes) / did.writes,
+    'DB space': lambda did: did.used_bytes / did.writes,
     'client latency': lambda did: did.waited_s / did.writes,
 }
+#: What clients see.
+LATENCY = 'client latency'
 #: Of the resource that bounds small writes.
 LIMITING = 'kv_sync CPU'
+_FIGURE_OF_LIMIT: Mapping[str, str] = {
+    'db-device': 'DB bytes',
+    'db-space': 'DB space',
+    'data-device': LATENCY,
+}
+
+
+def limiting(runs: Sequence[Run]) -> str:
+    """The figure of the resource that limited most of the runs."""
+    figures = [_FIGURE_OF_LIMIT.get(run.limit or '', LIMITING) for run in runs]
+    return max(figures, key=figures.count)
 
 
 @dataclass(frozen=True)
@@ -87,8 +104,9 @@ class Regret:
     percent: float
 
 
-def regret(runs: Sequence[Run], figure: str = LIMITING) -> Regret | None:
-    """None until the tuner's end has run."""
+def regret(runs: Sequence[Run], figure: str | None = None) -> Regret | None:
+    """Of a figure, of the limiting resource's by default; None until the tuner's end has run."""
+    figure = figure or limiting(runs)
     names = {name for run in runs for name in run.did}
     found = {name: ratio(runs, name, figure) for name in names if name != DEFAULT}
     changes = {name: known.percent for name, known in found.items() if known is not None}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 #: Names of option sets that are no published profile.
 DEFAULT, TUNER = 'default', 'tuner'
@@ -32,10 +32,66 @@ class Cell:
         return f'{self.workload}, {self.release}, {self.form}'
 
 
-#: The block size of RBD's random writes, and other client settings, by name.
-WORKLOADS = ('rbd-4k', 'rbd-16k', 'rbd-32k', 'rgw-index')
-#: Size of the DB device, in MiB; None: it shares the OSD's device.
-FORMS: Mapping[str, int | None] = {'one device': None, 'DB device': 4096, 'small DB device': 320}
+@dataclass(frozen=True)
+class Client:
+    """A program of qa/workload, with the parameters that differ from its defaults."""
+
+    workload: str
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+#: Random writes over a whole image, by their block size.
+BLOCK_BYTES: Mapping[str, int] = {'rbd-4k': 4096, 'rbd-16k': 16384, 'rbd-32k': 32768}
+_IMAGE_BYTES = 1 << 30
+_SMALL_PUT = Client('s3-put', {'object_size_bytes': 4096})
+#: Programs that run side by side, by the name of the workload.
+CLIENTS: Mapping[str, tuple[Client, ...]] = {
+    'rbd-70-30': (Client('rbd-randrw', {'read_percent': 70, 'size_bytes': _IMAGE_BYTES}),),
+    'rbd-seq-4m': (
+        Client('rbd-seqwrite', {'block_size_bytes': 4 << 20, 'size_bytes': _IMAGE_BYTES}),
+    ),
+    's3-small-put': (_SMALL_PUT,),
+    # Reads, writes, listings and deletes at once, as in the hybrid workload of reference 003
+    's3-hybrid': (
+        Client('s3-put', {'threads': 4, 'object_size_bytes': 4096}),
+        Client('s3-get', {'threads': 4, 'object_size_bytes': 4096}),
+        Client('s3-list', {'threads': 2}),
+        Client('s3-delete', {'threads': 1, 'objects': 8000}),
+    ),
+    's3-list': (Client('s3-list', {'objects': 5000}),),
+    's3-delete': (Client('s3-delete', {'threads': 2, 'objects': 20000}),),
+    's3-4m-put': (Client('s3-large-put', {'object_size_bytes': 4 << 20}),),
+    'cephfs-metadata': (Client('cephfs-metadata'),),
+    'rbd-and-s3': (
+        Client('rbd-randrw', {'read_percent': 30, 'size_bytes': _IMAGE_BYTES, 'iodepth': 8}),
+        Client('s3-put', {'threads': 4, 'object_size_bytes': 4096}),
+    ),
+}
+#: About what clients take before they begin, where they put objects first.
+PREPARE_S: Mapping[str, float] = {'s3-hybrid': 30.0, 's3-list': 20.0, 's3-delete': 60.0}
+#: Keys of the index of buckets alone, without a gateway.
+INDEX = 'rgw-index'
+WORKLOADS = (*BLOCK_BYTES, *CLIENTS, INDEX)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Hardware as far as it can be made from files."""
+
+    #: Size of the DB device, in MiB; None: it shares the OSD's device.
+    db_mib: int | None = None
+    memory_gib: int = 4
+    #: What each sync takes at least.
+    sync_ms: float = 0.0
+
+
+FORMS: Mapping[str, Form] = {
+    'one device': Form(),
+    'DB device': Form(db_mib=4096),
+    'small DB device': Form(db_mib=320),
+    'small memory': Form(memory_gib=1),
+    'slow sync': Form(sync_ms=4.0),
+}
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ import bench_regret
 import pytest
 import results_page
 from bench_choice_judge import Window
-from regret_judge import LIMITING, T_95, Run, ratio, regret
-from regret_trials import DEFAULT, OSDS, TUNER, Cell, trial
+from regret_judge import LIMITING, T_95, Run, limiting, ratio, regret
+from regret_trials import CLIENTS, DEFAULT, OSDS, TUNER, Cell, trial
 from scipy.stats import t
+
+from harness.workloads import complete
 
 CELL = Cell('rbd-4k', 'pacific', 'one device')
 PROFILES = ('lz4-2025', 'variant-2022-d')
@@ -102,6 +104,23 @@ def test_each_set_visits_every_osd_once_in_a_full_cycle() -> None:
         for osd in range(OSDS):
             assert len({order[osd] for order in orders}) == OSDS
     assert {trial(CELL, n, PROFILES).profile for n in range(2 * OSDS)} == set(PROFILES)
+
+
+@pytest.mark.parametrize('name', CLIENTS)
+def test_clients_take_the_parameters_of_their_workload(name: str) -> None:
+    for client in CLIENTS[name]:
+        complete(client.workload, 60.0, client.parameters)
+    programs = [client.workload for client in CLIENTS[name]]
+    assert len({*programs}) == len(programs), 'two runs of one would overwrite each other'
+
+
+def test_regret_is_of_the_resource_that_limited_most_runs() -> None:
+    runs = [
+        replace(run(n, {DEFAULT: 1.0}), limit=limit)
+        for n, limit in enumerate(('db-device', 'db-device', 'kv-sync'))
+    ]
+    assert limiting(runs) == 'DB bytes'
+    assert limiting([replace(runs[0], limit=None)]) == LIMITING
 
 
 def test_completed_run_is_not_repeated() -> None:
