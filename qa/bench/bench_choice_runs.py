@@ -9,8 +9,8 @@ import os
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -473,19 +473,14 @@ def _compact(cluster: Cluster) -> None:
         cluster.ceph('tell', f'osd.{osd}', 'compact', timeout_s=COMPACT_S)
 
 
-def clients(cluster: Cluster, trial: ProofTrial, seconds: float) -> AbstractContextManager[float]:
-    """The load during the block; it has ended when this returns."""
-    return during(lambda: load(cluster, trial, seconds))
-
-
 @contextmanager
-def during(work: Callable[[], object]) -> Iterator[float]:
-    """The work besides the block, and when it began; it has ended when this returns."""
+def clients(cluster: Cluster, trial: ProofTrial, seconds: float) -> Iterator[float]:
+    """The load during the block; it has ended when this returns."""
     failed: list[BaseException] = []
 
     def go() -> None:
         try:
-            work()
+            load(cluster, trial, seconds)
         except HarnessError as error:
             failed.append(error)
 

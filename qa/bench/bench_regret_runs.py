@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_choice_judge import Window
-from bench_choice_runs import IMAGE, NotMadeError, during, load, wait_until, watched, window
+from bench_choice_runs import IMAGE, NotMadeError, load, watched, window
 from bench_choice_trials import PG_NUM, ProofTrial
 from bench_cpu_runs import POOL
 from regret_judge import Run
@@ -20,7 +20,6 @@ from regret_trials import (
     DEFAULT,
     FORMS,
     OSDS,
-    PREPARE_S,
     TUNER,
     Cell,
     Client,
@@ -38,8 +37,8 @@ from harness.workloads import WorkloadResult, rbd, run_workload
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.plan.records import OPTION
 
-#: Of the load with defaults: until the tuner is queried, and in total.
-ASKED_S, FIRST_S = 75.0, 90.0
+#: Of the load with defaults, after which the tuner is queried.
+FIRST_S = 90.0
 #: Of the load with one set each: until the window begins, and all of it.
 WARM_UP_S, SECOND_S = 30.0, 120.0
 #: A memtable of the log of a placement group holds as many entries as in the proof of the choice.
@@ -169,7 +168,7 @@ def _prepare(cluster: Cluster, trial: Trial) -> None:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the tuner answers under the load."""
+    """What the tuner answers after the load."""
 
     #: The recommended options; None: no change.
     advice: str | None
@@ -178,11 +177,9 @@ class _Asked:
 
 
 def _ask(cluster: Cluster, trial: Trial) -> _Asked:
-    prepare_s = PREPARE_S.get(trial.cell.workload, 0.0)
-    with during(lambda: _run_clients(cluster, trial, FIRST_S + prepare_s)) as began_s:
-        wait_until(began_s + ASKED_S + prepare_s)
-        advice = cluster.ceph_json('rocksdb-tuner', 'recommend')
-        groups = cluster.ceph_json('rocksdb-tuner', 'status')['groups']
+    _run_clients(cluster, trial, FIRST_S)
+    advice = cluster.ceph_json('rocksdb-tuner', 'recommend')
+    groups = cluster.ceph_json('rocksdb-tuner', 'status')['groups']
     ends = [found['options_to'] for found in advice if found['restart_required']]
     if not groups or groups[0]['workload'] is None:
         raise NotMadeError('the module did not classify the load')

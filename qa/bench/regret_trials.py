@@ -51,15 +51,14 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
         Client('rbd-seqwrite', {'block_size_bytes': 4 << 20, 'size_bytes': _IMAGE_BYTES}),
     ),
     's3-small-put': (_SMALL_PUT,),
-    # Reads, writes, listings and deletes at once, as in the hybrid workload of reference 003
+    # Writes, reads and listings at once, as in the published hybrid workload, without its deletes
     's3-hybrid': (
         Client('s3-put', {'threads': 4, 'object_size_bytes': 4096}),
-        Client('s3-get', {'threads': 4, 'object_size_bytes': 4096}),
-        Client('s3-list', {'threads': 2}),
-        Client('s3-delete', {'threads': 1, 'objects': 8000}),
+        Client('s3-get', {'threads': 4, 'object_size_bytes': 4096, 'objects': 500}),
+        Client('s3-list', {'threads': 2, 'objects': 500}),
     ),
     's3-list': (Client('s3-list', {'objects': 5000}),),
-    's3-delete': (Client('s3-delete', {'threads': 2, 'objects': 20000}),),
+    's3-delete': (Client('s3-delete', {'threads': 2, 'objects': 10000}),),
     's3-4m-put': (Client('s3-large-put', {'object_size_bytes': 4 << 20}),),
     'cephfs-metadata': (Client('cephfs-metadata'),),
     'rbd-and-s3': (
@@ -67,8 +66,6 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
         Client('s3-put', {'threads': 4, 'object_size_bytes': 4096}),
     ),
 }
-#: About what clients take before they begin, where they put objects first.
-PREPARE_S: Mapping[str, float] = {'s3-hybrid': 30.0, 's3-list': 20.0, 's3-delete': 60.0}
 #: Keys of the index of buckets alone, without a gateway.
 INDEX = 'rgw-index'
 WORKLOADS = (*BLOCK_BYTES, *CLIENTS, INDEX)
