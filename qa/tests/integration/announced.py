@@ -93,11 +93,12 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
         'Changing RocksDB options of ',
         lambda own: 'done' in own,
     )
-    assert f'is applied for operator on {len(state["osds"])} OSD(s)' in lines[0], lines
+    assert f' to {len(state["osds"])} OSD(s), osd.' in lines[0], lines
+    assert 'operator applies ' in lines[0], lines
     for osd in state['osds']:
         steps = [
             lines.index(f'osd.{osd["osd"]} {step}')
-            for step in ('is getting its new options', 'is restarting', 'runs its new options')
+            for step in ('gets its new options', 'is restarting', 'runs its new options')
             if f'osd.{osd["osd"]} {step}' in lines
         ]
         # Without an entry of its own, where one entry alone is removed

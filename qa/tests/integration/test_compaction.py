@@ -93,7 +93,7 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
         busy = [osd for osd in state['osds'] if osd['step'] in ('compacting', 'settling')]
         most = max(most, len(busy))
         first = state['osds'][0]
-        asked = f': osd.{first["osd"]} is asked to compact'
+        asked = f': osd.{first["osd"]} starts compacting'
         logged = any(line.endswith(asked) for line in announced.lines)
         if not failed_over and first['step'] == 'compacting' and logged:
             # The requesting manager ends; the next one only watches. Monitors do not receive what a
@@ -132,11 +132,11 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
         tuner,
         announced,
         f'compaction campaign {state["id"]}',
-        'Compacting the RocksDB of ',
+        'Compacting RocksDB of ',
         lambda own: bool(own) and own[-1].startswith('3 of 3 OSD(s) compacted, DB '),
     )
     for osd in state['osds']:
-        assert f'osd.{osd["osd"]} is asked to compact' in lines
+        assert f'osd.{osd["osd"]} starts compacting' in lines
         assert any(line.startswith(f'osd.{osd["osd"]} is done: DB ') for line in lines), lines
 
 

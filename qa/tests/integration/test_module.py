@@ -355,7 +355,7 @@ def test_operator_change_during_a_rollout_wins(
     try:
         tuner.wait_for_phase('failed', timeout_s=120)
         assert ('osd.2', '', 'compression=kLZ4Compression') in tuner.entries()
-        assert 'somebody else' in ' '.join(tuner.plain('rollout', 'status').split())
+        assert 'outside this rollout' in ' '.join(tuner.plain('rollout', 'status').split())
     finally:
         tuner.cluster.ceph('config', 'rm', 'osd.2', OPTION)
     tuner.plain('rollback')

@@ -21,6 +21,10 @@ LATE_INTERVALS = 3
 #: Options that provide compaction bytes and RocksDB's own times; each costs CPU in the OSD.
 STATISTICS = ('rocksdb_perf', 'rocksdb_collect_extended_stats')
 
+_WAIT_FOR_REPORTS = (
+    'wait a minute; if that does not help, "ceph config get osd mgr_stats_threshold" must be 5 or '
+    'less'
+)
 _RESTART_MANAGERS = (
     'restart every manager: "systemctl restart ceph-mgr.target" on its host, or with cephadm '
     '"ceph orch restart mgr"'
@@ -91,7 +95,7 @@ def _managers(snapshot: Snapshot) -> Check:
     lacking = [manager for manager in managers if not manager.has_module]
     if not lacking:
         return Check(
-            'manager-files', True, f'the module is installed for {_managers_named(managers)}'
+            'manager-files', True, f'the module is available in {_managers_named(managers)}'
         )
     return Check(
         'manager-files',
@@ -146,23 +150,21 @@ def _sampling(snapshot: Snapshot) -> Check:
             'sampling',
             None,
             'no OSD has reported counters to this manager yet',
-            'wait for a minute; if it stays so: "ceph config get osd mgr_stats_threshold" must be '
-            '5 or less',
+            _WAIT_FOR_REPORTS,
         )
     if late_s and age_s > late_s:
         return Check(
             'sampling',
             False,
             f'the newest sample is {format_duration(age_s)} old',
-            'see the log of the active manager; "ceph mgr fail" starts another one',
+            'see the log of the active manager; "ceph mgr fail" fails over to a standby',
         )
     if silent:
         return Check(
             'sampling',
             False,
             f'no usable sample of osd.{format_ids(silent)}, which is up',
-            'wait for a minute; if it stays so: "ceph config get osd mgr_stats_threshold" must be '
-            '5 or less',
+            _WAIT_FOR_REPORTS,
         )
     return Check(
         'sampling',
@@ -179,7 +181,7 @@ def _parts(snapshot: Snapshot) -> Check:
             ' '.join(failure.sentence for failure in snapshot.failing),
             'see the log of the active manager',
         )
-    return Check('module', True, 'all parts of the module work')
+    return Check('module', True, 'all steps of the module work')
 
 
 def _stored_data(snapshot: Snapshot) -> Check:
@@ -188,7 +190,7 @@ def _stored_data(snapshot: Snapshot) -> Check:
             'stored-data',
             False,
             ' '.join(snapshot.notices),
-            '"ceph rocksdb-tuner history" and "ceph config dump" show what was changed',
+            '"ceph rocksdb-tuner history" and "ceph config dump" show past changes',
         )
     return Check('stored-data', True, 'stored data is readable')
 
@@ -224,8 +226,7 @@ def _statistics(snapshot: Snapshot) -> Check:
         False,
         f'RocksDB statistics are disabled on {format_plural(len(without), "OSD")}: compaction '
         'bytes are estimates',
-        f'{enable}, then restart the OSDs; or "ceph rocksdb-tuner osd deep ID" for one look at an '
-        'OSD',
+        f'{enable}, then restart the OSDs; or "ceph rocksdb-tuner osd deep ID" for a single OSD',
         optional=True,
     )
 
@@ -254,7 +255,7 @@ def _orchestrator(environment: Environment) -> Check:
         'orchestrator',
         False,
         f'no orchestrator can restart OSDs: {environment.orchestrator_reason}',
-        'a rollout asks you to restart each OSD; auto-apply requires an orchestrator: '
+        'restart each OSD of a rollout when asked; auto-apply requires an orchestrator: '
         '"ceph orch set backend NAME"',
         optional=True,
     )
@@ -303,7 +304,7 @@ def _metrics(environment: Environment) -> Check:
             'metrics',
             False,
             'metrics are enabled, but not served',
-            '"ceph health detail" has the reason',
+            '"ceph health detail" shows the reason',
             optional=True,
         )
     return Check(

@@ -72,7 +72,7 @@ class Conclusions:
 def unknown_manager(name: str) -> str:
     """Why nothing is recommended under a mgr of an unknown release."""
     return (
-        f'This manager runs {name}, which this module does not know: it measures, and '
+        f'This manager runs {name}, a release unknown to this module: the module measures, but '
         'recommends and changes nothing.'
     )
 

@@ -110,7 +110,7 @@ def _composed(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         return Kind(Form.FIXED, hint, tuple(map(kind_of, arguments)))
     if origin is Union and len(arguments) == 2 and arguments[1] is type(None):
         return Kind(Form.OPTIONAL, hint, (kind_of(arguments[0]),))
-    raise TypeError(f'{hint!r} is of no form that a record may have')
+    raise TypeError(f'{hint!r} is not supported in a record')
 
 
 @cache

@@ -43,7 +43,7 @@ class Requests:
             self._waiting.put_nowait((future, work))  # type: ignore[arg-type]
         except queue.Full:
             raise BusyError(
-                f'{WAITING_MAX} requests wait already; nothing was done, try again'
+                f'{WAITING_MAX} requests are already waiting; nothing was done, try again'
             ) from None
         self.wake()
         try:

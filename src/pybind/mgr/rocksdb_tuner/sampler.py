@@ -106,7 +106,7 @@ class Sampler:
             return True
         run('evidence', lambda: self._record(self.observer.newest, now_s))
         run('trends', lambda: self._chart(now_s))
-        run('work of OSDs', lambda: self._keep_work(now_s))
+        run('OSD load', lambda: self._keep_work(now_s))
         run('pools', lambda: self._sample_pools(now_s))
         run('workload', lambda: self._classify(now_s))
         osds = len(self.observer.signals())

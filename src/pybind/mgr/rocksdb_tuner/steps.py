@@ -41,7 +41,7 @@ class StepFailure:
 
     @property
     def sentence(self) -> str:
-        return f'"{self.step}" fails: {self.reason}'
+        return f'"{self.step}" failed: {self.reason}'
 
 
 class Steps:
@@ -101,11 +101,11 @@ class Steps:
             self._logged_s.clear()
         self._logged_s[kind] = now_s
         if refused:
-            log.warning('%s: the cluster did not answer as needed: %s', step, error)
+            log.warning('%s: request to the cluster failed: %s', step, error)
         elif isinstance(error, ExplainedError):
             log.warning('%s: %s', step, error)
         else:
-            log.error('%s: unexpected error; the module goes on', step, exc_info=error)
+            log.error('%s: unexpected error; the module continues', step, exc_info=error)
 
     def works(self, step: str) -> None:
         """Clear a failure."""

@@ -18,7 +18,7 @@ from typing import Callable, Optional, TypeVar
 from .collection.records import Collection
 from .observe.load_history import WorkHistory
 from .observe.trend import Trends
-from .operations.allowed import Allowed
+from .operations.permissions import Permissions
 from .requests import BusyError
 from .settings import Settings
 from .snapshot import Mode, Snapshot
@@ -126,7 +126,7 @@ class Tuner(Components):
         self.take_requests()
         # Cluster state: useful to the operation, not required; cached for a while
         if reads:
-            run('starts of OSDs', lambda: self.sampler.watch_starts(self.monotonic()))
+            run('OSD starts', lambda: self.sampler.watch_starts(self.monotonic()))
             self.cluster_state.refresh(now_s)
         else:
             run('sampling', lambda: self._rest(settings, now_s))
@@ -152,12 +152,12 @@ class Tuner(Components):
         """Run operators' requests without a tick; only in the serve thread."""
         self.requests.take()
 
-    def _allowed(self, settings: Settings, now_s: float) -> tuple[Allowed, Optional[str]]:
+    def _allowed(self, settings: Settings, now_s: float) -> tuple[Permissions, Optional[str]]:
         """Whether an operation may act and start OSDs, and why OSD reports are uncertain."""
         permission = self.permission
         no_reports_reason, reports_unknown = permission.no_reports(settings)
         start_blocked = permission.start_blocked(settings, now_s)
-        return Allowed(
+        return Permissions(
             permission.may_change(settings), start_blocked, no_reports_reason
         ), reports_unknown
 

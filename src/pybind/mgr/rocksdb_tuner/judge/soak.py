@@ -38,8 +38,8 @@ def contradiction(soak: SoakPlan) -> Optional[str]:
     for prefix, plan in (('', soak), ('batch_', soak.batches)):
         if plan is not None and 0 < plan.most_s < plan.least_s:
             return (
-                f'{prefix}soak_min ({plan.least_s:g} s) is above {prefix}soak_max '
-                f'({plan.most_s:g} s), so that no verdict could pass: change one of them, for '
+                f'{prefix}soak_min ({plan.least_s:g} s) is greater than {prefix}soak_max '
+                f'({plan.most_s:g} s), so no verdict is possible: change one of them, for '
                 f'example "ceph config set mgr mgr/rocksdb_tuner/{prefix}soak_max {plan.least_s:g}"'
             )
     return None

@@ -59,7 +59,7 @@ def measured_in_words(judgement: Judgement) -> list[str]:
 def too_few_controls(found: int) -> Judgement:
     return Judgement(
         Verdict.INCONCLUSIVE,
-        missing=(f'{limits().least_controls} OSDs to compare with, of which there are {found}',),
+        missing=(f'{limits().least_controls} controls, found {found}',),
         cause=f'not judged: {"too few" if found else "no"} controls',
     )
 
@@ -95,7 +95,7 @@ def judge(evidence: Evidence, among: int = 1, promised: Optional[str] = None) ->
 
 
 #: For `Judgement.missing`.
-_A_FLUSH = 'a flush of memtables: until then the new options have no effect'
+_A_FLUSH = 'a memtable flush: until then the new options have no effect'
 
 
 def _nothing_flushed(evidence: Evidence) -> Optional[str]:
@@ -127,7 +127,7 @@ def _judge_signal(
             SignalVerdict(signal.name, Effect.UNCLEAR),
             (
                 f'at least {least.least_writes} writes in each of {least.least_blocks} spans of '
-                f'{evidence.block_s:.0f} s, before the change and after it; so many had '
+                f'{evidence.block_s:.0f} s, before and after the change; found: '
                 f'{", ".join(found)}'
             ),
         )
@@ -136,8 +136,8 @@ def _judge_signal(
         return (
             SignalVerdict(signal.name, Effect.UNCLEAR),
             (
-                f'{least.least_blocks} spans of {evidence.block_s:.0f} s in which changed OSDs '
-                f'and controls had writes; before: {len(before)}, after: {len(after)}'
+                f'{least.least_blocks} spans of {evidence.block_s:.0f} s with writes to changed '
+                f'OSDs and controls; before: {len(before)}, after: {len(after)}'
             ),
         )
     estimate, half_width = (
@@ -147,8 +147,8 @@ def _judge_signal(
     if half_width is None or half_width > signal.precision:
         width = 'unbounded' if half_width is None else f'{percent(half_width):.0f}%'
         lack = (
-            f'precision: it is uncertain by {width}, and by at most '
-            f'{percent(signal.precision):.0f}% it would do'
+            f'precision: the uncertainty is {width}, at most '
+            f'{percent(signal.precision):.0f}% is allowed'
         )
     return (
         SignalVerdict(
@@ -184,15 +184,15 @@ def _events(signal: JudgedSignal, evidence: Evidence, rate: float) -> SignalVerd
         _with_events(signal.name, evidence.changed, part)
         for part in (evidence.before, evidence.after)
     )
-    beside = _with_events(signal.name, evidence.controls, evidence.after)
-    if min(before[1], after[1], beside[1]) < limits().least_blocks:
+    controls = _with_events(signal.name, evidence.controls, evidence.after)
+    if min(before[1], after[1], controls[1]) < limits().least_blocks:
         return SignalVerdict(signal.name, Effect.UNCLEAR)
     share = after[0] / after[1]
-    others = [found / of for found, of in (before, beside)]
+    others = [found / of for found, of in (before, controls)]
     effect = Effect.SAME
-    if share - max(others) > signal.tolerance and _more(after, before, beside) <= rate:
+    if share - max(others) > signal.tolerance and _more(after, before, controls) <= rate:
         effect = Effect.WORSE
-    elif min(others) - share > signal.tolerance and _fewer(after, before, beside) <= rate:
+    elif min(others) - share > signal.tolerance and _fewer(after, before, controls) <= rate:
         effect = Effect.BETTER
     # Relative to the nearer of the two references; 0 between them.
     change = share - min(max(share, min(others)), max(others))

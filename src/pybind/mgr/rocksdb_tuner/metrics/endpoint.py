@@ -72,8 +72,8 @@ class MetricsEndpoint:
         except ValueError:
             # A host name would need a lookup, which blocks the thread that drives rollouts.
             return (
-                f'metrics_addr is "{wanted.host}", which is no IP address: give one of this host, '
-                'as in "127.0.0.1", or "::" for all'
+                f'invalid metrics_addr "{wanted.host}": use an IP address of this host, as in '
+                '"127.0.0.1", or "::" for all addresses'
             )
         try:
             server = _Server(_listening(wanted), self._text)
@@ -175,7 +175,7 @@ class _Server:
             while self._connections:
                 self._look()
         except Exception:
-            log.exception('the metrics are not served any more')
+            log.exception('metrics are no longer served')
         finally:
             self._stop_listening()
             for connection in tuple(self._connections.values()):
@@ -214,7 +214,7 @@ class _Server:
         except (BlockingIOError, ConnectionError):
             return
         except OSError as error:
-            log.debug('no connection for the metrics: %s', error)
+            log.debug('cannot accept a connection for metrics: %s', error)
             time.sleep(_PAUSE_S)
             return
         if len(self._connections) >= MAX_CONNECTIONS:
@@ -240,7 +240,7 @@ class _Server:
         except (BlockingIOError, InterruptedError):
             return
         except Exception as error:  # noqa: BLE001 - a client that went away ends nothing else
-            log.debug('a client of the metrics failed: %s', error)
+            log.debug('a metrics client failed: %s', error)
             self._drop(connection)
 
     def _drop(self, connection: _Connection) -> None:
@@ -305,7 +305,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = self._text()
         except Exception:
-            log.exception('the metrics could not be written')
+            log.exception('cannot write the metrics')
             self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, 'See the log of the manager')
             return
         self.send_response(HTTPStatus.OK)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 #: A standby module is not notified of option changes, so it polls.
 PERIOD_S = 10.0
 #: Valid without samples: Prometheus sees every mgr up, and each series once.
-NOTHING = '# This manager is a standby: the active one has the metrics.\n'
+NOTHING = '# This manager is a standby: the active manager serves the metrics.\n'
 
 
 class StandbyModule(MgrStandbyModule):

@@ -242,7 +242,7 @@ class MgrCluster:
             return parse_slow_ops(self._module.get_daemon_health_metrics())
 
     def health_codes(self) -> Mapping[str, str]:
-        with understood('the health of the cluster'):
+        with understood('the cluster health'):
             return parse_health_codes(json.loads(self._module.get('health')['json']))
 
     # -- ConfigStore
@@ -272,8 +272,8 @@ class MgrCluster:
                 for entry in shown
                 if entry['name'] in names or entry['name'] in if_set
             }
-        beside = {name: listed[name] for name in if_set if name in listed}
-        return beside | {
+        optional = {name: listed[name] for name in if_set if name in listed}
+        return optional | {
             name: listed[name]
             if name in listed
             # Unset options are not in the list. `config show` with a key returns the OSD's own
@@ -301,7 +301,7 @@ class MgrCluster:
             output = answer.output(TELL_SLICE_S)
             if output is not None:
                 return output
-        raise CommandError(errno.ETIMEDOUT, f'osd.{osd_id} did not answer to "{prefix}"')
+        raise CommandError(errno.ETIMEDOUT, f'osd.{osd_id} did not answer "{prefix}"')
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
         code, _, message = self._module.mon_command(
@@ -430,7 +430,7 @@ class MgrCluster:
             features = self._module.remote(backend, 'get_feature_set')
             able = features['daemon_action']['available']
         except Exception as error:  # noqa: BLE001 - the code of another module
-            return f'the orchestrator backend {backend} does not report what it can do: {error!r}'
+            return f'the orchestrator backend {backend} does not report its features: {error!r}'
         return None if able else f'the orchestrator backend {backend} cannot restart daemons'
 
     def _mon_json(self, command: Mapping[str, Any]) -> Any:
@@ -473,7 +473,7 @@ class MgrStore:
             else self._module.mon_command({'prefix': 'config-key set', 'key': where}, value)
         )
         if code != 0:
-            raise CommandError(abs(code), f'"{where}" is not stored: {message}')
+            raise CommandError(abs(code), f'cannot store "{where}": {message}')
 
     def keys(self, prefix: str) -> Sequence[str]:
         return sorted(self._module.get_store_prefix(prefix))

@@ -301,7 +301,7 @@ def parse_orchestrated(osd_id: int, listed: Any, host: Any) -> Optional[Orchestr
         running=_RUNNING.get(daemon.get('status')),
         started=daemon.get('started'),
         refreshed=daemon.get('last_refresh'),
-        carried_out=tuple(filter(None, map(_executed_at, daemon.get('events', ())))),
+        executed=tuple(filter(None, map(_executed_at, daemon.get('events', ())))),
         scheduled=scheduled,
         stored_started=stored_started,
     )

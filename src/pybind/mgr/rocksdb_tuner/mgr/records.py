@@ -277,7 +277,7 @@ class OrchestratedDaemon:
     refreshed: Optional[str] = None
     #: Times of the last actions on this daemon. cephadm keeps up to five, in the memory of its mgr;
     #: Pacific's does not add one with an identical text.
-    carried_out: tuple[str, ...] = ()
+    executed: tuple[str, ...] = ()
     #: Whether an action is still scheduled, if stored (cephadm); None: unknown.
     scheduled: Optional[bool] = None
     #: The orchestrator executes nothing until an operator resumes it.

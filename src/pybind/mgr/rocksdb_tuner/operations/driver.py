@@ -169,7 +169,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
                 self._conclude(self._last)
                 self._unrecorded = False
         except (CommandError, OperationRefused) as error:
-            trouble = f'the {self.KIND} cannot continue now: {error.message}'
+            trouble = f'the {self.KIND} cannot continue: {error.message}'
             if trouble != self._error:
                 log.warning(trouble)
             self._error = trouble
@@ -216,7 +216,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         except CommandError as error:
             raise OperationRefused(
                 error.errno,
-                f'the end of {last.operation_id} cannot be stored now: {error.message}; try again',
+                f'cannot store the end of {last.operation_id}: {error.message}; try again',
             ) from error
         self._unrecorded = False
 
@@ -242,4 +242,4 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
 
 def cannot_be_stored(error: CommandError) -> OperationRefused:
-    return OperationRefused(error.errno, f'this cannot be stored now: {error.message}; try again')
+    return OperationRefused(error.errno, f'cannot store the request: {error.message}; try again')

@@ -52,7 +52,7 @@ HOLDING_HEALTH = frozenset(
 )
 
 #: Changes are disabled by the mode.
-NOT_ALLOWED = 'the mode of the module does not allow changes'
+NOT_ALLOWED = 'the module mode does not allow changes'
 
 #: A PG in one of these states is busy, in doubt or damaged, even if also active and clean.
 _UNSETTLED = frozenset(
@@ -91,12 +91,12 @@ GATES = (
     'the time is within maintenance_days and maintenance_hours, if set',
     'restarts_per_day is not exhausted, if set',
     'OSDs report to this manager',
-    'no OSD of the cluster is down, and this one has reported its version',
+    'no OSD is down, and the OSD to restart has reported its version',
     'no OSD joined, left or restarted since placement groups were last reported',
-    'no flag such as noout or nobackfill is set, nor on single OSDs',
-    'no health check of space, redundancy or quorum (nearfull, PG_DEGRADED, MON_DOWN)',
+    'no flag such as noout or nobackfill is set, neither for the cluster nor for single OSDs',
+    'no health check reports missing space, redundancy or quorum (OSD_NEARFULL, MON_DOWN, ...)',
     'all placement groups are active+clean, and none is recovering or damaged',
-    'Ceph is not being upgraded, and all daemons run one version',
+    'Ceph is not being upgraded, and all daemons run the same version',
     'ok-to-stop agrees',
 )
 
@@ -110,16 +110,16 @@ _REMEDIES = (
     (r'flags set on the cluster', '"ceph osd unset <flag>" once it is no longer needed'),
     (r'cluster health', '"ceph health detail" shows the cause'),
     (
-        r'(the states of the )?placement groups',
+        r'placement group',
         '"ceph pg dump_stuck" and "ceph -s" show what blocks them',
     ),
     (r'Ceph is being upgraded', 'finish the upgrade: "ceph orch upgrade status"'),
     (
-        r'(daemons run different versions|whether all daemons)',
+        r'(daemons run different versions|daemon versions)',
         'finish the upgrade: "ceph versions" shows the running versions',
     ),
     (
-        r'(osd\.(\d+) is not ok-to-stop|whether osd\.(\d+) may stop)',
+        r'(osd\.\d+ is not ok-to-stop|no ok-to-stop answer)',
         '"ceph osd ok-to-stop" shows the affected placement groups',
     ),
     (r'the (version|address) of osd', '"ceph osd metadata" shows what OSDs reported'),
@@ -161,7 +161,7 @@ def _moved(seen: ClusterView) -> Optional[str]:
 def placement_groups(seen: ClusterView) -> Optional[str]:
     """Why not all placement groups are active+clean and idle; None if they are."""
     if seen.pgs.total == 0 and seen.cluster.pools:
-        return 'the states of the placement groups are not known yet'
+        return 'placement group states are not known yet'
     # Without counts: the text would change, and be stored, at every step.
     unsettled = sorted(
         state
@@ -204,7 +204,7 @@ def _osds(seen: ClusterView, osd_id: int) -> Optional[str]:
 
 def _upgrade(seen: ClusterView) -> Optional[str]:
     if seen.upgrade is None and seen.versions is None:
-        return 'whether all daemons run one version is not known yet'
+        return 'daemon versions are not known yet'
     return upgrading(seen)
 
 
@@ -223,6 +223,6 @@ def upgrading(seen: ClusterView) -> Optional[str]:
 
 def _ok_to_stop(seen: ClusterView, osd_id: int) -> Optional[str]:
     if osd_id not in seen.ok_to_stop:
-        return f'whether osd.{osd_id} may stop is not known yet'
+        return f'no ok-to-stop answer for osd.{osd_id} yet'
     reason = seen.ok_to_stop[osd_id]
     return None if reason is None else f'osd.{osd_id} is not ok-to-stop: {reason}'

@@ -96,7 +96,7 @@ def plan_experiment(
     arms = len(terms.arms)
     least = experiment_limits().least_arm_osds
     if not arms:
-        return Refusal('no arms are named')
+        return Refusal('no arms are given')
     ordered = usable(candidates)
     most = int(len(candidates) * terms.share) // arms
     if most < least:

@@ -26,5 +26,5 @@ def overruled(request: ChangeRequest, osd_id: int, running: RunningOption) -> st
     }.get(running.source, 'a value set in the running daemon')
     return (
         f'{request.option} of osd.{osd_id} comes from {origin}, which the config store '
-        'does not override: remove it there first, and restart it'
+        'does not override: remove it there first, and restart the OSD'
     )

@@ -52,7 +52,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
         )
     if snapshot.impossible is not None:
         checks[OPTIONS_CONFLICT] = _check(
-            'rocksdb_tuner cannot apply anything with its options', [snapshot.impossible]
+            'rocksdb_tuner cannot apply changes with its current options', [snapshot.impossible]
         )
     checks |= failing_checks(snapshot.failing, _now_s(snapshot))
     rollout = snapshot.rollout
@@ -89,7 +89,7 @@ def failing_checks(failing: Iterable[StepFailure], now_s: Optional[float]) -> He
         return {}
     detail = [failure.sentence for failure in lasting]
     count = len(lasting)
-    return {STEP_FAILED: _check(f'{count} step(s) of rocksdb_tuner fail', detail, count)}
+    return {STEP_FAILED: _check(f'{count} rocksdb_tuner step(s) failing', detail, count)}
 
 
 def _now_s(snapshot: Snapshot) -> Optional[float]:

@@ -98,7 +98,7 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
             errno.EINVAL,
             f'{recommendation.recommendation_id} ({recommendation.kind.value}) cannot be applied '
             f'by a rollout; apply it manually, see "ceph rocksdb-tuner show '
-            f'{recommendation.recommendation_id}" says',
+            f'{recommendation.recommendation_id}"',
         )
     request = recommendation.change
     least_s, most_s = expected_duration_s(request, soak)
@@ -114,5 +114,5 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
 
 def plan_if_any(recommendation: Recommendation, soak: Optional[SoakPlan]) -> Optional[Plan]:
     """None if no rollout can apply it, or without a cluster (``soak`` None)."""
-    carried_out = recommendation.change is not None
-    return plan(recommendation, soak) if carried_out and soak is not None else None
+    applicable = recommendation.change is not None
+    return plan(recommendation, soak) if applicable and soak is not None else None

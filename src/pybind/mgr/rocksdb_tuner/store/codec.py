@@ -179,7 +179,7 @@ def _mapping(kind: Kind) -> Codec:
         for name, one in value.items():
             known = natural(name) if key is int else name
             if known is None:
-                raise MisfitError('is no number').within(name)
+                raise MisfitError('is not a number').within(name)
             try:
                 found[known] = read_item(one, source)
             except MisfitError as misfit:
@@ -255,7 +255,7 @@ class _Record:
         if source.exact and not names.keys() <= self._keys:
             name = next(name for name in names if name not in self._keys)
             known = ', '.join(field.key for field in self.fields)
-            raise MisfitError(f'is not known; known are {known}').within(name)
+            raise MisfitError(f'is unknown; expected: {known}').within(name)
 
     def made_of(self, columns: Mapping[str, list[Any]]) -> tuple[Any, ...]:
         names = list(columns)

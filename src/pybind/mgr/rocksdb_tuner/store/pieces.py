@@ -104,7 +104,7 @@ class LongTexts:
             try:
                 self._store.set(piece, None)
             except CommandError as error:
-                log.warning('%s is left over: %s', piece, error.message)
+                log.warning('cannot remove obsolete %s: %s', piece, error.message)
 
 
 def _piece(key: str, crc: int, number: int) -> str:

@@ -100,15 +100,15 @@ def _read_text(value: Any, source: Source) -> str:
     if type(value) is str:
         return value
     if type(value) is not int or not source.texts:
-        wrong(value, 'a text')
+        wrong(value, 'a string')
     if not 0 <= value < len(source.texts):
-        wrong(value, f'one of {len(source.texts)} stored texts')
+        wrong(value, f'one of {len(source.texts)} stored strings')
     return source.texts[value]
 
 
 def _read_count(value: Any, _: Source) -> int:
     if type(value) is not int or not 0 <= value <= _LARGEST:
-        wrong(value, 'a number from 0 up')
+        wrong(value, 'a non-negative integer')
     return value
 
 

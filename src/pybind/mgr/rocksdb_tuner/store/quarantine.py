@@ -39,13 +39,13 @@ class Quarantine:
 
     def add(self, key: str, text: str, reason: str) -> None:
         """Quarantine a text. Never raises: if the store refuses, the next mgr tries again."""
-        log.warning('%s cannot be read and is quarantined: %s', key, reason)
+        log.warning('cannot read %s, quarantining it: %s', key, reason)
         self._reasons[key] = reason
         try:
             self._store.set(BROKEN + key, text)
             self._store.set(key, None)
         except CommandError as error:
-            log.warning('%s could not be quarantined: %s', key, error.message)
+            log.warning('cannot quarantine %s: %s', key, error.message)
 
     def problems(self) -> tuple[str, ...]:
         """One sentence per unreadable text, until it is removed."""
@@ -76,6 +76,6 @@ class Quarantine:
             except StoredStateError:
                 continue
             except CommandError as error:
-                log.warning('%s could not be restored: %s', key, error.message)
+                log.warning('cannot restore %s: %s', key, error.message)
             else:
-                log.info('%s, which had been quarantined, can be read again', key)
+                log.info('%s can be read again and is no longer quarantined', key)

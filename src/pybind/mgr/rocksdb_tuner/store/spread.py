@@ -241,7 +241,7 @@ class Spread(Generic[_T]):
             try:
                 self._store.set(key, None)
             except CommandError as error:
-                log.warning('%s is left over: %s', key, error.message)
+                log.warning('cannot remove obsolete %s: %s', key, error.message)
                 return
             self._ours.discard(key)
 
@@ -274,11 +274,11 @@ class Spread(Generic[_T]):
         in_chunks = [row for number, ref in enumerate(chunks) for row in self._chunk(number, ref)]
         if len(in_chunks) != index.count:
             raise StoredStateError(
-                f'"{layout.rows}" are {len(in_chunks)} in its chunks instead of {index.count}'
+                f'its chunks have {len(in_chunks)} "{layout.rows}" instead of {index.count}'
             )
         changed = decode_rows(layout.row, head.get('changed'), texts=_texts(head), place='changed')
         if len(changed) != len(index.changed) or any(n >= index.count for n in index.changed):
-            raise StoredStateError('"changed" does not go with "index.changed"')
+            raise StoredStateError('"changed" does not match "index.changed"')
         rows = list(in_chunks)
         for number, row in zip(index.changed, changed):
             rows[number] = row
@@ -324,5 +324,5 @@ def _texts(document: Mapping[str, Any]) -> tuple[str, ...]:
         raise StoredStateError('"texts" is missing')
     texts = document['texts']
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise StoredStateError('"texts" is no list of texts')
+        raise StoredStateError('"texts" is not a list of strings')
     return tuple(texts)

@@ -40,7 +40,7 @@ def unpack(text: str, oldest: int, newest: int) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise StoredStateError(f'it is not JSON, or only the beginning of it ({error})') from error
+        raise StoredStateError(f'it is not JSON, or truncated ({error})') from error
     if not isinstance(document, dict):
         raise StoredStateError('it is not a JSON object')
     version = document.get('version')
@@ -57,7 +57,7 @@ def _decompressed(text: str) -> str:
     try:
         raw = unpacker.decompress(base64.b64decode(text, validate=True), UNPACKED_MAX_BYTES)
         if not unpacker.eof:
-            raise StoredStateError('its compressed text is cut off or too long')
+            raise StoredStateError('its compressed text is truncated or too long')
         return raw.decode()
     except (binascii.Error, zlib.error, ValueError) as error:
         raise StoredStateError(f'its compressed text is damaged ({error})') from error

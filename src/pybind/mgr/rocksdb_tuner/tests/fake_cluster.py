@@ -104,7 +104,7 @@ class FakeOsd:
     #: It does so now.
     being_restarted: bool = False
     #: When the orchestrator did so.
-    carried_out: list[str] = field(default_factory=list)
+    executed: list[str] = field(default_factory=list)
     #: When its next process starts and reads its options, and when that one is up.
     start_at_s: Optional[float] = None
     boot_at_s: Optional[float] = None
@@ -247,7 +247,7 @@ class FakeCluster:
         if osd.start_at_s is not None and self.now_s >= osd.start_at_s:
             self._start(osd)
             if osd.being_restarted:
-                osd.carried_out = [*osd.carried_out, f'{self.now_s:.1f}'][-5:]
+                osd.executed = [*osd.executed, f'{self.now_s:.1f}'][-5:]
                 osd.being_restarted = False
         if osd.boot_at_s is not None and self.now_s >= osd.boot_at_s:
             self._boot(osd)
@@ -458,7 +458,7 @@ class FakeCluster:
             running=osd.up or osd.boot_at_s is not None,
             started=None if osd.started_s is None else f'{osd.started_s:.1f}',
             refreshed=f'{self.now_s:.1f}',
-            carried_out=tuple(osd.carried_out),
+            executed=tuple(osd.executed),
             paused=self.orchestrator_paused,
         )
 

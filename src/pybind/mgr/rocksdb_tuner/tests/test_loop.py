@@ -171,7 +171,7 @@ def test_number_of_waiting_changes_is_limited(monkeypatch: pytest.MonkeyPatch) -
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert sum('64 requests wait already; nothing was done' in text for text in refused) == 3
+    assert sum('64 requests are already waiting; nothing was done' in text for text in refused) == 3
     assert sum('waiting for a monitor; nothing was done' in text for text in refused) == 64
     # A canceled change is not executed, and frees its slot.
     assert handed_in.take() == 0

@@ -40,14 +40,14 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'workload': ('workload', lambda w: setattr(w.tuner.sampler.classifier, 'recognize', broken)),
     'facts': ('evaluation', lambda w: setattr(w.tuner.evaluation, '_facts', broken)),
     'advice': ('advice', lambda w: setattr(w.tuner.evaluation, '_conclude', broken)),
-    'starts': ('starts of OSDs', lambda w: setattr(w.tuner.sampler.starts, 'sample', broken)),
+    'starts': ('OSD starts', lambda w: setattr(w.tuner.sampler.starts, 'sample', broken)),
     'options': (
         'running options',
         lambda w: setattr(w.tuner.cluster_state.options, 'refresh', broken),
     ),
     'managers': ('managers', lambda w: setattr(w.cluster, 'managers', broken)),
     'health': (
-        'health of the cluster',
+        'cluster health',
         lambda w: setattr(w.tuner.cluster_state, '_refresh_health', broken),
     ),
     'announcing': (
@@ -167,11 +167,11 @@ def test_failure_is_named_and_logged_once_until_fixed(
         # Without a change there is nothing to announce.
         assert any(step in r.message for r in caplog.records)
         return
-    assert failing[step].sentence.startswith(f'"{step}" fails: internal error (RuntimeError)')
+    assert failing[step].sentence.startswith(f'"{step}" failed: internal error (RuntimeError)')
     assert 'planted' not in failing[step].sentence
     check = render.health_checks(world.tuner.snapshot)[STEP_FAILED]
     assert any(step in str(line) for line in check['detail'])  # type: ignore[union-attr]
-    assert f'"{step}" fails' in ' '.join(render.status(world.tuner.snapshot, 'plain').split())
+    assert f'"{step}" failed' in ' '.join(render.status(world.tuner.snapshot, 'plain').split())
     reported = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
     assert len(reported) <= 1
 
@@ -194,7 +194,7 @@ def test_command_refused_briefly_by_monitors_raises_no_alarm() -> None:
     world.run(20)
     world.cluster.errors['config dump'] = CommandError(11, 'try again')
     world.run(30)
-    assert '"running options" fails: try again' in render.status(
+    assert '"running options" failed: try again' in render.status(
         world.tuner.snapshot, 'json-pretty'
     ).replace('\\"', '"')
     assert STEP_FAILED not in render.health_checks(world.tuner.snapshot)

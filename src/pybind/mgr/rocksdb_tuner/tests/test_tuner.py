@@ -257,7 +257,7 @@ def test_nothing_starts_outside_the_maintenance_window(world: World) -> None:
     world.run(60)
     state = world.tuner.snapshot.rollout
     assert state is not None
-    assert 'maintenance_days is "weekend"' in (state.paused_reason or '')
+    assert 'invalid maintenance_days "weekend"' in (state.paused_reason or '')
     assert world.cluster.commands == []
     world.settings = replace(world.settings, maintenance=MaintenanceWindow('sat-fri'))
     world.run_until(Phase.DONE, Phase.FAILED)
@@ -391,7 +391,7 @@ def test_new_manager_observes_before_it_continues(world: World) -> None:
 
 
 def test_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> None:
-    """That tick may have to wait for a monitor: "there was no rollout yet" would be wrong."""
+    """That tick may have to wait for a monitor: "there has been no rollout yet" would be wrong."""
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
     world.run_until(Phase.PROMOTING)
@@ -610,7 +610,7 @@ def test_everything_is_sampled_and_nothing_changed_under_a_manager_of_unknown_re
     assert snapshot.sampling.osds == 3
     assert snapshot.recommendations == ()
     assert [version in text for text in snapshot.limitations] == [True]
-    assert all('does not know' in a.conclusion for a in snapshot.assessments)
+    assert all('unknown to this module' in a.conclusion for a in snapshot.assessments)
     assert (world.cluster.entries_of(), world.cluster.commands) == before
 
 

@@ -28,13 +28,13 @@ class AutoApply:
     ) -> None:
         self._operations, self._orchestrator = operations, orchestrator
         self._monotonic = monotonic
-        self._standing = automatic.StandingTimes()
+        self._ages = automatic.RecommendationAges()
         #: Why recommendations are skipped; empty in other modes.
         self.refusals: tuple[automatic.Refusal, ...] = ()
 
     def update(self, recommendations: Sequence[Recommendation]) -> None:
         """Record the current recommendations, in any mode."""
-        self._standing.update(recommendations, self._monotonic())
+        self._ages.update(recommendations, self._monotonic())
 
     def start_due(self, settings: Settings, recommendations: Sequence[Recommendation]) -> None:
         """Start at most one recommendation."""
@@ -52,7 +52,7 @@ class AutoApply:
             operations.campaign,
             operations.experiment,
         )
-        past = automatic.Past(
+        preconditions = automatic.Preconditions(
             driver.history,
             driver.state,
             driver.acknowledged,
@@ -65,7 +65,7 @@ class AutoApply:
         )
         steady_s = self._monotonic()
         return automatic.decide(
-            recommendations, self._standing, past, steady_s, settings.auto_apply
+            recommendations, self._ages, preconditions, steady_s, settings.auto_apply
         )
 
     def _start(self, chosen: Recommendation) -> None:

@@ -42,7 +42,7 @@ class ClusterState:
         run('running options', lambda: self.options.refresh(self._cluster.cluster_map(), now_s))
         run('orchestrator', self._refresh_orchestrator)
         run('managers', self._refresh_managers)
-        run('health of the cluster', lambda: self._refresh_health(now_s))
+        run('cluster health', lambda: self._refresh_health(now_s))
 
     def _refresh_orchestrator(self) -> None:
         self.orchestrator_reason = self._cluster.unavailable_reason()

@@ -172,9 +172,9 @@ class Evaluation:
         known = (self._unknown_manager, self._current.impossible)
         found = [text for text in known if text is not None]
         found += [
-            f'mgr.{manager.name} on {manager.host or "a host that it has not named"} cannot run '
-            'this module, so nothing is measured while it is active: install the files there and '
-            f'restart the manager. It requires Python {MINIMUM_PYTHON[0]}.{MINIMUM_PYTHON[1]} or '
+            f'mgr.{manager.name} on {manager.host or "an unknown host"} cannot run this module, '
+            'so nothing is measured while it is active: install the package there and restart '
+            f'the manager. The module requires Python {MINIMUM_PYTHON[0]}.{MINIMUM_PYTHON[1]} or '
             'newer.'
             for manager in self._cluster_state.managers
             if not manager.has_module

@@ -16,7 +16,6 @@ from ..mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
 from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..observe.slow_events import SlowEvents, read_slow_events
-from ..operations.allowed import Allowed
 from ..operations.compaction.driver import CampaignCluster, CampaignDriver
 from ..operations.compaction.history import record_of as campaign_record
 from ..operations.compaction.offer import CAMPAIGN, campaign_request
@@ -27,6 +26,7 @@ from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.history import record_of as experiment_record
 from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
 from ..operations.operation import Operation
+from ..operations.permissions import Permissions
 from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
@@ -151,7 +151,7 @@ class OperationControl:
         self.experiment.observed(newest, now_s, slow_events)
 
     def drive_rollout(
-        self, settings: Settings, now_s: float, allowed: Allowed, reports_unknown: Optional[str]
+        self, settings: Settings, now_s: float, allowed: Permissions, reports_unknown: Optional[str]
     ) -> bool:
         """Continue the rollout; True if it ended in this tick."""
         self.driver.set_limits(
@@ -176,7 +176,7 @@ class OperationControl:
         return under_way and not self.experiment.under_way
 
     def drive_campaign(
-        self, now_s: float, allowed: Allowed, signals: Mapping[int, Signals]
+        self, now_s: float, allowed: Permissions, signals: Mapping[int, Signals]
     ) -> Optional[str]:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None

@@ -45,7 +45,7 @@ class OsdQueries:
 
     def take(self) -> None:
         """Process the answers that arrived."""
-        self._steps.run('answers of OSDs', self._queries.take_answers)
+        self._steps.run('OSD answers', self._queries.take_answers)
 
     def ask(self, observer: Observer, now_s: float) -> None:
         """Send the requests of ``observer``, which gets the answers."""

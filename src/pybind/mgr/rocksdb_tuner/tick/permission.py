@@ -54,7 +54,7 @@ class Permission:
         if not self._sampler.has_sampled:
             return 'this manager has not sampled the OSDs yet'
         if self._steps.fails('sampling'):
-            return 'the OSDs cannot be sampled now'
+            return 'the OSDs cannot be sampled at the moment'
         local = time.localtime(now_s)
         minute = local.tm_hour * 60 + local.tm_min
         return outside(settings.maintenance, local.tm_wday, minute)
@@ -62,13 +62,13 @@ class Permission:
     def no_reports(self, settings: Settings) -> tuple[Optional[str], Optional[str]]:
         """Why this mgr has no OSD reports, and why that is unknown; each may be None."""
         if settings.mode is Mode.OFF:
-            return 'nothing is read in mode off', None
+            return 'OSDs are not sampled in mode off', None
         if self._steps.fails('OSD reports'):
-            return None, 'whether OSDs report to this manager is unknown'
+            return None, 'it is unknown whether OSDs report to this manager'
         if self._reports.silent_s >= max(NO_REPORTS_S, 3 * self._sampler.interval_s):
             return 'no OSD reports to this manager', None
-        if not self._reports.heard:
-            return None, 'whether OSDs report to this manager is not known yet'
+        if not self._reports.has_reports:
+            return None, 'it is not known yet whether OSDs report to this manager'
         return None, None
 
     def may_auto_apply(self, *, evaluated: bool) -> bool:

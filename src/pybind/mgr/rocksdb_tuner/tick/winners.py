@@ -113,7 +113,7 @@ class Winners:
             self._profiles.remember(found)
         except BadQuestionError as error:
             # The result is in the history in any case.
-            log.warning('the winner of %s is not kept: %s', state.experiment_id, error)
+            log.warning('cannot keep the winner of %s as a profile: %s', state.experiment_id, error)
 
     def adopt(
         self,
@@ -126,8 +126,10 @@ class Winners:
         chosen = adoptable(state, last_rollout, recommendations, now_s)
         if state is None or chosen is None:
             return
-        log.info('the winner of experiment %s is applied', state.experiment_id)
+        log.info('applying the winner of experiment %s', state.experiment_id)
         try:
             self._start(chosen, state.request.actor)
         except OperationRefused as refusal:
-            log.warning('the winner of %s is not applied: %s', state.experiment_id, refusal)
+            log.warning(
+                'cannot apply the winner of experiment %s: %s', state.experiment_id, refusal
+            )

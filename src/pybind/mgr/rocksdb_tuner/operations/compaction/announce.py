@@ -33,7 +33,7 @@ def transitions(before: Optional[CampaignState], after: CampaignState) -> Iterat
     name = f'compaction campaign {after.campaign_id}'
     if before is None or before.campaign_id != after.campaign_id:
         request = after.request
-        yield Line(f'{name}: {len(after.osds)} OSD(s) of {request.who} for {request.actor}')
+        yield Line(f'{name}: {request.actor} compacts {len(after.osds)} OSD(s) of {request.who}')
         return
     for old, new in zip(before.osds, after.osds):
         if new.step is not old.step:
@@ -47,7 +47,7 @@ def transitions(before: Optional[CampaignState], after: CampaignState) -> Iterat
 
 def progress(state: CampaignState) -> Progress:
     where = f'{state.finished} of {len(state.osds)} OSDs, {state.phase.value}'
-    message = f'Compacting the RocksDB of {state.request.who} ({where})'
+    message = f'Compacting RocksDB of {state.request.who} ({where})'
     return Progress(message, min(0.99, state.finished / len(state.osds)))
 
 
@@ -68,11 +68,11 @@ def change_percent(before_bytes: int, after_bytes: int) -> Optional[float]:
 
 def _text(osd: OsdCompaction) -> str:
     if osd.step is CompactionStep.COMPACTING:
-        return 'is asked to compact'
+        return 'starts compacting'
     if osd.step is CompactionStep.SETTLING:
         return 'has compacted'
     if osd.step is CompactionStep.SKIPPED:
-        return f'is skipped: {osd.reason}'
+        return f'skipped: {osd.reason}'
     if osd.used_before_bytes is None or osd.used_after_bytes is None:
         return 'is done'
     return f'is done: {_change(osd.used_before_bytes, osd.used_after_bytes)}'

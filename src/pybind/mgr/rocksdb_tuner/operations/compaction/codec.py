@@ -46,9 +46,9 @@ def _wrong(state: CampaignState) -> Iterator[str]:
     if not ids or len(set(ids)) != len(ids):
         yield '"osds" is empty or names an OSD twice'
     if [osd_id for osd_id, _ in state.request.osds] != ids:
-        yield '"osds" are not those of "request.osds"'
+        yield '"osds" does not match "request.osds"'
     if state.stage is Phase.WAITING:
-        yield '"stage" is "waiting", which is not a valid stage'
+        yield '"waiting" is not a valid "stage"'
     if state.ended != (state.outcome is not None):
         yield '"outcome" and "stage" contradict each other'
     if state.request.parallel < 1:
@@ -73,7 +73,7 @@ def of_first_format(head: str, chunk: Callable[[str, int], Optional[str]]) -> Ca
     except KeyError as error:
         raise StoredStateError(f'"{error.args[0]}" is missing') from None
     except (AttributeError, TypeError, ValueError) as error:
-        raise StoredStateError(f'it is not what version 3 of the format stored ({error})') from None
+        raise StoredStateError(f'it does not match version 3 of the format ({error})') from None
     return checked(decode(CampaignState, document))
 
 

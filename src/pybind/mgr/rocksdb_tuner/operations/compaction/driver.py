@@ -18,12 +18,12 @@ from ...mgr.protocols import (
 )
 from ...mgr.records import ClusterMap
 from ...store.errors import StoredStateError
-from ..allowed import Allowed
 from ..cluster_view import ClusterView
 from ..driver import OperationDriver
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
+from ..permissions import Permissions
 from ..queries import daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..stopwatch import Stopwatch
 from . import alarm, machine, operator_actions
@@ -112,7 +112,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self,
         now_s: float,
         measured: Measured,
-        allowed: Allowed,
+        allowed: Permissions,
         monotonic_s: float,
     ) -> None:
         """Observe, decide, save and act; returns at once if there is no campaign.
@@ -162,7 +162,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         now_s: float,
         measured: Measured,
         watched_s: float,
-        allowed: Allowed,
+        allowed: Permissions,
     ) -> View:
         cluster = self._cluster.cluster_map()
         nonces = {osd.osd_id: osd.nonce for osd in cluster.osds if osd.up}
@@ -242,7 +242,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         return f'{self.KIND} {self._last.campaign_id}'
 
 
-def _wait_key(state: CampaignState, allowed: Allowed) -> object:
+def _wait_key(state: CampaignState, allowed: Permissions) -> object:
     """What it waits for; a new value each time if it does not wait, or by choice."""
     chosen = {NOT_ALLOWED, allowed.outside_window}
     if state.ended or state.paused_by is not None or state.paused_reason in {None, *chosen}:

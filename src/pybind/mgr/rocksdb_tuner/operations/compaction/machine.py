@@ -63,7 +63,7 @@ def gated(
     found = []
     for osd in state.osds:
         probe = probes.get(osd.osd_id)
-        idle = probe is not None and not probe.running and probe.started <= osd.begun_before
+        idle = probe is not None and not probe.running and probe.started <= osd.started_before
         if osd.step is CompactionStep.COMPACTING and (idle or is_new_process(osd, probe)):
             found.append(osd.osd_id)
     held = state.ended or state.ending or state.paused_by
@@ -140,7 +140,7 @@ def _asked(
         osd,
         step=CompactionStep.COMPACTING,
         nonce=probe.nonce,
-        begun_before=probe.started,
+        started_before=probe.started,
         asked=1,
         used_before_bytes=used_bytes,
     )
@@ -171,7 +171,7 @@ def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
     # Without the current value: the text would change, and be stored, at every step.
     return (
         f'{SLOW_WRITES} {limits.slower:g} times the baseline of {state.baseline_ms:.1f} ms; '
-        '"ceph rocksdb-tuner rollout resume" accepts the present latency as the new baseline'
+        '"ceph rocksdb-tuner rollout resume" accepts the current latency as the new baseline'
     )
 
 

@@ -93,9 +93,9 @@ def compaction_advice(
         options_to=change.options_to,
         reasons=(
             Reason(
-                f'{change.rollout_id} changed {" and ".join(options)}, which applies only to files '
-                'written since then: a compaction rewrites older files where newer data overlap '
-                'them.',
+                f'{change.rollout_id} changed {" and ".join(options)}. That applies only to files '
+                'written since then: a compaction rewrites older files where they overlap with '
+                'newer data.',
                 SOURCE,
             ),
         ),

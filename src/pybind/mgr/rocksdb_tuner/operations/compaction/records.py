@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Optional
 
@@ -41,7 +41,7 @@ class OsdCompaction:
     step: CompactionStep = CompactionStep.PENDING
     #: The process that got the request, and how many compactions it had started before.
     nonce: Optional[int] = None
-    begun_before: int = 0
+    started_before: int = field(default=0, metadata={'json': 'begun_before'})
     asked: int = 0
     used_before_bytes: Optional[int] = None
     used_after_bytes: Optional[int] = None

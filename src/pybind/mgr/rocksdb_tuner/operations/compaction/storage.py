@@ -61,6 +61,6 @@ class CampaignStorage:
             for key in self._store.keys(_FIRST_CHUNKS):
                 self._store.set(key, None)
         except CommandError as error:
-            log.warning('a campaign in the first format cannot be removed: %s', error.message)
+            log.warning('cannot remove a campaign in the first format: %s', error.message)
         else:
             self._of_first_format = False

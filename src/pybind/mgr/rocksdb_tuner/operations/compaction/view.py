@@ -50,9 +50,7 @@ def parse_probe(text: str, nonce: Optional[int]) -> Probe:
             or int(counters.get('compact_queue_len', 0)) > 0,
         )
     except _MALFORMED as error:
-        raise ValueError(
-            f'the counters of its RocksDB are not as expected ({type(error).__name__}: {error})'
-        ) from None
+        raise ValueError(f'unexpected RocksDB counters ({type(error).__name__}: {error})') from None
 
 
 class Measured(NamedTuple):

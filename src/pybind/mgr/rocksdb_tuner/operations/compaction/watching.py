@@ -37,7 +37,7 @@ def watch(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) 
     osd = replace(osd, latency_ms=_higher(osd.latency_ms, view.latency_ms))
     if osd.step is CompactionStep.SETTLING:
         if view.in_step_s.get(n, 0.0) < limits.settle_s:
-            return Watched(osd, runs=f'osd.{n} has compacted and is removing old files')
+            return Watched(osd, runs=f'osd.{n} has compacted and is deleting old files')
         used = view.used_bytes.get(n)
         return Watched(replace(osd, step=CompactionStep.DONE, used_after_bytes=used))
     lost = why_given_up(n, view, limits)
@@ -51,11 +51,11 @@ def watch(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) 
         return Watched(osd, runs=_running(n, probe, view))
     if is_new_process(osd, probe):
         # A new process: the previous compaction ended with the old one, and counters restarted.
-        return Watched(replace(osd, nonce=probe.nonce, begun_before=0))
-    if probe.started > osd.begun_before:
+        return Watched(replace(osd, nonce=probe.nonce, started_before=0))
+    if probe.started > osd.started_before:
         return Watched(replace(osd, step=CompactionStep.SETTLING))
     if view.in_step_s.get(n, 0.0) < limits.begin_s:
-        return Watched(osd, runs=f'osd.{n} was asked to compact')
+        return Watched(osd, runs=f'compaction requested from osd.{n}')
     return _not_started(state, osd, view, limits)
 
 
@@ -96,7 +96,7 @@ def _apart(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
         elif (earlier or not _idle(other, view, limits)) and not together(
             (osd, other), view.cluster.cluster
         ):
-            return f'osd.{other.osd_id} compacts in another failure domain'
+            return f'osd.{other.osd_id} is compacting in another failure domain'
     return None
 
 
@@ -110,7 +110,7 @@ def _idle(osd: OsdCompaction, view: View, limits: Limits) -> bool:
     if is_new_process(osd, probe):
         return True
     late = view.in_step_s.get(osd.osd_id, 0.0) >= limits.begin_s
-    return late and probe.started <= osd.begun_before
+    return late and probe.started <= osd.started_before
 
 
 def _higher(one: Optional[float], other: Optional[float]) -> Optional[float]:

@@ -104,7 +104,7 @@ def _malformed(request: ExperimentRequest) -> Optional[str]:
     objectives = [signal.name for signal in judged_signals() if signal.kind != 'events']
     least = experiment_limits().least_arm_osds
     if not names or len(set(names)) != len(names):
-        return f'arms need different names; they are {", ".join(names) or "none"}'
+        return f'arms require different names, but are {", ".join(names) or "none"}'
     if len(plan.periods) < 2 or plan.periods[0].arms:
         return 'its plan needs a baseline and a period with arms'
     if any({name for name, _ in p.arms} != set(names) for p in plan.periods[1:]):
@@ -114,7 +114,7 @@ def _malformed(request: ExperimentRequest) -> Optional[str]:
     if any(len(of_arm) < least for p in plan.periods[1:] for _, of_arm in p.arms):
         return f'every arm needs {least} OSDs'
     if request.objective not in objectives:
-        return f'"{request.objective}" is no objective; known are {", ".join(objectives)}'
+        return f'invalid signal "{request.objective}"; signals: {", ".join(objectives)}'
     if request.min_effect <= 0 or request.max_duration_s <= 0:
         return 'the minimum effect and the maximum duration must be above 0'
     return None
@@ -136,8 +136,5 @@ def _runs_another(
         return f'osd.{osd_id} runs another option string than the group: plan the experiment again'
     started = starts_with(entries, osd_id)
     if started is not None and not same_meaning(started[1], running.value):
-        return (
-            f'osd.{osd_id} would not start with what it runs: restart it first, so that it runs '
-            f'the entry of {started[0]}'
-        )
+        return f'osd.{osd_id} does not run the entry of {started[0]} yet: restart it first'
     return None

@@ -16,9 +16,9 @@ from .wording import in_words
 
 _LEGS = {
     LegKind.CHANGE: 'get the option strings of their arms, one OSD at a time',
-    LegKind.RECHECK: 'restarted together with others, and is checked again',
+    LegKind.RECHECK: 'restarted together with others and are checked again',
     LegKind.DROP: 'get their old option string back, one OSD at a time',
-    LegKind.RESTORE: 'get their old option string back, one OSD at a time; then it ends',
+    LegKind.RESTORE: 'get their old option string back, one OSD at a time, and the experiment ends',
 }
 #: Complete only at the end.
 _DONE = 0.99
@@ -48,8 +48,8 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
     if before is None or before.experiment_id != after.experiment_id:
         arms = ', '.join(arm.name for arm in request.arms)
         yield Line(
-            f'{arms} on {request.plan.shape.changed} OSD(s) of {request.who}, compared with '
-            f'{len(request.plan.controls)}, for {request.actor}'
+            f'{request.actor} compares {arms} on {request.plan.shape.changed} OSD(s) of '
+            f'{request.who} with {len(request.plan.controls)} unchanged OSD(s)'
         )
         return
     for arm in islice(after.dropped, len(before.dropped), None):
@@ -62,16 +62,16 @@ def transitions(before: Optional[ExperimentState], after: ExperimentState) -> It
     if after.ending is not None and before.ending is None and after.ending.reason is not None:
         yield Line(f'ends: {after.ending.reason}', warning=True)
     if after.stage is Stage.MEASURING and before.stage is not Stage.MEASURING:
-        yield Line(f'period {after.period} of {len(request.plan.periods) - 1} is measured')
+        yield Line(f'period {after.period} of {len(request.plan.periods) - 1} is being measured')
     yield from _of_leg(before, after)
     if after.ended and not before.ended:
         failure = why_failed(after)
-        told = failure or after.failure
+        reason = failure or after.failure
         outcome = 'ended' if after.outcome is None else after.outcome.value
-        yield Line(f'{outcome}: {told}' if told else outcome, warning=failure is not None)
+        yield Line(f'{outcome}: {reason}' if reason else outcome, warning=failure is not None)
     elif after.paused_reason != before.paused_reason:
         reason = after.paused_reason
-        yield Line('continues' if reason is None else f'waits: {reason}')
+        yield Line('continues' if reason is None else f'waiting: {reason}')
 
 
 def _of_leg(before: ExperimentState, after: ExperimentState) -> Iterator[Line]:

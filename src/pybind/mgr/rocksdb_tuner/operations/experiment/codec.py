@@ -54,7 +54,7 @@ def decode_block(text: str) -> tuple[str, int, Block]:
     if len(set(stored.osds)) != len(stored.osds):
         raise StoredStateError('"osds" names an OSD twice')
     if set(stored.signals) - set(Measured._fields):
-        raise StoredStateError('"signals" are not those that this module measures')
+        raise StoredStateError('"signals" has unknown names')
     (block,) = blocks_of('row', (stored.row,), stored.osds, stored.signals)
     return stored.experiment_id, stored.period, block
 
@@ -78,13 +78,13 @@ def _wrong(state: ExperimentState) -> Iterator[str]:
     if {name for period in periods for name, _ in period.arms} - arms:
         yield '"request.plan" names an arm that is not in "request.arms"'
     if len(set(ids)) != len(ids) or set(ids) != planned | set(request.plan.controls):
-        yield '"osds" are not those of "request.plan"'
+        yield '"osds" does not match "request.plan"'
     if {before.osd_id for before in state.before.osds} != set(ids):
-        yield '"before.osds" does not hold the OSDs of the experiment'
+        yield '"before.osds" does not match "osds"'
     if {osd.arm for osd in state.osds} - arms - {None}:
         yield '"osds" names an arm that is not in "request.arms"'
     if not 0 <= state.period < len(periods) or len(state.assigned) != state.period + 1:
-        yield '"period" is not one of "request.plan", or "assigned" does not go with it'
+        yield '"period" does not match "request.plan" or "assigned"'
     if (state.leg is None) != (state.leg_kind is None):
         yield '"leg" and "leg_kind" contradict each other'
     if state.leg is not None and not set(state.leg.request.order) <= set(ids):

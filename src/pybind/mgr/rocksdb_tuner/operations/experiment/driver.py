@@ -23,8 +23,8 @@ from ..rollout import machine as leg_machine
 from ..rollout.driver import Driver
 from ..rollout.execution import execute
 from ..rollout.observation import Needs
-from ..rollout.observer import Beside, Observer
-from ..rollout.recording import NOTHING_FOUND as NOTHING_OF_LEG
+from ..rollout.observer import Observer, ProcessWatch
+from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
 from ..rollout.rules import suppressed_in_mode_off
 from . import alarm, legs, operator_actions
@@ -32,7 +32,7 @@ from .admission import concerned, first_change, planned, refuse_malformed
 from .announce import ExperimentAnnouncer
 from .driving import Step
 from .machine import ExperimentMachine
-from .measuring import NOTHING_FOUND, Measuring
+from .measuring import NOT_MEASURED, Measuring
 from .records import ExperimentRequest, ExperimentState
 from .storage import CURRENT, ExperimentStorage
 from .view import View
@@ -41,8 +41,8 @@ from .watching import lost_processes
 log = logging.getLogger(__name__)
 
 _LOST = (
-    'an experiment could not be read: OSDs may keep entries of its arms, see "ceph config dump" '
-    f'for {OPTION} of single OSDs'
+    'an experiment could not be read: OSDs may still have the option strings of its arms, see '
+    f'"ceph config dump" for {OPTION} of single OSDs'
 )
 
 
@@ -76,7 +76,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self._problem: Optional[str] = None
         self._ended: tuple[ExperimentState, ...] = ()
-        rollouts.outstanding_beside = self._outstanding
+        rollouts.other_outstanding = self._outstanding
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -168,17 +168,17 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _view(self, state: ExperimentState) -> View:
         found = self._guard.value(
-            'comparing arms', lambda: self._measuring.found(state), NOTHING_FOUND
+            'comparing arms', lambda: self._measuring.found(state), NOT_MEASURED
         )
-        leg = state.leg or legs.standing(state)
+        leg = state.leg or legs.as_rollout(state)
         between = None if state.leg is not None else Needs()
         tick = self._rollouts.now(forward=leg.direction is Direction.FORWARD)
 
         def lost(cluster: ClusterMap) -> bool:
             return bool(lost_processes(state, cluster))
 
-        beside = Beside((state.experiment_id, state.period, state.legs), lost, between)
-        seen = self._observer.observe(leg, self._machine.rollouts, NOTHING_OF_LEG, tick, beside)
+        idle = ProcessWatch((state.experiment_id, state.period, state.legs), lost, between)
+        seen = self._observer.observe(leg, self._machine.rollouts, NOT_SOAKING, tick, idle)
         elapsed_s = max(tick.steady_s - state.started_steady_s, 0.0)
         return View(seen, found.blocks, found.comparison, elapsed_s)
 
@@ -230,7 +230,9 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _resumed(self, state: ExperimentState, now_s: float) -> ExperimentState:
         if not operator_actions.waits_for_operator(state):
-            waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
+            waits = (
+                f'it is waiting: {state.paused_reason}' if state.paused_reason else 'it is running'
+            )
             raise OperationRefused(errno.EINVAL, f'the experiment is not paused; {waits}')
         return operator_actions.resumed(state, now_s)
 

@@ -175,7 +175,7 @@ def without_processes(state: ExperimentState, seen: Observation) -> ExperimentSt
     dead = crashed(state, lost, seen)
     if dead:
         arms = arms_of(state)
-        reason = f'the process of {", ".join(map(own, dead))} ended by itself'
+        reason = f'the process of {", ".join(map(own, dead))} exited unexpectedly'
         return failed(state, (arms[n] for n in dead), reason)
     return with_processes_unknown(state, lost) if lost else state
 
@@ -185,7 +185,7 @@ def time_is_up(state: ExperimentState, view: View) -> bool:
 
 
 def _of_leg(end: ExperimentEnding) -> Ending:
-    return Ending(end.outcome, end.reason or 'the experiment ends')
+    return Ending(end.outcome, end.reason or 'the experiment is ending')
 
 
 def _is_lost(state: ExperimentState, osd_id: int) -> bool:

@@ -55,7 +55,7 @@ def enough_controls(state: ExperimentState) -> ExperimentState:
     left, least = len(controls(state)), limits().least_controls
     if left >= least or state.ending is not None:
         return state
-    reason = f'{left} of its controls are left, it needs {least}'
+    reason = f'only {left} of its controls are left, and it needs {least}'
     return _end(state, Conclusion(Answer.UNCLEAR), reason)
 
 
@@ -78,8 +78,8 @@ def _end(
 
 def _dropped(state: ExperimentState, result: ArmResult) -> DroppedArm:
     signals = tuple(signal for signal in result.signals if signal.effect is Effect.WORSE)
-    told = ', '.join(_in_words(signal) for signal in signals)
-    return DroppedArm(result.name, f'worse: {told}', signals, state.period, state.blocks)
+    effects = ', '.join(_in_words(signal) for signal in signals)
+    return DroppedArm(result.name, f'worse: {effects}', signals, state.period, state.blocks)
 
 
 def _in_words(signal: SignalVerdict) -> str:

@@ -34,7 +34,7 @@ CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
 SameMeaning = Callable[[str, str], bool]
 
 
-def standing(state: ExperimentState) -> RolloutState:
+def as_rollout(state: ExperimentState) -> RolloutState:
     """The OSDs of the experiment between two legs, as a rollout state for evaluation only.
 
     It has their entries, and which of them may have been changed externally.

@@ -20,15 +20,15 @@ from .storage import ExperimentStorage
 log = logging.getLogger(__name__)
 
 
-class Found(NamedTuple):
-    """Findings of the current period so far."""
+class PeriodProgress(NamedTuple):
+    """Progress of the current period."""
 
     blocks: int = 0
     #: All arms over all periods; None: nothing to compare yet.
     comparison: Optional[Comparison] = None
 
 
-NOTHING_FOUND = Found()
+NOT_MEASURED = PeriodProgress()
 
 
 def measured_now(state: ExperimentState) -> Optional[tuple[object, ...]]:
@@ -72,9 +72,9 @@ class Measuring:
         #: The last comparison, and its inputs.
         self._compared: tuple[object, Optional[Comparison]] = (None, None)
 
-    def found(self, state: ExperimentState) -> Found:
+    def found(self, state: ExperimentState) -> PeriodProgress:
         periods = self._of(state)
-        return Found(len(periods.get(state.period, ())), self._comparison(state))
+        return PeriodProgress(len(periods.get(state.period, ())), self._comparison(state))
 
     def add(
         self,
@@ -107,7 +107,7 @@ class Measuring:
             self._storage.save_block(state.experiment_id, state.period, len(kept), block)
         except CommandError as error:
             # A manager that takes over would have less evidence and measure longer.
-            log.warning('a measured block cannot be stored: %s', error.message)
+            log.warning('cannot store a measured block: %s', error.message)
 
     def begin(self, experiment_id: str) -> None:
         """Delete the measurements of an earlier experiment; raises CommandError."""

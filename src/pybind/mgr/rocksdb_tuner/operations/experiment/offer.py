@@ -17,7 +17,7 @@ def request_of(planned: PlannedExperiment, actor: str, *, adopt: bool) -> Experi
         raise OperationRefused(
             errno.EINVAL,
             f'no experiment is possible: {plan.reason}; "ceph rocksdb-tuner experiment plan" with '
-            'the same arguments shows what it would take',
+            'the same arguments shows what is missing',
         )
     return ExperimentRequest(
         who=planned.who,

@@ -57,9 +57,9 @@ def aborted(state: ExperimentState, actor: str, now_s: float) -> ExperimentState
     """Restore every OSD, then end; a second abort ends without that."""
     reason = f'aborted by {actor}'
     if state.leg_kind is LegKind.RESTORE:
-        told = ending(state, Outcome.ABORTED)
+        turned = ending(state, Outcome.ABORTED)
         return replace(
-            finished(told, now_s, f'{reason} before every OSD was restored: {_leftovers(state)}'),
+            finished(turned, now_s, f'{reason} before every OSD was restored: {_leftovers(state)}'),
             updated_s=now_s,
         )
     stopping = ending(state, Outcome.ABORTED, reason)

@@ -100,8 +100,8 @@ def failing(state: ExperimentState, reason: str) -> ExperimentState:
     """End as failed. The reason of an earlier ending comes first, and an abort stays an abort."""
     end = state.ending or ExperimentEnding(Outcome.FAILED)
     outcome = Outcome.FAILED if end.outcome is Outcome.DONE else end.outcome
-    told = reason if end.reason is None else f'{end.reason}; {reason}'
-    return replace(state, ending=ExperimentEnding(outcome, clip(told)))
+    text = reason if end.reason is None else f'{end.reason}; {reason}'
+    return replace(state, ending=ExperimentEnding(outcome, clip(text)))
 
 
 def finished(
@@ -109,7 +109,7 @@ def finished(
 ) -> ExperimentState:
     """The final state; ``leftovers``: what was not restored, None if everything was."""
     end = state.ending or ExperimentEnding(Outcome.DONE)
-    told = [end.reason, _who_was_lost(state), leftovers]
+    texts = [end.reason, _who_was_lost(state), leftovers]
     outcome = end.outcome
     if leftovers is not None and outcome is Outcome.DONE:
         outcome = Outcome.FAILED
@@ -117,7 +117,7 @@ def finished(
         state,
         stage=Stage.FAILED if leftovers is not None else _STAGES[outcome],
         outcome=outcome,
-        failure=clip('; '.join(text for text in told if text is not None)) or None,
+        failure=clip('; '.join(text for text in texts if text is not None)) or None,
         ending=None,
         leg=None,
         leg_kind=None,

@@ -11,7 +11,7 @@ from ..rollout.observation import Observation
 
 @dataclass(frozen=True)
 class View:
-    #: Of the leg under way, or of `legs.standing`.
+    #: Of the leg under way, or of `legs.as_rollout`.
     cluster: Observation
     #: Measured blocks of the current period.
     blocks: int = 0

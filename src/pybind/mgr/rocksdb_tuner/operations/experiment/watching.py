@@ -23,16 +23,16 @@ from .states import planned_arms, remaining, taking_part, with_osds
 
 def changed_entries(state: ExperimentState, seen: Observation) -> Optional[str]:
     """Description of externally changed entries that may cover an OSD of the experiment."""
-    standing = legs.standing(state)
-    told = [
-        f'{option} of {", ".join(whos[:8])} was changed by somebody else'
+    rollout = legs.as_rollout(state)
+    texts = [
+        f'{option} of {", ".join(whos[:8])} was changed outside this experiment'
         for option, whos in (
-            (standing.request.option, conflicting_entries(standing, seen)),
-            (standing.request.other_option, conflicts_in_other_option(standing, seen)),
+            (rollout.request.option, conflicting_entries(rollout, seen)),
+            (rollout.request.other_option, conflicts_in_other_option(rollout, seen)),
         )
         if whos
     ]
-    return '; '.join(told) or None
+    return '; '.join(texts) or None
 
 
 def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> ExperimentState:
@@ -45,7 +45,7 @@ def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> Experiment
                 left_alone=True,
                 arm=None,
                 nonce=None,
-                lost=osd.lost or f'{own(osd.osd_id)} keeps the entry that somebody else set',
+                lost=osd.lost or f'{own(osd.osd_id)} keeps an entry set outside this experiment',
             )
             for osd in state.osds
             if osd.osd_id in state.off
@@ -57,10 +57,10 @@ def left_alone(state: ExperimentState, entries: Mapping[str, str]) -> Experiment
 
 def away(state: ExperimentState, seen: Observation, limits: Limits) -> dict[int, str]:
     """OSDs that the experiment continues without from now on, and why."""
-    standing, found = legs.standing(state), {}
+    rollout, found = legs.as_rollout(state), {}
     for osd in taking_part(state):
         n = osd.osd_id
-        another = identity_mismatch(standing, n, seen)
+        another = identity_mismatch(rollout, n, seen)
         gone = absent(seen, n)
         if another is not None:
             found[n] = another
@@ -75,7 +75,7 @@ def perhaps_away(state: ExperimentState, seen: Observation) -> Optional[str]:
         gone = absent(seen, osd.osd_id)
         if gone is not None:
             why = why_away(osd.osd_id, gone)
-            return f'{why}: the experiment continues without it if that stays so'
+            return f'{why}: the experiment will continue without it unless it returns'
         info = seen.osd(osd.osd_id)
         # Placement groups show it later.
         if info is not None and not info.up:
@@ -165,7 +165,7 @@ def too_small(state: ExperimentState) -> tuple[DroppedArm, ...]:
     return tuple(
         DroppedArm(
             name,
-            f'{len(planned[name])} of its OSDs are left, it needs {least}',
+            f'only {len(planned[name])} of its OSDs are left, and it needs {least}',
             (),
             state.period,
             state.blocks,

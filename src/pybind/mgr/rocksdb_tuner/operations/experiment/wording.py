@@ -21,10 +21,10 @@ def in_words(state: ExperimentState) -> Optional[str]:
         return _winner(state, conclusion)
     if conclusion.answer is Answer.NO_DIFFERENCE:
         within = share if conclusion.within is None else f'{conclusion.within:.1%}'
-        return f'no difference above {within}'
+        return f'no difference of more than {within}'
     return {
-        Answer.NO_GAIN: f'no arm is better by {share}',
-        Answer.UNCLEAR: f'a difference of {share} could not be told from none',
+        Answer.NO_GAIN: f'no arm is better by {share} or more',
+        Answer.UNCLEAR: f'a difference of {share} could not be detected',
         Answer.FAILED: f'failed: {", ".join(conclusion.failed)} crashed or did not start',
     }[conclusion.answer]
 
@@ -38,17 +38,17 @@ def in_percent(contrast: Contrast) -> tuple[Optional[float], Optional[float], Op
 
 
 def contrast_in_words(contrast: Contrast) -> str:
-    told = f'{percent(contrast.estimate):+.0f}%'
+    text = f'{percent(contrast.estimate):+.0f}%'
     if contrast.low is None or contrast.high is None:
-        return told
-    return f'{told} ({percent(contrast.low):+.0f} to {percent(contrast.high):+.0f}%)'
+        return text
+    return f'{text} ({percent(contrast.low):+.0f} to {percent(contrast.high):+.0f}%)'
 
 
 def _winner(state: ExperimentState, conclusion: Conclusion) -> str:
     title = signal_named(state.request.objective).title
-    told = f'{conclusion.winner} is best'
+    text = f'{conclusion.winner} is best'
     if conclusion.gain is not None:
-        told += f': {title} {contrast_in_words(conclusion.gain)}'
+        text += f': {title} {contrast_in_words(conclusion.gain)}'
     if conclusion.runner_up is not None and conclusion.lead is not None:
-        told += f'; against {conclusion.runner_up} {contrast_in_words(conclusion.lead)}'
-    return told
+        text += f'; against {conclusion.runner_up} {contrast_in_words(conclusion.lead)}'
+    return text

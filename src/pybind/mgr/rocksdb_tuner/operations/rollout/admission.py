@@ -45,7 +45,7 @@ def planned(
     for osd_id in request.order:
         if osd_id not in running:
             raise OperationRefused(
-                errno.EAGAIN, f'the running options of osd.{osd_id} cannot be read now; try again'
+                errno.EAGAIN, f'cannot read the running options of osd.{osd_id}; try again'
             )
         if release[osd_id] is None:
             raise OperationRefused(

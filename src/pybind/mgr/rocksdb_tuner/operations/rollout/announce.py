@@ -25,10 +25,10 @@ _FINISHED = frozenset(
 )
 _FINISHED_BACK = UNCHANGED
 _STEPS = {
-    OsdStep.SETTING: 'is getting its new options',
+    OsdStep.SETTING: 'gets its new options',
     OsdStep.RESTARTING: 'is restarting',
     OsdStep.VERIFIED: 'runs its new options',
-    OsdStep.RESTORING: 'is getting its previous options back',
+    OsdStep.RESTORING: 'gets its previous options back',
     OsdStep.RESTORED: 'is restored',
     OsdStep.LEFT_BEHIND: 'is left behind',
 }
@@ -51,8 +51,8 @@ def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator
     request = after.request
     if before is None or before.rollout_id != after.rollout_id:
         yield Line(
-            f'{request.recommendation_id} ({request.kind.value}) for {request.who} is applied '
-            f'for {request.actor} on {len(after.osds)} OSD(s), osd.{request.order[0]} first'
+            f'{request.actor} applies {request.recommendation_id} ({request.kind.value}) for '
+            f'{request.who} to {len(after.osds)} OSD(s), osd.{request.order[0]} first'
         )
         return
     if after.judgement is not None and after.judgement != before.judgement:

@@ -14,8 +14,8 @@ from .alarm import why_failed
 from .records import RolloutState
 
 
-class StandingTimes:
-    """Since when each recommendation has been shown without interruption.
+class RecommendationAges:
+    """How long each recommendation has been shown without interruption.
 
     By a monotonic clock: a wall clock that is set a day ahead does not count as a day.
     """
@@ -46,8 +46,8 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Past:
-    """Previous changes, by any actor."""
+class Preconditions:
+    """What decides besides the recommendation: previous changes, and the state of the module."""
 
     history: tuple[HistoryRecord, ...] = ()
     #: The rollout under way or the last one, and whether its end was acknowledged.
@@ -82,51 +82,53 @@ class Decision(NamedTuple):
 
 def decide(
     recommendations: Sequence[Recommendation],
-    standing: StandingTimes,
-    past: Past,
+    ages: RecommendationAges,
+    preconditions: Preconditions,
     now_s: float,
     policy: Policy,
 ) -> Decision:
     """The first recommendation that may be applied now.
 
-    ``now_s`` is by the clock of ``standing``.
+    ``now_s`` is by the clock of ``ages``.
     """
-    for_all = _why_nothing(past, policy)
+    for_all = _why_nothing(preconditions, policy)
     chosen: Optional[Recommendation] = None
     refusals = []
     for recommendation in recommendations:
-        reason = _why_not(recommendation, standing, past.history, now_s, policy) or for_all
+        reason = _why_not(recommendation, ages, preconditions.history, now_s, policy) or for_all
         if reason is None and chosen is None:
             chosen = recommendation
         else:
-            one_at_a_time = 'one recommendation is applied at a time'
+            one_at_a_time = 'only one recommendation is applied at a time'
             refusals.append(Refusal(recommendation.recommendation_id, reason or one_at_a_time))
     return Decision(chosen, tuple(refusals))
 
 
-def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
-    last = past.last
-    if past.broken:
+def _why_nothing(preconditions: Preconditions, policy: Policy) -> Optional[str]:
+    last = preconditions.last
+    if preconditions.broken:
         # The lost data may contain earlier attempts and their outcomes.
-        return f'auto-apply starts nothing while stored state is broken: {past.broken[0]}'
-    if past.impossible is not None:
-        return past.impossible
-    if past.no_orchestrator is not None:
-        return f'no orchestrator to restart OSDs: {past.no_orchestrator}'
-    if past.experiment_under_way:
+        return (
+            f'auto-apply starts nothing while stored data is unreadable: {preconditions.broken[0]}'
+        )
+    if preconditions.impossible is not None:
+        return preconditions.impossible
+    if preconditions.no_orchestrator is not None:
+        return f'no orchestrator can restart OSDs: {preconditions.no_orchestrator}'
+    if preconditions.experiment_under_way:
         return 'an experiment is under way'
-    if past.campaign_under_way:
+    if preconditions.campaign_under_way:
         return 'a compaction campaign is under way'
     if last is None:
         return None
     if not last.ended:
         return f'rollout {last.rollout_id} is under way'
-    if why_failed(last) is not None and not past.acknowledged:
+    if why_failed(last) is not None and not preconditions.acknowledged:
         return (
             f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" '
             'acknowledges it'
         )
-    left_s = policy.cooldown_s - (past.ended_ago_s or 0.0)
+    left_s = policy.cooldown_s - (preconditions.ended_ago_s or 0.0)
     if left_s > 0:
         return (
             f'rollout {last.rollout_id} ended less than {format_duration(policy.cooldown_s)} ago; '
@@ -137,7 +139,7 @@ def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
 
 def _why_not(
     recommendation: Recommendation,
-    standing: StandingTimes,
+    ages: RecommendationAges,
     history: Iterable[HistoryRecord],
     now_s: float,
     policy: Policy,
@@ -158,7 +160,7 @@ def _why_not(
             f'the same change was tried in {tried.rollout_id} ({tried.outcome.value}): applying it '
             'again requires operator action'
         )
-    since_s = standing.since_s(recommendation.recommendation_id)
+    since_s = ages.since_s(recommendation.recommendation_id)
     shown_s = 0.0 if since_s is None else now_s - since_s
     if since_s is None or shown_s < policy.after_s:
         needed = format_duration(policy.after_s)

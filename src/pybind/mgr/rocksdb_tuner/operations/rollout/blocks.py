@@ -42,15 +42,15 @@ class Blocks:
             self._begin_s = now_s + warm_up_s
         if measured_now is None or now_s < self._begin_s:
             return None
-        told = slow_events or {}
+        events = slow_events or {}
         if self._first is None:
-            self._begin(samples, now_s, told)
+            self._begin(samples, now_s, events)
             return None
-        self._slow_events.append(told)
+        self._slow_events.append(events)
         if now_s - self._begin_s < block_s:
             return None
         block = Block({n: self._measured(n, last) for n, last in samples.items()})
-        self._begin(samples, now_s, told)
+        self._begin(samples, now_s, events)
         return block
 
     def _begin(
@@ -65,5 +65,5 @@ class Blocks:
         first = None if self._first is None else self._first.get(osd_id)
         span = None if first is None or last is None else window(first, last)
         used = None if last is None else last.db_used_bytes
-        told = [slow_events.get(osd_id, SlowEvents()) for slow_events in self._slow_events]
-        return measured(span, used, limits().least_writes, told)
+        events = [slow_events.get(osd_id, SlowEvents()) for slow_events in self._slow_events]
+        return measured(span, used, limits().least_writes, events)

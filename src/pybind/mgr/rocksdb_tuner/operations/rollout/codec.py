@@ -51,14 +51,14 @@ def _wrong_request(state: RolloutState) -> Iterator[str]:
         yield '"request.order" is empty or names an OSD twice'
     known = sorted(ids)
     if sorted(osd_id for osd_id, _ in request.targets) != known:
-        yield '"request.targets" does not hold the OSDs of the rollout'
+        yield '"request.targets" does not match "request.order"'
     if sorted(osd.osd_id for osd in state.before.osds) != known:
-        yield '"before.osds" does not hold the OSDs of the rollout'
+        yield '"before.osds" does not match "request.order"'
     batches = request.batches
     if batches and (() in batches or tuple(chain.from_iterable(batches)) != ids):
-        yield '"request.batches" does not hold the OSDs of the rollout'
+        yield '"request.batches" does not match "request.order"'
     if request.domains and len(request.domains) != len(batches):
-        yield '"request.domains" are not as many as there are batches'
+        yield '"request.domains" does not match "request.batches"'
     if not set(ids[1:]) >= set(state.controls):
         yield '"request.controls" names the canary, or an OSD outside the request'
 
@@ -66,15 +66,15 @@ def _wrong_request(state: RolloutState) -> Iterator[str]:
 def _wrong_progress(state: RolloutState) -> Iterator[str]:
     ids = state.request.order
     if tuple(osd.osd_id for osd in state.osds) != ids:
-        yield '"osds" are not those of "request.order"'
+        yield '"osds" does not match "request.order"'
     if state.stage is Phase.WAITING:
-        yield '"stage" is "waiting", which is not a valid stage'
+        yield '"waiting" is not a valid "stage"'
     if state.direction is Direction.RECOVER and not state.ended and state.ending is None:
         yield '"ending" is missing for "direction" "recover"'
     entries = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}
     if not entries >= set(state.restoring):
         yield '"restoring" names an entry outside the request'
     if len(state.verdicts) > count(state.request):
-        yield '"verdicts" are more than there are batches'
+        yield 'there are more "verdicts" than batches'
     if state.ended != (state.outcome is not None):
         yield '"outcome" and "stage" contradict each other'

@@ -83,8 +83,8 @@ def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) 
     named = ', '.join(map(own, reached[:8])) + (' and more' if len(reached) > 8 else '')
     return (
         'the entries of single OSDs are kept: the entry of '
-        f'{", ".join(who for who, _ in shared)} would also change {named}, which this rollout did '
-        'not check'
+        f'{", ".join(who for who, _ in shared)} would also change {named}, which this rollout has '
+        'not checked'
     )
 
 
@@ -137,7 +137,9 @@ def _share_later(state: RolloutState) -> str:
         else f'"ceph config set {who} {option}" with the same string'
         for who, value in state.request.shared_entries
     )
-    return f'once those OSDs may get it too: {shared}, then "ceph config rm" for each single OSD'
+    return (
+        f'once those OSDs may be changed too: {shared}, then "ceph config rm" for each single OSD'
+    )
 
 
 def collapse_osd(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
@@ -151,7 +153,7 @@ def collapse_osd(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obse
     if absent(seen, n) is Away.GONE:
         return Step(with_osd(state, replace(osd, step=OsdStep.COLLAPSED)))
     if n not in seen.resolved:
-        return Step(waiting(state, f'the configuration of osd.{n} cannot be read from the monitor'))
+        return Step(waiting(state, f'cannot read the configuration of osd.{n} from the monitor'))
     if _resolves_to_target(rules, state, n, seen):
         return Step(with_osd(state, replace(osd, step=OsdStep.COLLAPSED)))
     if seen.waited_s < rules.limits.confirm_s:

@@ -14,6 +14,11 @@ from .records import Direction, OsdProgress, OsdStep, RolloutState
 from .rollback import rolled_back
 from .states import UNCHANGED, in_flight
 
+#: What a rollback does with the changes that a failed rollout leaves.
+REVERTS = 'reverts it'
+REVERTS_IF_UNCHANGED = f'{REVERTS}, unless it has been changed since'
+ROLLBACK_REFUSED = 'refuses to revert it'
+
 
 def conflicting_entries(state: RolloutState, seen: Observation) -> tuple[str, ...]:
     """Each `who` whose entry holds neither the recorded value nor one this rollout wrote."""
@@ -60,13 +65,11 @@ def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]
     blocking = () if entries is None else entries_blocking_rollback(state, entries)
     if blocking:
         text += (
-            f'refuses to revert it while {_named(blocking)} has a value that somebody else set: '
-            f'correct {state.request.option} by hand'
+            f'{ROLLBACK_REFUSED}, because {_named(blocking)} has been changed outside this '
+            f'rollout: correct {state.request.option} by hand'
         )
     else:
-        text += 'reverts it'
-        if entries is None:
-            text += ', unless somebody else has changed it since'
+        text += REVERTS_IF_UNCHANGED if entries is None else REVERTS
     return replace(state, failure=clip(f'{state.failure}; {text}' if state.failure else text))
 
 

@@ -44,7 +44,7 @@ class Driver(RolloutTicks):
     @property
     def history(self) -> tuple[HistoryRecord, ...]:
         """Every change, oldest first."""
-        return self._past.records
+        return self._archive.records
 
     @property
     def since_end_s(self) -> Optional[float]:
@@ -54,7 +54,7 @@ class Driver(RolloutTicks):
     @property
     def broken(self) -> tuple[str, ...]:
         """Problems of the stored state, as sentences."""
-        lost = self._state is None and bool(self._past.rollout_ids)
+        lost = self._state is None and bool(self._archive.rollout_ids)
         return (*self._problems, *((_LOST,) if lost else ()))
 
     @property
@@ -105,7 +105,9 @@ class Driver(RolloutTicks):
         self.load()
         state = self._rollout(rollout_id)
         if state.stage is Phase.ROLLED_BACK:
-            raise OperationRefused(errno.EALREADY, f'{state.rollout_id} was rolled back already')
+            raise OperationRefused(
+                errno.EALREADY, f'{state.rollout_id} has already been rolled back'
+            )
         if state.direction is Direction.BACK and not state.ended:
             raise OperationRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
         option = state.request.option
@@ -113,8 +115,8 @@ class Driver(RolloutTicks):
         if changed:
             raise OperationRefused(
                 errno.EBUSY,
-                f'{option} of {", ".join(changed[:8])} was changed since by somebody else, which '
-                f'a rollback of {state.rollout_id} would undo: set it as wanted by hand',
+                f'{option} of {", ".join(changed[:8])} has been changed outside {state.rollout_id} '
+                'since then, and a rollback would overwrite that: set it by hand',
             )
         before()
         return self._start(rolled_back(state, actor, now_s))
@@ -126,7 +128,7 @@ class Driver(RolloutTicks):
             return
         named = replace(state, request=replace(state.request, actor=actor))
         self._save(named)
-        self._past.keep(record_of(named), named)
+        self._archive.keep(record_of(named), named)
 
     def next_number(self) -> str:
         """A new number for a change that is not a rollout."""
@@ -135,13 +137,13 @@ class Driver(RolloutTicks):
 
     def add_record(self, record: HistoryRecord) -> None:
         """Record a change that was not a rollout; raises CommandError."""
-        self._past.keep(record)
+        self._archive.keep(record)
 
     def acknowledge(self) -> RolloutState:
         """Acknowledge the end of the last rollout; raises OperationRefused."""
         self.load()
         if self._state is None:
-            raise OperationRefused(errno.ENOENT, 'there was no rollout yet')
+            raise OperationRefused(errno.ENOENT, 'there has been no rollout yet')
         if not self._state.ended:
             raise OperationRefused(
                 errno.EBUSY,
@@ -168,7 +170,9 @@ class Driver(RolloutTicks):
 
     def _resumed(self, state: RolloutState, now_s: float) -> RolloutState:
         if not operator_actions.waits_for_operator(state):
-            waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
+            waits = (
+                f'it is waiting: {state.paused_reason}' if state.paused_reason else 'it is running'
+            )
             raise OperationRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
         return operator_actions.resumed(state, now_s)
 
@@ -186,27 +190,27 @@ class Driver(RolloutTicks):
         # A restart requested by an earlier operation may still be outstanding.
         if self._state is not None:
             state = replace(state, asked=self._state.asked)
-        beside = self.outstanding_beside()
-        if state.asked is None and beside is not None:
-            asked, observer = beside
+        elsewhere = self.other_outstanding()
+        if state.asked is None and elsewhere is not None:
+            asked, observer = elsewhere
             state = replace(state, asked=asked)
             self._observer.take_over_request(observer)
         if self._acknowledged is not None:
             self._save_acknowledged(None)
         self._save_requested(state)
         try:
-            self._past.keep(record_of(state), state)
+            self._archive.keep(record_of(state), state)
         except CommandError as error:
             # The record is written again when the rollout ends.
-            log.warning('history of %s cannot be stored: %s', state.rollout_id, error.message)
+            log.warning('cannot store the history of %s: %s', state.rollout_id, error.message)
         return state
 
     def _rollout(self, name: Optional[str]) -> RolloutState:
         """The rollout to roll back."""
         current = self._state
-        if current is None and not self._past.rollout_ids:
+        if current is None and not self._archive.rollout_ids:
             wanted = '' if name is None else f'there is no rollout "{name}" to roll back: '
-            raise OperationRefused(errno.ENOENT, f'{wanted}there was no rollout yet')
+            raise OperationRefused(errno.ENOENT, f'{wanted}there has been no rollout yet')
         if current is not None and name in {
             None,
             current.rollout_id,
@@ -214,7 +218,7 @@ class Driver(RolloutTicks):
         }:
             return current
         self._refuse_while_running()
-        return self._past.found(name)
+        return self._archive.found(name)
 
     def _refuse_while_running(self) -> None:
         if self._state is not None and not self._state.ended:

@@ -37,7 +37,7 @@ def _named(document: _Document, convert: Callable[[_Document], _Document]) -> _D
         raise StoredStateError(f'"{error.args[0]}" is missing') from None
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
         raise StoredStateError(
-            f'it is not what version {document["version"]} of the format stored ({error})'
+            f'it does not match version {document["version"]} of the format ({error})'
         ) from None
 
 
@@ -105,7 +105,7 @@ def _request(request: _Document, soak: _Document, columns: _Document) -> _Docume
 
 def _both(domains: Sequence[Any], batches: list[list[int]]) -> list[tuple[Any, list[int]]]:
     if domains and len(domains) != len(batches):
-        raise StoredStateError('"request.domains" are not as many as there are batches')
+        raise StoredStateError('"request.domains" does not match "request.batches"')
     return list(zip(domains, batches))
 
 

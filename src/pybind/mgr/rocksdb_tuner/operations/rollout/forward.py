@@ -100,7 +100,7 @@ def _leave_behind(
     if seen.absent_s < long_s:
         return Step(waiting(state, f'{reason}: it will be left behind unless it returns'))
     if n == state.request.order[0]:
-        text = f'{reason}, the canary: nothing was changed; apply again to start with another OSD'
+        text = f'{reason}; it is the canary, so nothing was changed: apply again to use another OSD'
         return Step(ended(state, Ending(Outcome.FAILED, text)))
     return Step(left_behind(state, osd, reason))
 
@@ -128,7 +128,7 @@ def _start_osd(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step
         return _not_as_planned(state, reason)
     running = seen.running.get(n)
     if running is None:
-        return Step(waiting(state, f'the running options of osd.{n} cannot be read'))
+        return Step(waiting(state, f'cannot read the running options of osd.{n}'))
     if running.beats_config_store:
         return _not_as_planned(state, overruled(state.request, n, running))
     stage = Phase.CANARY if n == state.request.order[0] else Phase.PROMOTING

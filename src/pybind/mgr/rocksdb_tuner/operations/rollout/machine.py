@@ -94,14 +94,17 @@ def wait_key(state: RolloutState) -> tuple[object, ...]:
 
 
 def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    changed, beside = conflicting_entries(state, seen), conflicts_in_other_option(state, seen)
-    if not changed and not beside:
+    changed, other_changed = (
+        conflicting_entries(state, seen),
+        conflicts_in_other_option(state, seen),
+    )
+    if not changed and not other_changed:
         return _dispatch(rules, replace(state, pending_conflict=None), seen)
     texts = (
-        f'{option} of {", ".join(whos)} was changed by somebody else'
+        f'{option} of {", ".join(whos)} was changed outside this rollout'
         for option, whos in (
             (state.request.option, changed),
-            (state.request.other_option, beside),
+            (state.request.other_option, other_changed),
         )
         if whos
     )

@@ -29,14 +29,14 @@ def outside(window: MaintenanceWindow, weekday: int, minute: int) -> Optional[st
     days = _days(window.days)
     if days is None:
         return (
-            f'maintenance_days is "{window.days}": give days as in "sat,sun" or "mon-fri" '
-            f'({", ".join(DAYS)}), or nothing for every day'
+            f'invalid maintenance_days "{window.days}": use days as in "sat,sun" or "mon-fri" '
+            f'({", ".join(DAYS)}), or leave it empty for every day'
         )
     hours = _minutes(window.hours)
     if hours is None:
         return (
-            f'maintenance_hours is "{window.hours}": give hours as in "22:00-04:00", or nothing '
-            'for the whole day'
+            f'invalid maintenance_hours "{window.hours}": use hours as in "22:00-04:00", or leave '
+            'it empty for all day'
         )
     begin, end = hours
     if begin < end:

@@ -31,10 +31,10 @@ from .batches import watched_batch
 from .machine import Machine, wait_key
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation
 from .outstanding import is_settled
-from .recording import Found
+from .recording import SoakProgress
 from .records import AskedRestart, OsdProgress, RolloutState
 from .soak import lost_process
-from .starting import REFRESH_S, SignsOfLife
+from .starting import REFRESH_S, Liveness
 from .states import in_flight
 
 
@@ -57,7 +57,7 @@ class Cluster:
             return self.entries()
         except CommandError as error:
             raise OperationRefused(
-                error.errno, f'the config store cannot be read now: {error.message}; try again'
+                error.errno, f'cannot read the config store: {error.message}; try again'
             ) from error
 
     def running(
@@ -81,8 +81,8 @@ class Tick(NamedTuple):
     steady_s: float
 
 
-class Beside(NamedTuple):
-    """What is monitored when no batch is soaking."""
+class ProcessWatch(NamedTuple):
+    """The processes to monitor while no batch is soaking."""
 
     #: Changes with the monitored OSDs, or when monitoring restarts.
     watched: object = None
@@ -107,7 +107,7 @@ class Observer:
         self._waiting = Stopwatch()
         self._down = Stopwatch()
         self._absent = Stopwatch()
-        self._life = SignsOfLife()
+        self._life = Liveness()
         self._lifeless = Stopwatch()
         #: How often the orchestrator was asked to refresh the OSD that is down.
         self._refreshed = 0
@@ -151,21 +151,21 @@ class Observer:
         self,
         state: RolloutState,
         machine: Machine,
-        found: Found,
+        found: SoakProgress,
         now: Tick,
-        beside: Beside = Beside(),  # noqa: B008 - immutable
+        idle: ProcessWatch = ProcessWatch(),  # noqa: B008 - immutable
     ) -> Observation:
         steady_s = now.steady_s
         waited_s = self._waiting.update(wait_key(state), steady_s)
         cluster = self._cluster.reader.cluster_map()
         away = absent_of(cluster, state.request.order)
         absent_s = self._absent.update((state.rollout_id, away), steady_s)
-        needs = beside.needs or machine.needs(state, waited_s, frozenset(away))
+        needs = idle.needs or machine.needs(state, waited_s, frozenset(away))
         watched, flying = watched_batch(state), in_flight(state)
         lost = watched is not None and lost_process(state, watched, cluster) is not None
-        if lost or beside.lost(cluster):
+        if lost or idle.lost(cluster):
             needs = replace(needs, upgrade=True)
-        batch = beside.watched if watched is None or flying is not None else watched.number
+        batch = idle.watched if watched is None or flying is not None else watched.number
         soaking_s = self._soaking.update((state.rollout_id, batch), steady_s)
         is_down = flying is not None and _is_down(cluster, flying.osd_id)
         key = state.rollout_id, None if flying is None else flying.osd_id, is_down

@@ -23,7 +23,7 @@ def asked(osd_id: int, daemon: Optional[OrchestratedDaemon]) -> AskedRestart:
     """The record of an imminent request; ``daemon`` is the orchestrator's report before it."""
     if daemon is None:
         return AskedRestart(osd_id)
-    return AskedRestart(osd_id, daemon.carried_out, daemon.stored_started)
+    return AskedRestart(osd_id, daemon.executed, daemon.stored_started)
 
 
 def is_settled(
@@ -41,7 +41,7 @@ def is_settled(
     counts as settled after ``most_s``.
     """
     if daemon is not None:
-        if set(daemon.carried_out) - set(request.carried_out):
+        if set(daemon.executed) - set(request.executed):
             return True
         # A paused orchestrator executes the request once it is resumed, stored or not.
         if daemon.scheduled or daemon.paused:
@@ -59,8 +59,8 @@ def outstanding_text(request: AskedRestart) -> str:
     """The outstanding restart, with a remedy."""
     return (
         f'the orchestrator may still restart osd.{request.osd_id} as requested: no other '
-        'OSD is restarted before that; if it takes too long, see "ceph orch status" (paused?) and '
-        f'"ceph orch ps --daemon_type osd --daemon_id {request.osd_id}"'
+        'OSD is restarted until then; if it takes too long, check "ceph orch status" (paused?) '
+        f'and "ceph orch ps --daemon_type osd --daemon_id {request.osd_id}"'
     )
 
 

@@ -76,7 +76,7 @@ class PersistentClock:
             try:
                 self._save()
             except CommandError as error:
-                log.warning('the time that has passed cannot be stored: %s', error.message)
+                log.warning('cannot store the elapsed time: %s', error.message)
 
     def count_restart(self, time_of_day_s: float) -> None:
         self._restarts = self._restarts.with_restart(time_of_day_s, self.now_s)
@@ -85,7 +85,7 @@ class PersistentClock:
             self._save()
         except CommandError as error:
             # The state is stored already: a failed count does not hold up the restart.
-            log.warning('a restart cannot be counted: %s', error.message)
+            log.warning('cannot count a restart: %s', error.message)
 
     def _save(self) -> None:
         self._storage.save_clock(ClockState(round(self.now_s, 1), self._ended))

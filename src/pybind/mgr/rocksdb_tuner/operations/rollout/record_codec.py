@@ -75,7 +75,7 @@ def decode_state_of_record(text: str) -> Optional[RolloutState]:
     if stored is None:
         return None
     if not isinstance(stored, str):
-        raise StoredStateError('"state" is not a text')
+        raise StoredStateError('"state" is not a string')
     return decode_state(stored)
 
 
@@ -96,7 +96,7 @@ def decode_restarts(text: str) -> RestartLog:
     """The log that `encode_restarts` wrote, to the second; raises StoredStateError."""
     stored = decode(_Restarts, _unpacked(text))
     if len(stored.times_s) != len(stored.steady_s):
-        raise StoredStateError('"steady_s" are not as many as "times_s"')
+        raise StoredStateError('"steady_s" and "times_s" differ in length')
     return RestartLog(tuple(map(Restart, stored.times_s, stored.steady_s)))
 
 
@@ -109,7 +109,7 @@ def decode_clock(text: str) -> ClockState:
     """What `encode_clock` wrote; raises StoredStateError."""
     stored = decode(_Clock, _unpacked(text))
     if stored.passed_s < 0:
-        raise StoredStateError(f'"passed_s" is {stored.passed_s} instead of a number from 0 up')
+        raise StoredStateError(f'"passed_s" is {stored.passed_s} instead of a non-negative number')
     if stored.ended is None:
         return ClockState(stored.passed_s)
     if stored.ended_s is None:
@@ -150,9 +150,9 @@ def decode_evidence(text: str) -> Evidence:
     if not osds or len(set(osds)) != len(osds):
         raise StoredStateError('"osds" is empty or names an OSD twice')
     if set(signals) - set(Measured._fields) or len(set(signals)) != len(signals):
-        raise StoredStateError('"signals" are not those that this module measures')
+        raise StoredStateError('"signals" has unknown or duplicate names')
     if stored.changed > len(osds):
-        raise StoredStateError('"changed" are more than there are OSDs')
+        raise StoredStateError('"changed" is greater than the number of OSDs')
     changed = stored.changed
     return Evidence(
         rollout_id=stored.id,

@@ -22,8 +22,8 @@ from .storage import RolloutStorage
 log = logging.getLogger(__name__)
 
 
-class Found(NamedTuple):
-    """Findings on the batch in view so far."""
+class SoakProgress(NamedTuple):
+    """Progress of the soak of the batch in view."""
 
     #: Measured time before and after the change.
     before_s: float
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     judgement: Optional[Judgement]
 
 
-NOTHING_FOUND = Found(before_s=0.0, after_s=0.0, judgement=None)
+NOT_SOAKING = SoakProgress(before_s=0.0, after_s=0.0, judgement=None)
 
 
 class Recording:
@@ -49,10 +49,10 @@ class Recording:
         #: The verdict on the batch in view.
         self._judgement: Optional[Judgement] = None
 
-    def found(self, state: RolloutState) -> Found:
+    def found(self, state: RolloutState) -> SoakProgress:
         """Findings on the batch in view."""
         evidence = self._in_view(state).evidence
-        return Found(
+        return SoakProgress(
             before_s=len(evidence.before) * evidence.block_s,
             after_s=len(evidence.after) * evidence.block_s,
             judgement=self._judgement if evidence.after else None,
@@ -77,8 +77,10 @@ class Recording:
         upcoming = None if following is None else self._recorder_of(state, following)
         events: Mapping[int, SlowEvents] = {}
         if part is not None:
-            beside = () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
-            events = slow_events(sorted({*in_view.evidence.osds, *beside}))
+            upcoming_osds = (
+                () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
+            )
+            events = slow_events(sorted({*in_view.evidence.osds, *upcoming_osds}))
         completed = _add(in_view, part, newest, now_s, events)
         if completed and part is Part.AFTER:
             among = batch_of(state, number).among
@@ -147,7 +149,7 @@ class Recording:
             self._storage.save_evidence(tuple(r.evidence for r in self._recorders.values()))
         except CommandError as error:
             # A manager that takes over would have less evidence and soak longer.
-            log.warning('evidence for the verdict cannot be stored: %s', error.message)
+            log.warning('cannot store evidence for the verdict: %s', error.message)
 
 
 def _add(

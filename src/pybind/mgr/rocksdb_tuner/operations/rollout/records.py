@@ -138,7 +138,7 @@ class AskedRestart:
     osd_id: int
     #: The orchestrator's events for this OSD and the start of its process, as reported at the time
     #: of the request: see `OrchestratedDaemon`.
-    carried_out: tuple[str, ...] = ()
+    executed: tuple[str, ...] = field(default=(), metadata={'json': 'carried_out'})
     stored_started: Optional[str] = None
     #: The orchestrator refused.
     refused: bool = False

@@ -26,7 +26,7 @@ class ReportWatch:
         self.silent_s = 0.0
 
     @property
-    def heard(self) -> bool:
+    def has_reports(self) -> bool:
         """Whether a new report arrived: the first one found may be old."""
         return self._reports > 0
 

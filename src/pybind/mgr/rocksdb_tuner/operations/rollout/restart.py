@@ -255,8 +255,8 @@ def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) 
         return f'osd.{osd_id} is not up yet, but its process is running: waiting for it'
     info = seen.osd(osd_id)
     return (
-        f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, though its '
-        'process runs: see its log; if it hangs, '
+        f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, although '
+        'its process is running: see its log; if it hangs, '
         f'"{manual_command(osd_id, info.daemon if info else None)}"'
     )
 

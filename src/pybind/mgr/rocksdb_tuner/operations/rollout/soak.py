@@ -96,7 +96,7 @@ def _without_its_process(
         return Step(start_leaving(state, osd, gone))
     restarted = _restarted_with_others(batch, seen)
     if restarted is None:
-        cause = f'the process of osd.{osd.osd_id} ended during the soak'
+        cause = f'the process of osd.{osd.osd_id} exited during the soak'
         return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
     if osd.flaps >= MOST_RESTARTS:
         missing = f'a soak without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
@@ -113,7 +113,7 @@ def _restarted_with_others(batch: PlannedBatch, seen: Observation) -> Optional[s
     if upgrade is not None:
         return upgrade
     others = sorted(seen.moved - set(batch.osds))
-    return f'as was osd.{others[0]}' if others else None
+    return f'like osd.{others[0]}' if others else None
 
 
 def _judged(

@@ -15,7 +15,7 @@ from ...mgr.records import OrchestratedDaemon
 REFRESH_S = 60.0
 
 
-class SignsOfLife:
+class Liveness:
     """The orchestrator's reports about one OSD since it was first seen down."""
 
     def __init__(self) -> None:

@@ -156,7 +156,7 @@ class RolloutStorage:
             text = self._texts.get(HISTORY + rollout_id)
             return None if text is None else decode_state_of_record(text)
         except StoredStateError as error:
-            log.warning('history of %s cannot be read: %s', rollout_id, error)
+            log.warning('cannot read the history of %s: %s', rollout_id, error)
             return None
 
     def _keys(self, prefix: str) -> Sequence[str]:

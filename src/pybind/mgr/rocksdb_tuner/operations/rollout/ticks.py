@@ -22,14 +22,14 @@ from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
 from . import alarm, machine, operator_actions
+from .archive import RolloutArchive
 from .execution import execute
 from .history import record_of
 from .machine import Machine
 from .observation import Observation
 from .observer import Cluster, Observer, Tick
-from .past import Past
 from .persistent_clock import PersistentClock
-from .recording import NOTHING_FOUND, Recording
+from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState
 from .rules import Limits, Step, suppressed_in_mode_off
 from .storage import RolloutStorage
@@ -71,14 +71,12 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._cluster = Cluster(config, osds, orchestrator, cluster, upgrades)
         self._observer = Observer(self._cluster)
         self._storage = RolloutStorage(store)
-        self._past = Past(self._storage)
+        self._archive = RolloutArchive(self._storage)
         self._time = PersistentClock(self._storage)
         self._recording = Recording(self._storage)
         self._on_change = on_change
         #: The restart requested last by another kind of operation, and its timer.
-        self.outstanding_beside: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: (
-            None
-        )
+        self.other_outstanding: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: None
         self._machine = Machine(same_meaning, limits or Limits())
         #: The rollout whose end an operator acknowledged.
         self._acknowledged: Optional[str] = None
@@ -179,7 +177,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
 
     def _observe(self, state: RolloutState) -> Observation:
         tick = self.now(forward=state.direction is Direction.FORWARD)
-        found = self._guard.value('judging', lambda: self._recording.found(state), NOTHING_FOUND)
+        found = self._guard.value('judging', lambda: self._recording.found(state), NOT_SOAKING)
         return self._observer.observe(state, self._machine, found, tick)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
@@ -223,10 +221,10 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._state = self._storage.load_current()
         self._acknowledged = self._storage.load_acknowledged()
         self._time.load()
-        self._past.load(self._state)
+        self._archive.load(self._state)
         self._problems = self._storage.problems()
         if self._state is not None and self._state.ended:
-            self._unrecorded = not self._past.holds(self._state)
+            self._unrecorded = not self._archive.holds(self._state)
 
     def _store(self, state: RolloutState) -> None:
         self._storage.save_current(state)
@@ -241,7 +239,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _conclude(self, state: RolloutState) -> None:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
         self._storage.archive(state)
-        self._past.keep(record_of(state), state)
+        self._archive.keep(record_of(state), state)
         self._recording.end()
 
     def _why_waiting(

@@ -234,9 +234,9 @@ def refused(text: Any) -> str:
         ({'name': 'x' * 64}, f'"name" is "{"x" * 59}... instead of a name: 1 to 63 of a-z, 0-9'),
         ({'title': ''}, '"title" is "" instead of a text of 1 to 1000 characters'),
         ({'title': 'x' * 1001}, f'"title" is "{"x" * 59}... instead of a text of 1 to 1000 char'),
-        ({'title': None}, '"title" is null instead of a text'),
+        ({'title': None}, '"title" is null instead of a string'),
         ({'title': 'a\x1b'}, '"title" is "a\\u001b" instead of one line of printable characters'),
-        ({'options': 7}, '"options" is 7 instead of a text'),
+        ({'options': 7}, '"options" is 7 instead of a string'),
         ({'releases': []}, '"releases" is [] instead of at least one of pacific, quincy, reef, '),
         (
             {'releases': ['reef', 'nautilus']},
@@ -252,7 +252,7 @@ def refused(text: Any) -> str:
         ({'source': ''}, '"source" is "" instead of a text of 1 to 1000 characters'),
         (
             {'typo': 1},
-            '"typo" is not known; known are name, title, options, releases, source, cautions',
+            '"typo" is unknown; expected: name, title, options, releases, source, cautions',
         ),
         (
             {'options': 'foo=1'},

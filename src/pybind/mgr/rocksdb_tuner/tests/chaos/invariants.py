@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping
-from typing import NamedTuple, Optional
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Optional, Protocol
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.conflicts import entries_blocking_rollback
+from rocksdb_tuner.operations.rollout.conflicts import (
+    REVERTS,
+    REVERTS_IF_UNCHANGED,
+    ROLLBACK_REFUSED,
+    entries_blocking_rollback,
+)
+from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.operations.rollout.storage import HISTORY, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batches
 from rocksdb_tuner.plan.entries import starts_with
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
-from rocksdb_tuner.tests.operations.rollout.conftest import Run, same_meaning
+from rocksdb_tuner.tests.fake_cluster import FakeStore
+from rocksdb_tuner.tests.operations.rollout.conftest import Clients, same_meaning
 
 from .checks import Checks
+from .cluster import ChaosCluster
 from .rules import Rule
 
 #: As DESIGN names them, not as the code under test does.
@@ -61,10 +69,56 @@ PENDING, IN_THE_MIDDLE, AT_COLLAPSE, RECOVERING, IN_ROLLBACK = (
 )
 
 
-class Watch(Checks[Rule]):
-    """Watches one `Run`; a violation fails the test at the command that commits it."""
+class WatchedRun(Protocol):
+    """What the rules read of a run: each is declared, so that none is skipped for want of it."""
 
-    def __init__(self, run: Run, only: Optional[Rule] = None) -> None:
+    may_act: bool
+    outside_window: Optional[str]
+    restarts_per_day: int
+
+    @property
+    def cluster(self) -> ChaosCluster: ...
+    @property
+    def store(self) -> FakeStore: ...
+    @property
+    def clients(self) -> Clients: ...
+    @property
+    def driver(self) -> Driver: ...
+    @property
+    def state(self) -> RolloutState: ...
+    @property
+    def active_since_s(self) -> float:
+        """When the manager became active."""
+
+    @property
+    def seen_at_s(self) -> float:
+        """When it last sampled the cluster."""
+
+    @property
+    def auto_apply_after_s(self) -> float:
+        """How old a recommendation must be for auto-apply."""
+
+    @property
+    def has_reports(self) -> bool:
+        """Whether a manager may believe that OSDs report to it."""
+
+    @property
+    def next_writes(self) -> Sequence[object]:
+        """Faults of writes to come."""
+
+    @property
+    def slow_monitors(self) -> bool: ...
+    @property
+    def questions_of_all(self) -> int:
+        """Queries per sample that may go to every OSD."""
+
+    def health(self) -> Mapping[str, object]: ...
+
+
+class Watch(Checks[Rule]):
+    """Watches one run; a violation fails the test at the command that commits it."""
+
+    def __init__(self, run: WatchedRun, only: Optional[Rule] = None) -> None:
         super().__init__(only)
         self.run = run
         self.restarted: list[int] = []
@@ -88,7 +142,7 @@ class Watch(Checks[Rule]):
         #: Managers that took over since then: each may ask once more, since a request may have
         #: ended with the previous manager.
         self._takeovers: Counter[int] = Counter()
-        self._manager_since_s = getattr(run, 'active_since_s', 0.0)
+        self._manager_since_s = run.active_since_s
         self._sampled_s = run.cluster.now_s
         #: The times of its restart requests.
         self._restarts_s: list[float] = []
@@ -195,14 +249,10 @@ class Watch(Checks[Rule]):
             self._write(state, words[1], value, command)
 
     def _observed_first(self, command: str) -> None:
-        since_s = getattr(self.run, 'active_since_s', None)
-        if since_s is not None:
-            active_s = self.run.cluster.now_s - since_s
-            self.require(
-                Rule.OBSERVES_FIRST,
-                active_s >= _OBSERVES_FIRST_S,
-                f'{command} after {active_s:.0f} s',
-            )
+        active_s = self.run.cluster.now_s - self.run.active_since_s
+        self.require(
+            Rule.OBSERVES_FIRST, active_s >= _OBSERVES_FIRST_S, f'{command} after {active_s:.0f} s'
+        )
 
     def _restart(self, state: RolloutState, osd_id: int, command: str) -> None:
         cluster = self.run.cluster
@@ -213,7 +263,7 @@ class Watch(Checks[Rule]):
         self._pause_holds(state, osd_id, command)
         forward = state.direction is Direction.FORWARD
         self._same_osd(state, osd_id, command)
-        outstanding = {found.requested for found in getattr(cluster, 'accepted', ())} - {osd_id}
+        outstanding = {found.requested for found in cluster.accepted} - {osd_id}
         self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} during {outstanding}')
         again = not forward or progress[osd_id].restarts_asked > 1
         if not again or cluster.osds[osd_id].up:
@@ -361,7 +411,7 @@ class Watch(Checks[Rule]):
             where = AT_COLLAPSE
         self.left[Left(where, how)] += 1
         reported = f'osd.{n} is left behind ({after.left_reason})'
-        if getattr(self.run, 'seen_at_s', cluster.now_s) == cluster.now_s:
+        if self.run.seen_at_s == cluster.now_s:
             away = found is None or not (found.up or found.in_cluster)
             self.require(Rule.LEFT_CORRECTLY, away or n in self.others, f'{reported}: it is there')
         self._left_clean(old, n)
@@ -388,16 +438,17 @@ class Watch(Checks[Rule]):
         if new.request.actor != 'auto-apply':
             return
         run = self.run
-        stable_s = run.cluster.now_s - getattr(run, 'active_since_s', 0.0)
-        least_s = getattr(run, 'standing_s', 0.0)
-        self.require(Rule.NOT_UNASKED, stable_s >= least_s, f'it was stable for {stable_s} s')
+        stable_s = run.cluster.now_s - run.active_since_s
+        self.require(
+            Rule.NOT_UNASKED, stable_s >= run.auto_apply_after_s, f'it was stable for {stable_s} s'
+        )
         tried = old is not None and old.stage in {Phase.ROLLED_BACK, Phase.FAILED}
         self.require(Rule.NOT_UNASKED, not tried, 'the same was tried and undone')
 
     def _same_process(self, osd: OsdProgress) -> None:
         cluster = self.run.cluster
         found = cluster.osds.get(osd.osd_id)
-        if getattr(self.run, 'seen_at_s', cluster.now_s) < cluster.now_s or found is None:
+        if self.run.seen_at_s < cluster.now_s or found is None:
             return
         self.require(
             Rule.RUNS_NEW_OPTIONS,
@@ -437,11 +488,11 @@ class Watch(Checks[Rule]):
         """A rollback is offered exactly where it would be accepted."""
         refused = entries_blocking_rollback(state, self.run.cluster.entries_of())
         reported = state.failure or ''
-        if 'reverts it' in reported and 'unless somebody else has set that' not in reported:
+        if f' {REVERTS}' in reported and REVERTS_IF_UNCHANGED not in reported:
             self.require(
                 Rule.OFFER_IS_VALID, not refused, f'{state.failure}: refused for {refused}'
             )
-        if 'refuses to take it back' in reported:
+        if ROLLBACK_REFUSED in reported:
             self.require(Rule.OFFER_IS_VALID, refused, f'{state.failure}: it would not be refused')
 
     def _passed(self, old: RolloutState, new: RolloutState) -> None:
@@ -475,8 +526,7 @@ class Watch(Checks[Rule]):
         reported = f'osd.{osd_id} is started'
         run, cluster = self.run, self.run.cluster
         self._gates(osd_id, reported)
-        seen_s = getattr(run, 'seen_at_s', cluster.now_s)
-        theirs = self._other_option_s is not None and self._other_option_s <= seen_s
+        theirs = self._other_option_s is not None and self._other_option_s <= run.seen_at_s
         self.require(
             Rule.OPERATOR_WINS, not theirs, f'{reported} though the other string was changed'
         )
@@ -530,11 +580,10 @@ class Watch(Checks[Rule]):
     def _gates(self, osd_id: int, reported: str) -> None:
         """All that must hold of the cluster itself before an OSD that is up is stopped."""
         cluster, run = self.run.cluster, self.run
-        if getattr(run, 'seen_at_s', cluster.now_s) < cluster.now_s:
+        if run.seen_at_s < cluster.now_s:
             # A monitor was slow after the manager had sampled.
             return
-        has_reports = getattr(run, 'hears', run.no_reports_reason is None)
-        self.require(Rule.REPORTS_ARRIVE, has_reports, f'{reported} without OSD reports')
+        self.require(Rule.REPORTS_ARRIVE, run.has_reports, f'{reported} without OSD reports')
         self.require(Rule.GATES, cluster.osds[osd_id].up, f'{reported}: it is down')
         down = {n for n in cluster.down if cluster.osds[n].in_cluster}
         self.require(Rule.GATES, not down, f'{reported} while {down} are down')
@@ -546,7 +595,7 @@ class Watch(Checks[Rule]):
         self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
         self.require(Rule.OK_TO_STOP, not errors, f'{reported}: no answer to {errors}')
-        reason = getattr(cluster, 'why_not_stop', cluster.ok_to_stop)((osd_id,))
+        reason = cluster.why_not_stop((osd_id,))
         self.require(Rule.OK_TO_STOP, reason is None, f'{reported}: {reason}')
         upgrade = cluster.upgrades_to
         self.require(Rule.NO_UPGRADE, upgrade is None, f'{reported} during an upgrade to {upgrade}')
@@ -565,7 +614,7 @@ class Watch(Checks[Rule]):
         down = {n for n in self._ours if not osds[n].up}
         self.require(Rule.ONE_DOWN, len(down) <= 1, f'{down} are down by our hand')
         passed_s, self._sampled_s = cluster.now_s - self._sampled_s, cluster.now_s
-        since_s = getattr(self.run, 'active_since_s', 0.0)
+        since_s = self.run.active_since_s
         self._takeovers.update(n for n in down if since_s != self._manager_since_s)
         self._manager_since_s = since_s
         for n in down:
@@ -594,9 +643,9 @@ class Watch(Checks[Rule]):
         hindered = (
             cluster.errors
             or run.store.error
-            or getattr(run, 'next_writes', None)
-            or getattr(run, 'slow_monitors', False)
-            or cluster.now_s - getattr(run, 'active_since_s', 0.0) < _OBSERVES_FIRST_S + passed_s
+            or run.next_writes
+            or run.slow_monitors
+            or cluster.now_s - run.active_since_s < _OBSERVES_FIRST_S + passed_s
             or cluster.orchestrator_reason
             or cluster.orchestrator_idle
             or cluster.orchestrator_restarts is not None
@@ -615,7 +664,7 @@ class Watch(Checks[Rule]):
         if osd.broken or osd.conf_file or not run.may_act or self._paused or not fixed:
             return
         self._down_s[osd_id] += passed_s  # type: ignore[assignment]
-        starts_s = getattr(cluster, 'slowest_s', {}).get(osd_id, cluster.boot_s)
+        starts_s = cluster.slowest_s.get(osd_id, cluster.boot_s)
         attempts = 1 + self._takeovers[osd_id]
         most_s = attempts * (_NOT_STARTING_S + starts_s + _REACTION_S)
         self.require(
@@ -625,12 +674,8 @@ class Watch(Checks[Rule]):
         )
 
     def _questions(self) -> None:
-        asked: Optional[Counter[str]] = getattr(self.run.cluster, 'questions', None)
-        if asked is None:
-            return
-        most = _MOST_QUESTIONS + getattr(self.run, 'questions_of_all', 0) * len(
-            self.run.cluster.osds
-        )
+        asked = self.run.cluster.questions
+        most = _MOST_QUESTIONS + self.run.questions_of_all * len(self.run.cluster.osds)
         total = sum(asked.values())
         self.require(Rule.BOUNDED_TICK, total <= most, f'{total} queries in a sample: {asked}')
         asked.clear()
@@ -638,7 +683,7 @@ class Watch(Checks[Rule]):
     def _recorded(self, state: RolloutState) -> None:
         """Once it ended, and the store works, its end is in the history and in the store."""
         run = self.run
-        works = run.store.error is None and not getattr(run, 'next_writes', None)
+        works = run.store.error is None and not run.next_writes
         self._ended_samples = self._ended_samples + 1 if state.ended and works else 0
         if self._ended_samples < 3:
             return
@@ -648,7 +693,7 @@ class Watch(Checks[Rule]):
         stored = HISTORY + state.rollout_id in run.store.values
         self.require(Rule.RECORDED, stored, 'the end is not in the store')
         failed = state.stage is Phase.FAILED and state.outcome is Outcome.FAILED
-        if failed and hasattr(run, 'health') and not run.driver.acknowledged:
+        if failed and not run.driver.acknowledged:
             raised = run.health()
             self.require(
                 Rule.ALARM, 'ROCKSDB_TUNER_ROLLOUT_FAILED' in raised, f'{state.failure}: {raised}'

@@ -819,8 +819,10 @@ def _queries_needlessly(patch: Patch) -> None:
 def _starts_automatically_at_once(patch: Patch) -> None:
     decide = automatic.decide
 
-    def hurried(recommendations: Any, standing: Any, past: Any, now_s: float, policy: Any) -> Any:
-        return decide(recommendations, standing, past, now_s, replace(policy, after_s=0.0))
+    def hurried(
+        recommendations: Any, ages: Any, preconditions: Any, now_s: float, policy: Any
+    ) -> Any:
+        return decide(recommendations, ages, preconditions, now_s, replace(policy, after_s=0.0))
 
     patch.everywhere(decide, hurried)
     patch.attribute(automatic, 'decide', hurried)

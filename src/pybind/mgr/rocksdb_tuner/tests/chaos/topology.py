@@ -169,6 +169,14 @@ def _stretch(_: random.Random) -> Iterator[Spot]:
             yield _on_host(f'{center}{host}', top=center)
 
 
+def small(osds: int) -> Topology:
+    """A cluster of so many hosts with one OSD each, all of which hold each placement group."""
+    pool = Pool('rbd-ssd', osds, 1, False, 'ssd')
+    ids = tuple(range(osds))
+    groups = tuple(Group(pool, (*ids[n:], *ids[:n])) for n in ids)
+    return Topology(Shape.FLAT, tuple(_on_host(f'node{n}') for n in ids), (pool,), groups)
+
+
 def large(osds: int, dice: random.Random) -> Topology:
     """A cluster of so many OSDs, in racks, of two device classes."""
     spots = tuple(_in_racks(osds))

@@ -40,7 +40,30 @@ DELAY_S = 17.0
 #: The option gate_alarm_after.
 GATE_ALARM_S = 600.0
 #: How old a recommendation must be for auto-apply.
-STANDING_S = 60.0
+AUTO_APPLY_AFTER_S = 60.0
+
+
+def health_of(driver: Driver, time_s: float) -> HealthChecks:
+    """The module's health checks in `ceph health`, of a manager that only has this driver."""
+    return health_checks(
+        Snapshot(
+            taken_s=time_s,
+            mode=Mode.RECOMMEND,
+            release='pacific',
+            sampling=Sampling(5.0, 1, 1.0, 1.0),
+            osds=(),
+            groups=(),
+            findings=(),
+            assessments=(),
+            rollout=driver.state,
+            history=driver.history,
+            managers=(),
+            limitations=(),
+            notices=driver.problems,
+            rollout_acknowledged=driver.acknowledged,
+            rollout_waits=driver.why_waiting(GATE_ALARM_S),
+        )
+    )
 
 
 class Killed(BaseException):
@@ -77,6 +100,8 @@ class World(Run):
     cluster: ChaosCluster
     #: Queries per sample that may go to every OSD.
     questions_of_all = 0
+    #: Without auto-apply, no recommendation has to be of any age.
+    auto_apply_after_s = 0.0
 
     def __init__(self, planned: Schedule, cluster: ChaosCluster) -> None:
         self.planned = planned
@@ -132,7 +157,7 @@ class World(Run):
         self.announcer.changed(old, new)
 
     @property
-    def hears(self) -> bool:
+    def has_reports(self) -> bool:
         """Whether a manager may believe that OSDs report to it."""
         return self.no_reports_reason is None
 
@@ -205,25 +230,7 @@ class World(Run):
 
     def health(self) -> HealthChecks:
         """The module's health checks in `ceph health`."""
-        return health_checks(
-            Snapshot(
-                taken_s=self.clock_s,
-                mode=Mode.RECOMMEND,
-                release='pacific',
-                sampling=Sampling(5.0, len(self.cluster.osds), 1.0, 1.0),
-                osds=(),
-                groups=(),
-                findings=(),
-                assessments=(),
-                rollout=self.known,
-                history=self.driver.history,
-                managers=(),
-                limitations=(),
-                notices=self.driver.problems,
-                rollout_acknowledged=self.driver.acknowledged,
-                rollout_waits=self.driver.why_waiting(GATE_ALARM_S),
-            )
-        )
+        return health_of(self.driver, self.clock_s)
 
     # -- writes
 
@@ -266,7 +273,7 @@ class LoopWorld(World):
     """The whole loop: it samples, advises, takes requests, and may begin by itself."""
 
     questions_of_all = 4
-    standing_s = STANDING_S
+    auto_apply_after_s = AUTO_APPLY_AFTER_S
 
     def __init__(self, planned: Schedule, cluster: ChaosCluster) -> None:
         self.tuner: Optional[Tuner] = None
@@ -300,7 +307,7 @@ class LoopWorld(World):
         return tuner.operations.driver
 
     @property
-    def hears(self) -> bool:
+    def has_reports(self) -> bool:
         """It takes a while to miss a report."""
         return (
             self.no_reports_reason is None
@@ -331,7 +338,7 @@ class LoopWorld(World):
         return Settings(
             mode=mode if self.may_act else Mode.OFF,
             sample_interval_s=5.0,
-            auto_apply=Policy(after_s=STANDING_S, cooldown_s=600.0),
+            auto_apply=Policy(after_s=AUTO_APPLY_AFTER_S, cooldown_s=600.0),
             soak=self.planned.soak,
             maintenance=closed if self.outside_window else MaintenanceWindow(),
             restarts_per_day=self.restarts_per_day,

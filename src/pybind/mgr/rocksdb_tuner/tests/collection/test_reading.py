@@ -432,11 +432,11 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
         ({'mode': 'x'}, '"mode" is "x" instead of one of off, '),
         (
             {'growth': {'x': GROWTH}},
-            '"growth.x" is no number',
+            '"growth.x" is not a number',
         ),
-        ({'growth': {'\u0663': GROWTH}}, 'is no number'),
-        ({'growth': {'9' * 5000: GROWTH}}, 'is no number'),
-        ({'pending_since_s': {'-1': 5}}, '"pending_since_s.-1" is no number'),
+        ({'growth': {'\u0663': GROWTH}}, 'is not a number'),
+        ({'growth': {'9' * 5000: GROWTH}}, 'is not a number'),
+        ({'pending_since_s': {'-1': 5}}, '"pending_since_s.-1" is not a number'),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [1]}}},
             '"growth.1" has different numbers of "used_bytes" and "times_s"',
@@ -464,7 +464,7 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
         ({'interval_s': 'x'}, '"interval_s" is "x" instead of a number'),
         ({'interval_s': 1e300}, '"interval_s" is 1e+300 instead of a number that Ceph prints'),
         ({'managers': [{'name': 'x'}]}, '"managers[0].host" is missing'),
-        ({'starts': {'x': START}}, '"starts.x" is no number'),
+        ({'starts': {'x': START}}, '"starts.x" is not a number'),
         (
             {'starts': {'1': {**START, 'host_away': 1}}},
             '"starts.1.host_away" is 1 instead of true or false',

@@ -131,7 +131,7 @@ def test_difference_within_the_tolerance_is_no_change() -> None:
 def test_too_few_controls_are_reported_as_missing() -> None:
     judged = judge(evidence(wobble(12), wobble(10), controls=(1,)))
     assert judged.verdict is Verdict.INCONCLUSIVE
-    assert judged.missing == ('2 OSDs to compare with, of which there are 1',)
+    assert judged.missing == ('2 controls, found 1',)
 
 
 def test_osd_without_writes_is_named_and_nothing_passes() -> None:
@@ -140,7 +140,7 @@ def test_osd_without_writes_is_named_and_nothing_passes() -> None:
     assert judged.verdict is Verdict.NO_DATA
     assert all(s.effect is Effect.UNCLEAR for s in judged.signals)
     assert 'client write latency: at least 50 writes' in judged.missing[0]
-    assert judged.missing[0].endswith('so many had osd.2 (0 before, 0 after)')
+    assert judged.missing[0].endswith('found: osd.2 (0 before, 0 after)')
 
 
 def test_one_missing_block_prevents_a_verdict() -> None:
@@ -285,7 +285,7 @@ def test_pass_without_a_flush_is_no_data_with_a_reason() -> None:
     never = judge(evidence(before, flushing(after, *[0] * 10)))
     assert never.verdict is Verdict.NO_DATA
     assert never.cause == 'osd.0 flushed nothing to SST files during the soak'
-    assert 'a flush of memtables' in never.missing[0]
+    assert 'a memtable flush' in never.missing[0]
     assert of(never, 'op_w_latency_ms').effect is Effect.SAME
     gains = judge(evidence(before, flushing(wobble(10, factor=0.7), *[0] * 10)))
     assert gains.verdict is Verdict.NO_DATA

@@ -525,7 +525,7 @@ def test_idle_changed_osds_are_named_if_they_are_more_than_half() -> None:
     silent: list[Optional[float]] = [None] * 20
     made = [steady(20), silent, silent, steady(20), steady(20)]
     missing = judge(of_signal(LATENCY, made, 3, 10)).missing[0]
-    assert missing.endswith('so many had osd.1 (0 before, 0 after), osd.2 (0 before, 0 after)')
+    assert missing.endswith('found: osd.1 (0 before, 0 after), osd.2 (0 before, 0 after)')
 
 
 def test_zero_operations_have_no_mean() -> None:
@@ -570,8 +570,8 @@ def uncertain(by: float, percent: float = 0.0) -> tuple[Judgement, SignalVerdict
 def test_uncertain_signal_is_named_and_only_certain_parts_decide() -> None:
     judged, wide = uncertain(0.1)
     assert (judged.verdict, wide.effect) == (Verdict.INCONCLUSIVE, Effect.UNCLEAR)
-    assert 'precision: it is uncertain by' in judged.missing[0]
-    assert 'by at most 9% it would do' in judged.missing[0]
+    assert 'precision: the uncertainty is' in judged.missing[0]
+    assert 'at most 9% is allowed' in judged.missing[0]
     middle, low, high = bounds(wide)
     half = (high - low) / 2
     assert middle == pytest.approx(0.0, abs=1e-9)
@@ -588,10 +588,10 @@ def test_missing_evidence_has_the_uncertainty_of_a_signal() -> None:
     judged, wide = uncertain(0.1)
     _, low, high = bounds(wide)
     percent = 100 * math.expm1((high - low) / 2)
-    assert f'it is uncertain by {percent:.0f}%, and' in judged.missing[0]
+    assert f'the uncertainty is {percent:.0f}%, at most' in judged.missing[0]
     swinging = [math.exp(math.sin(i / 4)) for i in range(24)]
     unbounded = judge(of_signal(LATENCY, [swinging, [1.0] * 24, [1.0] * 24], 1, 12))
-    assert 'it is uncertain by unbounded, and' in unbounded.missing[0]
+    assert 'the uncertainty is unbounded, at most' in unbounded.missing[0]
 
 
 def doubling(monkeypatch: pytest.MonkeyPatch, canary: float, control: float) -> Judgement:
@@ -791,6 +791,6 @@ def test_idle_spans_of_enough_osds_at_once_are_counted_for_each_side() -> None:
         made[1][block] = made[2][block + 3] = None
     judged = judge(of_signal(LATENCY, made, 1, 12))
     assert judged.missing[0] == (
-        'client write latency: 8 spans of 30 s in which changed OSDs and controls had writes; '
+        'client write latency: 8 spans of 30 s with writes to changed OSDs and controls; '
         'before: 6, after: 12'
     )

@@ -263,8 +263,8 @@ UNABLE = {'daemon_action': {'available': False}}
     [
         (ABLE, None),
         (UNABLE, 'the orchestrator backend rook cannot restart daemons'),
-        ({}, 'the orchestrator backend rook does not report what it can do'),
-        (None, 'the orchestrator backend rook does not report what it can do'),
+        ({}, 'the orchestrator backend rook does not report its features'),
+        (None, 'the orchestrator backend rook does not report its features'),
     ],
 )
 def test_backend_reports_whether_it_can_restart_daemons(
@@ -304,7 +304,7 @@ def listed(*events: object, **fields: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ('given', 'carried_out'),
+    ('given', 'executed'),
     [
         (event("restart osd.3 from host 'vm'"), True),
         (event("Reconfigured osd.3 on host 'vm'"), True),
@@ -325,10 +325,10 @@ def listed(*events: object, **fields: object) -> dict[str, object]:
         ),
     ],
 )
-def test_an_event_tells_that_a_request_was_carried_out(given: object, carried_out: bool) -> None:
+def test_an_event_tells_that_a_request_was_executed(given: object, executed: bool) -> None:
     found = parse_orchestrated(3, [listed(given)], None)
     assert found is not None
-    assert found.carried_out == (('2026-01-01T00:00:01.000000Z',) if carried_out else ())
+    assert found.executed == (('2026-01-01T00:00:01.000000Z',) if executed else ())
 
 
 @pytest.mark.parametrize(

@@ -135,10 +135,10 @@ def test_unstored_step_is_not_done_and_an_uncertain_write_is_repeated() -> None:
     driver.log.clear()
     driver.refused_writes, driver.done_all_the_same = 1, True
     driver.tick()
-    assert (driver.log, driver.error_text) == ([], 'the count cannot continue now: no quorum')
+    assert (driver.log, driver.error_text) == ([], 'the count cannot continue: no quorum')
     # The state in memory already is what is to be: whether it is stored is not known.
     driver.refused_writes = 1
-    with pytest.raises(OperationRefused, match='this cannot be stored now: no quorum; try again'):
+    with pytest.raises(OperationRefused, match='cannot store the request: no quorum; try again'):
         driver.pause('client.ann', 0.0)
     driver.tick(samples=-1)
     assert driver.log[:2] == ['stored 0', 'announced 0 -> 0']
@@ -185,9 +185,9 @@ def test_next_operation_starts_only_after_the_last_end_is_stored() -> None:
     driver.start(Count('c1', last=1))
     driver.refuses_ends = True
     driver.tick()
-    with pytest.raises(OperationRefused, match='the end of c1 cannot be stored now: read-only'):
+    with pytest.raises(OperationRefused, match='cannot store the end of c1: read-only'):
         driver.start(Count('c2'))
-    assert driver.error_text == 'the count cannot continue now: read-only'
+    assert driver.error_text == 'the count cannot continue: read-only'
     driver.refuses_ends = False
     driver.start(Count('c2'))
     assert driver.log.count('kept c1') == 1

@@ -232,7 +232,7 @@ def test_gateways_of_another_version_close_nothing() -> None:
 
 
 def test_unknown_versions_close_the_gate() -> None:
-    assert 'one version is not known' in (closed_gate(seen(versions=None), 0) or '')
+    assert 'daemon versions are not known' in (closed_gate(seen(versions=None), 0) or '')
 
 
 def test_orchestrator_upgrade_closes_the_gate_before_any_daemon_changed() -> None:
@@ -250,7 +250,7 @@ def test_unqueried_versions_are_no_upgrade() -> None:
 @pytest.mark.parametrize(
     ('answers', 'message'),
     [
-        ({}, 'whether osd.0 may stop is not known yet'),
+        ({}, 'no ok-to-stop answer for osd.0 yet'),
         ({0: '19 PGs would become offline'}, 'osd.0 is not ok-to-stop: 19 PGs'),
     ],
 )

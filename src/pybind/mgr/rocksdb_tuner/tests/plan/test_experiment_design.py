@@ -165,7 +165,7 @@ def test_groups_that_are_too_small_are_refused() -> None:
 
 def test_nothing_to_plan_without_arms_or_noise() -> None:
     """The message has the missing part."""
-    assert refused(24, replace(TERMS, arms=())).reason == 'no arms are named'
+    assert refused(24, replace(TERMS, arms=())).reason == 'no arms are given'
     found = plan_experiment(group(24), TERMS, {})
     assert isinstance(found, Refusal)
     assert found.reason == 'the noise of kv_sync_ms_per_txn is unknown'

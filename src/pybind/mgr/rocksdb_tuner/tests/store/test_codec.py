@@ -145,7 +145,7 @@ def test_fields_are_written_and_read_separately() -> None:
     leaves = decode_field(Tree, 'leaves', encode_field(record, 'leaves'))
     found = decode(Tree, rest, given={'leaves': leaves, 'by_id': record.by_id})
     assert found == record
-    with pytest.raises(StoredStateError, match=r'^"leaves\[0\].size" is -1 instead of a number'):
+    with pytest.raises(StoredStateError, match=r'^"leaves\[0\].size" is -1 instead of a non-'):
         decode_field(Tree, 'leaves', [{**encode(record)['leaves'][0], 'size': -1}])
 
 
@@ -162,27 +162,27 @@ def test_new_field_may_be_missing_and_unstored_field_has_its_default() -> None:
 
 
 WRONG: list[tuple[str, object, str]] = [
-    ('name', 3, '"name" is 3 instead of a text'),
-    ('name', None, '"name" is null instead of a text'),
+    ('name', 3, '"name" is 3 instead of a string'),
+    ('name', None, '"name" is null instead of a string'),
     ('leaves', 'x', '"leaves" is "x" instead of a list'),
     ('leaves', [3], '"leaves[0]" is 3 instead of an object'),
     ('leaves', [{}], '"leaves[0].name" is missing'),
     ('pair', [1], '"pair" is [1] instead of 2 values'),
-    ('pair', ['1', 'p'], '"pair[0]" is "1" instead of a number from 0 up'),
-    ('pair', [True, 'p'], '"pair[0]" is true instead of a number from 0 up'),
-    ('pair', [2**64 + 1, 'p'], 'instead of a number from 0 up'),
+    ('pair', ['1', 'p'], '"pair[0]" is "1" instead of a non-negative integer'),
+    ('pair', [True, 'p'], '"pair[0]" is true instead of a non-negative integer'),
+    ('pair', [2**64 + 1, 'p'], 'instead of a non-negative integer'),
     ('numbers', [1.0, True], '"numbers[1]" is true instead of a number'),
     ('numbers', [float('inf')], '"numbers[0]" is Infinity instead of a number'),
     ('numbers', [10**400], 'instead of a number'),
     ('by_id', [], '"by_id" is [] instead of an object'),
-    ('by_id', {'x': {}}, '"by_id.x" is no number'),
-    ('by_id', {'9' * 5000: {}}, '" is no number'),
+    ('by_id', {'x': {}}, '"by_id.x" is not a number'),
+    ('by_id', {'9' * 5000: {}}, '" is not a number'),
     ('by_id', {'1': {}}, '"by_id.1.name" is missing'),
     ('by_name', {'a': 'b'}, '"by_name.a" is "b" instead of a number'),
     ('side', True, '"side" is true instead of one of left, right, 1'),
     ('side', [], '"side" is [] instead of one of left, right, 1'),
     ('good', 1, '"good" is 1 instead of true or false'),
-    ('nested', [[1], [2, 'x']], '"nested[1][1]" is "x" instead of a number from 0 up'),
+    ('nested', [[1], [2, 'x']], '"nested[1][1]" is "x" instead of a non-negative integer'),
     ('inner', [], '"inner" is [] instead of an object'),
     ('inner', 'x' * 99, '"inner" is "' + 'x' * 59 + '... instead of an object'),
 ]
@@ -239,14 +239,14 @@ def test_unprintable_value_is_named_by_its_type() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(StoredStateError, match=r'^"name" is list instead of a text$'):
+    with pytest.raises(StoredStateError, match=r'^"name" is list instead of a string$'):
         decode(Leaf, {'name': deep})
 
 
 def test_number_without_a_text_is_named() -> None:
     """A number is a text only where the document has a table."""
     document = {**encode(tree()), 'name': 2}
-    with pytest.raises(StoredStateError, match=r'"name" is 2 instead of one of 2 stored texts'):
+    with pytest.raises(StoredStateError, match=r'"name" is 2 instead of one of 2 stored strings'):
         decode(Tree, document, texts=('a', 'b'))
     assert decode(Tree, {**document, 'name': 1}, texts=('a', 'b')).name == 'b'
     assert decode(Leaf, {**encode(Leaf('a')), 'hue': 1}, texts=('a', 'blue')).hue is Color.BLUE
@@ -256,7 +256,7 @@ def test_unknown_names_are_ignored_or_refused() -> None:
     """A refusal names the known ones."""
     document = {**encode(Leaf('a')), 'color': 1}
     assert decode(Leaf, document) == Leaf('a')
-    with pytest.raises(StoredStateError, match=r'"color" is not known; known are name, size, hue'):
+    with pytest.raises(StoredStateError, match=r'"color" is unknown; expected: name, size, hue'):
         decode(Leaf, document, exact=True)
 
 
@@ -312,7 +312,7 @@ def test_ambiguous_types_are_refused_before_anything_is_written() -> None:
         value: dict[float, str]
 
     for made in (Either('a'), Whatever('a'), Keyed({})):
-        with pytest.raises(TypeError, match=r'no (stored )?form'):
+        with pytest.raises(TypeError, match=r'no stored form|is not supported'):
             encode(made)
 
 

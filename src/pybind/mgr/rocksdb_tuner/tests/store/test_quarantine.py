@@ -13,7 +13,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeStore
 def number(text: str) -> int:
     """The content of the store."""
     if not text.isdigit():
-        raise StoredStateError(f'"{text}" is no number')
+        raise StoredStateError(f'"{text}" is not a number')
     return int(text)
 
 
@@ -38,12 +38,12 @@ def test_unreadable_data_is_quarantined_as_a_whole_and_reported() -> None:
     assert quarantine.read('bad', number) is None
     assert store.values == {f'{BROKEN}bad': 'x', 'good': '3'}
     (reported,) = quarantine.problems()
-    assert [w for w in ('"bad"', '"x" is no number', f'{BROKEN}bad') if w not in reported] == []
+    assert [w for w in ('"bad"', '"x" is not a number', f'{BROKEN}bad') if w not in reported] == []
     assert quarantine.read('bad', number) is None
     # The manager that takes over does not know why, and reports it all the same.
     (reported,) = Quarantine(store).problems()
     assert '"bad"' in reported
-    assert '"x" is no number' not in reported
+    assert '"x" is not a number' not in reported
     del store.values[f'{BROKEN}bad']
     assert quarantine.problems() == ()
 
@@ -59,7 +59,7 @@ def test_data_stays_in_place_and_is_reported_if_the_store_refuses(
     assert store.values == {'bad': 'x'}
     assert 'read-only' in caplog.text
     (reported,) = quarantine.problems()
-    assert '"x" is no number' in reported
+    assert '"x" is not a number' in reported
     store.error = None
     assert Quarantine(store).read('bad', number) is None
     assert store.values == {f'{BROKEN}bad': 'x'}

@@ -282,14 +282,14 @@ def test_damage_is_named_by_its_key() -> None:
     head = unpack(good[HEAD], 2, 2)
     for changes, message in (
         ({'index': None}, '"index" is null instead of an object'),
-        ({'index': {**head['index'], 'count': 9}}, '"rows" are 10 in its chunks instead of 9'),
+        ({'index': {**head['index'], 'count': 9}}, 'its chunks have 10 "rows" instead of 9'),
         ({'index': {**head['index'], 'parts': {}}}, '"index.parts.order" is missing'),
-        ({'index': {**head['index'], 'changed': [10]}}, '"changed" does not go with'),
-        ({'index': {**head['index'], 'changed': []}}, '"changed" does not go with'),
+        ({'index': {**head['index'], 'changed': [10]}}, '"changed" does not match'),
+        ({'index': {**head['index'], 'changed': []}}, '"changed" does not match'),
         ({'changed': None}, '"changed" is null instead of a list'),
-        ({'texts': None}, '"texts" is no list of texts'),
-        ({'texts': [1]}, '"texts" is no list of texts'),
-        ({'name': 3.5}, '"name" is 3.5 instead of a text'),
+        ({'texts': None}, '"texts" is not a list of strings'),
+        ({'texts': [1]}, '"texts" is not a list of strings'),
+        ({'name': 3.5}, '"name" is 3.5 instead of a string'),
     ):
         store.values = {**good, HEAD: pack({**head, **changes})}
         with pytest.raises(StoredStateError) as error:
@@ -328,7 +328,7 @@ def test_failed_removal_is_repeated_later(caplog: pytest.LogCaptureFixture) -> N
     store.on_set = refuses
     writer.save(replace(record(3), plan=(), order=(1,)))
     assert loaded(store) == replace(record(3), plan=(), order=(1,))
-    assert 'is left over: no space' in caplog.text
+    assert 'cannot remove obsolete' in caplog.text
     store.on_set = lambda _: None
     writer.save(replace(record(3), plan=(), order=(1,)))
     assert len(store.values) == 1 + 2 + 1

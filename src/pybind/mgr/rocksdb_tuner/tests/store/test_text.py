@@ -63,7 +63,7 @@ def test_compressed_text_is_read_completely_and_up_to_a_limit(
     monkeypatch.setattr(under_test, 'UNPACKED_MAX_BYTES', 100_000)
     assert unpack(pack(of_size(100_000)), 1, 1) == of_size(100_000)
     for text in (pack(of_size(100_001)), pack(of_size(90_000))[:-8]):
-        with pytest.raises(StoredStateError, match='cut off or too long'):
+        with pytest.raises(StoredStateError, match='truncated or too long'):
             unpack(text, 1, 1)
 
 
@@ -71,7 +71,7 @@ def test_compressed_text_is_read_completely_and_up_to_a_limit(
     ('text', 'message'),
     [
         ('', 'not JSON'),
-        ('{"version":1', 'only the beginning'),
+        ('{"version":1', 'or truncated'),
         ('[' * 100_000, 'not JSON'),
         ('[]', 'not a JSON object'),
         ('null', 'not a JSON object'),

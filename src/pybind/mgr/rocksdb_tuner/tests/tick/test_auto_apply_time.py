@@ -47,7 +47,7 @@ def test_nothing_starts_automatically_while_stored_state_is_broken(world: World)
     world.run(300)
     assert world.tuner.snapshot.rollout is None
     (refusal, *_) = world.tuner.snapshot.auto_apply_refusals
-    assert 'while stored state is broken: the stored "history/r7" could not be read' in (
+    assert 'while stored data is unreadable: the stored "history/r7" could not be read' in (
         refusal.reason
     )
     del world.store.values['broken/history/r7']
@@ -60,7 +60,7 @@ def test_contradictory_options_are_reported_and_nothing_is_applied(world: World)
     with_override(world, 60.0)
     world.run(300)
     snapshot = world.tuner.snapshot
-    reported = 'soak_min (600 s) is above soak_max (60 s)'
+    reported = 'soak_min (600 s) is greater than soak_max (60 s)'
     assert reported in snapshot.auto_apply_refusals[0].reason
     assert snapshot.rollout is None
     assert reported in render.status(snapshot, 'plain').replace('\n  ', ' ')

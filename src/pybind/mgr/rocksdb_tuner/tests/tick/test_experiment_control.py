@@ -117,7 +117,7 @@ def test_experiment_is_driven_controlled_and_shown(manager: Manager) -> None:
 
 def test_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) -> None:
     control = manager.control
-    with pytest.raises(OperationRefused, match='there was no rollout yet'):
+    with pytest.raises(OperationRefused, match='there has been no rollout yet'):
         control.acknowledge()
     manager.cluster.refuses_to_start = lambda value: 'ZSTD' in value
     control.start_experiment(request())

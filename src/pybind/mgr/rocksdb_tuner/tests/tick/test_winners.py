@@ -91,7 +91,7 @@ def test_custom_profile_of_an_operator_is_not_replaced(caplog: pytest.LogCapture
         Winners(store, lambda: None, lambda *_: None).remember(  # type: ignore[arg-type]
             experiments.ended()
         )
-    assert 'the winner of E7 is not kept' in caplog.text
+    assert 'cannot keep the winner of E7 as a profile' in caplog.text
     assert [p.provenance for p in store.all()] == [None]
 
 
@@ -142,4 +142,4 @@ def test_another_recommendation_is_not_adopted() -> None:
 def test_refused_rollout_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         winners(refusal='a rollout is under way').adopt(adopted(), None, (advice(),), samples.NOW_S)
-    assert 'the winner of E7 is not applied: a rollout is under way' in caplog.text
+    assert 'cannot apply the winner of experiment E7: a rollout is under way' in caplog.text

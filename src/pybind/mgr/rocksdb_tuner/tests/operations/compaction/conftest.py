@@ -7,11 +7,11 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.operations.allowed import Allowed
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.compaction.view import Measured
+from rocksdb_tuner.operations.permissions import Permissions
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.snapshot import Sampling
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
@@ -85,7 +85,7 @@ class Run:
         self.driver.tick(
             self.cluster.now_s + self.offset_s,
             Measured(used, self.total_bytes, self.latency_ms),
-            Allowed(self.may_act, self.outside_window),
+            Permissions(self.may_act, self.outside_window),
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)

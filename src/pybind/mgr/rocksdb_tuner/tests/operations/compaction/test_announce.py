@@ -70,14 +70,14 @@ TITLE = 'compaction campaign c7: '
 @pytest.mark.parametrize(
     ('before', 'after', 'output'),
     [
-        (None, STARTED, [('4 OSD(s) of osd/class:ssd for client.ann', False)]),
+        (None, STARTED, [('client.ann compacts 4 OSD(s) of osd/class:ssd', False)]),
         (
             changed(campaign_id='c6', **ENDS),
             STARTED,
-            [('4 OSD(s) of osd/class:ssd for client.ann', False)],
+            [('client.ann compacts 4 OSD(s) of osd/class:ssd', False)],
         ),
         (STARTED, replace(STARTED, updated_s=2000.0), []),
-        (STARTED, with_osd(STARTED, 2, step=COMPACTING), [('osd.2 is asked to compact', False)]),
+        (STARTED, with_osd(STARTED, 2, step=COMPACTING), [('osd.2 starts compacting', False)]),
         (
             with_osd(STARTED, 2, step=COMPACTING),
             with_osd(STARTED, 2, step=SETTLING),
@@ -86,7 +86,7 @@ TITLE = 'compaction campaign c7: '
         (
             STARTED,
             with_osd(STARTED, 2, step=SKIPPED, reason='it is gone'),
-            [('osd.2 is skipped: it is gone', True)],
+            [('osd.2 skipped: it is gone', True)],
         ),
         (
             with_osd(STARTED, 2, step=SETTLING),
@@ -154,7 +154,7 @@ def test_progress_counts_finished_osds(
 ) -> None:
     osds = tuple(replace(osd, step=at) for osd, at in zip(STARTED.osds, steps))
     state = changed(osds=(*osds, *islice(STARTED.osds, len(osds), None)), **changes)
-    assert progress(state) == (f'Compacting the RocksDB of osd/class:ssd ({message})', share)
+    assert progress(state) == (f'Compacting RocksDB of osd/class:ssd ({message})', share)
 
 
 @pytest.mark.parametrize(

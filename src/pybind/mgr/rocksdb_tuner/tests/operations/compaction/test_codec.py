@@ -126,7 +126,7 @@ def test_invalid_campaign_is_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     ('changes', 'message'),
     [
-        ({'stage': 'waiting'}, '"stage" is "waiting", which is not a valid stage'),
+        ({'stage': 'waiting'}, '"waiting" is not a valid "stage"'),
         ({'stage': 'x'}, '"stage" is "x" instead of one of planned'),
         ({'stage': 'done'}, '"outcome" and "stage" contradict each other'),
         ({'outcome': 'done'}, '"outcome" and "stage" contradict each other'),
@@ -148,7 +148,7 @@ def test_contradictions_between_the_plan_and_its_osds_are_reported() -> None:
     for wrong, message in (
         (replace(state, osds=()), '"osds" is empty or names an OSD twice'),
         (replace(state, osds=state.osds[:1] * 2), '"osds" is empty or names an OSD twice'),
-        (replace(state, osds=state.osds[1:]), '"osds" are not those of "request.osds"'),
+        (replace(state, osds=state.osds[1:]), '"osds" does not match "request.osds"'),
         (
             replace(state, request=replace(state.request, parallel=0)),
             '"request.parallel" is less than 1',
@@ -186,14 +186,14 @@ STARTED = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
             {'osds': [{**STARTED, 'osd_id': 999}]},
             '999 was started, but is not part of the campaign',
         ),
-        ({'osds': [{**STARTED, 'domain': ['host']}]}, 'it is not what version 3 of the format'),
-        ({'osds': 3}, 'it is not what version 3 of the format'),
+        ({'osds': [{**STARTED, 'domain': ['host']}]}, 'it does not match version 3 of the format'),
+        ({'osds': 3}, 'it does not match version 3 of the format'),
         ({'chunks': 0, 'osds': []}, '"osds" is empty or names an OSD twice'),
         ({'chunks': 4}, 'part 3 of 4 of its OSDs is missing'),
         ({'finished_chunks': [0, 1]}, 'part 1 of its OSDs is not finished'),
         ({'request': {}}, '"request.recommendation_id" is missing'),
-        ({'request': None}, 'it is not what version 3 of the format'),
-        ({'stage': 'waiting'}, 'not a valid stage'),
+        ({'request': None}, 'it does not match version 3 of the format'),
+        ({'stage': 'waiting'}, 'is not a valid'),
     ],
 )
 def test_errors_in_a_campaign_of_the_first_format_are_reported(
@@ -220,7 +220,7 @@ def test_campaign_of_the_first_format_is_converted_without_leftovers(
 
     store.on_set = refuse
     storage.save(state)
-    assert 'a campaign in the first format cannot be removed: read-only' in caplog.messages
+    assert 'cannot remove a campaign in the first format: read-only' in caplog.messages
     store.on_set = lambda _: None
     store.values[BROKEN + CURRENT] = '{}'
     storage.save(state)
@@ -258,7 +258,7 @@ def finished(osd: OsdCompaction) -> OsdCompaction:
         osd,
         step=CompactionStep.SKIPPED if n % 2 else CompactionStep.DONE,
         nonce=2**32 - 1 - n,
-        begun_before=n,
+        started_before=n,
         asked=2,
         used_before_bytes=2**50 + n * 2654435761 % 2**32,
         used_after_bytes=2**49 + n * 40503,

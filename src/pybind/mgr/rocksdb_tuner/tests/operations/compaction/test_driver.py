@@ -10,12 +10,12 @@ from typing import Callable, Optional, TypeVar
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
-from rocksdb_tuner.operations.allowed import Allowed
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CURRENT
 from rocksdb_tuner.operations.compaction.view import Measured, Probe, parse_probe
 from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.permissions import Permissions
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
@@ -75,7 +75,7 @@ def test_impossible_command_is_refused_with_its_errno() -> None:
     with pytest.raises(OperationRefused) as unstored:
         run.driver.pause('a', 1.0)
     assert unstored.value.errno == errno.EROFS
-    assert unstored.value.message == 'this cannot be stored now: read-only; try again'
+    assert unstored.value.message == 'cannot store the request: read-only; try again'
     assert run.state.paused_by is None
     run.store.error = None
     run.driver.abort('a', 1.0)
@@ -325,8 +325,8 @@ def test_at_most_ten_osds_are_processed_per_tick() -> None:
 @pytest.mark.parametrize(
     ('failing', 'reason'),
     [
-        ('osd ok-to-stop', 'whether osd.0 may stop is not known yet'),
-        ('versions', 'whether all daemons run one version is not known yet'),
+        ('osd ok-to-stop', 'no ok-to-stop answer for osd.0 yet'),
+        ('versions', 'daemon versions are not known yet'),
         ('orch upgrade status', 'Ceph is being upgraded: its state is unknown (no answer)'),
     ],
 )
@@ -357,7 +357,7 @@ def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None
         run.driver.tick(
             run.cluster.now_s,
             Measured({}, {}, None),
-            Allowed(no_reports_reason='OSDs do not report to it'),
+            Permissions(no_reports_reason='OSDs do not report to it'),
             monotonic_s=run.cluster.now_s,
         )
         run.cluster.advance(2.0)
@@ -429,9 +429,7 @@ def test_manager_that_starts_with_a_tick_loads_the_stored_state() -> None:
 def test_stored_state_is_loaded_once_and_its_progress_shown_again() -> None:
     run = compacting(Run())
     shown = dict(run.cluster.progress)
-    assert shown == {
-        'rocksdb_tuner-c1': ('Compacting the RocksDB of osd (0 of 4 OSDs, canary)', 0.0)
-    }
+    assert shown == {'rocksdb_tuner-c1': ('Compacting RocksDB of osd (0 of 4 OSDs, canary)', 0.0)}
     run.cluster.progress.clear()
     run.fail_over()
     assert run.cluster.progress == shown
@@ -462,7 +460,7 @@ def test_unstored_end_is_stored_later_and_the_error_logged_once(
     run.run_to_end()
     for _ in range(5):
         run.tick()
-    error_text = 'the compaction campaign cannot continue now: read-only'
+    error_text = 'the compaction campaign cannot continue: read-only'
     assert list(run.driver.problems) == [error_text]
     assert caplog.messages.count(error_text) == 1
     run.driver._on_end = kept
@@ -561,7 +559,7 @@ def test_broken_campaign_is_reported_with_its_error_and_quarantined(
         'the stored "campaign/current" could not be read and was quarantined: it is not a JSON '
         'object; a running compaction continues in its OSD'
     )
-    reason = 'campaign/current cannot be read and is quarantined: it is not a JSON object'
+    reason = 'cannot read campaign/current, quarantining it: it is not a JSON object'
     assert reason in caplog.messages
     run.start()
     assert run.state.stage is Phase.PREFLIGHT
@@ -607,7 +605,7 @@ def test_osd_counters_show_started_running_and_queued_compactions(
     ],
 )
 def test_invalid_answer_is_a_descriptive_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match='the counters of its RocksDB are not as expected'):
+    with pytest.raises(ValueError, match='unexpected RocksDB counters'):
         parse_probe(text, 7)
 
 
@@ -632,7 +630,7 @@ def test_next_campaign_starts_only_after_the_last_end_is_in_history() -> None:
     run.run_to_end()
     run.tick()
     with pytest.raises(
-        OperationRefused, match='cannot be stored now: read-only; try again'
+        OperationRefused, match='cannot store the end of c1: read-only; try again'
     ) as reported:
         run.driver.start('c99', run.state.request, run.cluster.now_s)
     assert reported.value.errno == 30

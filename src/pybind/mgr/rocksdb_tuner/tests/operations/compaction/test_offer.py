@@ -171,14 +171,14 @@ def test_offer_is_described_in_full() -> None:
     assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
     (reason,) = advice.reasons
     assert reason.statement == (
-        'r1 changed compression, which applies only to files written since then: a compaction '
-        'rewrites older files where newer data overlap them.'
+        'r1 changed compression. That applies only to files written since then: a compaction '
+        'rewrites older files where they overlap with newer data.'
     )
     assert reason.source.startswith('RocksDB wiki, Compression and Manual Compaction')
     several = offered(
         changed(after=f'{LZ4},num_levels=8,ttl=5'), options=f'{LZ4},num_levels=8,ttl=5'
     )
-    assert 'r1 changed compression and num_levels, which' in several.reasons[0].statement
+    assert 'r1 changed compression and num_levels. That' in several.reasons[0].statement
 
 
 REEF = DEFAULTS['reef']

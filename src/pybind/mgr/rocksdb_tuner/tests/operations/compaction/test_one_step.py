@@ -54,7 +54,7 @@ def campaign(
             step=at,
             asked=int(at is not PENDING),
             nonce=None if at is PENDING else cluster.osds[osd.osd_id].nonce,
-            begun_before=0 if at is PENDING else 4,
+            started_before=0 if at is PENDING else 4,
         )
         for osd, at in zip(in_progress.osds, steps)
     )
@@ -172,7 +172,7 @@ def test_request_stores_process_count_and_size(cluster: FakeCluster) -> None:
         state.osds[0],
         step=COMPACTING,
         nonce=cluster.osds[0].nonce,
-        begun_before=4,
+        started_before=4,
         asked=1,
         used_before_bytes=2 * GIB - 1,
     )
@@ -342,10 +342,10 @@ def test_concurrent_activity_of_an_osd_is_reported_with_its_duration(cluster: Fa
         'osd.0 has been compacting for at least 2h 10m and has not answered'
     )
     asked = replace(observer(cluster), in_step_s={0: 3.0})
-    assert after(state, asked).waits_for == 'osd.0 was asked to compact'
+    assert after(state, asked).waits_for == 'compaction requested from osd.0'
     settling = replace(observer(cluster), in_step_s={0: 3.0})
     reported = after(campaign(cluster, SETTLING), settling).waits_for
-    assert reported == 'osd.0 has compacted and is removing old files'
+    assert reported == 'osd.0 has compacted and is deleting old files'
     # The next one is requested, without a wait.
     assert after(campaign(cluster, DONE), observer(cluster)).waits_for is None
 
@@ -390,7 +390,7 @@ def test_new_process_is_recorded_and_asked_again(cluster: FakeCluster) -> None:
     cluster.osds[0].nonce += 1
     view = with_probe(observer(cluster), 0, probe(cluster, 0, started=0))
     found = after(state, view)
-    assert (first(found).nonce, first(found).begun_before) == (cluster.osds[0].nonce, 0)
+    assert (first(found).nonce, first(found).started_before) == (cluster.osds[0].nonce, 0)
     assert found.compact is None
     assert gated_in(cluster, state, view.probes) == (0,)
     again = after(found.state, view)
@@ -598,7 +598,7 @@ def test_osd_is_not_asked_again_while_a_moved_one_compacts(
     moved(cluster, 2)
     found = after(state, observer(cluster, probes=probes, in_step_s=in_step_s))
     assert found.compact is None
-    assert found.state.paused_reason == 'osd.2 compacts in another failure domain'
+    assert found.state.paused_reason == 'osd.2 is compacting in another failure domain'
     assert found.state.osds[1].asked == 1
 
 
@@ -608,7 +608,7 @@ def test_second_of_two_unstarted_osds_waits_for_the_first(cluster: FakeCluster) 
     moved(cluster, 2)
     found = after(state, observer(cluster))
     assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
-    assert found.state.paused_reason == 'osd.1 compacts in another failure domain'
+    assert found.state.paused_reason == 'osd.1 is compacting in another failure domain'
     cluster.osds[2].nonce += 1
     assert after(state, observer(cluster)).compact == 1
 
@@ -713,7 +713,7 @@ def test_removed_osd_is_not_skipped_in_mode_off(cluster: FakeCluster) -> None:
     off = replace(view, cluster=replace(view.cluster, may_act=False))
     found = after(campaign(cluster), off)
     assert first(found).step is PENDING
-    assert found.state.paused_reason == 'the mode of the module does not allow changes'
+    assert found.state.paused_reason == 'the module mode does not allow changes'
 
 
 def test_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:

@@ -37,7 +37,7 @@ BASELINE = PlannedPeriod((), 3, 0)
 @pytest.mark.parametrize(
     ('change', 'messages'),
     [
-        (lambda r: replace(r, arms=()), 'arms need different names; they are none'),
+        (lambda r: replace(r, arms=()), 'arms require different names, but are none'),
         (lambda r: replace(r, arms=(r.arms[0], r.arms[0], r.arms[1])), 'fast, fast, slow'),
         (with_plan(periods=(BASELINE,)), 'needs a baseline and a period'),
         (with_plan(periods=(period(('fast', (0, 3))),) * 2), 'needs a baseline and a period'),
@@ -49,7 +49,7 @@ BASELINE = PlannedPeriod((), 3, 0)
             ),
             'every arm needs 2 OSDs',
         ),
-        (lambda r: replace(r, objective='slow_ops'), '"slow_ops" is no objective'),
+        (lambda r: replace(r, objective='slow_ops'), 'invalid signal "slow_ops"'),
         (lambda r: replace(r, min_effect=0.0), 'must be above 0'),
         (lambda r: replace(r, max_duration_s=0.0), 'must be above 0'),
         (lambda r: replace(r, from_options='write_buffer_size=1'), 'runs another option string'),
@@ -68,7 +68,7 @@ def test_osd_with_a_pending_restart_is_refused(run: ExperimentRun) -> None:
     messages = RunningOption(DEFAULTS['pacific'], 'mon', ignores_mon=False)
     for osd in run.cluster.osds.values():
         osd.shown[OPTION] = osd.reported[OPTION] = messages
-    with pytest.raises(OperationRefused, match='would not start with what it runs'):
+    with pytest.raises(OperationRefused, match='does not run the entry of'):
         run.begin()
 
 
@@ -83,7 +83,7 @@ def test_nothing_starts_while_measurements_of_another_cannot_be_removed(
 ) -> None:
     run.store.values[f'{BLOCKS}0/000000'] = 'old'
     run.store.error = CommandError(5, 'no space')
-    with pytest.raises(OperationRefused, match='cannot be stored now: no space'):
+    with pytest.raises(OperationRefused, match='cannot store the request: no space'):
         run.begin()
 
 
@@ -131,7 +131,7 @@ def test_end_is_stored_and_delivered_also_by_the_next_manager(run: ExperimentRun
     run.experiment.on_winner = refuse
     run.finish()
     run.tick()
-    assert 'cannot continue now: read-only' in run.experiment.problems[0]
+    assert 'cannot continue: read-only' in run.experiment.problems[0]
     run.fail_over()
     for _ in range(10):
         run.tick()
@@ -187,15 +187,15 @@ def test_cluster_log_has_the_transitions(run: ExperimentRun) -> None:
     messages = [line for line, _ in run.cluster.logged if line.startswith('experiment E1: ')]
     text = '\n'.join(messages)
     for words in (
-        'fast, slow, same on 6 OSD(s) of osd, compared with 3, for client.admin',
+        'client.admin compares fast, slow, same on 6 OSD(s) of osd with 3 unchanged OSD(s)',
         'OSD(s) 0-4,6 get the option strings of their arms',
-        'osd.0 is getting its new options',
-        'period 1 of 1 is measured',
+        'osd.0 gets its new options',
+        'period 1 of 1 is being measured',
         'slow ends early: worse: ',
         'continues without osd.7: osd.7 was removed from the cluster',
-        'waits: this manager has just become active',
+        'waiting: this manager has just become active',
         'continues',
-        'get their old option string back, one OSD at a time; then it ends',
+        'get their old option string back, one OSD at a time, and the experiment ends',
         'done: it continued without some OSDs',
     ):
         assert words in text, words

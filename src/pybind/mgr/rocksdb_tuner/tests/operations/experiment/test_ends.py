@@ -117,7 +117,7 @@ def test_osd_crash_during_measurement_ends_the_experiment(run: ExperimentRun) ->
     run.cluster.stop_osd(3)
     state = run.finish()
     assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
-    assert state.failure == 'the process of osd.3 ended by itself'
+    assert state.failure == 'the process of osd.3 exited unexpectedly'
     assert restored(run)
 
 

@@ -25,7 +25,7 @@ def test_arm_that_loses_an_osd_is_dropped_and_the_others_continue(run: Experimen
     run.cluster.purge(3)
     state = run.come_to(lambda state: bool(state.dropped))
     assert [(arm.name, arm.reason) for arm in state.dropped] == [
-        ('fast', '1 of its OSDs are left, it needs 2')
+        ('fast', 'only 1 of its OSDs are left, and it needs 2')
     ]
     run.come_to(lambda state: state.leg is None and measuring(state))
     assert 'osd.3' not in run.cluster.entries_of()
@@ -49,7 +49,9 @@ def test_osd_down_and_out_is_awaited_and_then_left_behind(run: ExperimentRun) ->
     run.come_to(measuring)
     run.cluster.mark_out(3)
     state = run.come_to(lambda state: state.paused_reason is not None)
-    assert 'the experiment continues without it if that stays so' in (state.paused_reason or '')
+    assert 'the experiment will continue without it unless it returns' in (
+        state.paused_reason or ''
+    )
     state = run.finish()
     assert 'osd.3 is down and out' in (state.failure or '')
     assert restored(run, 3)
@@ -77,7 +79,7 @@ def test_too_few_controls_end_the_experiment(run: ExperimentRun) -> None:
     state = run.finish()
     assert state.conclusion is not None
     assert state.conclusion.answer is Answer.UNCLEAR
-    assert '1 of its controls are left, it needs 2' in (state.failure or '')
+    assert 'only 1 of its controls are left, and it needs 2' in (state.failure or '')
     assert restored(run)
 
 

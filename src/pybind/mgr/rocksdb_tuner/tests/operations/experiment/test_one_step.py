@@ -90,9 +90,9 @@ def test_old_trace_is_thinned_out(changing: ExperimentState) -> None:
     ('conclusion', 'reported'),
     [
         (None, None),
-        (Conclusion(Answer.NO_GAIN), 'no arm is better by 10%'),
-        (Conclusion(Answer.NO_DIFFERENCE, within=0.042), 'no difference above 4.2%'),
-        (Conclusion(Answer.NO_DIFFERENCE), 'no difference above 10%'),
+        (Conclusion(Answer.NO_GAIN), 'no arm is better by 10% or more'),
+        (Conclusion(Answer.NO_DIFFERENCE, within=0.042), 'no difference of more than 4.2%'),
+        (Conclusion(Answer.NO_DIFFERENCE), 'no difference of more than 10%'),
         (Conclusion(Answer.FAILED, failed=('a', 'b')), 'failed: a, b crashed or did not start'),
         (Conclusion(Answer.WINNER, 'fast'), 'fast is best'),
     ],

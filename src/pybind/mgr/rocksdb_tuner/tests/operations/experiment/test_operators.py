@@ -32,7 +32,7 @@ def test_operator_change_ends_the_experiment_and_is_kept(run: ExperimentRun, who
     run.cluster.operator_sets(who, OPERATORS)
     state = run.finish()
     assert (state.stage, state.outcome) == (Stage.ABORTED, Outcome.ABORTED)
-    assert f'{who} was changed by somebody else' in (state.failure or '')
+    assert f'{who} was changed outside this experiment' in (state.failure or '')
     assert run.cluster.entries_of() == {who: OPERATORS}
     assert state.phase is Phase.ROLLED_BACK
 
@@ -184,7 +184,7 @@ def test_resume_requires_a_pause(run: ExperimentRun) -> None:
         run.experiment.resume(run.cluster.now_s)
     run.may_act = False
     run.tick()
-    with pytest.raises(OperationRefused, match='it waits: the mode'):
+    with pytest.raises(OperationRefused, match='it is waiting: the module mode'):
         run.experiment.resume(run.cluster.now_s)
 
 

@@ -71,7 +71,7 @@ def test_first_format_is_read() -> None:
     [
         (lambda s: replace(s, request=replace(s.request, arms=())), 'names an arm twice'),
         (lambda s: replace(s, request=replace(s.request, arms=s.request.arms[:2])), 'an arm that'),
-        (lambda s: replace(s, osds=s.osds[:-1]), '"osds" are not those'),
+        (lambda s: replace(s, osds=s.osds[:-1]), '"osds" does not match'),
         (lambda s: replace(s, before=replace(s.before, osds=())), '"before.osds"'),
         (lambda s: replace(s, osds=(replace(s.osds[0], arm='x'), *s.osds[1:])), 'names an arm'),
         (lambda s: replace(s, period=7), '"period"'),
@@ -82,7 +82,7 @@ def test_first_format_is_read() -> None:
             'outside the experiment',
         ),
         (lambda s: replace(s, outcome=Outcome.DONE), '"outcome" and "stage"'),
-        (lambda s: replace(s, leg=replace(s.leg, osds=())), '"osds" are not those'),
+        (lambda s: replace(s, leg=replace(s.leg, osds=())), '"osds" does not match'),
     ],
 )
 def test_contradictory_state_is_rejected(
@@ -100,7 +100,7 @@ def test_unreadable_state_is_reported_and_restored_paused(run: ExperimentRun) ->
     run.store.values[CURRENT] = 'damaged'
     run.fail_over()
     assert run.experiment.state is None
-    assert 'OSDs may keep entries of its arms' in run.experiment.problems[0]
+    assert 'OSDs may still have the option strings of its arms' in run.experiment.problems[0]
     # As after a downgrade that is undone.
     run.store.values[BROKEN + CURRENT] = kept
     run.fail_over()
@@ -135,7 +135,7 @@ def test_block_is_stored_with_five_digits(run: ExperimentRun) -> None:
     ('changes', 'reported'),
     [
         ({'osds': [1, 1]}, 'names an OSD twice'),
-        ({'signals': ['of_tomorrow']}, 'this module measures'),
+        ({'signals': ['of_tomorrow']}, 'unknown names'),
         ({'row': [1.0]}, '"row'),
     ],
 )

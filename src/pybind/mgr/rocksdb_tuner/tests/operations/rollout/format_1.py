@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Optional
+from typing import Any, Optional
 
 from rocksdb_tuner.judge.records import Judgement, Predicted, SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.records import AskedRestart, RolloutState
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.store.text import pack
 
@@ -85,7 +85,7 @@ def encode_state(state: RolloutState) -> str:
         'last_error': state.last_error,
         'suspicion': state.pending_conflict,
         'longest_boot_s': state.longest_boot_s,
-        'asked': None if state.asked is None else asdict(state.asked),
+        'asked': None if state.asked is None else _asked(state.asked),
         'own_entries_stay': state.own_entries_stay,
         'soak': {
             **_soak_document(state.soak),
@@ -168,3 +168,8 @@ class _Table:
 
 def _as_number(uuid_head: Optional[str]) -> Optional[int]:
     return None if uuid_head is None else int(uuid_head, 16)
+
+
+def _asked(asked: AskedRestart) -> dict[str, Any]:
+    document = asdict(asked)
+    return {**document, 'carried_out': document.pop('executed')}

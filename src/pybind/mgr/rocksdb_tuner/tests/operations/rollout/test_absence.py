@@ -71,7 +71,7 @@ def test_absent_canary_ends_the_rollout_before_any_change(five: Run, how: Away) 
     away(five, 0, how)
     ended = five.run_to_end(within_s=1000)
     assert ended.outcome is Outcome.FAILED
-    assert f'osd.0 {how.value}, the canary' in (ended.failure or '')
+    assert f'osd.0 {how.value}; it is the canary' in (ended.failure or '')
     assert 'nothing was changed' in (ended.failure or '')
     assert five.cluster.entries_of() == {ALL: OLD}
 

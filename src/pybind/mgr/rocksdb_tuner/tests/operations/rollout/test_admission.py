@@ -150,7 +150,7 @@ def test_osd_without_reported_options_is_named(run: Run) -> None:
         run,
         set_profile(run.cluster),
         errno.EAGAIN,
-        r'the running options of osd\.2 cannot be read now',
+        r'cannot read the running options of osd\.2',
     )
 
 
@@ -292,7 +292,7 @@ def test_rollout_without_a_possible_verdict_is_not_started() -> None:
     request = set_profile(FakeCluster())
     reported = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
     assert reported is not None
-    assert reported.startswith('soak_min (600 s) is above soak_max (300 s)')
+    assert reported.startswith('soak_min (600 s) is greater than soak_max (300 s)')
     assert why_not(request, {}, soak=SoakPlan(least_s=300.0, most_s=300.0)) is None
 
 

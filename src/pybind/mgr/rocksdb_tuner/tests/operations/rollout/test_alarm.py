@@ -177,7 +177,7 @@ def test_abort_is_a_failure_only_if_it_leaves_some_osds_changed(run: Run) -> Non
 
 
 def test_failure_is_acknowledged_until_the_next_rollout_and_across_managers(run: Run) -> None:
-    with pytest.raises(OperationRefused, match='there was no rollout yet'):
+    with pytest.raises(OperationRefused, match='there has been no rollout yet'):
         run.driver.acknowledge()
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()

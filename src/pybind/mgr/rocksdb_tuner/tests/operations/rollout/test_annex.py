@@ -142,7 +142,7 @@ def test_foreign_change_of_the_other_option_wins(changed: str, other: str, who: 
     cluster.operator_sets(who, ZSTD, other)
     state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
-    assert f'{other} of {who} was changed by somebody else' in (state.failure or '')
+    assert f'{other} of {who} was changed outside this rollout' in (state.failure or '')
     # The OSD in flight was made safe, and no other was started after it.
     assert [osd.step for osd in state.osds] == [
         OsdStep.VERIFIED,
@@ -187,7 +187,7 @@ def test_later_annex_change_conflicts_with_the_rollback() -> None:
     run.start(lz4(run.cluster))
     run.run_to_end()
     run.cluster.operator_sets(ALL, ZSTD)
-    with pytest.raises(OperationRefused, match=f'{ANNEX} of {ALL} was changed since'):
+    with pytest.raises(OperationRefused, match=f'{ANNEX} of {ALL} has been changed outside r1'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
 
 

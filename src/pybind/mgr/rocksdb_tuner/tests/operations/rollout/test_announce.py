@@ -27,10 +27,10 @@ def test_transitions_of_a_successful_rollout_are_logged_in_order_without_warning
     run.run_to_end()
     logged = lines(run)
     wanted = [
-        'r1: ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0',
+        'r1: client.admin applies ssd-lz4 (set-profile) for osd to 3 OSD(s), osd.0',
         'r1: planned -> preflight',
         'r1: preflight -> canary',
-        'r1: osd.0 is getting its new options',
+        'r1: osd.0 gets its new options',
         'r1: osd.0 is restarting',
         'r1: osd.0 runs its new options',
         'r1: canary -> soaking',

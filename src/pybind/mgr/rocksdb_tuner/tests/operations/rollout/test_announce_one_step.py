@@ -17,7 +17,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from .one_step import rollout
 
 JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
-STARTED = Line('ssd-lz4 (set-profile) for osd is applied for client.admin on 3 OSD(s), osd.0 first')
+STARTED = Line('client.admin applies ssd-lz4 (set-profile) for osd to 3 OSD(s), osd.0 first')
 
 
 def at(*steps: OsdStep, **changes: object) -> RolloutState:
@@ -94,12 +94,12 @@ def test_announcement_of_each_transition(changes: dict[str, object], reported: l
     ('step', 'reported'),
     [
         (OsdStep.PENDING, None),
-        (OsdStep.SETTING, 'is getting its new options'),
+        (OsdStep.SETTING, 'gets its new options'),
         (OsdStep.RESTART_DUE, None),
         (OsdStep.RESTARTING, 'is restarting'),
         (OsdStep.CHECKING, None),
         (OsdStep.VERIFIED, 'runs its new options'),
-        (OsdStep.RESTORING, 'is getting its previous options back'),
+        (OsdStep.RESTORING, 'gets its previous options back'),
         (OsdStep.RESTORED, 'is restored'),
         (OsdStep.LEFT_BEHIND, 'is left behind'),
     ],

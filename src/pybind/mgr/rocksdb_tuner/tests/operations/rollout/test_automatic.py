@@ -13,7 +13,13 @@ from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.automatic import Decision, Past, Policy, StandingTimes, decide
+from rocksdb_tuner.operations.rollout.automatic import (
+    Decision,
+    Policy,
+    Preconditions,
+    RecommendationAges,
+    decide,
+)
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.tests.advise.builders import facts, group, osd_info, workload
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run
@@ -37,13 +43,13 @@ ADVICE = low_risk_advice()
 
 def decided(
     *recommendations: Recommendation,
-    past: Optional[Past] = None,
+    preconditions: Optional[Preconditions] = None,
     stable_s: float = DAY_S,
     policy: Policy = POLICY,
 ) -> Decision:
-    standing = StandingTimes()
-    standing.update(recommendations, NOW_S - stable_s)
-    return decide(recommendations, standing, past or Past(), NOW_S, policy)
+    ages = RecommendationAges()
+    ages.update(recommendations, NOW_S - stable_s)
+    return decide(recommendations, ages, preconditions or Preconditions(), NOW_S, policy)
 
 
 def reason(decision: Decision) -> str:
@@ -83,12 +89,12 @@ def test_advice_is_applied_exactly_after_its_stable_time() -> None:
 
 
 def test_interrupted_advice_restarts_its_stable_time() -> None:
-    standing = StandingTimes()
-    standing.update([ADVICE], 0.0)
-    standing.update([], 50.0)
-    standing.update([ADVICE], 100.0)
-    assert decide([ADVICE], standing, Past(), DAY_S + 99, POLICY).chosen is None
-    assert decide([ADVICE], standing, Past(), DAY_S + 100, POLICY).chosen == ADVICE
+    ages = RecommendationAges()
+    ages.update([ADVICE], 0.0)
+    ages.update([], 50.0)
+    ages.update([ADVICE], 100.0)
+    assert decide([ADVICE], ages, Preconditions(), DAY_S + 99, POLICY).chosen is None
+    assert decide([ADVICE], ages, Preconditions(), DAY_S + 100, POLICY).chosen == ADVICE
 
 
 @pytest.mark.parametrize('risk', [Risk.MEDIUM, Risk.HIGH])
@@ -104,9 +110,9 @@ def test_workload_without_enough_confidence_is_no_reason() -> None:
 
 @pytest.mark.parametrize('outcome', list(Outcome))
 def test_previously_tried_change_is_not_repeated(outcome: Outcome) -> None:
-    past = Past(history=(tried(ADVICE, outcome),))
+    preconditions = Preconditions(history=(tried(ADVICE, outcome),))
     assert f'the same change was tried in r4 ({outcome.value})' in reason(
-        decided(ADVICE, past=past)
+        decided(ADVICE, preconditions=preconditions)
     )
 
 
@@ -115,45 +121,49 @@ def test_same_options_under_another_name_are_the_same_change() -> None:
     other_name = tried(
         ADVICE, Outcome.ROLLED_BACK, recommendation_id='x', who='osd', options_to=turned_round
     )
-    assert decided(ADVICE, past=Past(history=(other_name,))).chosen is None
+    assert decided(ADVICE, preconditions=Preconditions(history=(other_name,))).chosen is None
     elsewhere = replace(other_name, who='osd/class:nvme')
     here = replace(ADVICE, who='osd/class:ssd')
-    assert decided(here, past=Past(history=(elsewhere,))).chosen == here
+    assert decided(here, preconditions=Preconditions(history=(elsewhere,))).chosen == here
     other_options = replace(other_name, options_to='write_buffer_size=1048576')
-    assert decided(ADVICE, past=Past(history=(other_options,))).chosen == ADVICE
+    assert decided(ADVICE, preconditions=Preconditions(history=(other_options,))).chosen == ADVICE
 
 
 def test_any_change_starts_the_cooldown() -> None:
     last = ended_rollout()
-    early, late = (Past(last=last, ended_ago_s=ago_s) for ago_s in (DAY_S - 60, DAY_S))
-    assert 'ended less than' in reason(decided(ADVICE, past=early))
-    assert decided(ADVICE, past=late).chosen == ADVICE
+    early, late = (Preconditions(last=last, ended_ago_s=ago_s) for ago_s in (DAY_S - 60, DAY_S))
+    assert 'ended less than' in reason(decided(ADVICE, preconditions=early))
+    assert decided(ADVICE, preconditions=late).chosen == ADVICE
 
 
 def test_end_at_an_unknown_time_starts_the_cooldown_now() -> None:
-    assert 'ended less than' in reason(decided(ADVICE, past=Past(last=ended_rollout())))
+    assert 'ended less than' in reason(
+        decided(ADVICE, preconditions=Preconditions(last=ended_rollout()))
+    )
 
 
 def test_nothing_starts_automatically_while_stored_state_is_broken() -> None:
-    past = Past(broken=('the stored "history/r4" could not be read',))
-    assert '"history/r4" could not be read' in reason(decided(ADVICE, past=past))
+    preconditions = Preconditions(broken=('the stored "history/r4" could not be read',))
+    assert '"history/r4" could not be read' in reason(decided(ADVICE, preconditions=preconditions))
 
 
 def test_failure_stops_automatic_changes_until_acknowledged() -> None:
-    failed = Past(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
-    assert 'rollout ack' in reason(decided(ADVICE, past=failed))
-    assert decided(ADVICE, past=replace(failed, acknowledged=True)).chosen == ADVICE
+    failed = Preconditions(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
+    assert 'rollout ack' in reason(decided(ADVICE, preconditions=failed))
+    assert decided(ADVICE, preconditions=replace(failed, acknowledged=True)).chosen == ADVICE
 
 
 def test_nothing_else_starts_during_a_rollout() -> None:
     run = Run()
     state = run.start()
-    assert 'rollout r1 is under way' in reason(decided(ADVICE, past=Past(last=state)))
+    assert 'rollout r1 is under way' in reason(
+        decided(ADVICE, preconditions=Preconditions(last=state))
+    )
 
 
 def test_nothing_starts_without_an_orchestrator() -> None:
-    past = Past(no_orchestrator='No orchestrator configured')
-    assert 'No orchestrator configured' in reason(decided(ADVICE, past=past))
+    preconditions = Preconditions(no_orchestrator='No orchestrator configured')
+    assert 'No orchestrator configured' in reason(decided(ADVICE, preconditions=preconditions))
 
 
 @given(
@@ -189,39 +199,44 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
 
 
 @pytest.mark.parametrize(
-    ('past', 'message'),
+    ('preconditions', 'message'),
     [
         (
-            Past(broken=('this is lost', 'and that'), impossible='x'),
-            'auto-apply starts nothing while stored state is broken: this is lost',
+            Preconditions(broken=('this is lost', 'and that'), impossible='x'),
+            'auto-apply starts nothing while stored data is unreadable: this is lost',
         ),
-        (Past(impossible='the plans do not fit', no_orchestrator='x'), 'the plans do not fit'),
         (
-            Past(no_orchestrator='no orchestrator configured', campaign_under_way=True),
-            'no orchestrator to restart OSDs: no orchestrator configured',
+            Preconditions(impossible='the plans do not fit', no_orchestrator='x'),
+            'the plans do not fit',
         ),
-        (Past(campaign_under_way=True), 'a compaction campaign is under way'),
-        (Past(experiment_under_way=True), 'an experiment is under way'),
+        (
+            Preconditions(no_orchestrator='no orchestrator configured', campaign_under_way=True),
+            'no orchestrator can restart OSDs: no orchestrator configured',
+        ),
+        (Preconditions(campaign_under_way=True), 'a compaction campaign is under way'),
+        (Preconditions(experiment_under_way=True), 'an experiment is under way'),
     ],
 )
-def test_most_serious_of_several_reasons_is_reported(past: Past, message: str) -> None:
-    assert reason(decided(ADVICE, past=past)) == message
+def test_most_serious_of_several_reasons_is_reported(
+    preconditions: Preconditions, message: str
+) -> None:
+    assert reason(decided(ADVICE, preconditions=preconditions)) == message
     # Objections to one recommendation come before those to all.
     risky = replace(ADVICE, risk=Risk.HIGH)
-    assert reason(decided(risky, past=past)) == (
+    assert reason(decided(risky, preconditions=preconditions)) == (
         'its risk is high, and auto-apply applies only low-risk changes'
     )
 
 
 def test_cooldown_time_is_reported() -> None:
     last = ended_rollout()
-    found = reason(decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 90)))
+    found = reason(decided(ADVICE, preconditions=Preconditions(last=last, ended_ago_s=DAY_S - 90)))
     assert found == 'rollout r1 ended less than 24h ago; 90s left'
-    unknown = reason(decided(ADVICE, past=Past(last=last)))
+    unknown = reason(decided(ADVICE, preconditions=Preconditions(last=last)))
     assert unknown == 'rollout r1 ended less than 24h ago; 24h left'
-    failed = Past(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
-    assert 'ended less than' in reason(decided(ADVICE, past=failed))
-    assert reason(decided(ADVICE, past=replace(failed, acknowledged=False))) == (
+    failed = Preconditions(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
+    assert 'ended less than' in reason(decided(ADVICE, preconditions=failed))
+    assert reason(decided(ADVICE, preconditions=replace(failed, acknowledged=False))) == (
         'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" acknowledges it'
     )
 
@@ -229,26 +244,28 @@ def test_cooldown_time_is_reported() -> None:
 def test_objection_to_automatic_application_has_its_figures() -> None:
     doubtful = replace(ADVICE, confidence=0.894)
     assert reason(decided(doubtful)) == 'the confidence in the workload is 0.89, below 0.90'
-    past = Past(history=(tried(ADVICE, Outcome.DONE, recommendation_id='x', options_to='ttl=1'),))
-    assert decided(ADVICE, past=past).chosen == ADVICE
-    again = Past(history=(*past.history, tried(ADVICE, Outcome.ABORTED)))
-    assert reason(decided(ADVICE, past=again)) == (
+    preconditions = Preconditions(
+        history=(tried(ADVICE, Outcome.DONE, recommendation_id='x', options_to='ttl=1'),)
+    )
+    assert decided(ADVICE, preconditions=preconditions).chosen == ADVICE
+    again = Preconditions(history=(*preconditions.history, tried(ADVICE, Outcome.ABORTED)))
+    assert reason(decided(ADVICE, preconditions=again)) == (
         'the same change was tried in r4 (aborted): applying it again requires operator action'
     )
     assert reason(decided(ADVICE, stable_s=7200.0)) == 'it has been recommended for 2h of 24h'
-    assert decide([ADVICE], StandingTimes(), Past(), NOW_S, POLICY).refusals[0].reason == (
-        'it has been recommended for 0s of 24h'
-    )
+    assert decide([ADVICE], RecommendationAges(), Preconditions(), NOW_S, POLICY).refusals[
+        0
+    ].reason == ('it has been recommended for 0s of 24h')
 
 
 def test_redundant_entry_may_be_removed_after_the_rollout_that_set_it() -> None:
     """An option rolled out in an earlier release is the default of a later one."""
-    past = Past(history=(tried(ADVICE, Outcome.DONE),))
+    preconditions = Preconditions(history=(tried(ADVICE, Outcome.DONE),))
     gone = changing(replace(ADVICE, recommendation_id='other'), restart=False)
-    assert decided(gone, past=past).chosen == gone
-    assert decided(changing(gone, restart=True), past=past).chosen is None
-    again = Past(history=(tried(gone, Outcome.ROLLED_BACK),))
-    assert decided(gone, past=again).chosen is None
+    assert decided(gone, preconditions=preconditions).chosen == gone
+    assert decided(changing(gone, restart=True), preconditions=preconditions).chosen is None
+    again = Preconditions(history=(tried(gone, Outcome.ROLLED_BACK),))
+    assert decided(gone, preconditions=again).chosen is None
 
 
 def test_first_of_two_is_applied_and_the_other_waits() -> None:
@@ -256,7 +273,7 @@ def test_first_of_two_is_applied_and_the_other_waits() -> None:
     decision = decided(ADVICE, other)
     assert decision.chosen == ADVICE
     (refusal,) = decision.refusals
-    assert refusal == ('other', 'one recommendation is applied at a time')
+    assert refusal == ('other', 'only one recommendation is applied at a time')
     risky = replace(ADVICE, risk=Risk.MEDIUM)
     assert decided(risky, other).chosen == other
 
@@ -277,27 +294,30 @@ def test_equal_change_for_a_group_and_the_cluster_is_the_same(
 ) -> None:
     advice = replace(ADVICE, who=advised)
     record = tried(advice, Outcome.DONE, recommendation_id='x', who=recorded)
-    assert (decided(advice, past=Past(history=(record,))).chosen is None) == same
+    assert (decided(advice, preconditions=Preconditions(history=(record,))).chosen is None) == same
 
 
 def test_default_policy_is_a_day_a_day_and_nine_tenths() -> None:
     assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
-    standing = StandingTimes()
-    standing.update([ADVICE], 5.0)
-    assert standing.since_s(ADVICE.recommendation_id) == 5.0
-    standing.update([ADVICE], 9.0)
-    assert standing.since_s(ADVICE.recommendation_id) == 5.0
-    assert standing.since_s('other') is None
+    ages = RecommendationAges()
+    ages.update([ADVICE], 5.0)
+    assert ages.since_s(ADVICE.recommendation_id) == 5.0
+    ages.update([ADVICE], 9.0)
+    assert ages.since_s(ADVICE.recommendation_id) == 5.0
+    assert ages.since_s('other') is None
 
 
 def test_rest_of_the_cooldown_and_unstable_advice_block_a_change() -> None:
     last = ended_rollout()
-    assert decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 0.5)).chosen is None
+    assert (
+        decided(ADVICE, preconditions=Preconditions(last=last, ended_ago_s=DAY_S - 0.5)).chosen
+        is None
+    )
     at_once = replace(POLICY, after_s=0.0)
-    assert decide([ADVICE], StandingTimes(), Past(), NOW_S, at_once).chosen is None
+    assert decide([ADVICE], RecommendationAges(), Preconditions(), NOW_S, at_once).chosen is None
     assert decided(ADVICE, stable_s=0.0, policy=at_once).chosen == ADVICE
 
 
 def test_same_id_is_the_same_change() -> None:
     record = tried(ADVICE, Outcome.DONE, who='osd.7', options_to='ttl=1')
-    assert decided(ADVICE, past=Past(history=(record,))).chosen is None
+    assert decided(ADVICE, preconditions=Preconditions(history=(record,))).chosen is None

@@ -117,7 +117,7 @@ def test_crash_in_any_watched_batch_is_an_immediate_failure(number: int) -> None
     run.cluster.restart_by_hand(request.batches[number][1])
     state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
-    assert f'the process of osd.{request.batches[number][1]} ended' in (state.failure or '')
+    assert f'the process of osd.{request.batches[number][1]} exited' in (state.failure or '')
     assert changed(run) == set()
 
 

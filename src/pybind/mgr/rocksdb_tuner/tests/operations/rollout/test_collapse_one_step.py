@@ -26,7 +26,7 @@ FAILED = Ending(Outcome.FAILED, 'it failed')
 SINGLE = {f'osd.{n}': NEW for n in range(4)}
 STAY = (
     'the entries of single OSDs are kept: the entry of osd would also change {}, which this '
-    'rollout did not check'
+    'rollout has not checked'
 )
 
 
@@ -201,7 +201,7 @@ def test_own_entries_are_written_back_before_their_shared_entry_is_removed(
     assert (done.stage, done.outcome) == (Phase.DONE, Outcome.DONE)
 
 
-LATER = 'once those OSDs may get it too: {}, then "ceph config rm" for each single OSD'
+LATER = 'once those OSDs may be changed too: {}, then "ceph config rm" for each single OSD'
 SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
 
 
@@ -376,9 +376,7 @@ def test_own_entry_is_removed_and_the_resolved_value_checked(
     gone = replace(seen, entries={ALL: NEW})
     unread = of(state, replace(gone, resolved={}))
     assert (unread.actions, canary(unread).step) == ((), OsdStep.COLLAPSING)
-    assert (
-        unread.state.paused_reason == 'the configuration of osd.0 cannot be read from the monitor'
-    )
+    assert unread.state.paused_reason == 'cannot read the configuration of osd.0 from the monitor'
     # A removed one is not queried.
     removed = of(state, without(replace(gone, resolved={}), 0))
     assert canary(removed).step is COLLAPSED

@@ -68,7 +68,7 @@ def test_resume_without_a_pause_reports_the_wait_reason(run: Run) -> None:
         run.driver.resume(run.cluster.now_s)
     run.cluster.flags.add('noout')
     run.to_a_wait('noout')
-    with refused(errno.EINVAL, 'is not paused; it waits: flags set on the cluster: noout'):
+    with refused(errno.EINVAL, 'is not paused; it is waiting: flags set on the cluster: noout'):
         run.driver.resume(run.cluster.now_s)
 
 
@@ -83,9 +83,11 @@ def test_osd_under_recovery_is_not_paused(run: Run) -> None:
 
 
 def test_rollback_requires_a_rollout(run: Run) -> None:
-    with refused(errno.ENOENT, '^there was no rollout yet'):
+    with refused(errno.ENOENT, '^there has been no rollout yet'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    with refused(errno.ENOENT, 'there is no rollout "r9" to roll back: there was no rollout yet'):
+    with refused(
+        errno.ENOENT, 'there is no rollout "r9" to roll back: there has been no rollout yet'
+    ):
         run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
@@ -103,7 +105,7 @@ def test_nothing_is_rolled_back_twice(run: Run) -> None:
     with refused(errno.EALREADY, 'r1 is being rolled back'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
     run.run_to_end()
-    with refused(errno.EALREADY, 'r1 was rolled back already'):
+    with refused(errno.EALREADY, 'r1 has already been rolled back'):
         run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
 
 
@@ -149,7 +151,7 @@ def test_superseded_rollout_is_not_rolled_back(run: Run) -> None:
     run.run_to_end()
     run.start(set_profile(run.cluster, OLD, recommendation_id='second'))
     run.run_to_end()
-    with refused(errno.EBUSY, 'changed since'):
+    with refused(errno.EBUSY, 'has been changed outside'):
         run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
 
 
@@ -171,7 +173,7 @@ def test_command_that_cannot_be_stored_is_refused_and_dropped(run: Run, command:
         'resume': lambda: driver.resume(now_s),
         'abort': lambda: driver.abort('client.ann', now_s),
     }
-    with refused(errno.EROFS, 'cannot be stored now: read-only file system; try again'):
+    with refused(errno.EROFS, 'cannot store the request: read-only file system; try again'):
         commands[command]()
     assert driver.state == state
 
@@ -181,7 +183,7 @@ def test_unreadable_config_store_refuses_a_start(run: Run, command: str) -> None
     if command == 'rollback':
         run.start()
     run.cluster.errors['config dump'] = CommandError(errno.EIO, 'no')
-    with refused(errno.EIO, 'config store cannot be read now: no; try again'):
+    with refused(errno.EIO, 'cannot read the config store: no; try again'):
         if command == 'start':
             run.start()
         else:

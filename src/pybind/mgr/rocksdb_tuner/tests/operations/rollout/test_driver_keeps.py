@@ -125,12 +125,12 @@ def test_repeated_error_is_logged_once_and_reported_until_over(
     run.cluster.errors['config dump'] = refusing('no quorum')
     for _ in range(3):
         run.tick()
-    reported = 'the rollout cannot continue now: no quorum'
+    reported = 'the rollout cannot continue: no quorum'
     assert run.driver.problems == (reported,)
     assert [r.getMessage() for r in caplog.records].count(reported) == 1
     run.cluster.errors['config dump'] = refusing('timeout')
     run.tick()
-    assert run.driver.problems == ('the rollout cannot continue now: timeout',)
+    assert run.driver.problems == ('the rollout cannot continue: timeout',)
     run.cluster.errors.clear()
     run.tick()
     assert not run.driver.problems
@@ -159,7 +159,7 @@ def test_log_has_actions_failures_and_the_conclusion(
     assert count('INFO', "rollout: SetEntry(who='osd.0'") == 1
     assert count('INFO', 'rollout: RestartOsd(osd_id=0)') == 2
     assert count('WARNING', 'RestartOsd(osd_id=0) failed: host is offline') == 1
-    assert count('WARNING', 'a restart cannot be counted: no space') == 3
+    assert count('WARNING', 'cannot count a restart: no space') == 3
     assert count('INFO', 'rollout r1: done') == 1
 
 
@@ -174,7 +174,7 @@ def test_log_has_failed_writes(run: Run, caplog: pytest.LogCaptureFixture) -> No
     run.store.on_set = refuse
     run.start()
     reported = [record.getMessage() for record in caplog.records]
-    assert reported == ['history of r1 cannot be stored: no space']
+    assert reported == ['cannot store the history of r1: no space']
     caplog.set_level('INFO', logger='rocksdb_tuner.operations')
 
     def changed(_: object, state: RolloutState) -> None:
@@ -215,7 +215,7 @@ def test_single_compaction_is_no_lost_rollout(run: Run) -> None:
     run.fail_over()
     run.driver.add_record(replace(record, rollout_id='c1'))
     assert run.driver.broken == ()
-    with refused(errno.ENOENT, 'there was no rollout yet'):
+    with refused(errno.ENOENT, 'there has been no rollout yet'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     run.driver.add_record(record)
     assert len(run.driver.broken) == 1
@@ -286,7 +286,7 @@ def test_note_that_cannot_be_stored_is_refused_and_a_stored_one_ends_with_its_ro
     run.start()
     run.run_to_end()
     run.store.error = CommandError(errno.EROFS, 'read-only')
-    with refused(errno.EROFS, 'this cannot be stored now: read-only; try again'):
+    with refused(errno.EROFS, 'cannot store the request: read-only; try again'):
         run.driver.acknowledge()
     assert not noted(run)
     run.store.error = None
@@ -458,7 +458,7 @@ def test_rollback_does_not_wait_for_storing_the_end_it_reverts(run: Run) -> None
     run.tick()
     assert 'no space' in run.driver.problems[0]
     # Another one would take its place.
-    with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
+    with refused(5, 'cannot store the end of r1: no space; try again'):
         run.start(set_profile(run.cluster, OLD))
     assert run.driver.rollback(None, 'client.ann', run.cluster.now_s).rollout_id == 'r1'
     run.until(lambda s: s.ended)

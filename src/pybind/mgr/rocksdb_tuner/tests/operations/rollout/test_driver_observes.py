@@ -492,7 +492,7 @@ def test_preparation_of_a_rollback_runs_once_nothing_refuses_it(run: Watched) ->
     run.start()
     run.run_to_end()
     run.cluster.operator_sets('osd', 'write_buffer_size=1')
-    with pytest.raises(Exception, match='was changed since by somebody else'):
+    with pytest.raises(Exception, match='has been changed outside r1 since then'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
     assert called == []
     run.cluster.operator_sets('osd', NEW)

@@ -426,7 +426,7 @@ def test_unreadable_config_store_stops_everything_until_readable(run: Run) -> No
     for _ in range(60):
         run.tick()
     assert len(run.cluster.commands) == done
-    assert run.driver.problems == ('the rollout cannot continue now: read-only file system',)
+    assert run.driver.problems == ('the rollout cannot continue: read-only file system',)
     run.cluster.errors.clear()
     assert run.run_to_end().phase is Phase.DONE
     assert not run.driver.problems
@@ -439,7 +439,7 @@ def test_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
     for _ in range(30):
         run.tick()
     assert run.cluster.commands == []
-    assert run.driver.problems == ('the rollout cannot continue now: read-only file system',)
+    assert run.driver.problems == ('the rollout cannot continue: read-only file system',)
     run.store.error = None
     assert run.run_to_end().phase is Phase.DONE
 
@@ -447,7 +447,7 @@ def test_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
 def test_value_not_resolved_by_the_monitor_is_awaited(run: Run) -> None:
     run.start()
     run.cluster.errors['config get'] = run.refusal
-    run.to_a_wait('the configuration of osd.0 cannot be read from the monitor')
+    run.to_a_wait('cannot read the configuration of osd.0 from the monitor')
     run.cluster.errors.clear()
     assert run.run_to_end().phase is Phase.DONE
 
@@ -474,7 +474,7 @@ def test_operator_change_stops_the_rollout_and_is_left_alone(run: Run, who: str)
     run.cluster.operator_sets(who, OLD)
     state = run.run_to_end()
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
-    assert f'{OPTION} of {who} was changed by somebody else' in (state.failure or '')
+    assert f'{OPTION} of {who} was changed outside this rollout' in (state.failure or '')
     assert run.cluster.entries_of()[who] == OLD
     assert run.cluster.entries_of()['osd.0'] == NEW
 
@@ -505,9 +505,9 @@ def test_no_rollback_is_offered_that_a_operator_change_would_refuse(run: Run) ->
     run.cluster.operator_sets('osd.1', OLD)
     failure = run.run_to_end().failure or ''
     assert 'the change stays on osd.0, osd.1' in failure
-    assert 'refuses to revert it while osd.1 has a value that somebody else set' in failure
-    assert failure.count('changed by somebody else') == 1
-    with pytest.raises(OperationRefused, match='changed since by somebody else'):
+    assert 'refuses to revert it, because osd.1 has been changed outside this rollout' in failure
+    assert failure.count('outside this rollout') == 2
+    with pytest.raises(OperationRefused, match='has been changed outside r1 since then'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
     run.cluster.operator_sets('osd.1', NEW)
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
@@ -519,7 +519,7 @@ def test_rollback_is_offered_despite_an_unrelated_change(run: Run) -> None:
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets(CLASS, OLD)
     failure = run.run_to_end().failure or ''
-    assert f'{OPTION} of {CLASS} was changed by somebody else; the change stays on' in failure
+    assert f'{OPTION} of {CLASS} was changed outside this rollout; the change stays on' in failure
     assert 'rollback r1" reverts it' in failure
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
     run.run_to_end()
@@ -531,7 +531,7 @@ def test_abort_offers_no_rollback_that_a_recent_change_conflicts_with(run: Run) 
     run.until(lambda s: s.stage is Phase.SOAKING)
     run.cluster.operator_sets('osd.0', OLD)
     state = run.driver.abort('client.a', run.cluster.now_s)
-    assert 'refuses to revert it while osd.0' in (state.failure or '')
+    assert 'refuses to revert it, because osd.0' in (state.failure or '')
 
 
 def test_removal_of_a_rollout_entry_by_an_operator_stops_it(run: Run) -> None:
@@ -584,7 +584,7 @@ def test_operator_change_to_an_osd_under_recovery_ends_it(run: Run) -> None:
     state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
     assert 'did not come back up within 300 s' in (state.failure or '')
-    assert 'changed by somebody else' in (state.failure or '')
+    assert 'changed outside this rollout' in (state.failure or '')
     assert run.cluster.entries_of() == {'osd.0': OLD}
 
 
@@ -627,7 +627,7 @@ def test_removal_of_the_new_mask_by_an_operator_stops_the_rollout(
     run.cluster.operator_removes(ALL)
     state = run.run_to_end()
     assert state.outcome is Outcome.ABORTED
-    assert f'{OPTION} of {ALL} was changed by somebody else' in (state.failure or '')
+    assert f'{OPTION} of {ALL} was changed outside this rollout' in (state.failure or '')
     assert ALL not in run.cluster.entries_of()
 
 
@@ -646,7 +646,7 @@ def test_rollback_that_would_undo_a_operator_change_is_refused(run: Run) -> None
     run.start()
     run.run_to_end()
     run.cluster.operator_sets(ALL, OLD)
-    with pytest.raises(OperationRefused, match='of osd was changed since by somebody else'):
+    with pytest.raises(OperationRefused, match='of osd has been changed outside r1 since then'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     assert run.state.phase is Phase.DONE
     assert run.cluster.entries_of() == {ALL: OLD}

@@ -300,7 +300,7 @@ def test_upgrade_started_halfway_is_awaited_between_two_osds(run: Run) -> None:
 @pytest.mark.parametrize(
     ('command', 'message'),
     [
-        ('versions', 'one version is not known'),
+        ('versions', 'daemon versions are not known'),
         ('orch upgrade status', 'its state is unknown (read-only file system)'),
     ],
 )
@@ -329,7 +329,7 @@ def test_osds_upgraded_meanwhile_do_not_get_the_old_plan(run: Run) -> None:
 def test_unreadable_value_holds_the_rollout(run: Run) -> None:
     run.start()
     run.cluster.osds[0].silent = True
-    run.to_a_wait('the running options of osd.0 cannot be read')
+    run.to_a_wait('cannot read the running options of osd.0')
     run.cluster.osds[0].silent = False
     assert run.run_to_end().phase is Phase.DONE
 
@@ -337,7 +337,7 @@ def test_unreadable_value_holds_the_rollout(run: Run) -> None:
 def test_missing_ok_to_stop_answer_holds_the_rollout(run: Run) -> None:
     run.start()
     run.cluster.errors['osd ok-to-stop'] = run.refusal
-    run.to_a_wait('whether osd.0 may stop is not known')
+    run.to_a_wait('no ok-to-stop answer for osd.0')
     del run.cluster.errors['osd ok-to-stop']
     assert run.run_to_end().phase is Phase.DONE
 

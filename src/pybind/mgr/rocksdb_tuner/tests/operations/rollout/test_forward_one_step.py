@@ -153,7 +153,7 @@ def test_absent_osd_is_awaited_before_it_is_left_behind(
     elif first:
         assert (step.state.stage, step.state.outcome) == (Phase.FAILED, Outcome.FAILED)
         assert step.state.failure == (
-            f'{reported}, the canary: nothing was changed; apply again to start with another OSD'
+            f'{reported}; it is the canary, so nothing was changed: apply again to use another OSD'
         )
     else:
         assert (step.state.osds[1].step, step.state.osds[1].left_reason) == (
@@ -188,7 +188,7 @@ def test_entry_of_a_removed_changed_osd_is_restored_before_others_follow(
         ({'may_act': False}, NOT_ALLOWED),
         ({'health': frozenset({'MON_DOWN'})}, 'cluster health: MON_DOWN'),
         ({'schedule_reason': 'outside the maintenance window'}, 'outside the maintenance window'),
-        ({'running': {}}, 'the running options of osd.0 cannot be read'),
+        ({'running': {}}, 'cannot read the running options of osd.0'),
     ],
 )
 def test_osd_starts_only_without_blockers(
@@ -252,7 +252,7 @@ def test_osd_recreated_before_its_turn_ends_the_rollout_or_is_left_behind(
 FILE = RunningOption(OLD, 'file', ignores_mon=True)
 FROM_FILE = (
     'bluestore_rocksdb_options of osd.{} comes from its ceph.conf, which the config store does not '
-    'override: remove it there first, and restart it'
+    'override: remove it there first, and restart the OSD'
 )
 
 

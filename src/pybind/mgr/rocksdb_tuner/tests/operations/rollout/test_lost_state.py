@@ -58,7 +58,7 @@ def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None
     refuse(run, ARCHIVE)
     run.start()
     run.run_to_end()
-    with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
+    with refused(5, 'cannot store the end of r1: no space; try again'):
         run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
     assert run.state.rollout_id == 'r1'
     assert run.driver.history[0].outcome is Outcome.WAITING

@@ -39,7 +39,7 @@ from rocksdb_tuner.operations.rollout.records import (
 )
 from rocksdb_tuner.operations.rollout.recovery import start_recovery
 from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
-from rocksdb_tuner.operations.rollout.starting import SignsOfLife
+from rocksdb_tuner.operations.rollout.starting import Liveness
 from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -197,7 +197,7 @@ def test_expired_requests_and_past_reasons_are_dropped(cluster: FakeCluster, ove
 def test_foreign_change_of_affected_entries_ends_the_rollout(
     cluster: FakeCluster, waited_s: float, ends: bool, direction: Direction
 ) -> None:
-    reported = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd.0 was changed outside this rollout'
     state = rollout(cluster, OsdStep.CHECKING, direction=direction, pending_conflict=reported)
     state = replace(state, restoring=('osd.0',), entries_done=1)
     if direction is RECOVER:
@@ -218,7 +218,7 @@ def test_any_change_of_restored_entries_ends_a_rollback_at_once(
     cluster: FakeCluster,
 ) -> None:
     """Also of an entry that is not that of the OSD in flight."""
-    reported = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd was changed outside this rollout'
     state = rollback_of(cluster, OsdStep.RESTARTING, pending_conflict=reported)
     seen = observed(cluster, entries={ALL: THERE}, waited_s=2.0)
     found = MACHINE.step(state, seen, 2.0).state
@@ -226,7 +226,7 @@ def test_any_change_of_restored_entries_ends_a_rollback_at_once(
 
 
 def test_reason_of_an_ending_is_reported_once(cluster: FakeCluster) -> None:
-    reported = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd.0 was changed outside this rollout'
     ending = Ending(Outcome.ABORTED, reported)
     state = rollout(
         cluster, OsdStep.RESTARTING, direction=RECOVER, pending_conflict=reported, ending=ending
@@ -239,7 +239,7 @@ def test_reason_of_an_ending_is_reported_once(cluster: FakeCluster) -> None:
 def test_first_ending_reason_is_kept(
     cluster: FakeCluster,
 ) -> None:
-    reported = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd was changed outside this rollout'
     seen = observed(cluster, entries={ALL: THERE, 'osd.0': NEW}, waited_s=5.0)
     for ending in (None, ABORTED):
         state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported, ending=ending)
@@ -247,7 +247,7 @@ def test_first_ending_reason_is_kept(
         assert found.ending == (ending or Ending(Outcome.ABORTED, reported))
         assert not found.ended
     masked = replace(seen, entries={'osd.0/class:ssd': THERE, 'osd.0': NEW})
-    reported = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
+    reported = 'bluestore_rocksdb_options of osd.0/class:ssd was changed outside this rollout'
     state = rollout(cluster, OsdStep.SETTLING, pending_conflict=reported)
     assert MACHINE.step(state, masked, 2.0).state.ended
 
@@ -333,7 +333,7 @@ def test_pause_and_mode_hold_a_change_but_never_a_recovery(
     off = replace(seen, may_act=False)
     paused = replace(state, paused_by='client.ann')
     assert why_held(paused, off) == 'paused by client.ann'
-    assert why_held(state, off) == 'the mode of the module does not allow changes'
+    assert why_held(state, off) == 'the module mode does not allow changes'
     assert why_held(replace(paused, direction=RECOVER), off) is None
     # Gates do, where it is up.
     closed = replace(seen, health=frozenset({'MON_DOWN'}))
@@ -415,7 +415,7 @@ def reported(running: Optional[bool], started: str, refreshed: Optional[str]) ->
 
 
 def test_process_lives_if_two_samples_since_down_found_the_same() -> None:
-    signs = SignsOfLife()
+    signs = Liveness()
     for key, daemon, lives in (
         (1, None, None),
         (1, reported(True, 's1', 'r1'), None),
@@ -452,7 +452,7 @@ def test_request_expires_and_reports_its_wait_reason() -> None:
         )
     assert outstanding_text(request) == (
         'the orchestrator may still restart osd.3 as requested: no other OSD is restarted '
-        'before that; if it takes too long, see "ceph orch status" (paused?) and "ceph orch ps '
+        'until then; if it takes too long, check "ceph orch status" (paused?) and "ceph orch ps '
         '--daemon_type osd --daemon_id 3"'
     )
 
@@ -485,11 +485,11 @@ def test_abort_reports_its_progress(cluster: FakeCluster) -> None:
     known = aborted(state, 'client.ann', 9.0, {'osd.0': NEW})
     assert known.failure == f'aborted by client.ann{stays}reverts it'
     unknown = aborted(state, 'client.ann', 9.0, None)
-    assert unknown.failure == f'{known.failure}, unless somebody else has changed it since'
+    assert unknown.failure == f'{known.failure}, unless it has been changed since'
     blocked = aborted(state, 'client.ann', 9.0, {'osd.0': THERE})
     assert blocked.failure == (
-        f'aborted by client.ann{stays}refuses to revert it while osd.0 has a value that '
-        'somebody else set: correct bluestore_rocksdb_options by hand'
+        f'aborted by client.ann{stays}refuses to revert it, because osd.0 has been '
+        'changed outside this rollout: correct bluestore_rocksdb_options by hand'
     )
     recovers = rollout(cluster, OsdStep.RESTORING, direction=RECOVER, ending=FAILED)
     failed = aborted(recovers, 'client.ann', 9.0, {'osd.0': NEW})

@@ -71,10 +71,10 @@ def test_configured_bounds_are_shown(days: str, hours: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ('days', 'hours', 'message'),
     [
-        ('weekend', '', 'maintenance_days is "weekend": give days as in "sat,sun"'),
-        ('sat,', '', 'maintenance_days is "sat,"'),
-        ('sat-', '', 'maintenance_days is "sat-"'),
-        ('', '22-4', 'maintenance_hours is "22-4": give hours as in "22:00-04:00"'),
+        ('weekend', '', 'invalid maintenance_days "weekend": use days as in "sat,sun"'),
+        ('sat,', '', 'invalid maintenance_days "sat,"'),
+        ('sat-', '', 'invalid maintenance_days "sat-"'),
+        ('', '22-4', 'invalid maintenance_hours "22-4": use hours as in "22:00-04:00"'),
         ('', '24:00-25:00', 'maintenance_hours'),
         ('', '08:00-08:00', 'maintenance_hours'),
     ],

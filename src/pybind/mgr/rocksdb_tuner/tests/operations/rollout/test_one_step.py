@@ -116,7 +116,7 @@ def test_canary_with_a_new_process_fails_though_never_seen_down(
         failed = soaked(state, lost)
         assert failed.direction is Direction.BACK
         assert failed.verdict is Verdict.WORSE
-        assert 'the process of osd.0 ended during the soak' in (failed.failure or '')
+        assert 'the process of osd.0 exited during the soak' in (failed.failure or '')
 
 
 def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeCluster) -> None:
@@ -135,7 +135,9 @@ def test_only_osds_of_the_batch_are_watched_for_a_new_process(cluster: FakeClust
     assert soaked(state, other(seen, 3, nonce=99), plan, 1).direction is Direction.FORWARD
     failed = soaked(state, other(seen, 1, nonce=99), plan, 1)
     assert failed.direction is Direction.BACK
-    assert 'the verdict on batch 2 (1): worse: the process of osd.1 ended' in (failed.failure or '')
+    assert 'the verdict on batch 2 (1): worse: the process of osd.1 exited' in (
+        failed.failure or ''
+    )
     # The evidence of the canary is unchanged.
     assert failed.judgement == PASS
     assert failed.batch_judgement is not None
@@ -517,7 +519,7 @@ def test_osd_without_its_own_entry_needs_no_removal(cluster: FakeCluster) -> Non
     assert MACHINE.step(state, still, 2.0).actions == (RemoveEntry('osd.0'),)
     unread = MACHINE.step(state, replace(seen, resolved={}), 2.0)
     assert (unread.actions, canary(unread).step) == ((), OsdStep.COLLAPSING)
-    assert 'cannot be read' in (unread.state.paused_reason or '')
+    assert 'cannot read' in (unread.state.paused_reason or '')
 
 
 def test_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
@@ -686,7 +688,7 @@ def test_conflict_counts_after_two_seconds(cluster: FakeCluster) -> None:
     assert (early.state.ended, early.actions) == (False, ())
     late = MACHINE.step(once.state, replace(seen, waited_s=2.0), 3.0)
     assert (late.state.stage, late.state.outcome) == (Phase.FAILED, Outcome.ABORTED)
-    assert 'was changed by somebody else' in (late.state.failure or '')
+    assert 'was changed outside this rollout' in (late.state.failure or '')
     gone = MACHINE.step(once.state, observed(cluster, entries={'osd.0': NEW}), 3.0)
     assert (gone.state.pending_conflict, gone.state.ended) == (None, False)
     another = MACHINE.step(once.state, replace(seen, entries={'osd.0': THERE, 'osd.1': THERE}), 3.0)

@@ -233,7 +233,7 @@ def test_informative_orchestrator_does_not_lengthen_a_rollout() -> None:
     assert run.cluster.now_s - begin_s < 120.0
 
 
-TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_out=('t1',))
+TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', executed=('t1',))
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
         (TOLD, True, False, False),
         (None, True, False, False),
         # An event, also where the clock of the manager was set back since.
-        (replace(TOLD, carried_out=('t1', 't2')), True, False, True),
-        (replace(TOLD, carried_out=('t0',)), True, False, True),
+        (replace(TOLD, executed=('t1', 't2')), True, False, True),
+        (replace(TOLD, executed=('t0',)), True, False, True),
         # Events went with the manager that held them.
-        (replace(TOLD, carried_out=()), False, False, False),
+        (replace(TOLD, executed=()), False, False, False),
         # cephadm has stored it, and then no more.
         (replace(TOLD, scheduled=True, stored_started='s1'), False, True, False),
         (replace(TOLD, scheduled=False, stored_started='s1'), True, True, True),
@@ -256,7 +256,7 @@ TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_ou
         (replace(TOLD, scheduled=True, stored_started='s2'), True, False, False),
         (replace(TOLD, scheduled=False), True, False, False),
         # Unstored state ended with its manager.
-        (replace(TOLD, carried_out=(), scheduled=False, stored_started='s1'), False, False, True),
+        (replace(TOLD, executed=(), scheduled=False, stored_started='s1'), False, False, True),
     ],
 )
 def test_state_of_the_orchestrator_decides(
@@ -288,6 +288,6 @@ def test_scheduled_request_is_awaited_without_a_limit() -> None:
             most_s=300.0,
         )
 
-    assert not over(replace(TOLD, carried_out=(), scheduled=True))
-    assert over(replace(TOLD, carried_out=(), scheduled=None))
+    assert not over(replace(TOLD, executed=(), scheduled=True))
+    assert over(replace(TOLD, executed=(), scheduled=None))
     assert over(None)

@@ -49,7 +49,7 @@ def test_record_has_the_state_if_there_is_space(monkeypatch: pytest.MonkeyPatch)
     assert encode_record(record, state) == with_state
     monkeypatch.setattr(record_codec, 'LIMIT_BYTES', len(with_state) - 1)
     assert encode_record(record, state) == without
-    with pytest.raises(StoredStateError, match='"state" is not a text'):
+    with pytest.raises(StoredStateError, match='"state" is not a string'):
         decode_state_of_record('{"version":5,"state":3}')
 
 
@@ -64,7 +64,7 @@ def test_stored_clock_is_never_below_0() -> None:
     }
     negative = '{"version":3,"passed_s":-0.5,"ended":null,"ended_s":null}'
     assert reported(lambda: decode_clock(negative)) == (
-        '"passed_s" is -0.5 instead of a number from 0 up'
+        '"passed_s" is -0.5 instead of a non-negative number'
     )
     no_time = '{"version":3,"passed_s":1,"ended":"r3","ended_s":null}'
     assert reported(lambda: decode_clock(no_time)) == '"ended_s" is missing'
@@ -78,7 +78,7 @@ def test_restarts_are_stored_to_the_second() -> None:
         'steady_s': [3, None],
     }
     fewer = '{"version":3,"times_s":[1,2],"steady_s":[1]}'
-    assert reported(lambda: decode_restarts(fewer)) == '"steady_s" are not as many as "times_s"'
+    assert reported(lambda: decode_restarts(fewer)) == '"steady_s" and "times_s" differ in length'
 
 
 def test_evidence_is_stored_with_five_digits_and_one_row_per_block() -> None:

@@ -15,7 +15,7 @@ from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
-from rocksdb_tuner.operations.rollout.recording import NOTHING_FOUND, Recording
+from rocksdb_tuner.operations.rollout.recording import NOT_SOAKING, Recording
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
@@ -246,7 +246,7 @@ def test_next_batch_is_measured_while_the_previous_one_is_watched(
     assert store.keys(EVIDENCE) == [EVIDENCE + '1', EVIDENCE + '2']
     manager.recording.end()
     assert store.keys(EVIDENCE) == []
-    assert manager.recording.found(before) == NOTHING_FOUND
+    assert manager.recording.found(before) == NOT_SOAKING
 
 
 def test_only_measured_osds_are_queried_for_slow_events(manager: Manager) -> None:
@@ -267,7 +267,7 @@ def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
         manager.look(watched, 30.0)
     assert manager.recording.found(watched).after_s == 240.0
     again = at(OsdStep.SETTLING, stage=Phase.CANARY)
-    assert manager.recording.found(again) == NOTHING_FOUND
+    assert manager.recording.found(again) == NOT_SOAKING
     for _ in range(4):
         manager.look(watched, 30.0)
     assert manager.recording.found(watched).after_s < 240.0
@@ -282,9 +282,9 @@ def test_another_rollout_starts_without_evidence(manager: Manager, store: FakeSt
     for _ in range(3):
         manager.look(before, 30.0)
     assert manager.recording.found(before).before_s == 60.0
-    assert manager.recording.found(replace(before, rollout_id='r2')) == NOTHING_FOUND
+    assert manager.recording.found(replace(before, rollout_id='r2')) == NOT_SOAKING
     fresh = Manager(store, manager.clients)
-    assert fresh.recording.found(replace(before, rollout_id='r2')) == NOTHING_FOUND
+    assert fresh.recording.found(replace(before, rollout_id='r2')) == NOT_SOAKING
 
 
 def test_osd_left_behind_does_not_affect_the_others(manager: Manager) -> None:
@@ -308,7 +308,7 @@ def test_unstored_evidence_is_logged_and_still_used(
     assert manager.recording.found(before).before_s == 60.0
     assert store.values == {}
     assert [record.getMessage() for record in caplog.records] == [
-        'evidence for the verdict cannot be stored: no space'
+        'cannot store evidence for the verdict: no space'
     ] * 2
 
 

@@ -43,16 +43,16 @@ def cluster_map(osds: int, down: Sequence[int] = ()) -> ClusterMap:
 
 def test_silence_lasts_from_the_first_sample_to_a_newer_report() -> None:
     watch, reports, up = ReportWatch(), Reports(3), cluster_map(3)
-    assert (watch.heard, watch.silent_s) == (False, 0.0)
+    assert (watch.has_reports, watch.silent_s) == (False, 0.0)
     for now_s in (100.0, 110.0, 120.0):
         watch.update(reports, up, now_s)
         # The content of the first sample may be old.
-        assert (watch.heard, watch.silent_s) == (False, now_s - 100.0)
+        assert (watch.has_reports, watch.silent_s) == (False, now_s - 100.0)
     reports.at_s[1] = 121.0
     watch.update(reports, up, 130.0)
-    assert (watch.heard, watch.silent_s) == (True, 0.0)
+    assert (watch.has_reports, watch.silent_s) == (True, 0.0)
     watch.update(reports, up, 140.0)
-    assert (watch.heard, watch.silent_s) == (True, 10.0)
+    assert (watch.has_reports, watch.silent_s) == (True, 10.0)
     # A clock of the cluster that is set back is a report, too.
     reports.at_s[1] = 50.0
     watch.update(reports, up, 150.0)
@@ -81,7 +81,7 @@ def test_fifty_of_many_osds_are_read_per_sample_in_turn() -> None:
     for first in (0, 50, 100, 30, 80, 10):
         watch.update(reports, up, 0.0)
         assert reports.taken() == [(first + n) % 120 for n in range(50)]
-    assert not watch.heard
+    assert not watch.has_reports
 
 
 def test_osds_down_or_without_reports_are_skipped() -> None:
@@ -92,7 +92,7 @@ def test_osds_down_or_without_reports_are_skipped() -> None:
         assert reports.taken() == [0, 2, 3]
     reports.at_s[2] = 11.0
     watch.update(reports, cluster_map(4, down=[1]), 20.0)
-    assert (reports.taken(), watch.heard) == ([0, 2], True)
+    assert (reports.taken(), watch.has_reports) == ([0, 2], True)
 
 
 def test_first_known_report_of_an_osd_may_be_old() -> None:
@@ -101,7 +101,7 @@ def test_first_known_report_of_an_osd_may_be_old() -> None:
     watch.update(reports, cluster_map(1), 0.0)
     reports.at_s[0] = 12.0
     watch.update(reports, cluster_map(1), 20.0)
-    assert (watch.heard, watch.silent_s) == (False, 20.0)
+    assert (watch.has_reports, watch.silent_s) == (False, 20.0)
 
 
 def test_report_from_before_an_osd_was_down_is_dropped() -> None:
@@ -111,7 +111,7 @@ def test_report_from_before_an_osd_was_down_is_dropped() -> None:
     watch.update(reports, cluster_map(2, down=[1]), 10.0)
     reports.at_s[1] = 5.0
     watch.update(reports, cluster_map(2), 20.0)
-    assert (watch.heard, watch.silent_s) == (False, 20.0)
+    assert (watch.has_reports, watch.silent_s) == (False, 20.0)
     reports.at_s[1] = 21.0
     watch.update(reports, cluster_map(2), 30.0)
     assert watch.silent_s == 0.0
@@ -133,4 +133,4 @@ def test_map_without_an_osd_that_is_up_is_silence() -> None:
     watch, reports = ReportWatch(), Reports(2)
     for now_s in (0.0, 10.0):
         watch.update(reports, cluster_map(2, down=[0, 1]), now_s)
-    assert (reports.taken(), watch.heard, watch.silent_s) == ([], False, 10.0)
+    assert (reports.taken(), watch.has_reports, watch.silent_s) == ([], False, 10.0)

@@ -199,7 +199,7 @@ def test_osd_is_given_up_when_down_longer_than_its_predecessors(
 
 STARTING = 'osd.0 is not up yet, but its process is running: waiting for it'
 HANGS = (
-    'osd.0 is not up after 60 minutes, though its process runs: see its log; if it '
+    'osd.0 is not up after 60 minutes, although its process is running: see its log; if it '
     'hangs, "systemctl restart ceph-osd@0"'
 )
 
@@ -394,7 +394,7 @@ def test_last_state_of_the_orchestrator_is_stored_with_the_request(
 ) -> None:
     state = at(cluster, OsdStep.RESTART_DUE)
     state = replace(state, osds=(replace(state.osds[0], doubtful=True), *state.osds[1:]))
-    reported = OrchestratedDaemon(running=True, carried_out=('t1',), stored_started='s1')
+    reported = OrchestratedDaemon(running=True, executed=('t1',), stored_started='s1')
     step = stepped(state, look(cluster, state, described={0: reported, 1: replace(reported)}))
     assert step.state.asked == AskedRestart(0, ('t1',), 's1')
     found = canary(step)

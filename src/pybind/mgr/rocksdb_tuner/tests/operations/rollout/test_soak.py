@@ -154,7 +154,7 @@ def test_canary_without_a_flush_waits_for_one(run: Run) -> None:
     run.clients.flushes = False
     run.start(soak=SOAK)
     state = run.to_a_wait('the verdict on osd.0 is no-data')
-    assert 'missing: a flush of memtables' in (state.paused_reason or '')
+    assert 'missing: a memtable flush' in (state.paused_reason or '')
     assert state.judgement is not None
     assert state.judgement.cause == 'osd.0 flushed nothing to SST files during the soak'
     run.clients.flushes = True
@@ -226,7 +226,7 @@ def test_canary_crash_in_the_soak_fails_at_once(run: Run) -> None:
     run.cluster.restart_by_hand(0)
     state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
-    assert 'the process of osd.0 ended during the soak' in (state.failure or '')
+    assert 'the process of osd.0 exited during the soak' in (state.failure or '')
     assert state.soaked_s < SOAK.least_s
     assert changed(run) == set()
 
@@ -300,7 +300,7 @@ def test_too_few_controls_are_reported_at_once_instead_of_a_futile_soak() -> Non
     run = Run(FakeCluster(osds=2))
     began_s = run.cluster.now_s
     run.start(soak=SOAK)
-    run.to_a_wait('2 OSDs to compare with, of which there are 1')
+    run.to_a_wait('2 controls, found 1')
     assert run.cluster.now_s - began_s < 120
 
 
@@ -335,7 +335,7 @@ def test_single_osd_is_rolled_back_without_controls_by_policy() -> None:
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
     state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
-    assert 'rolled back by the policy, missing: 2 OSDs to compare with' in (state.failure or '')
+    assert 'rolled back by the policy, missing: 2 controls' in (state.failure or '')
 
 
 def test_rollout_waiting_for_controls_since_an_older_version_ends_by_itself() -> None:

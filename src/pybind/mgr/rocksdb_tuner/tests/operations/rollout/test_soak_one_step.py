@@ -154,7 +154,7 @@ def test_batch_restarted_for_the_fourth_time_is_not_watched_again(
     found = soak(state, planned_batch(state.request, SOAK, 0), seen).state
     assert found.judgement == Judgement(
         Verdict.INCONCLUSIVE,
-        missing=('a soak without restarts: osd.0 was restarted again (as was osd.17)',),
+        missing=('a soak without restarts: osd.0 was restarted again (like osd.17)',),
     )
     policy = replace(SOAK, inconclusive=Inconclusive.PROMOTE)
     assert soak(state, planned_batch(state.request, policy, 0), seen).state.verdicts == (

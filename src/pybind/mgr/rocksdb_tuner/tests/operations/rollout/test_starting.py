@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.operations.rollout.starting import REFRESH_S, SignsOfLife
+from rocksdb_tuner.operations.rollout.starting import REFRESH_S, Liveness
 
 from .conftest import ALL, NEW, OLD, Run, overridden, set_profile
 from .test_outstanding import Asked
@@ -71,7 +71,7 @@ def test_dead_process_is_recovered_without_a_delay() -> None:
 
 
 def test_crash_loop_is_not_mistaken_for_a_slow_start() -> None:
-    signs = SignsOfLife()
+    signs = Liveness()
     for n in range(1, 20):
         reported = OrchestratedDaemon(running=True, started=f's{n}', refreshed=f'r{n}')
         assert signs.update('osd.0', reported) is None
@@ -82,7 +82,7 @@ def reported(running: Optional[bool], started: str, refreshed: Optional[str]) ->
 
 
 def test_report_from_before_the_osd_went_down_is_no_sign_of_life() -> None:
-    signs = SignsOfLife()
+    signs = Liveness()
     assert signs.update(1, reported(True, 's1', 'r1')) is None
     assert signs.update(1, reported(True, 's1', 'r1')) is None
     assert signs.update(1, reported(True, 's2', 'r2')) is None

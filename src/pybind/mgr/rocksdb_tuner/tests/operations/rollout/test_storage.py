@@ -395,9 +395,9 @@ def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCapture
     reported = [(record.levelname, record.getMessage()) for record in caplog.records]
     started = [(level, text.partition(': ')[0]) for level, text in reported]
     assert started == [
-        ('WARNING', f'{CURRENT} cannot be read and is quarantined'),
-        ('WARNING', f'{CURRENT} could not be quarantined'),
-        ('WARNING', 'history of r1 cannot be read'),
-        ('WARNING', f'{CLOCK} could not be restored'),
-        ('INFO', f'{CLOCK}, which had been quarantined, can be read again'),
+        ('WARNING', f'cannot read {CURRENT}, quarantining it'),
+        ('WARNING', f'cannot quarantine {CURRENT}'),
+        ('WARNING', 'cannot read the history of r1'),
+        ('WARNING', f'cannot restore {CLOCK}'),
+        ('INFO', f'{CLOCK} can be read again and is no longer quarantined'),
     ]

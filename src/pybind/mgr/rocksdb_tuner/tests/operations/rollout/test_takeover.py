@@ -8,9 +8,15 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.records import ChangeRequest
+from rocksdb_tuner.present.health import HealthChecks
+from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
 from rocksdb_tuner.tests.chaos.invariants import Watch
+from rocksdb_tuner.tests.chaos.topology import small
+from rocksdb_tuner.tests.chaos.world import Killed, health_of
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import OLD, Run, remove_override, set_profile
@@ -18,14 +24,17 @@ from .conftest import OLD, Run, remove_override, set_profile
 BAD = 'write_buffer_size=foo'
 
 
-class Killed(BaseException):
-    """The manager's process ends here. Not an Exception: nothing may catch it."""
-
-
 class MortalRun(Run):
     """A run whose manager dies at the n-th operation that changes anything, before or after it."""
 
-    def __init__(self, cluster: FakeCluster) -> None:
+    cluster: ChaosCluster
+    next_writes = ()
+    slow_monitors = False
+    questions_of_all = 0
+    auto_apply_after_s = 0.0
+    has_reports = True
+
+    def __init__(self, cluster: ChaosCluster) -> None:
         super().__init__(cluster)
         self.operations = 0
         self.die_at: Optional[int] = None
@@ -51,6 +60,17 @@ class MortalRun(Run):
                 raise Killed
 
         return operate
+
+    def new_driver(self, limits: Optional[Limits] = None) -> Driver:
+        self.active_since_s = self.cluster.now_s
+        return super().new_driver(limits)
+
+    @property
+    def seen_at_s(self) -> float:
+        return self.cluster.now_s
+
+    def health(self) -> HealthChecks:
+        return health_of(self.driver, self.cluster.now_s)
 
     def tick(self, seconds: float = 2.0) -> None:
         try:
@@ -82,7 +102,7 @@ def _execute(
     die_at: Optional[int] = None,
     fail_after: bool = False,
 ) -> tuple[MortalRun, RolloutState]:
-    cluster = FakeCluster(osds=2)
+    cluster = ChaosCluster(small(osds=2))
     request = prepare(cluster)
     before = cluster.entries_of()
     run = MortalRun(cluster)
@@ -138,7 +158,7 @@ def test_takeover_at_any_operation_does_not_change_the_result(
 
 
 def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, RolloutState]:
-    run = MortalRun(FakeCluster(osds=3))
+    run = MortalRun(ChaosCluster(small(osds=3)))
     run.clients.factor = factor
     watch = Watch(run)
     run.start(set_profile(run.cluster), SoakPlan(240.0, 600.0))

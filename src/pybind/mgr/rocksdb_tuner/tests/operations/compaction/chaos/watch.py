@@ -203,7 +203,7 @@ class Watch(Checks[Rule]):
     def _alarm(self, state: CampaignState) -> None:
         world, now_s = self.world, self.world.cluster.now_s
         reason = state.paused_reason
-        chosen = {world.outside_window, 'the mode of the module does not allow changes', None}
+        chosen = {world.outside_window, 'the module mode does not allow changes', None}
         waits = not state.ended and state.paused_by is None and reason not in chosen
         steps = tuple(osd.step for osd in state.osds)
         at = (world.active_since_s, steps) if waits else object()

@@ -8,12 +8,12 @@ from typing import Any, Callable, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.operations.allowed import Allowed
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.history import record_of
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.view import Measured, View
 from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.permissions import Permissions
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.present.health import HealthChecks
 from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault
@@ -170,7 +170,7 @@ class World:
         self.driver.tick(
             self.clock_s,
             Measured(dict(self.cluster.compactions.used_bytes), self.total_bytes, self.latency_ms),
-            Allowed(self.may_act, self.outside_window, self.no_reports_reason),
+            Permissions(self.may_act, self.outside_window, self.no_reports_reason),
             # Each manager has its own.
             monotonic_s=self.cluster.now_s - self.active_since_s,
         )

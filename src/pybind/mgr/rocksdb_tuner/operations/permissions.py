@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Optional
 
 
-class Allowed(NamedTuple):
+class Permissions(NamedTuple):
     #: False: changes are disabled by the mode.
     may_act: bool = True
     #: Why the maintenance window forbids it; None inside the window.

@@ -15,7 +15,7 @@ from .rollback import presumed_changed
 from .storage import RolloutStorage, number_of
 
 
-class Past:
+class RolloutArchive:
     def __init__(self, storage: RolloutStorage) -> None:
         self._storage = storage
         self._records: tuple[HistoryRecord, ...] = ()
