@@ -96,7 +96,7 @@ NOT_ENOUGH = (
     'The kv_sync thread time per write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
     'a gain of 10% is required.'
 )
-NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB that these OSDs have for it.'
+NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB available on these OSDs.'
 
 
 def chosen() -> Decision:
@@ -279,7 +279,7 @@ def crowd(count: int = 24) -> Decision:
         'osd/class:crowd',
         'kv-sync',
         'A change is recommended.',
-        candidate('what runs', 'running'),
+        candidate('running options', 'running'),
         candidate(
             'the-one',
             'profile',

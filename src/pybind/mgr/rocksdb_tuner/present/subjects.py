@@ -97,8 +97,8 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
         raise PresentError(
             errno.EINVAL,
             f'{recommendation.recommendation_id} ({recommendation.kind.value}) cannot be applied '
-            f'by a rollout; apply it manually, see "ceph rocksdb-tuner show '
-            f'{recommendation.recommendation_id}" says',
+            'by a rollout; apply it manually, see "ceph rocksdb-tuner show '
+            f'{recommendation.recommendation_id}"',
         )
     request = recommendation.change
     least_s, most_s = expected_duration_s(request, soak)

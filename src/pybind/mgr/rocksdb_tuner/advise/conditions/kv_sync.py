@@ -39,9 +39,9 @@ from .subjects import Figure, Reaches
         'shorten each round.'
     ),
     source=(
-        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Profiling an OSD: inserting into '
-        'memtables is what the thread does most; Quincy Testing: 10 to 20% more without the '
-        'allocation map'
+        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Profiling an OSD: the thread spends most '
+        'of its time on memtable inserts; Quincy Testing: 10 to 20% more without the allocation '
+        'map'
     ),
     tests=(
         'tests/advise/conditions/test_load.py',
@@ -85,7 +85,7 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
             limit_thresholds().slow_round_ms,
             'ms',
             'mean round of the kv_sync thread on a device that does not rotate',
-            source='chosen: ten times what flash with power loss protection takes',
+            source='chosen: ten times the time of flash with power loss protection',
         ),
     },
     remedy=(

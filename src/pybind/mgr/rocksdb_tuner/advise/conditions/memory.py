@@ -66,7 +66,7 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
         if over:
             ids = tuple(o.osd.info.osd_id for o in over)
             yield condition.finding(
-                f'memtables of {name_osds(ids)} may take more memory than the OSD is given',
+                f'memtables of {name_osds(ids)} may take more memory than the OSD has',
                 ids,
                 _memory(over[0]),
             )

@@ -125,7 +125,7 @@ def _with_metadata_work(
         'seeks': Threshold(
             10,
             'seeks in a window',
-            'fewer have no mean',
+            'fewer are not significant',
             source='chosen',
         ),
     },
@@ -191,7 +191,7 @@ def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
         'ceph/ceph#47221; #50894 (Pacific, from 16.2.14, off by default; v16.2.14 release notes) '
         'and #50893 (Quincy, from 17.2.7); default true since Reef. #55676 (#57404, #57402, '
         '#57403): before 17.2.8, 18.2.5 and 19.2.0, and on Pacific, the default column family was '
-        'left out, which is all of an OSD without column families'
+        'excluded, which is the whole DB of an OSD without column families'
     ),
     tests=(
         'tests/advise/conditions/test_load.py',
@@ -213,7 +213,7 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
             values.add('set' if setting else 'default')
     for before, ids in by_need.items():
         yield condition.finding(
-            f'{name_osds(ids)} do not compact when much was deleted',
+            f'{name_osds(ids)} do not compact after mass deletion',
             tuple(ids),
             (
                 FindingEvidence(COMPACT_ON_DELETION, 'false', 'option', None),
@@ -258,7 +258,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'times_median': Threshold(
             4,
             'times the median of the device class',
-            'how much more is more than chance',
+            'a difference beyond chance',
             source=(
                 'chosen: an index pool with too few placement groups alone gives an OSD two '
                 'or three times the shards of another'
@@ -273,7 +273,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'least_osds': Threshold(
             4,
             'OSDs',
-            'fewer have no usual load',
+            'with fewer, the usual load is unknown',
             source='chosen',
         ),
     },
@@ -286,7 +286,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'radosgw-admin bucket limit check',
         'ceph osd pool autoscale-status',
     ),
-    do_not='Do not change RocksDB options: the OSDs that are not busy have the same.',
+    do_not='Do not change RocksDB options: the OSDs that are not busy have the same options.',
     source=(
         'Ceph documentation, Dynamic Bucket Index Resharding: all writes to a shard go to one '
         'placement group, and so through one kv_sync thread'
@@ -319,8 +319,8 @@ def hot_index_shard(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         )
         if worst:
             yield condition.finding(
-                f'{worst.names} {"writes" if len(worst.ids) == 1 else "write"} at least '
-                f'{factor:g} times the metadata that OSDs of class {device_class} do',
+                f'{worst.names} {"writes" if len(worst.ids) == 1 else "write"} at least {factor:g} '
+                f'times as much metadata as other OSDs of class {device_class}',
                 worst.ids,
                 worst.evidence,
             )
