@@ -1,4 +1,4 @@
-// Made from the answers of the module: see `make answers`. Not to be changed by hand.
+// Generated from the answers of the module by `make answers`. Do not edit.
 
 /** Maximum number of concurrent background jobs. */
 export interface Background {
