@@ -72,8 +72,8 @@ class MetricsEndpoint:
         except ValueError:
             # A host name would need a lookup, which blocks the thread that drives rollouts.
             return (
-                f'metrics_addr is "{wanted.host}", which is no IP address: give one of this host, '
-                'as in "127.0.0.1", or "::" for all'
+                f'metrics_addr is "{wanted.host}", which is not an IP address: use an address of '
+                'this host, as in "127.0.0.1", or "::" for all'
             )
         try:
             server = _Server(_listening(wanted), self._text)
@@ -175,7 +175,7 @@ class _Server:
             while self._connections:
                 self._look()
         except Exception:
-            log.exception('the metrics are not served any more')
+            log.exception('metrics are no longer served')
         finally:
             self._stop_listening()
             for connection in tuple(self._connections.values()):

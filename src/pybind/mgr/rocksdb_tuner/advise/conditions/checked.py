@@ -25,7 +25,7 @@ from .facts import ClusterFacts, RunningString
         'rm {who} {option}. Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
     ),
     commands=('ceph config rm {who} {option}',),
-    source='The option catalogue of this module, with the source of each option',
+    source='The option catalog of this module, with the source of each option',
     health=HealthPolicy('run dangerous RocksDB options', raise_after_s=60, clear_after_s=60),
     tests=(
         'tests/advise/conditions/test_options.py',

@@ -30,7 +30,7 @@ from .subjects import METADATA_WORK, Figure, Reaches, Subject
 _CONFIDENCE = Threshold(
     0.8,
     'confidence',
-    'an uncertain workload is not a reason',
+    'a less certain workload does not count',
     source='as for recommendations',
 )
 
@@ -105,22 +105,22 @@ def _with_metadata_work(
 
 @condition(
     'slow-iterators',
-    title='Iterators are slow, as after a mass delete',
+    title='Iterators are slow, as after mass deletion',
     severity=Severity.WARNING,
     needs=Reaches(Figure.OMAP_SEEK_MS, 'seek_ms'),
     thresholds={
         'seek_ms': Threshold(
             20,
             'ms',
-            'mean time to place an iterator; a healthy one takes 0.01 to 0.1 ms',
+            'mean iterator seek time; healthy OSDs take 0.01 to 0.1 ms',
             source='apache/ozone#8029; recorded on 18.2.7 and 20.2.4: 0.006 to 0.07 ms',
             option=ModuleOption('slow_seek_ms', 1, 10000),
         ),
         'seek_rotational_ms': Threshold(
             100,
             'ms',
-            'the same where the DB lies on a rotating disk',
-            source='chosen: ten random reads of such a disk',
+            'the same with the DB on a hard disk',
+            source='chosen: ten random reads of a hard disk',
         ),
         'seeks': Threshold(
             10,
@@ -159,7 +159,7 @@ def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Find
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'RocksDB iterators of {worst.names} are slow, as after a mass delete',
+            f'RocksDB iterators of {worst.names} are slow, as after mass deletion',
             worst.ids,
             worst.evidence,
         )

@@ -70,7 +70,7 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
         'validate.'
     ),
     commands=("ceph rocksdb-tuner check '<options>'",),
-    source='The option catalogue of this module: forms of values that were not measured',
+    source='The option catalog of this module: forms of values that were not measured',
     health=HealthPolicy(
         'have RocksDB options that cannot be validated', raise_after_s=300, clear_after_s=60
     ),
@@ -146,7 +146,7 @@ def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple
         'names the source'
     ),
     health=HealthPolicy(
-        'have RocksDB options that something overrides outside of the config store',
+        'have RocksDB options that are overridden outside of the config store',
         raise_after_s=60,
         clear_after_s=60,
     ),
