@@ -220,7 +220,7 @@ def not_modeled() -> Decision:
     return decision(
         'osd/class:qlc',
         'cores',
-        'Nothing to change: what other option sets do to CPU time is not known.',
+        'Nothing to change: the effect of other option strings on CPU time is unknown.',
         candidate('bluestore-default-reef', 'running', chosen=True),
         candidate(
             'variant-2022-d',

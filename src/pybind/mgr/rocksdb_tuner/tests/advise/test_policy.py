@@ -363,7 +363,7 @@ def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
 
 
 def test_fitting_wal_limit_is_reported_with_its_memtables() -> None:
-    """The recommended options have smaller memtables, and so a larger limit than the running ones."""
+    """The new options have smaller memtables, so a larger limit fits than with the running ones."""
     row = Row('pacific', 'default', 'idle', 'wal 512 MiB')
     (advice,) = answered(row).recommendations
     objection, *others = (reason.statement for reason in advice.reasons)
