@@ -149,7 +149,7 @@ def test_plan_shows_osds_duration_and_risks(pages: TabPages) -> None:
     expect(form.get_by_role('row', name=BEST)).to_contain_text('osd 1, 9, then osd 4, 14')
     expect(form.get_by_role('row', name=BEST)).to_contain_text('-24 to -12%')
     expect(form.get_by_role('row', name='unchanged')).to_contain_text('osd 0, 3, 5, 8, 10\u201313')
-    for text in ('9 blocks of 10 min', '5.6 h', '18 restarts of OSDs', 'No OSD is down'):
+    for text in ('9 blocks of 10m', '5.6h', '18 restarts of OSDs', 'No OSD is down'):
         expect(form).to_contain_text(text)
     # Not for read-only users.
     expect(form.get_by_role('button', name='Start …')).to_have_count(0)
@@ -159,7 +159,7 @@ def test_plan_shows_osds_duration_and_risks(pages: TabPages) -> None:
     ('osds', 'duration_s', 'takes'),
     [
         (24, None, 'It would take a group of 24 OSDs.'),
-        (24, 64800.0, 'It would take a group of 24 OSDs or 18 h with these OSDs.'),
+        (24, 64800.0, 'It would take a group of 24 OSDs or 18h with these OSDs.'),
         (None, None, None),
     ],
 )
@@ -200,7 +200,7 @@ def test_start_shows_risk_restarts_and_duration_and_sends_the_previewed_plan(
         '3 option strings on 6 OSDs',
         '18 restarts of OSDs',
         'options that are not proven here',
-        'Expected duration without waiting: 5.6 h.',
+        'Expected duration without waiting: 5.6h.',
         'are not measured',
         'exactly their current options back',
     ):

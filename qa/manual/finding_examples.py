@@ -14,7 +14,7 @@ from typing import NamedTuple
 import rocksdb_tuner
 from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span
 
-_RECORDED_TEXTS = Path(rocksdb_tuner.__file__).parent / 'tests/advise/conditions/data/told.txt'
+_RECORDED_TEXTS = Path(rocksdb_tuner.__file__).parent / 'tests/advise/conditions/data/findings.txt'
 _FOUND = re.compile(
     r'^(?:error|warning|info) (?P<id>[\w-]+) \[.*\]\n'
     r'  (?P<summary>.+)\n'

@@ -11,9 +11,9 @@
       title: '$osd',
       height: 4,
       panels: [
-        $.stat('Workload', 'What the clients of the OSD do.', series('osd_info'), 'none', $.neutral, '{{workload}}'),
-        $.stat('Options', 'Profile of the running options; empty for others.', series('osd_info'), 'none', $.neutral, '{{profile}}'),
-        $.stat('Restart pending', 'Whether the OSD runs other options than configured (1).', 'max(%s)' % series('osd_restart_pending'), 'none', $.bad('orange')),
+        $.stat('Workload', 'Workload of the clients.', series('osd_info'), 'none', $.neutral, '{{workload}}'),
+        $.stat('Options', 'Profile of the running options; empty if they match none.', series('osd_info'), 'none', $.neutral, '{{profile}}'),
+        $.stat('Restart pending', '1 if the configured options need a restart to take effect.', 'max(%s)' % series('osd_restart_pending'), 'none', $.bad('orange')),
         $.stat('DB device full in', 'Forecast at the growth rate of the last day.', 'min(%s) - time()' % series('osd_db_full_timestamp_seconds'), 's', [
           { color: 'red', value: null },
           { color: 'orange', value: c.dbFullCriticalSeconds },
@@ -26,16 +26,16 @@
       title: 'Latency',
       height: 8,
       panels: [
-        $.graph('Write latency', 'Mean times of client writes and of what they wait for.', [
+        $.graph('Write latency', 'Mean latency of client writes and of their stages.', [
           line('osd_client_write_seconds', 'Client write'),
           line('osd_commit_seconds', 'Commit'),
           line('osd_kv_sync_seconds', 'kv_sync'),
-          line('osd_kv_flush_seconds', 'Flush of the device'),
+          line('osd_kv_flush_seconds', 'Device flush'),
         ], 's'),
         $.graph('kv_sync utilization', 'Share of time that the kv_sync thread is busy.', [
           line('osd_kv_sync_busy_ratio', 'kv_sync'),
         ], 'percentunit', 1),
-        $.graph('Client operations', 'Operations of clients.', [
+        $.graph('Client operations', 'Client operations per second.', [
           line('osd_client_writes_per_second', 'Writes'),
           line('osd_client_reads_per_second', 'Reads'),
         ], 'ops'),

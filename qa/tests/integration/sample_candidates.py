@@ -96,7 +96,7 @@ NOT_ENOUGH = (
     'The kv_sync thread time per write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
     'a gain of 10% is required.'
 )
-NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB that these OSDs have for it.'
+NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB available on these OSDs.'
 
 
 def chosen() -> Decision:
@@ -220,7 +220,7 @@ def not_modeled() -> Decision:
     return decision(
         'osd/class:qlc',
         'cores',
-        'Nothing to change: what other option sets do to CPU time is not known.',
+        'Nothing to change: the effect of other option strings on CPU time is unknown.',
         candidate('bluestore-default-reef', 'running', chosen=True),
         candidate(
             'variant-2022-d',
@@ -279,7 +279,7 @@ def crowd(count: int = 24) -> Decision:
         'osd/class:crowd',
         'kv-sync',
         'A change is recommended.',
-        candidate('what runs', 'running'),
+        candidate('running options', 'running'),
         candidate(
             'the-one',
             'profile',

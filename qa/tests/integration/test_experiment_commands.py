@@ -136,7 +136,7 @@ def test_impossible_plans_are_refused_by_name(tuner: ModuleClient) -> None:
         (('--min-effect', 'much'), errno.EINVAL, 'invalid --min-effect "much"'),
         (('--max-duration', '3w'), errno.EINVAL, 'invalid --max-duration "3w"'),
         (('--arms', 'packed', '--signal', 'slow_ops'), errno.EINVAL, 'signals: op_w_latency_ms'),
-        (('--arms', 'packed,packed'), errno.EINVAL, 'it means the same as "packed"'),
+        (('--arms', 'packed,packed'), errno.EINVAL, 'it is equivalent to "packed"'),
     ):
         found, error = tuner.refused('experiment', 'plan', *arguments)
         assert found == code, error

@@ -144,16 +144,16 @@ def format_duration(seconds: Optional[float]) -> str:
 
 
 def format_span(seconds: Optional[float]) -> str:
-    """A duration for prose: "50 s", "4 min 10 s", "2 h 5 min"."""
+    """A duration to the second, in its two largest units: "50s", "4m 10s", "2h 5m"."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     if hours >= 1_000_000:
-        return f'{hours:.0e} h'
-    parts = ((hours, 'h'), (minutes, 'min'), (rest, 's'))
-    shown = [f'{number} {unit}' for number, unit in parts if number]
-    return ' '.join(shown[:2]) or '0 s'
+        return f'{hours:.0e}h'
+    parts = ((hours, 'h'), (minutes, 'm'), (rest, 's'))
+    shown = [f'{number}{unit}' for number, unit in parts if number]
+    return ' '.join(shown[:2]) or '0s'
 
 
 def format_time(time_s: Optional[float]) -> Optional[str]:

@@ -20,7 +20,7 @@ from ._rocksdb_tuner_schemas import responses
 _QUESTION = {
     'who': (str, 'Config mask of a group, as in the status; default: the only one', True),
     'arms': (str, 'Comma-separated names of profiles; default: the best candidates', True),
-    'signal': (str, 'Signal to improve; default: that of the limiting resource', True),
+    'signal': (str, 'Signal to improve; default: the signal of the limiting resource', True),
     'min_effect': (str, 'Smallest difference that counts, in percent', True),
     'max_duration': (str, 'Maximum duration in seconds, or with the unit s, m, h or d', True),
 }

@@ -85,7 +85,7 @@ class RocksDBTunerProfiles(TunerEndpoints, BaseController):
             'name': (str, '1 to 63 of a-z, 0-9, "." and "-"'),
             'title': (str, 'Short description'),
             'options': (str, 'Option string'),
-            'releases': ([str], 'Releases that it is for'),
+            'releases': ([str], 'Releases of the profile'),
             'source': (str, 'Source of the profile'),
             'cautions': ([str], 'Cautions', True),
         },

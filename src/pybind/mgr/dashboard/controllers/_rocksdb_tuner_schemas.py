@@ -87,7 +87,7 @@ def _text(schema: Dict[str, Any], defs: Dict[str, Any]) -> str:
         choices = ', '.join('null' if word is None else str(word) for word in words)
         text = f'{text} One of {choices}.'.strip()
     elif isinstance(schema.get('type'), list) and 'null' in schema['type'] and 'null' not in text:
-        text = f'{text} null: not known.'.strip()
+        text = f'{text} null: unknown.'.strip()
     return text
 
 

@@ -53,14 +53,14 @@ class RocksDBTunerStatus(BaseController):
     @Endpoint('POST', path='/unplaced')
     @UpdatePermission
     def unplaced(self) -> None:
-        """The script found no place for the tab on the page: let the module's status say so.
+        """Report in the module's status that the script found no place for the tab on the page.
 
-        It changes what every operator is shown, so whoever may only read cannot ask for it.
+        All operators see it, so read permission is not sufficient.
         """
         try:
             mgr.remote(MODULE, 'tab_has_no_place')
-        except Exception as error:  # noqa: BLE001 - a module that is not there needs no tab
-            logger.debug('nobody to tell: %s', type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - without the module there is no tab
+            logger.debug('cannot report the missing tab: %s', type(error).__name__)
 
 
 @UIRouter('/rocksdb_tuner_tab', secure=False)

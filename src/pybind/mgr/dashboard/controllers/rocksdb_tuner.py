@@ -17,8 +17,8 @@ for _name in (f'{__package__}._rocksdb_tuner{_file}' for _file in _FILES):
         importlib.import_module(_name)
     except Exception:
         # A class is registered when it is created, even if its file then fails to load.
-        registry = BaseController._registry  # noqa: SLF001 - no other way to take one back
+        registry = BaseController._registry  # noqa: SLF001 - no other way to unregister one
         registry[:] = [controller for controller in registry if controller.__module__ != _name]
         logging.getLogger(__name__).exception(
-            '%s of the RocksDB Tuner is left out; everything else goes on', _name
+            'cannot load %s of the RocksDB Tuner; the dashboard continues without it', _name
         )

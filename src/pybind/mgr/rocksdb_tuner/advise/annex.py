@@ -63,8 +63,7 @@ def annex_for(cohort: Cohort, options_to: str) -> Optional[str]:
 
 def why_annex(cohort: Cohort) -> Reason:
     return Reason(
-        f'{ANNEX} sets it, since nothing else changes: all that it does not name stays the default '
-        f'of the release, now that of {cohort.release.label} and after an upgrade that of the '
-        'next.',
+        f'Set through {ANNEX}, since nothing else changes: all other options keep following the '
+        f'default of the release, now {cohort.release.label} and after an upgrade the next one.',
         'Ceph option schema (global.yaml.in); joined as measured on 16.2.15, 18.2.7 and 20.2.4',
     )

@@ -142,16 +142,16 @@ def _cached(key: _Key) -> Weighing:
     best = weigh(first, resource, bars).best
     centers = [best.candidate.options] if best is not None else []
     found = (*first, *_weighed(case, _neighbors(case, base, centers, first), base))
-    doubted = _with_all_doubts(case, weigh(found, resource, bars))
+    doubted = _with_uncertainty(case, weigh(found, resource, bars))
     return weigh(doubted, resource, bars)
 
 
 def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
-    """Each distinct option set once, by its first name."""
+    """Each distinct option string once, by its first name."""
     release, taken = case.release, [base]
     own = recognize(base, release)
     yield OptionCandidate(
-        own.name if own else 'what runs', Origin.RUNNING, base, own, _suitability(case, base)
+        own.name if own else 'running options', Origin.RUNNING, base, own, _suitability(case, base)
     )
 
     def is_new(text: str) -> bool:
@@ -246,7 +246,7 @@ def _weighed(case: Case, candidates: Iterable[OptionCandidate], base: str) -> tu
     return tuple(found)
 
 
-def _with_all_doubts(case: Case, found: Weighing) -> tuple[Weighed, ...]:
+def _with_uncertainty(case: Case, found: Weighing) -> tuple[Weighed, ...]:
     """Weigh the eligible candidates again, including the uncertainty about the written objects."""
     base = found.weighed[0].candidate.options
     return tuple(
@@ -324,10 +324,9 @@ def _infeasible(case: Case, candidate: OptionCandidate, base: str) -> tuple[str,
         limit = int(case.effective(text).get('max_total_wal_size', '0'))
         room = format_bytes(wal_bound_bytes(case.situation))
         found.append(
-            f'Its WAL of up to {format_bytes(limit)} exceeds the {room} that these OSDs have for '
-            'it.'
+            f'Its WAL of up to {format_bytes(limit)} exceeds the {room} available on these OSDs.'
             if limit
-            else f'It does not limit the WAL, for which these OSDs have {room}.'
+            else f'It does not limit the WAL, and these OSDs have only {room} for it.'
         )
     situation = case.situation
     if holds_data(text, situation, base) is False and holds_data(base, situation, base):

@@ -139,7 +139,9 @@ class Case:
         cluster = ClusterFacts(tuple(self.osds), ())
         for known in (unoptimised_build, deferred_write_regression):
             for found in known.evaluate(cluster):
-                return Reason(f'{found.summary}: no option set helps. {found.remedy}', found.source)
+                return Reason(
+                    f'{found.summary}: no option string helps. {found.remedy}', found.source
+                )
         if self.storage is Storage.HDD:
             return Reason(
                 'Their RocksDB is on hard disks: each commit waits for a disk, whatever the '
@@ -148,7 +150,7 @@ class Case:
             )
         if cores is not None and few_cores(cores):
             return Reason(
-                f'An OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets were '
+                f'An OSD has {format_plural(cores, "core")}: with 2 cores all tuned profiles were '
                 'about as fast as the default, and slower at listing buckets.',
                 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, The Effects of Limiting CPU',
             )

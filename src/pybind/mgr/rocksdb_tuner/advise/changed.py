@@ -13,7 +13,7 @@ from .case import Case, fits
 from .choice import Target
 from .effect import predicted_write_amplification, reason_of
 from .objections import Objection
-from .overrides import by_hand, others_it_decides_for
+from .overrides import by_hand, other_affected_osds
 from .predictions import predictions_of
 from .proposal import purpose_of, recommendation
 from .reasons import (
@@ -54,7 +54,7 @@ def changed(
     refusals = safe_to_apply(target.options, case.release.rocksdb_version)
     is_default = case.alike(target.options, case.release.default_options)
     if refusals and not is_default:
-        name = target.profile.title if target.profile else 'The derived option set'
+        name = target.profile.title if target.profile else 'The derived option string'
         return (
             f'{name} would suit, but does not pass the checks for RocksDB '
             f'{case.release.rocksdb_version}: {refusals[0].message}'
@@ -104,7 +104,7 @@ def removed(
     cohort = case.cohort
     if not cohort.own_entries:
         (who,) = cohort.deciding_entries
-        others = others_it_decides_for(who, cohort, all_osds)
+        others = other_affected_osds(who, cohort, all_osds)
         if others:
             return by_hand(who, OPTION, reasons[0], others)
     return proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk, gain=gain)

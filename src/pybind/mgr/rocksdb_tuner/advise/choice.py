@@ -87,8 +87,8 @@ def target_of(case: Case, chosen: OptionCandidate) -> Target:
     if chosen.origin is Origin.DERIVED:
         choices = {choice.option: choice for choice in derive(case.situation).choices}
         why = Reason(
-            'No published set fits these OSDs as well as one derived from the same goals; it was '
-            'not tested as a whole.',
+            'No published profile fits these OSDs as well as an option string derived from the '
+            'same goals, which was not tested as a whole.',
             'ceph rocksdb-tuner profile derive',
         )
         return Target(chosen.options, None, (why, *(_why(choices[name]) for name in _EXPLAINED)))
@@ -144,7 +144,7 @@ def _compressed(case: Case, found: Target, writer: Writer) -> Target:
         return found
     best = max(candidates, key=lambda p: (score(p, writer.workload_class, case.release), p.name))
     why = Reason(
-        f'{short} LZ4 keeps metadata small, so a compressed set is chosen.',
+        f'{short} LZ4 keeps metadata small, so a compressed profile is chosen.',
         'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025',
     )
     chosen = _of_profile(case, best, writer)
@@ -209,10 +209,10 @@ def _derived(case: Case, found: Target) -> Optional[Target]:
         return None
     choices = {choice.option: choice for choice in derived.choices}
     whys = tuple(_why(choices[name]) for name in _EXPLAINED)
-    name = found.profile.title if found.profile else 'The published set'
+    name = found.profile.title if found.profile else 'The published profile'
     why = Reason(
-        f'{name} would not fit these OSDs, so an option set derived from the same goals is '
-        'proposed; it was not tested as a whole.',
+        f'{name} would not fit these OSDs, so an option string derived from the same goals is '
+        'proposed, which was not tested as a whole.',
         'ceph rocksdb-tuner profile derive',
     )
     return Target(text, recognize(text, case.release), (why, *whys))

@@ -103,7 +103,7 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
         return _annex_is_set(annexed)
     unknown = [o.osd_id for o in options if o.next_start is None]
     if unknown:
-        return f'What {name_osds(unknown)} would run after a restart is unknown.'
+        return f'The options of {name_osds(unknown)} after a restart are unknown.'
     pending = [o.osd_id for o in options if o.pending_restart]
     if pending:
         return (
@@ -121,8 +121,8 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
 
 def _annex_is_set(osd_ids: Sequence[int]) -> str:
     return (
-        f'bluestore_rocksdb_options_annex is set for {name_osds(osd_ids)}: it would be appended to '
-        'whatever is recommended, so nothing else is recommended while it is set.'
+        f'bluestore_rocksdb_options_annex is set for {name_osds(osd_ids)}: it is appended to any '
+        'option string, so nothing else is recommended while it is set.'
     )
 
 

@@ -24,8 +24,8 @@ __all__ = [
 
 _METRIC = 'write amplification of RocksDB'
 _BASIS = (
-    'The model of the tree ("ceph rocksdb-tuner model"); the change from one option set '
-    'to another was within this interval in 80% of the comparisons with real OSDs.'
+    'The model of the tree ("ceph rocksdb-tuner model"); the change from one option string to '
+    'another was within this interval in 80% of the comparisons with real OSDs.'
 )
 
 

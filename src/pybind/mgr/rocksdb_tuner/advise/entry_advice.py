@@ -12,7 +12,7 @@ from .changed import changed, proposed
 from .choice import default_target, fitting, target_for
 from .cohort import own_entry_cohorts, redundant_annex_cohorts
 from .objections import AGAINST_OWN_ENTRIES
-from .overrides import by_hand, others_it_decides_for, redundant_annex_entry, redundant_entry
+from .overrides import by_hand, other_affected_osds, redundant_annex_entry, redundant_entry
 from .proposal import recommendation
 from .records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
 from .strings import recognize
@@ -49,7 +49,7 @@ def annex_advice(
         reason = redundant_annex_entry(cohort)
         text = cohort.release.default_options
         who = cohort.deciding_entries[0]
-        others = [] if cohort.own_entries else others_it_decides_for(who, cohort, all_osds)
+        others = [] if cohort.own_entries else other_affected_osds(who, cohort, all_osds)
         if others:
             remarks.append(by_hand(who, ANNEX, reason, others))
             continue

@@ -159,7 +159,7 @@ def _unfit(case: Case, options: str, others: Iterable[TriedArm]) -> Optional[str
     if case.alike(options, case.running):
         return 'the group runs these options already'
     twin = next((other.name for other in others if case.alike(options, other.options)), None)
-    return None if twin is None else f'it means the same as "{twin}"'
+    return None if twin is None else f'it is equivalent to "{twin}"'
 
 
 def _tried(case: Case, name: str, options: str, objective: str) -> TriedArm:

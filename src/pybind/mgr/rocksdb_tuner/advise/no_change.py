@@ -39,7 +39,7 @@ def none_gains(weighed: Weighing) -> str:
     """The best candidate and its shortfall."""
     what = RESOURCES[weighed.resource]
     text = (
-        f'Nothing to change: of {len(weighed.weighed) - 1} option sets considered, none is '
+        f'Nothing to change: of {len(weighed.weighed) - 1} option strings considered, none is '
         f'certain to lower the {what} by {weighed.bars.min_gain:.0%} at the cost of at most '
         f'{weighed.bars.max_loss:.0%} of anything else.'
     )
@@ -60,8 +60,8 @@ def why_nothing(case: Case, custom_profiles: Sequence[Profile]) -> str:
         name = workload.workload_class.value
         if workload.workload_class in NO_ADVICE_FOR:
             return (
-                f'Nothing to change: the workload is {name}, for which no option set is known to '
-                'help.'
+                f'Nothing to change: the workload is {name}, for which no option string is known '
+                'to help.'
             )
         return _no_better(case, title, name)
     name = writer.workload_class.value
@@ -99,10 +99,10 @@ def _title(case: Case, custom_profiles: Sequence[Profile]) -> str:
 def _no_better(case: Case, title: str, workload: str) -> str:
     if recognize(case.running, case.release) is None:
         return f'Nothing to change: there is no known objection to {title} for {workload}.'
-    return f'Nothing to change: {title} suits {workload} best among the known option sets.'
+    return f'Nothing to change: {title} suits {workload} best among the known profiles.'
 
 
 def suits_best(case: Case) -> str:
     assert case.writer is not None
     name = case.writer.workload_class.value
-    return f'Nothing to change: {_title(case, ())} suits {name} best among the known option sets.'
+    return f'Nothing to change: {_title(case, ())} suits {name} best among the known profiles.'

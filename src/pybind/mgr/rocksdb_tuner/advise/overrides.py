@@ -11,7 +11,7 @@ from .naming import name_osds
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 
-__all__ = ['by_hand', 'others_it_decides_for', 'redundant_annex_entry', 'redundant_entry']
+__all__ = ['by_hand', 'other_affected_osds', 'redundant_annex_entry', 'redundant_entry']
 
 RELEASE_DEFAULT_SOURCE = (
     'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
@@ -38,7 +38,7 @@ def redundant_entry(cohort: Cohort) -> Optional[Reason]:
 def redundant_annex_entry(cohort: Cohort) -> Reason:
     """Why an annex that equals the default should be removed."""
     entries = cohort.deciding_entries
-    holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each of their own entries'
+    holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each entry for a single OSD'
     return Reason(
         f'{holder} sets {ANNEX} to {cohort.annex}, the default of {cohort.release.label}: it '
         'changes nothing now, and would silently override the better default of a later release.',
@@ -46,7 +46,7 @@ def redundant_annex_entry(cohort: Cohort) -> Reason:
     )
 
 
-def others_it_decides_for(who: str, cohort: Cohort, all_osds: Sequence[OsdFacts]) -> list[int]:
+def other_affected_osds(who: str, cohort: Cohort, all_osds: Sequence[OsdFacts]) -> list[int]:
     """Other OSDs whose options would change without the entry, outside of any rollout.
 
     OSDs that are down and out do not count.

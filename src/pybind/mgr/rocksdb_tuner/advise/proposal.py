@@ -70,7 +70,7 @@ def recommendation(
         predicted=predicted_effect(prediction),
         strings=None if annex is None else (cohort.running, options_to),
         purpose=purpose_of(predictions) if purpose is None else purpose,
-        promised=promised_signal(predictions),
+        promised=predicted_signal(predictions),
         fill_s=fill_s,
     )
     return Recommendation(
@@ -119,7 +119,7 @@ def is_gain(prediction: Prediction) -> bool:
     return prediction.estimate_percent < 0 and prediction.high_percent <= 0
 
 
-def promised_signal(predictions: Sequence[Prediction]) -> Optional[str]:
+def predicted_signal(predictions: Sequence[Prediction]) -> Optional[str]:
     """The judged signal of the first predicted gain; None if there is none."""
     first = next(filter(is_gain, predictions), None)
     shown = None if first is None else shown_by(first.metric)

@@ -25,7 +25,7 @@ def outweighed(weighed: Weighing) -> Objection:
     return Objection(
         Name.OUTWEIGHED,
         Reason(
-            f'The model predicts that another option set lowers the '
+            'The model predicts that another option string lowers the '
             f'{RESOURCES[weighed.resource]}, which limits these clients, by {1 - ratio.value:.0%}.',
             'model',
         ),
@@ -39,8 +39,8 @@ def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
     out = sum(bool(w.infeasible) for w in weighed.weighed)
     return (
         Reason(
-            f'Of {len(weighed.weighed) - 1} option sets considered, {out} of them ruled out, it is '
-            f'the simplest that lowers the {RESOURCES[weighed.resource]} by at least '
+            f'Of {len(weighed.weighed) - 1} option strings considered, {out} of them ruled out, it '
+            f'is the simplest that lowers the {RESOURCES[weighed.resource]} by at least '
             f'{weighed.bars.min_gain:.0%} and raises no other resource by more than '
             f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
             'candidates".',

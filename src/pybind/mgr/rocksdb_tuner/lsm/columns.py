@@ -50,8 +50,8 @@ def columns(text: str) -> tuple[Column, ...]:
 def _column(column: ShardedColumn) -> Column:
     if not column.name or not 1 <= column.shards <= MAX_SHARDS:
         raise ColumnsSyntaxError(
-            f'column {column.name!r} with {column.shards} shards: a name and 1 to {MAX_SHARDS} '
-            'shards expected'
+            f'column {column.name!r} with {column.shards} shards: expected a name and 1 to '
+            f'{MAX_SHARDS} shards'
         )
     return Column(column.name, column.shards, options_of_column(column))
 

@@ -124,9 +124,9 @@ def levels(
 
 
 _DYNAMIC_OFF = (
-    'BlueStore gives RocksDB two paths (db and db.slow), and RocksDB switches '
-    'level_compaction_dynamic_level_bytes off where there is more than one; '
-    'bluestore_volume_selection_policy=fit_to_fast gives it one'
+    'BlueStore configures two paths in RocksDB (db and db.slow), and RocksDB disables '
+    'level_compaction_dynamic_level_bytes if there is more than one; with '
+    'bluestore_volume_selection_policy=fit_to_fast there is only one'
 )
 
 

@@ -68,15 +68,15 @@ def offers_statistics(text: str) -> bool:
 def parse_kv_stats(text: str) -> KvStats:
     """Raises KvStatsUnavailableError if the text has no compaction tickers."""
     if not text.strip():
-        raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is off')
+        raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is disabled')
     if text.lstrip().startswith('error:'):
         raise KvStatsUnavailableError(text.strip())
     lines = [line for _, line in json_pairs(text)]
     tickers = dict(_tickers(lines))
     if 'rocksdb.compact.write.bytes' not in tickers:
         raise KvStatsUnavailableError(
-            'the answer holds no tickers: rocksdb_perf and rocksdb_collect_extended_stats must be '
-            'on when the OSD starts'
+            'the answer has no tickers: rocksdb_perf and rocksdb_collect_extended_stats must be '
+            'enabled when the OSD starts'
         )
     return KvStats(
         compact_read_bytes=tickers.get('rocksdb.compact.read.bytes'),

@@ -136,12 +136,12 @@ _WHAT_IT_MEANS = {
     'osd-queue': "the OSD's own queue: its threads, or the CPU they run on, are behind",
     'osd-prepare': 'preparing the operation: reading object metadata, mostly',
     'prepare': "preparing BlueStore's transaction: reading object metadata, or CPU",
-    'throttle': "BlueStore's throttle: the device takes less than clients send",
+    'throttle': "BlueStore's throttle: the device is slower than the clients",
     'data-write': 'writing the data to its device',
-    'kv': 'the kv_sync thread: waiting for it, and the round that takes the write',
+    'kv': 'the kv_sync thread: waiting for it, and the round that includes the write',
     'kv-queue': 'waiting for the one kv_sync thread, which is busy with earlier rounds',
-    'kv-flush': "flushing the data's device before metadata may follow",
-    'kv-commit': "committing to RocksDB: the WAL's write and sync, and the memtable",
+    'kv-flush': 'flushing the data device before metadata is written',
+    'kv-commit': 'committing to RocksDB: writing and syncing the WAL, and memtable inserts',
     'replicas': 'waiting for replicas, or for the placement group',
 }
 

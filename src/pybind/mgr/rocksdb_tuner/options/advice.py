@@ -195,7 +195,7 @@ def _periodic_rewrites(
             yield problem(
                 'periodic-rewrites',
                 name,
-                f'All data is rewritten every {seconds} s; compaction on deletion replaces the '
+                f'All data is rewritten every {seconds}s; compaction on deletion replaces the '
                 'original purpose of this option',
             )
 

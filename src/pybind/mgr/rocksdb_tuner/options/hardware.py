@@ -42,16 +42,16 @@ class Hardware:
         """Assumptions for unknown values, as sentences."""
         found = []
         if self.cores is None:
-            found.append('How many cores an OSD has is not known: 6 to 10 are assumed.')
+            found.append('The number of cores per OSD is unknown and assumed to be 6 to 10.')
         if self.memory_target_bytes is None:
-            found.append('osd_memory_target is not known: 4 GiB, its default, is assumed.')
+            found.append('osd_memory_target is unknown and assumed to be 4 GiB, its default.')
         if self.families is None:
             found.append(
-                'The column families are not known: 12, as in the default of all releases, are '
-                'assumed, without options of their own.'
+                'The column families are unknown and assumed to be 12, as in the default of all '
+                'releases, without custom options.'
             )
         if self.wal_device_bytes is None and self.db_device_bytes is None:
-            found.append('No WAL or DB device is known: whether the options fit is not checked.')
+            found.append('No WAL or DB device is known: it is not checked whether the options fit.')
         return tuple(found)
 
 

@@ -146,7 +146,7 @@ def _problems(columns: Iterable[ShardedColumn], version: str) -> Iterator[Proble
     seen: set[str] = set()
     for column in columns:
         if column.shards < 0:
-            yield _refused(column, 'less than no shards')
+            yield _refused(column, 'a negative number of shards')
             continue
         if column.shards and column.hash_low >= column.hash_high:
             yield _refused(column, 'the range of the hash is empty')
@@ -160,7 +160,7 @@ def _problems(columns: Iterable[ShardedColumn], version: str) -> Iterator[Proble
 
 def _refused(column: ShardedColumn, why: str) -> Problem:
     return problem(
-        'refused-combination', None, f'Column {column.name!r}: {why}; the OSD would not be made'
+        'refused-combination', None, f'Column {column.name!r}: {why}; the OSD would not be created'
     )
 
 
@@ -177,7 +177,7 @@ def _options_problems(column: ShardedColumn, version: str) -> Iterator[Problem]:
             continue
         info = catalogue().options.get(name)
         if info is None or version not in info.versions or info.scope != 'cf':
-            yield problem('unknown-option', name, f'{place}: no option of a column family')
+            yield problem('unknown-option', name, f'{place}: not an option of a column family')
             continue
         if not info.versions[version].value_read:
             continue
@@ -212,7 +212,7 @@ def _cache_problems(value: str, place: str) -> Iterator[Problem]:
             except ValueRefusedError as refusal:
                 yield problem('refused-value', BLOCK_CACHE, f'{place}: {name}: {refusal}')
         else:
-            yield problem('not-judged', BLOCK_CACHE, f'{place}: {name} cannot be judged')
+            yield problem('not-judged', BLOCK_CACHE, f'{place}: {name} cannot be validated')
 
 
 def options_of_column(column: ShardedColumn) -> OptionSet:

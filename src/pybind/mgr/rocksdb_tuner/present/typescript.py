@@ -13,7 +13,7 @@ from .to_json import json_name
 
 __all__ = ['typescript']
 
-_HEAD = '// Made from the answers of the module: see `make answers`. Not to be changed by hand.\n'
+_HEAD = '// Generated from the answers of the module by `make answers`. Do not edit.\n'
 _TYPES = {
     Form.TEXT: 'string',
     Form.WHOLE: 'number',

@@ -277,6 +277,6 @@ def _recovery(seen: Activity) -> Evidence:
         seen.recovery_per_s,
         'operations/s',
         seen.window_s,
-        '{:.0f} recovery operations per second against {:.0f} changes by clients.',
+        '{:.0f} recovery operations per second, compared with {:.0f} client writes.',
         (seen.recovery_per_s, seen.changes_per_s),
     )

@@ -1,4 +1,4 @@
-// Made from the answers of the module: see `make answers`. Not to be changed by hand.
+// Generated from the answers of the module by `make answers`. Do not edit.
 
 /** Maximum number of concurrent background jobs. */
 export interface Background {
@@ -571,7 +571,7 @@ export interface Experiment {
   trace: TracedBlock[];
   /** Best arm; null: none, or not yet. */
   winner: string | null;
-  /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data does not tell; null: not yet. */
+  /** Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is better by it; "unclear": the data is inconclusive; null: not yet. */
   conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
   /** State or result, as a sentence. */
   summary: string;
@@ -698,9 +698,9 @@ export interface ExperimentPlan {
   ended: string | null;
   /** null if the experiment is possible. */
   refusal: ExperimentRefusal | null;
-  /** What can happen, in sentences. */
+  /** Risks, in sentences. */
   risk: string[];
-  /** What the experiment does not tell, in sentences. */
+  /** Limitations of the experiment, in sentences. */
   unknown: string[];
   /** Conditions that must hold before each restart. */
   gates: string[];
@@ -708,13 +708,13 @@ export interface ExperimentPlan {
   command: string;
 }
 
-/** Why no experiment is possible, and what it would take. */
+/** Why no experiment is possible, and the requirements. */
 export interface ExperimentRefusal {
   /** The reason, as a phrase. */
   reason: string;
-  /** Size of the group that it would take; null: unknown, or none suffices. */
+  /** Required size of the group; null: unknown, or none suffices. */
   osds: number | null;
-  /** Duration that it would take with these OSDs; null: unknown, or none suffices. */
+  /** Required duration with these OSDs; null: unknown, or none suffices. */
   duration_s: number | null;
 }
 
@@ -961,7 +961,7 @@ export interface KeptMemory {
   candidate: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
   /** First observation of the candidate. */
   since_s: number;
-  /** First observation of a class other than the believed one. */
+  /** First observation of a class other than the current one. */
   doubted_s: number;
 }
 
@@ -1374,7 +1374,7 @@ export interface OsdCompaction {
   osd: number;
   /** Name of its host. */
   host: string | null;
-  /** Failure domain of the OSD; null: not known. */
+  /** Failure domain of the OSD; null: unknown. */
   failure_domain: FailureDomain | null;
   /** Current step. */
   step: 'pending' | 'compacting' | 'settling' | 'done' | 'skipped';
@@ -1675,7 +1675,7 @@ export interface Plan {
 export interface PlannedBatch {
   /** Ids of OSDs. */
   osds: number[];
-  /** Failure domain of all of these OSDs; null: not known. */
+  /** Failure domain of all of these OSDs; null: unknown. */
   failure_domain: FailureDomain | null;
   phase: 'planned';
   /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
@@ -2043,7 +2043,7 @@ export interface Rollout {
 export interface RolloutBatch {
   /** Ids of the OSDs. */
   osds: number[];
-  /** Failure domain of all of these OSDs; null: not known. */
+  /** Failure domain of all of these OSDs; null: unknown. */
   failure_domain: FailureDomain | null;
   /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
@@ -2277,7 +2277,7 @@ export interface Target {
   osd: number;
   /** Option string after the change. */
   options: string;
-  /** Failure domain of the OSD; null: not known. */
+  /** Failure domain of the OSD; null: unknown. */
   failure_domain: FailureDomain | null;
 }
 

@@ -87,7 +87,7 @@ function picture(lane: Lane, made: Lanes, width: number): TemplateResult {
   return html`<svg
     class=${`rt-lane-${VERDICT[arm.verdict ?? ''] ?? ''}`}
     role="img"
-    aria-label=${`${arm.name}: ${newest ? said(newest) : 'no blocks'}`}
+    aria-label=${`${arm.name}: ${newest ? described(newest) : 'no blocks'}`}
     width=${width}
     height=${LANE_HEIGHT}
   >
@@ -99,7 +99,7 @@ function picture(lane: Lane, made: Lanes, width: number): TemplateResult {
     )}
     <line class="rt-bar" x1=${left} x2=${right} y1=${better} y2=${better}></line>
     ${marks.map(
-      (mark) => svg`<g><title>${said(mark)}</title>
+      (mark) => svg`<g><title>${described(mark)}</title>
         <line class="rt-interval" x1=${mark.x} x2=${mark.x} y1=${mark.top} y2=${mark.bottom}
           stroke-width=${barWidth}></line></g>`,
     )}
@@ -117,7 +117,7 @@ function cross(x: number): SVGTemplateResult {
   return svg`<path class="rt-drop" d="M${x + 5} ${y - 5}l10 10m0 -10l-10 10"></path>`;
 }
 
-function said(mark: Mark): string {
+function described(mark: Mark): string {
   const { period, block, time_ms } = mark;
   const effect = bounded({
     estimate_percent: mark.estimate,

@@ -33,7 +33,7 @@ export function pictures(trend: Trend): Picture[] {
       ],
     },
     {
-      title: 'kv_sync busy',
+      title: 'kv_sync utilization',
       note: middle,
       time_s,
       format: percent,

@@ -97,7 +97,7 @@ const MAGNITUDES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000
 /** The linear range without a threshold. */
 const UNIT_PERCENT = 5;
 /** The name of running options that match no profile. */
-const UNNAMED = 'what runs';
+const UNNAMED = 'running options';
 const NOTHING: Span = { estimate: 0, low: 0, high: 0 };
 
 /** `unconstrained`: resources whose additional use is not a loss. */

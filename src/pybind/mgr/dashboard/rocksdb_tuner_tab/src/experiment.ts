@@ -135,9 +135,9 @@ export function questionOf(what: ExperimentControl, experiment: Experiment, api:
     pause: [
       'Pauses once the OSD in flight is safe.',
       `${off}, and keep them until you resume or abort.`,
-      'Time in which it is paused is not measured.',
+      'Paused time is not measured.',
     ],
-    resume: ['Continues as planned, with restarts of OSDs where the plan has them.'],
+    resume: ['Continues as planned, including restarts of OSDs.'],
     abort: [
       'Ends the experiment once the OSD in flight is safe.',
       `${off}. They get their previous options back, restarted one at a time.`,

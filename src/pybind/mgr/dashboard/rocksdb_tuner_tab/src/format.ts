@@ -89,10 +89,10 @@ export function bounded(
 
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return UNKNOWN;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172800) return `${Math.round(seconds / 360) / 10} h`;
-  return `${Math.round(seconds / 86400)} days`;
+  if (seconds < 120) return `${Math.round(seconds)}s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)}m`;
+  if (seconds < 172800) return `${Math.round(seconds / 360) / 10}h`;
+  return `${Math.round(seconds / 86400)}d`;
 }
 
 /** A range of durations. */

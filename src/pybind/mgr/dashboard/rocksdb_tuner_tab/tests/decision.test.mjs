@@ -261,7 +261,7 @@ test('neighbors have a mark and no label, unless one is chosen', () => {
 
 test('a label says what is chosen and what runs, and gives that up before the name', () => {
   assert.equal(labelOf({ ...RUNNING, chosen: true }), 'old (running, chosen)');
-  assert.equal(labelOf({ ...RUNNING, name: 'what runs' }), 'what runs');
+  assert.equal(labelOf({ ...RUNNING, name: 'running options' }), 'running options');
   const long = { ...CHOSEN, name: 'a-name-of-some-length' };
   assert.equal(laidOut([long], SIZES[0]).labels[0].text, 'a-name-of-some-length (chosen)');
   assert.equal(laidOut([long], { width: 376, height: 340 }).labels[0].text, long.name);

@@ -27,14 +27,14 @@ from .subjects import Subject
     do_not='Do not tune RocksDB because of this alone.',
     source=(
         'Ceph documentation, BLUESTORE_SLOW_OP_ALERT; bluestore_slow_ops_warn_threshold is 1 in '
-        '86400 s on 18.2.7 and 20.2.4'
+        '86400s on 18.2.7 and 20.2.4'
     ),
     ceph_checks=('BLUESTORE_SLOW_OP_ALERT',),
     tests=('tests/advise/conditions/test_load.py',),
 )
 def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Ceph's alert for slow operations."""
-    yield from _explained(cluster, condition, 'one slow operation in a day raises it')
+    yield from _explained(cluster, condition, 'one slow operation per day raises it')
 
 
 @condition(
@@ -103,8 +103,7 @@ def large_omap_objects(cluster: ClusterFacts, condition: Condition) -> Iterable[
     yield from _explained(
         cluster,
         condition,
-        'mostly bucket index shards that have outgrown one OSD each, which slow every list, '
-        'recovery and compaction of theirs down',
+        'mostly oversized bucket index shards, which slow down listing, recovery and compaction',
     )
 
 

@@ -63,9 +63,7 @@ def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     severity=Severity.WARNING,
     values={'since': ('16.2.0',), 'fixed': ('16.2.6',)},
     remedy='Upgrade to 16.2.6 or later.',
-    source=(
-        'v16.2.6 release notes: with 16.2.0 to 16.2.5 deferred writes took all that HDDs were sent'
-    ),
+    source='v16.2.6 release notes: 16.2.0 to 16.2.5 deferred all writes to HDDs',
     health=HealthPolicy(
         'send all writes to hard disks through RocksDB', raise_after_s=300, clear_after_s=60
     ),

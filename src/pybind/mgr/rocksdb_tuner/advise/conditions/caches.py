@@ -23,7 +23,7 @@ from .subjects import Below, Figure, Subject
         'hit_share': Threshold(
             0.5,
             'share of lookups',
-            'with more hits the cache does its work',
+            'with more hits the cache is effective',
             source=(
                 'chosen; 16.2.15, 18.2.7 and 20.2.4 under clients that write new objects: '
                 '0.65 to 0.86'
@@ -32,14 +32,14 @@ from .subjects import Below, Figure, Subject
         'lookups': Threshold(
             1000,
             'lookups in a window',
-            'fewer have no share',
+            'fewer are not significant',
             source='chosen',
         ),
         'memory_share': Threshold(
             0.85,
             'share of osd_memory_target',
-            'with less in use the caches still grow',
-            source='chosen: BlueStore keeps what it maps within some percent of the target',
+            'below it the caches still grow',
+            source='chosen: BlueStore keeps its mapped memory within a few percent of the target',
         ),
     },
     remedy=(
@@ -90,7 +90,7 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
         'hit_share': Threshold(
             0.3,
             'share of lookups',
-            'with more hits the cache does its work',
+            'with more hits the cache is effective',
             source=(
                 'chosen; healthy OSDs of 16.2.15, 18.2.7 and 20.2.4 after a short load: 0.52, '
                 '0.72 and 0.33'
@@ -99,14 +99,14 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
         'lookups': Threshold(
             1000,
             'lookups in a window',
-            'fewer have no share',
+            'fewer are not significant',
             source='chosen',
         ),
         'memory_share': Threshold(
             0.85,
             'share of osd_memory_target',
-            'with less in use the caches still grow',
-            source='chosen: BlueStore keeps what it maps within some percent of the target',
+            'below it the caches still grow',
+            source='chosen: BlueStore keeps its mapped memory within a few percent of the target',
         ),
     },
     remedy=(
@@ -115,8 +115,8 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
     ),
     commands=('ceph config get osd.{osd} osd_memory_target',),
     source=(
-        'RocksDB, tickers block.cache.hit and block.cache.miss; known only while rocksdb_perf and '
-        'rocksdb_collect_extended_stats are on'
+        'RocksDB, tickers block.cache.hit and block.cache.miss; available only while rocksdb_perf '
+        'and rocksdb_collect_extended_stats are enabled'
     ),
     tests=('tests/advise/conditions/test_caches.py',),
 )
@@ -177,20 +177,20 @@ def _memory(details: Details) -> tuple[FindingEvidence, ...]:
     severity=Severity.INFO,
     needs=Subject.SMALL_UNITS,
     remedy=(
-        'The free space of the device is fragmented: RocksDB files consist of many small pieces, '
-        'which take time to find. Keep the OSD emptier, keep rocksdb_cf_compact_on_deletion '
+        'The free space of the device is fragmented: RocksDB files consist of many small extents, '
+        'which take time to allocate. Keep the OSD emptier, keep rocksdb_cf_compact_on_deletion '
         'enabled, or redeploy the OSD; a dedicated DB device does not have this problem. For the '
         'score, run: ceph tell osd.{osd} bluestore allocator score block'
     ),
     commands=('ceph tell osd.{osd} bluestore allocator score block',),
     do_not=(
-        'Do not raise bluefs_shared_alloc_size after it was lowered, and do not return to a '
+        'Do not raise bluefs_shared_alloc_size after it was lowered, and do not downgrade to a '
         'release without 4 KiB units: BlueFS could not read its files.'
     ),
     source=(
         'ceph/ceph#48854 (BlueFS falls back to min_alloc_size) and #53250 (such OSDs had slow '
-        'operations until bluefs_shared_alloc_size was 4096 and compaction on deletion was on); '
-        '#57015 (the size may only shrink)'
+        'operations until bluefs_shared_alloc_size was 4096 and compaction on deletion was '
+        'enabled); #57015 (the size may only shrink)'
     ),
     tests=('tests/advise/conditions/test_caches.py',),
 )
@@ -204,7 +204,7 @@ def bluefs_small_units(cluster: ClusterFacts, condition: Condition) -> Iterable[
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'BlueFS of {worst.names} had to use smaller units of a fragmented device',
+            f'BlueFS of {worst.names} had to use smaller allocation units on a fragmented device',
             worst.ids,
             worst.evidence,
         )

@@ -25,7 +25,7 @@ from .facts import ClusterFacts, RunningString
         'rm {who} {option}. Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
     ),
     commands=('ceph config rm {who} {option}',),
-    source='The option catalogue of this module, with the source of each option',
+    source='The option catalog of this module, with the source of each option',
     health=HealthPolicy('run dangerous RocksDB options', raise_after_s=60, clear_after_s=60),
     tests=(
         'tests/advise/conditions/test_options.py',
@@ -120,7 +120,7 @@ _WITHOUT_EFFECT = frozenset(
         "Set the intended value, or remove it: ceph rocksdb-tuner check '<options>' shows the "
         'effective values.'
     ),
-    source='Measured on 16.2.15, 18.2.7 and 20.2.4: RocksDB clamps without a word',
+    source='Measured on 16.2.15, 18.2.7 and 20.2.4: RocksDB clamps silently',
     tests=(
         'tests/advise/conditions/test_options.py',
         'qa/tests/integration/test_conditions.py',
@@ -200,7 +200,7 @@ def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[F
             continue
         seconds = {name: int(running.checked.effective[name]) for name in names}
         yield condition.finding(
-            f'{name_osds(running.ids)} rewrite all of RocksDB every {min(seconds.values())} s, '
+            f'{name_osds(running.ids)} rewrite the whole RocksDB every {min(seconds.values())}s, '
             'needed or not',
             running.ids,
             tuple(FindingEvidence(name, value, 's', None) for name, value in seconds.items()),

@@ -22,13 +22,13 @@ from .subjects import Figure, Reaches, Subject
         'share_of_osds': Threshold(
             0.5,
             'share of the OSDs of a class',
-            'chance does not make half of them compact at once',
+            'half of them do not compact at once by chance',
             source='chosen',
         ),
         'least_osds': Threshold(
             3,
             'OSDs',
-            'fewer are no storm',
+            'fewer OSDs are not a storm',
             source='chosen: the usual number of replicas',
         ),
         'sst_bytes_per_s': Threshold(
@@ -41,12 +41,12 @@ from .subjects import Figure, Reaches, Subject
             16,
             'ratio',
             (
-                'clients cause SST writes only through the WAL; so much more is compaction '
-                'for its own sake'
+                'client writes reach SST files only through the WAL; this many more are '
+                'compaction alone'
             ),
             source=(
                 'recorded on 16.2.15 to 20.2.4 with healthy clients: at most 3.6; leveled '
-                'compaction writes some 10 times in a steady state'
+                'compaction writes about 10 times as much in a steady state'
             ),
         ),
     },

@@ -92,7 +92,7 @@ def _spillover(signals: Signals) -> tuple[FindingEvidence, ...]:
         'used_share': Threshold(
             0.7,
             'share of the DB device',
-            'with less in use, room is not what is missing',
+            'with less in use, the device is not short of space',
             source='ceph-devel, September 2021: 0.53 and 0.48 of the device were in use',
         ),
     },
@@ -171,7 +171,10 @@ def _what_does_not_fit(sizes: Optional[tuple[int, ...]], total_bytes: int) -> st
         return 'a level, or a WAL file, does not fit as a whole'
     fits = [n for n in range(1, len(sizes) + 1) if sum(sizes[:n]) <= total_bytes]
     if len(fits) == len(sizes):
-        return 'all its levels would fit: it is being compacted, or was before the device grew'
+        return (
+            'all its levels would fit: it is being compacted, or spilled before the device was '
+            'enlarged'
+        )
     if not fits:
         return 'not even level 1 fits'
     return f'levels 1 to {fits[-1]} fit, level {fits[-1] + 1} does not'
@@ -263,7 +266,7 @@ def _sizes(info: OsdInfo) -> tuple[FindingEvidence, ...]:
     do_not='Do not compact all OSDs at once.',
     source=(
         'ceph-devel, April 2023, How to control omap capacity; Ceph documentation, '
-        'BLUEFS_SPILLOVER: what does not fit goes to the slow device'
+        'BLUEFS_SPILLOVER: excess data goes to the slow device'
     ),
     health=HealthPolicy('have a nearly full DB device', raise_after_s=600, clear_after_s=600),
     tests=('tests/advise/conditions/test_device.py',),

@@ -26,7 +26,7 @@ from .subjects import Figure, Reaches
             0.5,
             'share of the device',
             'metadata is the main use of the device',
-            source='chosen: RGW index OSDs in the report had nearly all',
+            source='chosen: the reported RGW index OSDs held metadata almost exclusively',
         ),
         'least_bytes': Threshold(
             10737418240,
@@ -81,16 +81,16 @@ def _metadata(used_bytes: int, device_bytes: int) -> tuple[FindingEvidence, ...]
     title='The WAL may outgrow its device',
     severity=Severity.WARNING,
     remedy=(
-        'Give the WAL at least {needs}, which its files may take, or lower max_total_wal_size to '
-        'what fits with the running memtables ({fits}); smaller memtables allow more. The rest '
-        'goes to the DB device, or to the slow one.'
+        'Give the WAL at least {needs}, the maximum size of its files, or lower '
+        'max_total_wal_size to a limit that fits with the running memtables ({fits}); smaller '
+        'memtables allow more. The excess goes to the DB device or the slow device.'
     ),
     source=(
         'ceph/ceph#35277; bluestore_block_wal_size is 96 MiB by default, max_total_wal_size 1 '
-        'GiB; "ceph rocksdb-tuner model" reckons what the files take'
+        'GiB; "ceph rocksdb-tuner model" shows the size of the files'
     ),
     health=HealthPolicy(
-        'have a WAL device smaller than their WAL may become', raise_after_s=300, clear_after_s=60
+        'have a WAL that may outgrow its device', raise_after_s=300, clear_after_s=60
     ),
     tests=('tests/advise/conditions/test_device.py',),
 )
@@ -124,8 +124,8 @@ def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
 
 def _limit_that_fits(log: Wal, device_bytes: int, osd: OsdFacts) -> str:
     if osd.sharded is False:
-        return 'none does: with one column family the memtables are the limit'
-    return str(log.limit_that_fits(device_bytes) or 'no limit does')
+        return 'none fits: with one column family the memtables are the limit'
+    return str(log.limit_that_fits(device_bytes) or 'none fits')
 
 
 def _wal_of(effective: Mapping[str, str], osd: OsdFacts) -> Wal:
@@ -149,7 +149,7 @@ def _wal(device_bytes: int, log: Wal) -> tuple[FindingEvidence, ...]:
         'expected_bytes': Threshold(
             4096,
             'bytes',
-            'what OSDs made since Pacific have',
+            'the unit of OSDs created since Pacific',
             source='options of 16.2.15, 18.2.7 and 20.2.4',
         ),
     },
@@ -157,7 +157,7 @@ def _wal(device_bytes: int, log: Wal) -> tuple[FindingEvidence, ...]:
     do_not='Do not set bluestore_min_alloc_size for existing OSDs: they do not read it.',
     source=(
         'bluestore_min_alloc_size_hdd and _ssd are 4096 since Pacific, and fixed when an OSD is '
-        'made'
+        'created'
     ),
     tests=(
         'tests/advise/conditions/test_device.py',
@@ -174,7 +174,7 @@ def large_min_alloc_size(cluster: ClusterFacts, condition: Condition) -> Iterabl
             by_size.setdefault(size, []).append(osd.info.osd_id)
     for size, ids in by_size.items():
         yield condition.finding(
-            f'{name_osds(ids)} allocate space in pieces of {size // 1024} KiB',
+            f'{name_osds(ids)} allocate space in units of {size // 1024} KiB',
             tuple(ids),
             (FindingEvidence('bluestore_min_alloc_size', size, 'bytes', None),),
         )

@@ -94,7 +94,7 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
         ]
         if hidden:
             yield condition.finding(
-                f'the entry for {entry.who} hides that for '
+                f'the entry for {entry.who} hides the entry for '
                 + ' and '.join(sorted(e.who for e in hidden)),
                 (info.osd_id,),
                 tuple(
@@ -135,8 +135,8 @@ def _redundant_annexes(cluster: ClusterFacts, condition: Condition) -> Iterable[
         osds = decided.get(entry.who, []) if entry.name == ANNEX else []
         if osds and all(redundant_annex(osd) for osd in osds):
             yield condition.finding(
-                f'the annex that the entry for {entry.who} sets changes nothing of the default of '
-                'the release',
+                f'the annex set by the entry for {entry.who} does not change the default of the '
+                'release',
                 tuple(osd.info.osd_id for osd in osds),
                 (FindingEvidence(ANNEX, entry.value, 'option string', None),),
                 who=entry.who,

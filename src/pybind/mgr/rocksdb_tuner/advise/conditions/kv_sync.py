@@ -39,9 +39,9 @@ from .subjects import Figure, Reaches
         'shorten each round.'
     ),
     source=(
-        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Profiling an OSD: inserting into '
-        'memtables is what the thread does most; Quincy Testing: 10 to 20% more without the '
-        'allocation map'
+        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Profiling an OSD: the thread spends most '
+        'of its time on memtable inserts; Quincy Testing: 10 to 20% more without the allocation '
+        'map'
     ),
     tests=(
         'tests/advise/conditions/test_load.py',
@@ -77,15 +77,15 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
 
 @condition(
     'slow-sync',
-    title='Commits wait long for a flash device',
+    title='Commits to flash are slow',
     severity=Severity.INFO,
     needs=Reaches(Figure.FLASH_KV_SYNC_MS, 'round_ms'),
     thresholds={
         'round_ms': Threshold(
             limit_thresholds().slow_round_ms,
             'ms',
-            'mean round of the kv_sync thread on a device that does not rotate',
-            source='chosen: ten times what flash with power loss protection takes',
+            'mean round of the kv_sync thread on a non-rotational device',
+            source='chosen: ten times the time of flash with power loss protection',
         ),
     },
     remedy=(
@@ -115,7 +115,7 @@ def slow_sync(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'commits of {worst.names} wait long for a flash device', worst.ids, worst.evidence
+            f'commits of {worst.names} to flash are slow', worst.ids, worst.evidence
         )
 
 

@@ -47,7 +47,7 @@ from .subjects import Subject
     do_not='Do not lower osd_memory_target: that only shrinks the caches.',
     source=(
         'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022: buffers are per column family; '
-        'ceph/ceph#22970: memtables are outside of the memory autotuning'
+        'ceph/ceph#22970: memory autotuning does not cover memtables'
     ),
     health=HealthPolicy(
         'may need more memory for memtables than they have', raise_after_s=300, clear_after_s=60
@@ -66,7 +66,7 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
         if over:
             ids = tuple(o.osd.info.osd_id for o in over)
             yield condition.finding(
-                f'memtables of {name_osds(ids)} may take more memory than the OSD is given',
+                f'memtables of {name_osds(ids)} may take more memory than the OSD has',
                 ids,
                 _memory(over[0]),
             )
@@ -87,8 +87,8 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
         'ceph rocksdb-tuner profile derive --osd {osd}',
     ),
     source=(
-        'Ceph documentation, Hardware Recommendations, Memory; ceph/ceph#22970: memtables are '
-        'outside of the memory autotuning'
+        'Ceph documentation, Hardware Recommendations, Memory; ceph/ceph#22970: memory autotuning '
+        'does not cover memtables'
     ),
     tests=('tests/advise/conditions/test_options.py',),
 )

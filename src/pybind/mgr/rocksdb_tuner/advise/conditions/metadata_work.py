@@ -30,7 +30,7 @@ from .subjects import METADATA_WORK, Figure, Reaches, Subject
 _CONFIDENCE = Threshold(
     0.8,
     'confidence',
-    'an uncertain workload is not a reason',
+    'a less certain workload does not count',
     source='as for recommendations',
 )
 
@@ -105,27 +105,27 @@ def _with_metadata_work(
 
 @condition(
     'slow-iterators',
-    title='Iterators are slow, as after a mass delete',
+    title='Iterators are slow, as after mass deletion',
     severity=Severity.WARNING,
     needs=Reaches(Figure.OMAP_SEEK_MS, 'seek_ms'),
     thresholds={
         'seek_ms': Threshold(
             20,
             'ms',
-            'mean time to place an iterator; a healthy one takes 0.01 to 0.1 ms',
+            'mean iterator seek time; healthy OSDs take 0.01 to 0.1 ms',
             source='apache/ozone#8029; recorded on 18.2.7 and 20.2.4: 0.006 to 0.07 ms',
             option=ModuleOption('slow_seek_ms', 1, 10000),
         ),
         'seek_rotational_ms': Threshold(
             100,
             'ms',
-            'the same where the DB lies on a rotating disk',
-            source='chosen: ten random reads of such a disk',
+            'the same with the DB on a hard disk',
+            source='chosen: ten random reads of a hard disk',
         ),
         'seeks': Threshold(
             10,
             'seeks in a window',
-            'fewer have no mean',
+            'fewer are not significant',
             source='chosen',
         ),
     },
@@ -159,7 +159,7 @@ def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Find
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'RocksDB iterators of {worst.names} are slow, as after a mass delete',
+            f'RocksDB iterators of {worst.names} are slow, as after mass deletion',
             worst.ids,
             worst.evidence,
         )
@@ -191,7 +191,7 @@ def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
         'ceph/ceph#47221; #50894 (Pacific, from 16.2.14, off by default; v16.2.14 release notes) '
         'and #50893 (Quincy, from 17.2.7); default true since Reef. #55676 (#57404, #57402, '
         '#57403): before 17.2.8, 18.2.5 and 19.2.0, and on Pacific, the default column family was '
-        'left out, which is all of an OSD without column families'
+        'excluded, which is the whole DB of an OSD without column families'
     ),
     tests=(
         'tests/advise/conditions/test_load.py',
@@ -213,7 +213,7 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
             values.add('set' if setting else 'default')
     for before, ids in by_need.items():
         yield condition.finding(
-            f'{name_osds(ids)} do not compact when much was deleted',
+            f'{name_osds(ids)} do not compact after mass deletion',
             tuple(ids),
             (
                 FindingEvidence(COMPACT_ON_DELETION, 'false', 'option', None),
@@ -258,7 +258,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'times_median': Threshold(
             4,
             'times the median of the device class',
-            'how much more is more than chance',
+            'a difference beyond chance',
             source=(
                 'chosen: an index pool with too few placement groups alone gives an OSD two '
                 'or three times the shards of another'
@@ -273,7 +273,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'least_osds': Threshold(
             4,
             'OSDs',
-            'fewer have no usual load',
+            'with fewer, the usual load is unknown',
             source='chosen',
         ),
     },
@@ -286,7 +286,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'radosgw-admin bucket limit check',
         'ceph osd pool autoscale-status',
     ),
-    do_not='Do not change RocksDB options: the OSDs that are not busy have the same.',
+    do_not='Do not change RocksDB options: the OSDs that are not busy have the same options.',
     source=(
         'Ceph documentation, Dynamic Bucket Index Resharding: all writes to a shard go to one '
         'placement group, and so through one kv_sync thread'
@@ -319,8 +319,8 @@ def hot_index_shard(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         )
         if worst:
             yield condition.finding(
-                f'{worst.names} {"writes" if len(worst.ids) == 1 else "write"} at least '
-                f'{factor:g} times the metadata that OSDs of class {device_class} do',
+                f'{worst.names} {"writes" if len(worst.ids) == 1 else "write"} at least {factor:g} '
+                f'times as much metadata as other OSDs of class {device_class}',
                 worst.ids,
                 worst.evidence,
             )

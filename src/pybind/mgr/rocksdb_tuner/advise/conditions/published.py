@@ -47,8 +47,8 @@ def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[
     title='A published option string',
     severity=Severity.INFO,
     remedy=(
-        'None if it is intended. Review it before the next upgrade: ceph rocksdb-tuner profile '
-        'show {profile}'
+        'No action is needed if it is intended. Review it before the next upgrade: ceph '
+        'rocksdb-tuner profile show {profile}'
     ),
     commands=('ceph rocksdb-tuner profile show {profile}',),
     source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022',

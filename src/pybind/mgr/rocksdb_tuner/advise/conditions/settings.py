@@ -138,8 +138,8 @@ def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
     do_not='Do not restart these OSDs for another reason first: each restart causes a backfill.',
     source=(
         'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019: 10 entries, for less write '
-        'amplification in a benchmark, with the drawback named; Ceph documentation, Log Based PG: '
-        'an OSD that missed more than the log holds is backfilled'
+        'amplification in a benchmark, with the drawback stated; Ceph documentation, Log Based '
+        'PG: an OSD that missed more than the log holds is backfilled'
     ),
     health=HealthPolicy(
         'have PG logs that are too short for recovery', raise_after_s=300, clear_after_s=60
@@ -151,9 +151,9 @@ def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
 )
 def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """PG logs so short, as in benchmarks, that a restarted OSD is backfilled."""
-    for option, ids in _complained_of(cluster, 'short-pg-log').items():
+    for option, ids in _with_problem(cluster, 'short-pg-log').items():
         yield condition.finding(
-            f'PGs of {name_osds(ids)} remember only {option.value} writes ({option.name})',
+            f'PGs of {name_osds(ids)} log only {option.value} writes ({option.name})',
             tuple(ids),
             (FindingEvidence(option.name, _number(option.value), 'entries', None),),
             who=option.who or '<who>',
@@ -170,7 +170,7 @@ def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Findin
     source=(
         'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019, set it for a benchmark; '
         'Ceph documentation, BlueStore Configuration Reference, Automatic Cache Sizing: without '
-        'it bluestore_cache_size bounds the caches, and osd_memory_target nothing'
+        'it bluestore_cache_size bounds the caches, and osd_memory_target has no effect'
     ),
     health=HealthPolicy(
         'do not size their caches by osd_memory_target', raise_after_s=300, clear_after_s=60
@@ -182,7 +182,7 @@ def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Findin
 )
 def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The caches do not follow osd_memory_target."""
-    for option, ids in _complained_of(cluster, 'cache-autotune-off').items():
+    for option, ids in _with_problem(cluster, 'cache-autotune-off').items():
         yield condition.finding(
             f'{name_osds(ids)} do not size their caches by osd_memory_target',
             tuple(ids),
@@ -197,9 +197,9 @@ def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[
     title='Cache ratios were changed',
     severity=Severity.ERROR,
     remedy=(
-        'Remove both ratios together, since one of them with the default of the other may add up '
-        'to more than 1: {command}. Then restart the OSDs one at a time. Autotuning moves memory '
-        'to the cache with more hits.'
+        'Remove both ratios together, since one ratio and the default of the other may add up to '
+        'more than 1: {command}. Then restart the OSDs one at a time. Autotuning moves memory to '
+        'the cache with more hits.'
     ),
     commands=(
         'ceph config rm {kv_who} bluestore_cache_kv_ratio',
@@ -207,9 +207,9 @@ def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[
     ),
     do_not='Do not restart these OSDs while the ratios are out of range.',
     source=(
-        'src/os/bluestore/BlueStore.cc, _set_cache_sizes(): the OSD does not start where '
-        'bluestore_cache_meta_ratio or bluestore_cache_kv_ratio is no part of 1, or where both '
-        'add up to more than 1'
+        'src/os/bluestore/BlueStore.cc, _set_cache_sizes(): the OSD does not start if '
+        'bluestore_cache_meta_ratio or bluestore_cache_kv_ratio is not between 0 and 1, or if '
+        'both add up to more than 1'
     ),
     health=HealthPolicy('have changed cache ratios', raise_after_s=300, clear_after_s=60),
     tests=(
@@ -253,11 +253,11 @@ def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
     if any(ratio < 0 for ratio in known) or sum(known) > 1:
         return Severity.ERROR, 'would not start again: their cache ratios are out of range'
     if not is_enabled(values.get(AUTOTUNE, 'true')):
-        return Severity.WARNING, 'keep fixed shares for their caches, since autotuning is off'
-    return Severity.INFO, 'start with cache ratios of their own, until autotuning moves them'
+        return Severity.WARNING, 'keep fixed cache ratios, since autotuning is disabled'
+    return Severity.INFO, 'start with custom cache ratios until autotuning changes them'
 
 
-def _complained_of(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]:
+def _with_problem(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]:
     """The options with a problem by this rule of `check`, with their OSDs."""
     found: dict[_Set, list[int]] = {}
     for osd in cluster.osds:

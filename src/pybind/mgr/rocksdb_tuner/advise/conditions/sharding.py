@@ -124,7 +124,7 @@ def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     for (definition, release, made_by, running), ids in alike.items():
         present, version = release.default_cfs, release.rocksdb_version
         yield condition.finding(
-            f'{name_osds(ids)} have column families as {made_by or "another release"} made them',
+            f'{name_osds(ids)} have the column families of {made_by or "another release"}',
             tuple(ids),
             (
                 FindingEvidence('ceph_version_when_created', made_by, 'version', None),

@@ -70,7 +70,7 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
         'validate.'
     ),
     commands=("ceph rocksdb-tuner check '<options>'",),
-    source='The option catalogue of this module: forms of values that were not measured',
+    source='The option catalog of this module: forms of values that were not measured',
     health=HealthPolicy(
         'have RocksDB options that cannot be validated', raise_after_s=300, clear_after_s=60
     ),
@@ -146,7 +146,7 @@ def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple
         'names the source'
     ),
     health=HealthPolicy(
-        'have RocksDB options that something overrides outside of the config store',
+        'have RocksDB options that are overridden outside of the config store',
         raise_after_s=60,
         clear_after_s=60,
     ),
@@ -167,7 +167,7 @@ def options_outside_config_store(cluster: ClusterFacts, condition: Condition) ->
         ids = tuple(sorted(info.osd_id for info in infos))
         ignored = any(_has_entry(info, cluster.entries) for info in infos)
         yield condition.finding(
-            f'{place} decides {OPTION} for {name_osds(ids)}'
+            f'{place} sets {OPTION} for {name_osds(ids)}'
             + ('; the entry of the config store has no effect' if ignored else ''),
             ids,
             (FindingEvidence('source', source, 'config source', None),),
@@ -192,7 +192,7 @@ def _has_entry(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
     commands=('ceph config rm {who} {option}',),
     source=(
         'Measured on 16.2.15, 18.2.7 and 20.2.4: an OSD with such an entry starts with the '
-        'default, restart after restart'
+        'default at every restart'
     ),
     health=HealthPolicy(
         'have a class-masked entry that they ignore at startup', raise_after_s=60, clear_after_s=60
@@ -210,8 +210,8 @@ def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> I
         device_class = entry.who.rpartition('class:')[2].partition('/')[0]
         ids = [o.info.osd_id for o in cluster.osds if o.info.device_class == device_class]
         yield condition.finding(
-            f'no OSD starts with the entry for {entry.who}: an OSD does not know its device class '
-            'when it reads the options that need a restart',
+            f'the entry for {entry.who} is ignored at OSD startup: an OSD does not know its device '
+            'class yet when it reads its startup options',
             tuple(ids),
             (FindingEvidence(OPTION, entry.value, 'option string', None),),
             who=entry.who,
@@ -265,7 +265,7 @@ def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         strings = {o.options.next_start or '' for o in osds if o.options}
         seen_s = max(cluster.pending_s.get(osd_id, 0.0) for osd_id in ids)
         yield condition.finding(
-            f'{name_osds(ids)} did not restart since {OPTION} was changed',
+            f'{name_osds(ids)} did not restart after {OPTION} was changed',
             ids,
             (
                 *(FindingEvidence('next_start', s, 'option string', None) for s in sorted(strings)),

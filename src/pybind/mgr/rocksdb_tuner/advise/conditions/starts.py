@@ -26,20 +26,21 @@ from .subjects import Figure, Reaches
             's',
             'a healthy OSD that is not kept stopped restarts in less time',
             source=(
-                'chosen: many times what a healthy OSD takes, and well below the 600 s of '
-                'mon_osd_down_out_interval, after which its data are moved'
+                'chosen: many times the startup time of a healthy OSD, and well below '
+                'mon_osd_down_out_interval (600s), after which its data is moved'
             ),
             option=ModuleOption('slow_start_after', 10, 86400),
         ),
     },
     remedy=(
-        'Unless somebody kept the OSD stopped, its log shows what took the time, between "_mount" '
-        'and "state: booting -> active". If osd_compact_on_start is set, or compact_on_mount in '
-        'the option string: remove it. If "Recovering log" takes long: use smaller memtables or a '
-        'smaller max_total_wal_size. If there are many SST files or tombstones: compact, one OSD '
-        'at a time: {command}. If "Run Full Recovery from ONodes" appears (flash, since Quincy), '
-        'the allocation map is rebuilt after an unclean stop: let the OSD shut down properly. A '
-        'BlueFS log (bluefs.log_bytes) of many GiB is replayed completely.'
+        'Unless the OSD was kept stopped on purpose, its log shows what took the time, between '
+        '"_mount" and "state: booting -> active". If osd_compact_on_start is set, or '
+        'compact_on_mount in the option string: remove it. If "Recovering log" takes long: use '
+        'smaller memtables or a smaller max_total_wal_size. If there are many SST files or '
+        'tombstones: compact, one OSD at a time: {command}. If "Run Full Recovery from ONodes" '
+        'appears (flash, since Quincy), the allocation map is rebuilt after an unclean stop: let '
+        'the OSD shut down properly. A BlueFS log (bluefs.log_bytes) of many GiB is replayed '
+        'completely.'
     ),
     commands=('ceph tell osd.{osd} compact',),
     do_not='Never compact all OSDs at once: reads wait for it, and OSDs get marked down.',
@@ -71,13 +72,13 @@ def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]
     worst = worst_of(measured)
     if worst and worst.osd.last_start:
         away = format_span(worst.osd.last_start.away_s)
-        summary = f'{worst.names} was away for at least {away} before it was up again'
+        summary = f'{worst.names} was down for at least {away} before it came up again'
         if len(worst.ids) > 1:
-            summary = f'{worst.names} were away for long before they were up again, '
+            summary = f'{worst.names} were down for long before they came up again, '
             summary += f'osd.{worst.ids[0]} for at least {away}'
         if alone:
             summary += f'; whether the host of {name_osds(alone)} rebooted is unknown: no '
-            summary += 'other OSD of it was seen up'
+            summary += 'other OSD on it was up'
         yield condition.finding(summary, worst.ids, worst.evidence)
 
 

@@ -114,21 +114,21 @@ def _for_few_cores(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'max_write_buffer_number',
             str(number),
-            f'As in the {known.title}: as many as the limit of the WAL holds.',
+            f'As in the {known.title}: as many as fit in the WAL limit.',
             _LIMITED_CPU,
         ),
         Choice(
             'min_write_buffer_number_to_merge',
             str(shape.min_write_buffer_number_to_merge),
-            f'As in the {known.title}: so large a memtable is flushed by itself.',
+            f'As in the {known.title}: a memtable of this size is flushed by itself.',
             _LIMITED_CPU,
         ),
         Choice(
             'write_buffer_size',
             str(wal_bytes // number),
-            'With few cores all sets of smaller memtables lost at listing buckets, and brought '
-            f'nothing elsewhere; the {known.title} did not lose'
-            + ('.' if wal_bytes == WAL_BYTES else ': its size, in proportion to the smaller WAL.'),
+            'With few cores all profiles with smaller memtables were slower at listing buckets '
+            f'and no faster elsewhere; the {known.title} was not slower'
+            + ('.' if wal_bytes == WAL_BYTES else ': its size, scaled down with the WAL.'),
             _LIMITED_CPU,
         ),
         Choice(
@@ -172,7 +172,8 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'max_write_buffer_number',
             str(buffers),
-            'As many memtables as the limit of the WAL holds; it flushes before there are more.',
+            'As many memtables as fit in the WAL limit, which triggers flushes before there '
+            'are more.',
             f'{DEEP_DIVE}, New Tuning Candidate',
         ),
         Choice(
@@ -207,7 +208,7 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'max_bytes_for_level_multiplier',
             str(_MULTIPLIER),
-            'As published: less than the 10 of RocksDB, since level 1 was made larger than its '
+            'As published: below the default of 10, since level 1 is larger than the default of '
             '256 MiB.',
             f'{DEEP_DIVE}, New Tuning Candidate',
         ),
@@ -222,8 +223,8 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
         return (
             NO_COMPRESSION,
             (
-                f'The OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets lost at '
-                'listing buckets, and compression is the work to leave out.'
+                f'The OSD has {format_plural(cores, "core")}: with 2 cores all tuned profiles were '
+                'slower at listing buckets, so compression is left out.'
             ),
             _LIMITED_CPU,
         )
@@ -232,7 +233,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
             'kLZ4Compression',
             (
                 'Metadata of this workload compresses well (2.68 times less for small objects), '
-                'without a loss of throughput where there are cores.'
+                'without a loss of throughput given enough cores.'
             ),
             _LZ4,
         )
@@ -245,7 +246,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
     return (
         NO_COMPRESSION,
         f'The default of {release.label}, and nothing was published for LZ4 with '
-        + ('this workload.' if known else 'a workload that is not known.'),
+        + ('this workload.' if known else 'an unknown workload.'),
         f'{DEEP_DIVE}, Conclusion',
     )
 
@@ -253,7 +254,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
 def _jobs(situation: Situation) -> tuple[int, str]:
     cores = situation.cores
     if cores is not None and cores < _JOBS:
-        return cores, f'One flush, and compactions no more than {cores} cores can bear.'
+        return cores, f'One flush, and no more compactions than {cores} cores can handle.'
     return _JOBS, 'One flush and three compactions at once: OSDs use fewer than 10 cores.'
 
 
@@ -269,7 +270,7 @@ def _agreement(situation: Situation, options: str) -> Reason:
     derived = derive(situation)
     version = situation.release.rocksdb_version
     if same_meaning(derived.options, options, version):
-        return Reason('Derived from the published goals, the option set is the same.', RULE)
+        return Reason('The option string derived from the published goals is the same.', RULE)
     known = catalogue()
     names = [
         change.option
@@ -277,7 +278,7 @@ def _agreement(situation: Situation, options: str) -> Reason:
         if not known.is_without_effect(change.option, version)
     ]
     return Reason(
-        f'Derived from the published goals, the option set differs in {", ".join(names)}: see '
+        f'The option string derived from the published goals differs in {", ".join(names)}: see '
         '"ceph rocksdb-tuner profile derive".',
         RULE,
     )

@@ -61,7 +61,7 @@ def wal(situation: Situation) -> tuple[int, str, str]:
     bounds = [
         (
             WAL_BYTES,
-            'The 1 GiB that WAL devices were built for.',
+            'The 1 GiB that WAL devices are sized for.',
             f'{DEEP_DIVE}, New Tuning Candidate; ceph/ceph#35277',
         )
     ]
@@ -75,8 +75,8 @@ def wal(situation: Situation) -> tuple[int, str, str]:
             (
                 int(devices.wal_bytes / allocation),
                 (
-                    f'The WAL device of {mib(devices.wal_bytes)} is to hold it: beside {beside}, '
-                    f'WAL files take up to {allocation:g} times what is in them.'
+                    f'It has to fit on the WAL device of {mib(devices.wal_bytes)}: with {beside}, '
+                    f'WAL files take up to {allocation:g} times the size of their content.'
                 ),
                 RULE,
             )
@@ -89,7 +89,7 @@ def wal(situation: Situation) -> tuple[int, str, str]:
                     'A quarter of the DB device, which is small: levels 0 and 1 are each about as '
                     'large as the WAL, and a compaction rewrites both.'
                     if devices.dedicated_wal
-                    else 'A quarter of the DB device, which holds the WAL too, and is small.'
+                    else 'A quarter of the DB device, which is small and also holds the WAL.'
                 ),
                 RULE,
             )
@@ -99,8 +99,8 @@ def wal(situation: Situation) -> tuple[int, str, str]:
             (
                 situation.memory_target_bytes // _WAL_PART_OF_MEMORY,
                 (
-                    'What is in the WAL is in memtables too: a quarter of osd_memory_target, '
-                    'as the published 1 GiB is of the default of 4 GiB.'
+                    'Data in the WAL is also in memtables: a quarter of osd_memory_target, like '
+                    'the published 1 GiB with the default of 4 GiB.'
                 ),
                 RULE,
             )
@@ -122,8 +122,8 @@ def memtables(situation: Situation, wal_bytes: int) -> _Memtables:
     return _Memtables(
         size_bytes=size,
         merge=max(1, pair.flush_bytes // scale // size),
-        why_size=f'The published {mib(pair.size_bytes)}, in proportion to the smaller WAL.',
-        why_merge='As published: flushes stay the same part of the WAL.',
+        why_size=f'The published {mib(pair.size_bytes)}, scaled down with the WAL.',
+        why_merge='As published: flushes keep the same share of the WAL.',
         source=RULE,
     )
 
@@ -137,10 +137,11 @@ def _published_memtables(situation: Situation) -> _Memtables:
         return _Memtables(
             size_bytes=size,
             merge=merge,
-            why_size=f'The default of {situation.release.label} is {mib(size)}, small enough to '
-            'pay, and has been through QA.',
-            why_merge=f'{merge} x {mib(size)} = {mib(size * merge)} in a flush; more would lower '
-            'write amplification at the expense of the kv_sync thread and of tail latency.',
+            why_size=f'The default of {situation.release.label} is {mib(size)}, small enough for '
+            'the gain and proven by QA.',
+            why_merge=f'{merge} x {mib(size)} = {mib(size * merge)} per flush; more would lower '
+            'write amplification at the expense of the kv_sync thread and of tail '
+            'latency.',
             source=QA,
         )
     if situation.workload is WorkloadClass.RBD_SMALL_WRITE:
@@ -148,16 +149,16 @@ def _published_memtables(situation: Situation) -> _Memtables:
             size_bytes=8 * MIB,
             merge=16,
             why_size='Small random writes are bound by the kv_sync thread, and inserting into a '
-            'small memtable is cheaper: 8 MiB was the smallest that still gained.',
-            why_merge='16 x 8 MiB = 128 MiB in a flush, as published with memtables of 8 MiB.',
+            'small memtable is cheaper: 8 MiB was the smallest size with a gain.',
+            why_merge='16 x 8 MiB = 128 MiB per flush, as published with memtables of 8 MiB.',
             source=f'{DEEP_DIVE}, New Tuning Candidate, variant D',
         )
     return _Memtables(
         size_bytes=16 * MIB,
         merge=6,
-        why_size='Most of the gain of small memtables came with 16 MiB; upstream took that through '
-        'QA for all workloads.',
-        why_merge='6 x 16 MiB = 96 MiB in a flush, near the 128 MiB of 2022.',
+        why_size='16 MiB gives most of the gain of small memtables, and upstream tested it in QA '
+        'for all workloads.',
+        why_merge='6 x 16 MiB = 96 MiB per flush, near the 128 MiB of 2022.',
         source=QA,
     )
 

@@ -94,6 +94,6 @@ def _proposal(
             FindingEvidence(f'{_BASE} that fits', fit.level_base_bytes, 'bytes', None),
             FindingEvidence(f'{_MULTIPLIER} that fits', fit.level_multiplier, 'times', None),
             FindingEvidence('write amplification', before, 'bytes/byte', None),
-            FindingEvidence('write amplification then', after, 'bytes/byte', None),
+            FindingEvidence('new write amplification', after, 'bytes/byte', None),
         ),
     )

@@ -137,11 +137,11 @@ def situation_without_osd(release: KnownRelease, overrides: Overrides = NO_OVERR
     devices = _devices(Devices(), overrides)
     common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
     if devices.dedicated_db is None and devices.dedicated_wal is None:
-        common.append(
-            'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.'
-        )
+        common.append('No DB or WAL device is known; use --db-size and --wal-size, or --osd.')
     if overrides.memory_bytes is None:
-        common.append('osd_memory_target is taken to be 4 GiB, its default; --memory names it.')
+        common.append(
+            'osd_memory_target is assumed to be 4 GiB, its default; use --memory to set it.'
+        )
     return Situation(
         release=release,
         workload=overrides.workload,
@@ -188,7 +188,7 @@ def situation_of_osd(
     target = overrides.memory_bytes or (details.memory_target_bytes if details else None)
     if target is None:
         target = DEFAULT_MEMORY_TARGET_BYTES
-        common.append('osd_memory_target is not known yet: 4 GiB, its default, is assumed.')
+        common.append('osd_memory_target is not known yet and assumed to be 4 GiB, its default.')
     known = Devices(
         dedicated_db=info.dedicated_db,
         dedicated_wal=info.dedicated_wal,
@@ -335,7 +335,7 @@ def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:
 def _about_columns(release: KnownRelease, overrides: Overrides) -> tuple[str, ...]:
     if overrides.columns is not None:
         return ()
-    return (f'Its column families are taken to be those of the default of {release.label}.',)
+    return (f'Its column families are assumed to be the default of {release.label}.',)
 
 
 def _about_columns_of(
@@ -343,18 +343,18 @@ def _about_columns_of(
 ) -> tuple[str, ...]:
     if overrides.columns is not None or (known.columns is not None and known.made_by is None):
         return ()
-    taken = 'column families are taken to be those of the default of'
+    taken = 'column families are assumed to be the default of'
     if known.made_by is not None:
-        unknown = 'Its sharding is not known: its' if facts.sharded is None else 'Its'
-        tool = '"ceph-bluestore-tool show-sharding" tells'
-        return (f'{unknown} {taken} {known.made_by.label}, which made it; {tool}.',)
+        unknown = 'Its sharding is unknown: its' if facts.sharded is None else 'Its'
+        tool = '"ceph-bluestore-tool show-sharding" shows them'
+        return (f'{unknown} {taken} {known.made_by.label}, which created it; {tool}.',)
     made = facts.info.created_version
     if made is not None:
-        unknown = f'It was made by {made}, whose default is not known'
+        unknown = f'It was created by {made}, whose default is unknown'
     elif facts.sharded is None:
-        unknown = 'Neither its sharding nor the release that made it is known'
+        unknown = 'Neither its sharding nor the release that created it is known'
     else:
-        unknown = 'The release that made it is not known'
+        unknown = 'The release that created it is unknown'
     return (f'{unknown}: its {taken} {release.label}.',)
 
 
@@ -362,19 +362,19 @@ def _about_workload(workload: Optional[WorkloadClass], measured: Optional[str]) 
     if measured is not None:
         return (
             (
-                'The shares of the column families, and the share of writes that lasts, are as '
-                f'measured with {measured}.'
+                'The shares of the column families and of lasting writes are as measured with '
+                f'{measured}.'
             ),
         )
-    name = 'not known' if workload is None else f'{workload.value}, which was not measured'
+    name = 'unknown' if workload is None else f'{workload.value}, which was not measured'
     classes = [c for known in calibration().workloads.values() for c in known.classes]
     return (
         (
-            f'The workload is {name}: what depends on it is not known. Measured were '
-            f'{", ".join(classes)}; --workload takes one of them.'
+            f'The workload is {name}: results that depend on it are unknown. Use --workload with a '
+            f'measured class: {", ".join(classes)}.'
         ),
     )
 
 
 def _about_cores(cores: Optional[int]) -> tuple[str, ...]:
-    return () if cores else ('How many cores the OSD may use is not known; --cores names them.',)
+    return () if cores else ('The number of cores of the OSD is unknown; use --cores to set it.',)

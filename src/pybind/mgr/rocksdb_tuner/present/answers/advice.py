@@ -99,7 +99,7 @@ class PlannedBatch:
 
     osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
     failure_domain: Annotated[
-        Optional[FailureDomain], 'Failure domain of all of these OSDs; null: not known.'
+        Optional[FailureDomain], 'Failure domain of all of these OSDs; null: unknown.'
     ]
     phase: Annotated[Phase, Among((Phase.PLANNED,))]
     controls: Annotated[
@@ -155,9 +155,7 @@ class Target:
 
     osd: Annotated[OsdId, 'Id of the OSD.']
     options: Annotated[str, 'Option string after the change.']
-    failure_domain: Annotated[
-        Optional[FailureDomain], 'Failure domain of the OSD; null: not known.'
-    ]
+    failure_domain: Annotated[Optional[FailureDomain], 'Failure domain of the OSD; null: unknown.']
 
 
 @dataclass(frozen=True)

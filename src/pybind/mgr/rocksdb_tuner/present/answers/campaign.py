@@ -39,9 +39,7 @@ class OsdCompaction:
 
     osd: Annotated[OsdId, 'Id of the OSD.']
     host: Annotated[Optional[str], 'Name of its host.']
-    failure_domain: Annotated[
-        Optional[FailureDomain], 'Failure domain of the OSD; null: not known.'
-    ]
+    failure_domain: Annotated[Optional[FailureDomain], 'Failure domain of the OSD; null: unknown.']
     step: Annotated[CompactionStep, 'Current step.']
     used_before_bytes: Annotated[Optional[Count], 'Space used by its DB before compaction.']
     used_after_bytes: Annotated[Optional[Count], 'Space used by its DB after compaction.']

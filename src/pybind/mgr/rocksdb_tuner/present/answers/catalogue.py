@@ -112,7 +112,7 @@ ANSWERS: Mapping[str, Answer] = {
         'Time series of OSDs or of a device class over the last hours',
         tuple[trend.Trend, ...],
         'One series each; empty before the first sample. Every list has as many items as time_s; '
-        'null: not known at that time. For a class: the median over its OSDs for times, shares and '
+        'null: unknown at that time. For a class: the median over its OSDs for times, shares and '
         'ratios, the mean for all others.',
     ),
     'workload': Answer('ceph rocksdb-tuner workload', workload.Workloads),

@@ -170,7 +170,7 @@ class Experiment:
     conclusion: Annotated[
         Optional[Answer],
         'Result; "no-difference": no arm differs by the minimum effect; "no-gain": no arm is '
-        'better by it; "unclear": the data does not tell; null: not yet.',
+        'better by it; "unclear": the data is inconclusive; null: not yet.',
     ]
     summary: Annotated[str, 'State or result, as a sentence.']
     runner_up: Annotated[Optional[str], 'Second best arm; null: none.']

@@ -17,15 +17,13 @@ from .notes import Among, Amount, Count, InPlace, Time
 
 @dataclass(frozen=True)
 class ExperimentRefusal:
-    """Why no experiment is possible, and what it would take."""
+    """Why no experiment is possible, and the requirements."""
 
     reason: Annotated[str, 'The reason, as a phrase.']
-    osds: Annotated[
-        Optional[Count], 'Size of the group that it would take; null: unknown, or none suffices.'
-    ]
+    osds: Annotated[Optional[Count], 'Required size of the group; null: unknown, or none suffices.']
     duration_s: Annotated[
         Optional[Amount],
-        'Duration that it would take with these OSDs; null: unknown, or none suffices.',
+        'Required duration with these OSDs; null: unknown, or none suffices.',
     ]
 
 
@@ -43,8 +41,8 @@ class ExperimentPlan:
     started: Annotated[Optional[Time], 'Always null.']
     ended: Annotated[Optional[Time], 'Always null.']
     refusal: Annotated[Optional[ExperimentRefusal], 'null if the experiment is possible.']
-    risk: Annotated[tuple[str, ...], 'What can happen, in sentences.']
-    unknown: Annotated[tuple[str, ...], 'What the experiment does not tell, in sentences.']
+    risk: Annotated[tuple[str, ...], 'Risks, in sentences.']
+    unknown: Annotated[tuple[str, ...], 'Limitations of the experiment, in sentences.']
     gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
     command: Annotated[str, 'Command that starts it.']
 

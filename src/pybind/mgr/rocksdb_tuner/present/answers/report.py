@@ -55,7 +55,7 @@ class KeptMemory:
     believed: KeptWorkload
     candidate: WorkloadClass
     since_s: Annotated[_TimeS, 'First observation of the candidate.']
-    doubted_s: Annotated[_TimeS, 'First observation of a class other than the believed one.']
+    doubted_s: Annotated[_TimeS, 'First observation of a class other than the current one.']
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class RolloutBatch:
 
     osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     failure_domain: Annotated[
-        Optional[FailureDomain], 'Failure domain of all of these OSDs; null: not known.'
+        Optional[FailureDomain], 'Failure domain of all of these OSDs; null: unknown.'
     ]
     phase: Annotated[Phase, 'Current phase.']
     judged: Annotated[Judged, InPlace()]
@@ -172,7 +172,7 @@ def rollout_of(
     campaign: Optional[CampaignState] = None,
     campaign_waits_for: Optional[str] = None,
 ) -> Optional[Rollout]:
-    """The running or the last rollout, and compaction campaign; None before the first rollout."""
+    """The current or last rollout and compaction campaign; None before the first rollout."""
     if state is None:
         return None
     before = {osd.osd_id: osd.value for osd in state.before.osds}

@@ -152,9 +152,8 @@ def test_no_annex_without_a_readable_change(options: str) -> None:
 def test_annex_explains_why_nothing_else_changes() -> None:
     why = why_annex(cohort())
     assert why.statement == (
-        f'{ANNEX} sets it, since nothing else changes: all that it does not name stays the '
-        'default of the release, now that of Reef (from 18.2.0) and after an upgrade that of the '
-        'next.'
+        f'Set through {ANNEX}, since nothing else changes: all other options keep following the '
+        'default of the release, now Reef (from 18.2.0) and after an upgrade the next one.'
     )
 
 
@@ -260,7 +259,7 @@ def test_annexes_of_single_osds_are_removed_in_one_recommendation() -> None:
     found = only(advised(*members, others=upgraded(*entries, annex='', count=3)[2:]))
     assert found.final_entries == (('osd.0', None), ('osd.1', None))
     assert found.who == 'osd/class:ssd'
-    assert found.reasons[0].statement.startswith('Each of their own entries sets ')
+    assert found.reasons[0].statement.startswith('Each entry for a single OSD sets ')
     assert assess(group(*members), members, rollout_under_way=True).recommendations == ()
 
 

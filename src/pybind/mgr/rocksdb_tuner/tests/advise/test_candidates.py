@@ -72,7 +72,7 @@ def test_custom_sets_are_also_weighed_with_other_compression() -> None:
     ('room', 'name', 'why'),
     [
         ({}, 'alternate-2019', 'it predates column families'),
-        ({'memory_bytes': 2 * GIB}, D.name, 'exceeds the 512 MiB that these OSDs have for it'),
+        ({'memory_bytes': 2 * GIB}, D.name, 'exceeds the 512 MiB available on these OSDs'),
         (
             {
                 'dedicated_db': True,

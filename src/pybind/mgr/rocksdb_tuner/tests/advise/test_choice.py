@@ -219,8 +219,8 @@ def test_string_that_prevents_an_osd_start_has_no_effect() -> None:
     [
         (case(osd()), None),
         (case(osd(), cores=3), None),
-        (case(osd(), cores=2), 'An OSD has 2 cores: with 2 cores all tuned sets'),
-        (case(osd(), cores=1), 'An OSD has 1 core: with 2 cores all tuned sets'),
+        (case(osd(), cores=2), 'An OSD has 2 cores: with 2 cores all tuned profiles'),
+        (case(osd(), cores=1), 'An OSD has 1 core: with 2 cores all tuned profiles'),
         (
             case(osd(device_class='hdd', main_rotational=True, db_rotational=True), cores=2),
             'Their RocksDB is on hard disks',
@@ -380,7 +380,7 @@ def test_last_by_name_is_chosen_among_equally_suited_compressed_sets() -> None:
     assert chosen.profile == D_LZ4
     assert chosen.reasons[0].statement == (
         'RocksDB data of osd.0 spilled over to the slow device. LZ4 keeps metadata small, so a '
-        'compressed set is chosen.'
+        'compressed profile is chosen.'
     )
     assert len(chosen.reasons) > 1
 
@@ -459,7 +459,7 @@ def test_derived_set_is_compressed_if_metadata_would_grow_or_not_fit(
     derived = fitting(here, Target(found, None, ()))
     assert derived is not None
     assert ('compression=kLZ4Compression' in derived.options) is compressed
-    assert derived.reasons[0].statement.startswith('The published set would not fit these OSDs')
+    assert derived.reasons[0].statement.startswith('The published profile would not fit these OSDs')
 
 
 def test_set_that_may_not_be_applied_is_not_chosen_for_its_size(

@@ -120,7 +120,7 @@ def test_candidates_and_custom_profiles_are_valid_arms() -> None:
         (
             (D.name, 'twin'),
             errno.EINVAL,
-            f'"twin" cannot be an arm: it means the same as "{D.name}"',
+            f'"twin" cannot be an arm: it is equivalent to "{D.name}"',
         ),
         (('empty',), errno.EINVAL, '"empty" cannot be an arm: it sets no options'),
         (('broken',), errno.EINVAL, '"broken" cannot be an arm: '),

@@ -289,7 +289,10 @@ def test_osds_not_reached_by_a_group_entry_are_named_and_skipped() -> None:
         ((plain(0), plain(1, release=None)), 'release of at least one OSD is unknown'),
         ((plain(0), plain(1, DEFAULTS['reef'], release='reef')), 'run different releases'),
         ((plain(0), plain(1, annex='ttl=5')), 'annex is set for osd.1'),
-        ((plain(0), plain(1, entries=(entry('osd/host:node1', LZ4),))), 'What osd.1 would run'),
+        (
+            (plain(0), plain(1, entries=(entry('osd/host:node1', LZ4),))),
+            'The options of osd.1 after a restart',
+        ),
         (
             (plain(0), plain(1, entries=(entry('osd', LZ4),))),
             'osd.1: the configured options take effect only after a restart',

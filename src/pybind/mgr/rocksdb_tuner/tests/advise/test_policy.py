@@ -363,7 +363,7 @@ def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
 
 
 def test_fitting_wal_limit_is_reported_with_its_memtables() -> None:
-    """What is recommended has smaller memtables, and so a larger limit than fits what runs."""
+    """The new options have smaller memtables, so a larger limit fits than with the running ones."""
     row = Row('pacific', 'default', 'idle', 'wal 512 MiB')
     (advice,) = answered(row).recommendations
     objection, *others = (reason.statement for reason in advice.reasons)
@@ -372,7 +372,7 @@ def test_fitting_wal_limit_is_reported_with_its_memtables() -> None:
         'memtables'
     )
     (why,) = [text for text in others if text.startswith('max_total_wal_size=268435456: ')]
-    assert 'beside memtables as small as these, WAL files take up to 1.8 times' in why
+    assert 'with memtables as small as these, WAL files take up to 1.8 times' in why
     assert why.endswith('Rounded down to a power of two.')
     values = row.case(row.options).effective(advice.options_to)
     assert int(values['write_buffer_size']) == 4 * MIB

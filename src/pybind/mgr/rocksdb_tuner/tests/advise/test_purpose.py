@@ -6,7 +6,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.proposal import promised_signal, purpose_of
+from rocksdb_tuner.advise.proposal import predicted_signal, purpose_of
 from rocksdb_tuner.advise.records import Prediction
 from rocksdb_tuner.plan.records import Purpose
 
@@ -48,7 +48,7 @@ def test_prediction_without_a_loss_is_an_expected_gain(
     predictions: tuple[Prediction, ...], purpose: Purpose, promised: Optional[str]
 ) -> None:
     assert purpose_of(predictions) is purpose
-    assert promised_signal(predictions) == promised
+    assert predicted_signal(predictions) == promised
 
 
 def test_objection_to_the_running_options_is_a_sufficient_reason() -> None:

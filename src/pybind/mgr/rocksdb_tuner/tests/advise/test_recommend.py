@@ -312,7 +312,7 @@ def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
             ),
             'different options',
         ),
-        ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'is unknown'),
+        ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'are unknown'),
         ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'only after a restart'),
     ],
 )
@@ -454,7 +454,7 @@ OWN = f'{PACIFIC},ttl=60'
 
 
 def test_running_options_are_best_if_no_profile_suits(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = 'Nothing to change: {} suits cephfs-metadata best among the known option sets.'
+    nothing = 'Nothing to change: {} suits cephfs-metadata best among the known profiles.'
     for catalogue in ((), (scored(0.0),)):
         with_catalogue(monkeypatch, *catalogue)
         found = on_pacific(CEPHFS)

@@ -197,7 +197,7 @@ def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
         f'{D.title} would suit, but does not pass the checks for RocksDB 6.8: {refused[0].message}'
     )
     unnamed = changed.changed(here, (), (), Target(D.options, None, ()))
-    assert str(unnamed).startswith('The derived option set would suit')
+    assert str(unnamed).startswith('The derived option string would suit')
     default = changed.changed(here, (), (), default_target(here))
     assert isinstance(default, Recommendation)
     own = facts(osd_info(0), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))

@@ -28,7 +28,7 @@ from rocksdb_tuner.options.syntax import parse
 
 KV, WRITTEN = Resource.KV_SYNC, Resource.DB_DEVICE
 BARS = Bars(min_gain=0.1, max_loss=0.05)
-RUNNING = Weighed(OptionCandidate('what runs', Origin.RUNNING, 'ttl=1'))
+RUNNING = Weighed(OptionCandidate('running options', Origin.RUNNING, 'ttl=1'))
 
 
 def surely(ratio: float) -> Estimate:

@@ -500,13 +500,13 @@ def test_two_osds_are_combined_by_their_minimum() -> None:
     assert NOTHING.weakest(NOTHING) == NOTHING
 
 
-CORES = 'How many cores an OSD has is not known: 6 to 10 are assumed.'
-MEMORY = 'osd_memory_target is not known: 4 GiB, its default, is assumed.'
+CORES = 'The number of cores per OSD is unknown and assumed to be 6 to 10.'
+MEMORY = 'osd_memory_target is unknown and assumed to be 4 GiB, its default.'
 FAMILIES = (
-    'The column families are not known: 12, as in the default of all releases, are assumed, '
-    'without options of their own.'
+    'The column families are unknown and assumed to be 12, as in the default of all releases, '
+    'without custom options.'
 )
-DEVICES = 'No WAL or DB device is known: whether the options fit is not checked.'
+DEVICES = 'No WAL or DB device is known: it is not checked whether the options fit.'
 KNOWN = Hardware(cores=4, memory_target_bytes=GIB, wal_device_bytes=GIB, families=(OptionSet(()),))
 
 

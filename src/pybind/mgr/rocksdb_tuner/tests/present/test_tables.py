@@ -419,7 +419,7 @@ def test_no_findings_is_reported_with_its_scope() -> None:
 
 
 def test_no_change_is_an_answer_with_a_reason_per_group() -> None:
-    reason = 'Nothing to change: the BlueStore default suits idle best among the known option sets.'
+    reason = 'Nothing to change: the BlueStore default suits idle best among the known profiles.'
     snapshot = replace(
         samples.large_cluster(),
         assessments=tuple(Assessment(f'osd/class:{c}', reason, ()) for c in ('hdd', 'ssd')),
@@ -755,10 +755,10 @@ def test_osd_shows_its_db_forecast_and_sharding() -> None:
 @pytest.mark.parametrize(
     ('start', 'reported'),
     [
-        (LastStart(250.0, 250.2, False), 'was down 4 min 10 s'),
-        (LastStart(250.0, 260.0, None), 'was down 4 min 10 s (at most 4 min 20 s)'),
-        (LastStart(250.0, 250.0, True), 'was down 4 min 10 s, with most OSDs of its host'),
-        (LastStart(0.0, 9.6, None), 'was down for at most 10 s'),
+        (LastStart(250.0, 250.2, False), 'was down 4m 10s'),
+        (LastStart(250.0, 260.0, None), 'was down 4m 10s (at most 4m 20s)'),
+        (LastStart(250.0, 250.0, True), 'was down 4m 10s, with most OSDs of its host'),
+        (LastStart(0.0, 9.6, None), 'was down for at most 10s'),
     ],
 )
 def test_downtime_of_an_osd_is_shown_with_its_precision(start: LastStart, reported: str) -> None:

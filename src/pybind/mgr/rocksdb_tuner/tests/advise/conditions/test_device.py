@@ -109,8 +109,8 @@ def test_proposed_level_sizes_fit_by_the_model() -> None:
     assert before.amplification.write is not None
     assert after.amplification.write is not None
     assert evidence['write amplification'] == before.amplification.write.value
-    assert evidence['write amplification then'] == after.amplification.write.value
-    effect = f'{evidence["write amplification"]:.1f} to {evidence["write amplification then"]:.1f}'
+    assert evidence['new write amplification'] == after.amplification.write.value
+    effect = f'{evidence["write amplification"]:.1f} to {evidence["new write amplification"]:.1f}'
     assert f'the predicted write amplification changes from {effect}' in finding.remedy
     # Nothing that `check` would then object to.
     rules = {p.rule for p in check(f'{DEFAULTS["pacific"]},{text}', '6.8').problems}

@@ -25,7 +25,7 @@ from ..builders import PACIFIC, entry, facts, osd_info, workload
 from ..golden_texts import kept, write
 from .builders import GIB, seen
 
-RECORDED_TEXTS = Path(__file__).parent / 'data/told.txt'
+RECORDED_TEXTS = Path(__file__).parent / 'data/findings.txt'
 MIB = 1 << 20
 DAY_S = 86400.0
 RGW, CEPHFS = WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA

@@ -226,7 +226,7 @@ def test_default_with_small_memtables_and_a_tested_flush_is_kept(
     found = derive(Situation(replace(reef, default_options=format(changed))))
     choices = {choice.option: choice for choice in found.choices}
     memtables = choices['write_buffer_size'], choices['min_write_buffer_number_to_merge']
-    assert ('has been through QA' in memtables[0].why) is own
+    assert ('proven by QA' in memtables[0].why) is own
     if own:
         assert [choice.value for choice in memtables] == [str(size_mib << 20), str(merge)]
     else:

@@ -33,8 +33,7 @@ PACIFIC = release_of('16.2.15', None)
 assert PACIFIC is not None
 
 MEASURED = (
-    'The shares of the column families, and the share of writes that lasts, are as measured with '
-    'omap-heavy.'
+    'The shares of the column families and of lasting writes are as measured with omap-heavy.'
 )
 
 
@@ -79,8 +78,8 @@ def test_only_bluefs_usage_is_assumed_for_a_known_osd() -> None:
     assert [text.split(';')[0] for text in found.assumptions.model] == [
         'All that BlueFS uses is assumed to be SST files',
         (
-            'The release that made it is not known: its column families are taken to be those of '
-            'the default of Pacific (from 16.2.0).'
+            'The release that created it is unknown: its column families are assumed to be the '
+            'default of Pacific (from 16.2.0).'
         ),
         MEASURED,
     ]
@@ -139,17 +138,17 @@ def test_unknown_values_of_an_osd_are_stated_assumptions() -> None:
     assert found.devices == Devices()
     assert found.memory_target_bytes == DEFAULT_MEMORY_TARGET_BYTES == 4 * GIB
     assert found.assumptions.common == (
-        'osd_memory_target is not known yet: 4 GiB, its default, is assumed.',
+        'osd_memory_target is not known yet and assumed to be 4 GiB, its default.',
     )
     columns_of, workload_of = found.assumptions.model
     assert columns_of == (
-        'Neither its sharding nor the release that made it is known: its column families are taken '
-        'to be those of the default of Pacific (from 16.2.0).'
+        'Neither its sharding nor the release that created it is known: its column families are '
+        'assumed to be the default of Pacific (from 16.2.0).'
     )
-    assert workload_of.startswith('The workload is not known: what depends on it is not known.')
+    assert workload_of.startswith('The workload is unknown: results that depend on it are unknown.')
     assert 'rgw-metadata' in workload_of
     assert found.assumptions.derivation == (
-        'How many cores the OSD may use is not known; --cores names them.',
+        'The number of cores of the OSD is unknown; use --cores to set it.',
     )
     # An old sample with a smaller target does not count.
     no_target = situation(known(details=Details(0.0, None, None, None, None, None)))
@@ -178,12 +177,20 @@ REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_m
 @pytest.mark.parametrize(
     ('changes', 'merged_by_p', 'message'),
     [
-        ({'created_version': '16.2.15', 'sharded': True}, 6, 'Pacific (from 16.2.0), which made'),
-        ({'created_version': '16.2.15', 'sharded': None}, 6, 'Its sharding is not known'),
-        ({'created_version': '18.2.7', 'sharded': True}, 32, 'Reef (from 18.2.4), which made it'),
-        ({'created_version': None, 'sharded': True}, 32, 'The release that made it is not known'),
+        (
+            {'created_version': '16.2.15', 'sharded': True},
+            6,
+            'Pacific (from 16.2.0), which created',
+        ),
+        ({'created_version': '16.2.15', 'sharded': None}, 6, 'Its sharding is unknown'),
+        (
+            {'created_version': '18.2.7', 'sharded': True},
+            32,
+            'Reef (from 18.2.4), which created it',
+        ),
+        ({'created_version': None, 'sharded': True}, 32, 'The release that created it is unknown'),
         ({'created_version': None, 'sharded': None}, 32, 'Neither its sharding nor'),
-        ({'created_version': '15.2.17', 'sharded': True}, 32, 'made by 15.2.17, whose default'),
+        ({'created_version': '15.2.17', 'sharded': True}, 32, 'created by 15.2.17, whose default'),
         ({'created_version': '16.2.15', 'sharding': REEF_CFS, 'sharded': True}, 32, None),
         ({'created_version': '18.2.7', 'sharding': 'm P', 'sharded': True}, 6, None),
     ],
@@ -198,7 +205,7 @@ def test_model_uses_the_column_families_of_the_creating_release(
     families = model_in(found, reef.default_options).column_families
     (p,) = [family for family in families if family.name == 'P']
     assert p.min_write_buffer_number_to_merge == merged_by_p
-    about = [text for text in found.assumptions.model if 'column families are taken' in text]
+    about = [text for text in found.assumptions.model if 'column families are assumed' in text]
     assert len(about) == (0 if message is None else 1)
     assert message is None or message in about[0]
     # An override takes precedence over a known value.
@@ -285,11 +292,11 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
     assert (found.devices, found.memory_target_bytes) == (Devices(), 4 * GIB)
     assert found.assumptions.common == (
         'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
-        'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.',
-        'osd_memory_target is taken to be 4 GiB, its default; --memory names it.',
+        'No DB or WAL device is known; use --db-size and --wal-size, or --osd.',
+        'osd_memory_target is assumed to be 4 GiB, its default; use --memory to set it.',
     )
     assert found.assumptions.model[0] == (
-        'Its column families are taken to be those of the default of Pacific (from 16.2.0).'
+        'Its column families are assumed to be the default of Pacific (from 16.2.0).'
     )
     assert len(found.assumptions.derivation) == 1
     message = situation_without_osd(
@@ -307,7 +314,7 @@ def test_imagined_osd_has_the_overrides_and_stated_assumptions() -> None:
         'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
     )
     assert [text.split(',')[0] for text in message.assumptions.model] == [
-        'The shares of the column families'
+        'The shares of the column families and of lasting writes are as measured with omap-heavy.'
     ]
     assert message.assumptions.derivation == ()
     assert (message.memory_target_bytes, message.cores) == (2 * GIB, 2)

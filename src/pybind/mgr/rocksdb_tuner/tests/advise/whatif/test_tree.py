@@ -97,8 +97,8 @@ def test_nothing_is_invented_for_an_osd_without_data() -> None:
     assert model.db_device is None
     assert model.amplification.write is None
     assert model.wal.fits_device is None
-    assert any('4 GiB, its default, is assumed' in text for text in model.assumptions)
-    assert any('workload is not known' in text for text in model.assumptions)
+    assert any('assumed to be 4 GiB' in text for text in model.assumptions)
+    assert any('workload is unknown' in text for text in model.assumptions)
 
 
 def test_assumptions_are_stated_without_an_osd() -> None:
