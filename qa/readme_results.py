@@ -76,12 +76,17 @@ def _regret() -> tuple[str, str]:
     found = {cell.name: known.percent for cell, runs in cells.items() if (known := regret(runs))}
     worst = max(found, key=lambda name: found[name])
     changed = sum(any(run.advice is not None for run in runs) for runs in cells.values())
+    middle = statistics.median(found.values())
+    behind = (
+        f'{found[worst]:.1f}% behind ({worst}; {sum(map(len, cells.values()))} runs)'
+        if len(found) == 1
+        else f'{middle:.1f}% behind in the median of {len(found)} workloads and forms of hardware, '
+        f'and {found[worst]:.1f}% at most ({worst})'
+    )
     text = (
-        '**"Nothing to change" is a result.** Against the best of the default and published '
-        'profiles, on the limiting resource per write, the end of the tuner is '
-        f'{statistics.median(found.values()):.1f}% behind in the median of {len(found)} '
-        f'{"workload" if len(found) == 1 else "workloads and forms of hardware"}, and '
-        f'{found[worst]:.1f}% at most ({worst}); it recommended a change in {changed}'
+        '**"Nothing to change" is a result.** On the limiting resource per write, the end of the '
+        f'tuner is {behind}, compared with the best of the default and published profiles. It '
+        f'recommended {f"a change in {changed} of them" if changed else "no change"}'
     )
     return f'{text}.', 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
 
