@@ -12,7 +12,7 @@ from .packages import INSTALL_TIMEOUT_S, install
 from .progress import Progress
 
 NAME = '_rocksdb_tuner_tab.js'
-_SOURCE = CHECKOUT / 'src/pybind/mgr/dashboard/rocksdb_tuner_tab'
+_SOURCE = CHECKOUT / 'contrib/dashboard-dropin/tab'
 #: A release tarball has it, built; a checkout builds it.
 _PLACES = (_SOURCE / 'released' / NAME, CHECKOUT / 'build/dashboard' / NAME)
 

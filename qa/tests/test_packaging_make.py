@@ -17,13 +17,13 @@ from rocksdb_tuner.mgr.host import TAB_FILES
 from rocksdb_tuner.version import VERSION
 
 MGR = Path('usr/share/ceph/mgr')
-TAB = Path('src/pybind/mgr/dashboard/rocksdb_tuner_tab')
+TAB = Path('contrib/dashboard-dropin/tab')
 #: As `make install` is to find it, however it was made.
 BUNDLE = Path('build/dashboard/_rocksdb_tuner_tab.js')
 RELEASED = TAB / 'released' / BUNDLE.name
 NEEDED = (
     *('Makefile', 'README.md', 'LICENSE', 'CHANGELOG.md', 'packaging', 'monitoring'),
-    *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard'),
+    *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard', 'contrib/dashboard-dropin'),
 )
 #: Possible leftovers of an older version.
 LEFTOVERS = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
