@@ -10,6 +10,7 @@ DEST := $(if $(DESTDIR),$(if $(filter /%,$(DESTDIR)),$(DESTDIR),$(CURDIR)/$(DEST
 MGR_DIR ?= /usr/share/ceph/mgr
 VERSION := $(shell sed -n "s/^VERSION = '\(.*\)'$$/\1/p" src/pybind/mgr/rocksdb_tuner/version.py)
 MODULE := src/pybind/mgr/rocksdb_tuner
+DROPIN := contrib/dashboard-dropin/dashboard/controllers
 TAB := contrib/dashboard-dropin/tab
 # What it draws with, where Ceph's frontend has it
 PANEL := src/pybind/mgr/dashboard/frontend/src/app/ceph/cluster/osd/osd-rocksdb-tuner/panel
@@ -204,10 +205,11 @@ rm -f '$(CONTROLLERS)'/rocksdb_tuner.py '$(CONTROLLERS)'/_rocksdb_tuner*.py '$(C
 rm -f '$(CONTROLLERS)'/__pycache__/rocksdb_tuner.*.pyc '$(CONTROLLERS)'/__pycache__/_rocksdb_tuner*.pyc
 endef
 
-# Real files: the dashboard does not load a controller that is a link
+# Real files: the dashboard does not load a controller that is a link. rocksdb_tuner.py is that of
+# the drop-in, which keeps a released dashboard from failing.
 install-dashboard: $(TAB_TO_INSTALL)
 	$(REMOVE_CONTROLLERS)
-	install -D -m 644 -t '$(CONTROLLERS)' src/pybind/mgr/dashboard/controllers/*.py $(TAB_TO_INSTALL)
+	install -D -m 644 -t '$(CONTROLLERS)' src/pybind/mgr/dashboard/controllers/_*.py $(DROPIN)/*.py $(TAB_TO_INSTALL)
 
 # Where Ceph's own packages put theirs. HEALTH_CHECK_ALERTS=1: with alerts that repeat health checks
 ALERTS := $(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts
