@@ -10,7 +10,10 @@ DEST := $(if $(DESTDIR),$(if $(filter /%,$(DESTDIR)),$(DESTDIR),$(CURDIR)/$(DEST
 MGR_DIR ?= /usr/share/ceph/mgr
 VERSION := $(shell sed -n "s/^VERSION = '\(.*\)'$$/\1/p" src/pybind/mgr/rocksdb_tuner/version.py)
 MODULE := src/pybind/mgr/rocksdb_tuner
-TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
+DROPIN := contrib/dashboard-dropin/dashboard/controllers
+TAB := contrib/dashboard-dropin/tab
+# What it draws with, where Ceph's frontend has it
+PANEL := src/pybind/mgr/dashboard/frontend/src/app/ceph/cluster/osd/osd-rocksdb-tuner/panel
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
 REPORT_SCRIPT := build/dashboard/report.js
 # In a release tarball, where neither npm nor its registry is needed
@@ -185,10 +188,10 @@ pictures: $(TOX)
 # folder of its own: two at once in one checkout would remove each other's.
 tab: $(TAB_BUNDLE) $(AXE)
 
-$(TAB_BUNDLE) $(REPORT_SCRIPT) $(AXE) &: $(addprefix $(TAB)/,package.json package-lock.json tsconfig.json build.mjs) $(wildcard $(TAB)/src/* $(TAB)/tests/*)
+$(TAB_BUNDLE) $(REPORT_SCRIPT) $(AXE) &: $(addprefix $(TAB)/,package.json package-lock.json tsconfig.json build.mjs) $(wildcard $(TAB)/src/* $(TAB)/tests/* $(PANEL)/*)
 	mkdir -p build/dashboard
 	scratch=$$(mktemp -d build/tab.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
-	cp -R $(TAB)/. $$scratch && \
+	cp -R $(TAB)/. $$scratch && cp -R $(PANEL) $$scratch/src/panel && \
 	(cd $$scratch && npm ci --no-audit --no-fund && npm run check && npm test && npm run build -- --outfile=$(notdir $(TAB_BUNDLE)) && \
 	  npm run build-report -- --outfile=$(notdir $(REPORT_SCRIPT))) && \
 	test $$(gzip -9 -c $$scratch/$(notdir $(TAB_BUNDLE)) | wc -c) -le $(TAB_BYTES_MAX) && \
@@ -202,10 +205,11 @@ rm -f '$(CONTROLLERS)'/rocksdb_tuner.py '$(CONTROLLERS)'/_rocksdb_tuner*.py '$(C
 rm -f '$(CONTROLLERS)'/__pycache__/rocksdb_tuner.*.pyc '$(CONTROLLERS)'/__pycache__/_rocksdb_tuner*.pyc
 endef
 
-# Real files: the dashboard does not load a controller that is a link
+# Real files: the dashboard does not load a controller that is a link. rocksdb_tuner.py is that of
+# the drop-in, which keeps a released dashboard from failing.
 install-dashboard: $(TAB_TO_INSTALL)
 	$(REMOVE_CONTROLLERS)
-	install -D -m 644 -t '$(CONTROLLERS)' src/pybind/mgr/dashboard/controllers/*.py $(TAB_TO_INSTALL)
+	install -D -m 644 -t '$(CONTROLLERS)' src/pybind/mgr/dashboard/controllers/_*.py $(DROPIN)/*.py $(TAB_TO_INSTALL)
 
 # Where Ceph's own packages put theirs. HEALTH_CHECK_ALERTS=1: with alerts that repeat health checks
 ALERTS := $(DEST)/etc/prometheus/ceph/rocksdb_tuner_alerts

@@ -21,7 +21,8 @@ from rocksdb_tuner.present.json_schema import json_schema  # noqa: E402
 from rocksdb_tuner.present.typescript import typescript  # noqa: E402
 
 SCHEMAS = _MGR / 'rocksdb_tuner/present/schemas'
-TYPES = _MGR / 'dashboard/rocksdb_tuner_tab/src/answers.ts'
+_OSD_PAGE = _MGR / 'dashboard/frontend/src/app/ceph/cluster/osd'
+TYPES = _OSD_PAGE / 'osd-rocksdb-tuner/panel/answers.ts'
 
 
 def results() -> Mapping[Path, str]:

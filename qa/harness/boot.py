@@ -20,7 +20,7 @@ from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
 from .host import Host, in_parallel
 from .hosts import Hosts
-from .layout import QA, ClusterSpec, Layout
+from .layout import CHECKOUT, QA, ClusterSpec, Layout
 from .ports import PortBlock
 from .progress import Progress
 from .releases import Release
@@ -187,10 +187,11 @@ def _install_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> Non
     for source in shipped.iterdir():
         if source.name != CONTROLLERS:
             (folder / source.name).symlink_to(shipped_inside / source.name)
-    ours = QA.parent / 'src/pybind/mgr' / DASHBOARD / CONTROLLERS
     built = tab.bundle()
-    for source in (*(shipped / CONTROLLERS).glob('*.py'), *ours.glob('*.py')):
-        shutil.copy(source, folder / CONTROLLERS)
+    # The drop-in's rocksdb_tuner.py takes the place of that of Ceph's tree.
+    for place in (shipped, CHECKOUT / 'src/pybind/mgr' / DASHBOARD, tab.DROPIN / DASHBOARD):
+        for source in (place / CONTROLLERS).glob('*.py'):
+            shutil.copy(source, folder / CONTROLLERS)
     if built is not None:
         shutil.copy(built, folder / CONTROLLERS)
 

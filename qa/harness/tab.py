@@ -12,9 +12,9 @@ from .packages import INSTALL_TIMEOUT_S, install
 from .progress import Progress
 
 NAME = '_rocksdb_tuner_tab.js'
-_SOURCE = CHECKOUT / 'src/pybind/mgr/dashboard/rocksdb_tuner_tab'
+DROPIN = CHECKOUT / 'contrib/dashboard-dropin'
 #: A release tarball has it, built; a checkout builds it.
-_PLACES = (_SOURCE / 'released' / NAME, CHECKOUT / 'build/dashboard' / NAME)
+_PLACES = (DROPIN / 'tab/released' / NAME, CHECKOUT / 'build/dashboard' / NAME)
 
 
 def bundle() -> Path | None:

@@ -32,7 +32,9 @@ from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
 from sample_candidates import all_decisions, crowd
 
-FILES = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
+CHECKOUT = Path(__file__).resolve().parents[2]
+IN_TREE = CHECKOUT / 'src/pybind/mgr/dashboard/controllers'
+DROPIN = CHECKOUT / 'contrib/dashboard-dropin/dashboard/controllers'
 MAY_CHANGE = {('config-opt', 'update')}
 
 
@@ -269,16 +271,16 @@ def test_internal_failure_shows_no_detail(
 
 
 CLASSES = {
-    '_rocksdb_tuner': {'RocksDBTuner'},
+    '_rocksdb_tuner': {'RocksDBTuner', 'RocksDBTunerStatus'},
     '_rocksdb_tuner_profiles': {'RocksDBTunerProfiles'},
     '_rocksdb_tuner_operations': {'RocksDBTunerOperations'},
     '_rocksdb_tuner_experiments': {'RocksDBTunerExperiments'},
-    '_rocksdb_tuner_tab': {'RocksDBTunerStatus', 'RocksDBTunerTab'},
+    '_rocksdb_tuner_tab': {'RocksDBTunerTab', 'RocksDBTunerTabPlace'},
 }
 #: Without what they share, there is no API.
 LOST = {
     **CLASSES,
-    '_rocksdb_tuner_api': {controller.__name__ for controller in CONTROLLERS},
+    '_rocksdb_tuner_api': set().union(*CLASSES.values()) - CLASSES['_rocksdb_tuner_tab'],
 }
 
 
@@ -290,14 +292,15 @@ def test_dashboard_starts_without_a_broken_controller(
     package = 'dashboard.controllers'
     private, guard = f'{package}.{broken}', f'{package}.rocksdb_tuner'
     modules = [f'{package}.{name}' for name in LOST]
-    original = (FILES / f'{broken}.py').read_text()
+    file = (DROPIN if broken == '_rocksdb_tuner_tab' else IN_TREE) / f'{broken}.py'
+    original = file.read_text()
 
     class Broken(importlib.abc.Loader):
         def create_module(self, spec: Any) -> None:
             return None
 
         def exec_module(self, module: Any) -> None:
-            module.__file__ = str(FILES / f'{broken}.py')
+            module.__file__ = str(file)
             exec(compile(original + '\n1 / 0\n', private, 'exec'), module.__dict__)
 
     class Finder(importlib.abc.MetaPathFinder):
@@ -311,6 +314,23 @@ def test_dashboard_starts_without_a_broken_controller(
     importlib.import_module(guard)
     kept = {controller.__name__ for controller in BaseController._registry}
     assert kept == set().union(*CLASSES.values()) - LOST[broken]
+
+
+def test_ceph_loads_all_of_the_api_and_nothing_of_the_drop_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its rocksdb_tuner.py is another file than that of the drop-in."""
+    package = 'dashboard.controllers'
+    monkeypatch.setattr(BaseController, '_registry', [])
+    for name in LOST:
+        monkeypatch.delitem(sys.modules, f'{package}.{name}', raising=False)
+    spec = importlib.util.spec_from_file_location(f'{package}.tree', IN_TREE / 'rocksdb_tuner.py')
+    assert spec is not None
+    assert spec.loader is not None
+    tree: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tree)
+    loaded = {controller.__name__ for controller in BaseController._registry}
+    assert loaded == LOST['_rocksdb_tuner_api'] == set(tree.__all__)
 
 
 @pytest.fixture

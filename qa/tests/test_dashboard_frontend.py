@@ -16,9 +16,11 @@ from upstream.frontend_patch import PATCH
 from upstream.overlay import git_apply
 
 CONTRIB = CHECKOUT / 'contrib/dashboard-frontend'
-TAB = CHECKOUT / 'src/pybind/mgr/dashboard/rocksdb_tuner_tab'
+TAB = CHECKOUT / 'contrib/dashboard-dropin/tab'
 FRONTEND = Path('src/pybind/mgr/dashboard/frontend')
 COMPONENT = FRONTEND / 'src/app/ceph/cluster/osd/osd-rocksdb-tuner'
+#: What both draw with, at its path in the tree.
+PANEL = CHECKOUT / COMPONENT / 'panel'
 _IMPORT = re.compile(r"""(?:\bfrom |\bimport\(|^import )'([^']+)'""", re.MULTILINE)
 _PROPERTIES = re.compile(r'static override properties = \{(.*?)\};', re.DOTALL)
 
@@ -108,7 +110,7 @@ def test_nothing_is_copied_that_nobody_imports(whole: Path) -> None:
 def test_the_panel_is_what_the_drop_in_draws_with(whole: Path) -> None:
     """But for a keyword; the formatter of the tree, which npm installs, changes the layout only."""
     for path in (whole / COMPONENT / 'panel').iterdir():
-        source = (TAB / 'src' / path.name).read_text(encoding='utf-8')
+        source = (PANEL / path.name).read_text(encoding='utf-8')
         assert path.read_text(encoding='utf-8').replace('override ', '') == source.replace(
             'override ', ''
         )
@@ -138,7 +140,7 @@ def test_packages_of_the_panel_are_those_that_the_tab_is_built_with(
 def test_reactive_properties_are_no_class_fields() -> None:
     """The frontend defines class fields, which would hide lit's accessors: nothing is redrawn."""
     seen = 0
-    for path in (TAB / 'src').glob('*.ts'):
+    for path in PANEL.glob('*.ts'):
         text = path.read_text(encoding='utf-8')
         for properties in _PROPERTIES.findall(text):
             for name in re.findall(r'(\w+): \{', properties):

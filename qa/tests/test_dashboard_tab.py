@@ -12,6 +12,7 @@ import pytest
 from dashboard import mgr
 from dashboard.controllers import BaseController
 from dashboard.controllers import _rocksdb_tuner_tab as tab
+from dashboard.controllers._rocksdb_tuner import RocksDBTunerStatus
 
 import answers
 
@@ -117,9 +118,9 @@ def test_script_is_served_as_bytes_with_its_type() -> None:
 
 def test_tab_is_shown_only_if_the_module_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
-    assert tab.RocksDBTunerStatus().status()['available'] is True
+    assert RocksDBTunerStatus().status()['available'] is True
     monkeypatch.setattr(mgr, 'answer', None)
-    assert tab.RocksDBTunerStatus().status()['available'] is False
+    assert RocksDBTunerStatus().status()['available'] is False
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_tab_gets_the_permissions_of_its_user(
 ) -> None:
     monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
     monkeypatch.setattr(BaseController, 'permissions', permissions)
-    assert tab.RocksDBTunerStatus().status()['may_change'] is may_change
+    assert RocksDBTunerStatus().status()['may_change'] is may_change
 
 
 def test_missing_place_for_the_tab_is_reported_to_the_module(
@@ -144,17 +145,17 @@ def test_missing_place_for_the_tab_is_reported_to_the_module(
 ) -> None:
     reported: list[Any] = []
     monkeypatch.setattr(mgr, 'answer', lambda *asked: reported.append(asked))
-    tab.RocksDBTunerStatus().unplaced()
+    tab.RocksDBTunerTabPlace().unplaced()
     assert reported == [('rocksdb_tuner', 'tab_has_no_place')]
     monkeypatch.setattr(mgr, 'answer', None)
-    tab.RocksDBTunerStatus().unplaced()
+    tab.RocksDBTunerTabPlace().unplaced()
 
 
 def test_read_only_user_cannot_change_the_status() -> None:
     """As with each POST of the API: it needs the permission to update."""
-    unplaced: Any = tab.RocksDBTunerStatus.unplaced
+    unplaced: Any = tab.RocksDBTunerTabPlace.unplaced
     assert (unplaced.method, unplaced.permission) == ('POST', 'update')
-    status: Any = tab.RocksDBTunerStatus.status
+    status: Any = RocksDBTunerStatus.status
     assert (status.method, status.permission) == ('GET', 'read')
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from harness.layout import CHECKOUT
 
-TAB = Path('src/pybind/mgr/dashboard/rocksdb_tuner_tab')
+TAB = Path('contrib/dashboard-dropin/tab')
+FRONTEND = Path('src/pybind/mgr/dashboard/frontend')
 BUNDLE = Path('build/dashboard/_rocksdb_tuner_tab.js')
 #: As qa/tests/integration/visitor.py has it.
 AXE = Path('build/axe.min.js')
@@ -34,7 +35,9 @@ esac
 def checkout(tmp_path: Path) -> Path:
     """The Makefile and the tab's source, and npm before any other one in the PATH."""
     folder = tmp_path / 'checkout'
-    shutil.copytree(CHECKOUT / TAB, folder / TAB, ignore=shutil.ignore_patterns('node_modules'))
+    for name in (TAB, FRONTEND):
+        ignored = shutil.ignore_patterns('node_modules')
+        shutil.copytree(CHECKOUT / name, folder / name, ignore=ignored)
     shutil.copy(CHECKOUT / 'Makefile', folder)
     npm = tmp_path / 'bin/npm'
     npm.parent.mkdir()

@@ -17,13 +17,14 @@ from rocksdb_tuner.mgr.host import TAB_FILES
 from rocksdb_tuner.version import VERSION
 
 MGR = Path('usr/share/ceph/mgr')
-TAB = Path('src/pybind/mgr/dashboard/rocksdb_tuner_tab')
+DROPIN = Path('contrib/dashboard-dropin')
+TAB = DROPIN / 'tab'
 #: As `make install` is to find it, however it was made.
 BUNDLE = Path('build/dashboard/_rocksdb_tuner_tab.js')
 RELEASED = TAB / 'released' / BUNDLE.name
 NEEDED = (
     *('Makefile', 'README.md', 'LICENSE', 'CHANGELOG.md', 'packaging', 'monitoring'),
-    *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard'),
+    *('src/pybind/mgr/rocksdb_tuner', 'src/pybind/mgr/dashboard', str(DROPIN)),
 )
 #: Possible leftovers of an older version.
 LEFTOVERS = ('gone.py', 'advise/gone.py', '__pycache__/gone.cpython-311.pyc')
@@ -98,6 +99,15 @@ def test_doctor_checks_every_installed_dashboard_file(checkout: Path) -> None:
     """Not for fewer: a controller that is missing keeps the others from loading."""
     make(checkout, 'install-dashboard', 'DESTDIR=out')
     assert files(checkout / 'out' / MGR) == set(TAB_FILES)
+
+
+def test_released_dashboard_gets_the_loader_of_the_drop_in(checkout: Path) -> None:
+    """That of Ceph's tree lets the dashboard fail with a controller, as all of its own do."""
+    make(checkout, 'install-dashboard', 'DESTDIR=out')
+    loader = 'dashboard/controllers/rocksdb_tuner.py'
+    installed = (checkout / 'out' / MGR / loader).read_text()
+    assert installed == (CHECKOUT / DROPIN / loader).read_text()
+    assert installed != (CHECKOUT / 'src/pybind/mgr' / loader).read_text()
 
 
 def test_cephadm_mounts_every_installed_dashboard_file() -> None:

@@ -13,7 +13,7 @@ ALLOWED = frozenset({'pytest', 'prettytable', 'yaml', 'scipy', 'rocksdb_tuner', 
 #: Tests query instances of these classes for data that only the doubles of the mgr record.
 _WITH_DOUBLES = ('rocksdb_tuner.Module', 'rocksdb_tuner.StandbyModule', 'rocksdb_tuner.module')
 #: Reads files of this repository that are not laid over.
-_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration', 'rocksdb_tuner_tab')
+_OF_THE_CHECKOUT = ('ROOT', 'CHECKOUT', 'integration', 'osd-rocksdb-tuner')
 
 #: What only tests that are left outside read.
 _BINARY = '*.xz'

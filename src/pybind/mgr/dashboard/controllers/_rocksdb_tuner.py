@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+import logging
+from typing import Any, Dict, Optional
 
-from ..security import Scope
+from .. import mgr
+from ..security import Permission, Scope
 from . import (
     APIDoc,
     APIRouter,
@@ -12,10 +14,13 @@ from . import (
     Endpoint,
     EndpointDoc,
     ReadPermission,
+    UIRouter,
     UpdatePermission,
 )
-from ._rocksdb_tuner_api import CREATED, OK, TunerEndpoints, ask, checked, flag
+from ._rocksdb_tuner_api import CREATED, MODULE, OK, TunerEndpoints, ask, checked, flag
 from ._rocksdb_tuner_schemas import responses
+
+logger = logging.getLogger(__name__)
 
 _OSD = (str, 'Id of an OSD')
 
@@ -170,3 +175,23 @@ class RocksDBTuner(TunerEndpoints, BaseController):
     @checked
     def set_mode(self, mode: str) -> Any:
         return self._change(OK, 'mode', mode=mode)
+
+
+@UIRouter('/rocksdb_tuner', Scope.OSD)
+class RocksDBTunerStatus(BaseController):
+    """Whether the tab has data to show, in the format of the dashboard's other back ends."""
+
+    @Endpoint('GET', path='/status')
+    @ReadPermission
+    def status(self) -> Dict[str, Any]:
+        message = None
+        try:
+            mgr.remote(MODULE, 'remote_command', 'mode', {})
+        except Exception as error:  # noqa: BLE001 - the API says which, once somebody asks it
+            logger.debug('no tab: %s', type(error).__name__)
+            message = 'The rocksdb_tuner module does not answer'
+        may_change = all(
+            self._has_permissions([Permission.UPDATE], scope)
+            for scope in (Scope.OSD, Scope.CONFIG_OPT)
+        )
+        return {'available': message is None, 'message': message, 'may_change': may_change}

@@ -5,7 +5,7 @@ import json
 from unittest import mock
 
 from .. import mgr
-from ..controllers._rocksdb_tuner import RocksDBTuner
+from ..controllers._rocksdb_tuner import RocksDBTuner, RocksDBTunerStatus
 from ..controllers._rocksdb_tuner_api import read_body
 from ..controllers._rocksdb_tuner_experiments import RocksDBTunerExperiments
 from ..controllers._rocksdb_tuner_operations import RocksDBTunerOperations
@@ -26,6 +26,7 @@ class RocksDBTunerTest(ControllerTestCase):
                 RocksDBTunerExperiments,
                 RocksDBTunerOperations,
                 RocksDBTunerProfiles,
+                RocksDBTunerStatus,
             ],
             cp_config={'tools.json_in.processor': read_body},
         )
@@ -96,6 +97,12 @@ class RocksDBTunerTest(ControllerTestCase):
         self._get('/api/rocksdb_tuner/findings')
         self.assertStatus(500)
         self.assertNotIn('secret', json.dumps(self.json_body()))
+
+    def test_the_tab_gets_the_permissions_of_its_user(self):
+        with mock.patch.object(RocksDBTunerStatus, '_has_permissions', return_value=False):
+            self._get('/ui-api/rocksdb_tuner/status')
+        self.assertStatus(200)
+        self.assertJsonBody({'available': True, 'message': None, 'may_change': False})
 
     def test_a_body_that_is_no_object_is_refused(self):
         self._put('/api/rocksdb_tuner/mode', ['observe'])

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-TAB = PACKAGE.parent / 'dashboard/rocksdb_tuner_tab/src'
+FRONTEND = PACKAGE.parent / 'dashboard/frontend/src/app/ceph/cluster/osd/osd-rocksdb-tuner'
 
 
 def test_percentages_are_written_as_in_ceph() -> None:
     """ "80%" in code, knowledge, schemas and the tab, and never with a space."""
     sources = [
         *(p for p in PACKAGE.rglob('*') if p.suffix in {'.py', '.json'} and 'tests' not in p.parts),
-        *TAB.glob('*.ts'),
+        *FRONTEND.rglob('*.ts'),
     ]
     assert len(sources) > 100
     spaced = {

@@ -2,12 +2,12 @@
 
 import uplotStyle from 'uplot/dist/uPlot.min.css';
 
-import { Api, ApiError } from './api';
-import drawn from './drawn.css';
-import { define } from './elements';
-import { RocksDbTunerPanel } from './panel';
+import { Api, ApiError } from './panel/api';
+import drawn from './panel/drawn.css';
+import { define } from './panel/elements';
+import { RocksDbTunerPanel } from './panel/panel';
 import pageStyle from './report.css';
-import style from './style.css';
+import style from './panel/style.css';
 
 /** Answers by path, without a server. */
 class Still extends Api {

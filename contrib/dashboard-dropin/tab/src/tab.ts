@@ -1,7 +1,7 @@
 /** Adds the tab to the ones of Cluster » OSDs, which Angular renders and removes. */
 
-import { Api } from './api';
-import { RETURN_KEY, RocksDbTunerPanel } from './panel';
+import { Api } from './panel/api';
+import { RETURN_KEY, RocksDbTunerPanel } from './panel/panel';
 
 const TAB_ID = 'rocksdb-tuner-tab';
 const PANEL_ID = 'rocksdb-tuner-panel';

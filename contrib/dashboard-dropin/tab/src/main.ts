@@ -1,9 +1,9 @@
 import uplotStyle from 'uplot/dist/uPlot.min.css';
 
-import drawn from './drawn.css';
-import { define } from './elements';
-import { RocksDbTunerPanel } from './panel';
-import style from './style.css';
+import drawn from './panel/drawn.css';
+import { define } from './panel/elements';
+import { RocksDbTunerPanel } from './panel/panel';
+import style from './panel/style.css';
 import { watch } from './tab';
 
 // The dashboard may be served below a URL prefix, and this file with it.

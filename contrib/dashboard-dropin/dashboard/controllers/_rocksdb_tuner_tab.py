@@ -10,15 +10,15 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, List
 
 import cherrypy
 
 from .. import mgr
 from ..plugins import PLUGIN_MANAGER
 from ..plugins import interfaces as hooks
-from ..security import Permission, Scope
-from . import BaseController, Endpoint, ReadPermission, UIRouter, UpdatePermission
+from ..security import Scope
+from . import BaseController, Endpoint, UIRouter, UpdatePermission
 
 logger = logging.getLogger(__name__)
 
@@ -32,23 +32,8 @@ CONDITIONAL = ('If-Modified-Since', 'If-None-Match', 'Range')
 
 
 @UIRouter('/rocksdb_tuner', Scope.OSD)
-class RocksDBTunerStatus(BaseController):
-    """Whether the tab has data to show, in the format of the dashboard's other back ends."""
-
-    @Endpoint('GET', path='/status')
-    @ReadPermission
-    def status(self) -> Dict[str, Any]:
-        message = None
-        try:
-            mgr.remote(MODULE, 'remote_command', 'mode', {})
-        except Exception as error:  # noqa: BLE001 - the API says which, once somebody asks it
-            logger.debug('no tab: %s', type(error).__name__)
-            message = 'The rocksdb_tuner module does not answer'
-        may_change = all(
-            self._has_permissions([Permission.UPDATE], scope)
-            for scope in (Scope.OSD, Scope.CONFIG_OPT)
-        )
-        return {'available': message is None, 'message': message, 'may_change': may_change}
+class RocksDBTunerTabPlace(BaseController):
+    """What the script reports about its place on the page."""
 
     @Endpoint('POST', path='/unplaced')
     @UpdatePermission
