@@ -3,7 +3,10 @@ from typing import Any, Callable, Dict, Optional, TypeVar
 
 from ._base_controller import BaseController as BaseController
 
-__path__ = extend_path(__path__, __name__)
+# Installed beside the tree's, the files of the drop-in replace those of the same name
+__path__ = sorted(
+    extend_path(__path__, __name__), key=lambda folder: 'dashboard-dropin' not in folder
+)
 
 _T = TypeVar('_T')
 
