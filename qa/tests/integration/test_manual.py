@@ -70,15 +70,18 @@ of_operations = pytest.mark.parametrize(
 
 @pytest.fixture(scope='module')
 def tuner(release: str) -> Iterator[ModuleClient]:
-    """One OSD that runs a superseded string: it has findings and a recommendation, without load."""
+    """OSDs that run a superseded string: findings and a recommendation, without load.
+
+    Two: since Reef, managers have a pool whose only replica keeps an OSD from being ok-to-stop.
+    """
     directory = tempfile.mkdtemp(prefix='tuner-manual-')
-    spec = ClusterSpec(release=release, osds=1, few_mgr_modules=True, osd_conf=DEFAULT_MEMORY)
+    spec = ClusterSpec(release=release, osds=2, few_mgr_modules=True, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
         tuner = ModuleClient(cluster)
         for name, value in (('sample_interval', '5'), ('soak_max', '0')):
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
         cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
-        tuner.restart(0)
+        tuner.restart_all()
         tuner.wait_for_recommendation('remove-override')
         # A window of a minute without a restart
         tuner.wait_for(lambda: 'Limited by:' in tuner.plain('status'), 90, 'the limit is known')
