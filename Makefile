@@ -32,7 +32,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample upstream series bench bench-choice bench-regret measurements answers mixin doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret measurements answers mixin doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -58,6 +58,8 @@ help:
 	@echo '              from qa/bench/results'
 	@echo 'make upstream CEPH_SOURCE=DIR   lay the module over an unpacked source of Ceph 20.2.4 and run the'
 	@echo '              checks of that tree'
+	@echo 'make frontend CEPH_SOURCE=DIR   build the dashboard of that source with the tab in it, in'
+	@echo '              build/frontend, and run its checks on the tab (node 20)'
 	@echo 'make series CEPH_SOURCE=DIR   generate the series of patches for Ceph in build/series, and test each'
 	@echo 'make mixin    generate the Grafana dashboards and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the answers of the module'
@@ -172,6 +174,10 @@ mixin: $(TOX)
 upstream: $(TOX)
 	@test -n '$(CEPH_SOURCE)' || { echo 'make upstream CEPH_SOURCE=DIR: an unpacked source of Ceph 20.2.4' >&2; exit 2; }
 	CEPH_SOURCE='$(abspath $(CEPH_SOURCE))' $(TOX) run -e upstream,upstream-tree
+
+frontend:
+	@test -n '$(CEPH_SOURCE)' || { echo 'make frontend CEPH_SOURCE=DIR: an unpacked source of Ceph 20.2.4' >&2; exit 2; }
+	python3 qa/upstream/frontend_build.py '$(abspath $(CEPH_SOURCE))' build/frontend
 
 series: $(TOX)
 	@test -n '$(CEPH_SOURCE)' || { echo 'make series CEPH_SOURCE=DIR: an unpacked source of Ceph 20.2.4' >&2; exit 2; }
