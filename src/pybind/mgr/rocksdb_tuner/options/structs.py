@@ -24,6 +24,9 @@ _FIELDS_OF_7 = (
     *_COMPRESSION_FIELDS,
     *('parallel_threads', 'enabled', 'max_dict_buffer_bytes', 'use_zstd_dict_trainer'),
 )
+#: Fields that RocksDB shows as unsigned. Since 7 max_dict_bytes is shown as an int.
+_UNSIGNED_OF_6 = frozenset({'max_dict_bytes', 'zstd_max_train_bytes'})
+_UNSIGNED_OF_7 = frozenset({'zstd_max_train_bytes', 'parallel_threads'})
 _LEAST_FIELDS = 3
 _UINT32_SPAN = 1 << 32
 
@@ -51,7 +54,9 @@ def read_struct(
     ``choices`` are the names of the members that are enums.
     """
     if name.endswith('compression_opts') and (major < 7 or '=' not in value):
-        return _read_positions(value, _FIELDS_OF_6 if major < 7 else _FIELDS_OF_7)
+        if major < 7:
+            return _read_positions(value, _FIELDS_OF_6, _UNSIGNED_OF_6)
+        return _read_positions(value, _FIELDS_OF_7, _UNSIGNED_OF_7)
     if name == 'compaction_options_fifo' and '=' not in value:
         # An older form: a single number is the size.
         return {'max_table_files_size': read_value(value, ValueType.UINT64).text}
@@ -128,7 +133,9 @@ def _end_of_piece(text: str) -> int:
     return len(text)
 
 
-def _read_positions(value: str, fields: tuple[str, ...]) -> dict[str, str]:
+def _read_positions(
+    value: str, fields: tuple[str, ...], unsigned: frozenset[str]
+) -> dict[str, str]:
     """The older form of compression options, by position: ``-14:32767:0:0:0:false``."""
     pieces = value.split(':')
     if not _LEAST_FIELDS <= len(pieces) <= len(fields):
@@ -146,8 +153,8 @@ def _read_positions(value: str, fields: tuple[str, ...]) -> dict[str, str]:
         elif member == 'max_dict_buffer_bytes':
             member_type = ValueType.UINT64
         text = read_value(piece, member_type).text
-        if member in ('max_dict_bytes', 'zstd_max_train_bytes', 'parallel_threads'):
-            # Parsed as an int, stored unsigned.
+        if member in unsigned:
+            # Parsed as an int.
             text = str(int(text) % _UINT32_SPAN)
         found[member] = text
     return found

@@ -150,6 +150,14 @@ def test_corrections_found_by_the_oracle(text: str, name: str, value: str) -> No
         assert effective(parse(text), version)[name] == value
 
 
+def test_negative_dictionary_size_is_shown_as_each_version_shows_it() -> None:
+    """Printed by 16.2.15, and by 18.2.7 and 20.2.4."""
+    for version, shown in (('6.8', '4294967282'), ('7.9', '-14'), ('9.10', '-14')):
+        for name in ('compression_opts', 'bottommost_compression_opts'):
+            values = effective(parse(f'{name}=1:2:3:-14'), version)
+            assert values[f'{name}.max_dict_bytes'] == shown
+
+
 def test_ambiguous_duplicate_value_is_unknown() -> None:
     """Ceph hands the pieces over in the order of a hash table."""
     for text in ('{ttl=1},ttl=2', 'compression_opts.level=5,compression_opts={level=6}'):
