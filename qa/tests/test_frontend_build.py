@@ -66,11 +66,11 @@ def test_folder_that_is_no_ceph_tree_runs_nothing(
     assert main([]) == 2
 
 
-def registry(monkeypatch: pytest.MonkeyPatch, *versions: str) -> None:
-    """It has these versions of each package."""
+def registry(monkeypatch: pytest.MonkeyPatch, *versions: str, lacks: str = '') -> None:
+    """It has these versions of each package, but for one."""
 
     def ask(name: str, version: str) -> Any:
-        if version not in versions:
+        if version not in versions or f'{name}@{version}' == lacks:
             return None
         return {
             'dependencies': {'@carbon/charts': version},
@@ -106,6 +106,16 @@ def test_packages_that_the_registry_lacks_are_replaced(
     manifest = json.loads((tmp_path / 'package.json').read_text(encoding='utf-8'))
     assert manifest == lock['packages']['']
     assert manifest['dependencies'] == {'@carbon/charts-angular': '1.23.6', 'lodash': '4.18.1'}
+
+
+def test_a_package_that_another_requires_in_its_version_is_replaced_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked(tmp_path)
+    registry(monkeypatch, '1.23.6', '1.23.9', lacks='@carbon/charts-angular@1.23.9')
+    assert list(substitute(tmp_path)) == [
+        f'{name} 1.23.6 instead of 1.23.9' for name in sorted(SUBSTITUTES)
+    ]
 
 
 def test_nothing_is_changed_for_a_registry_that_has_them(

@@ -36,7 +36,8 @@ _TYPESCRIPT = (
     'src/app/ceph/cluster/cluster.module.ts',
 )
 _HTML = (f'{_COMPONENT}/*.html', f'{_OSD}/osd-list/*.html')
-#: Packages of the lock file that the registry no longer has, and the nearest that it has.
+#: Packages of the lock file that registries no longer have, and the nearest that they have. One
+#: requires the other in just this version: they are replaced together.
 SUBSTITUTES: Mapping[str, str] = {
     '@carbon/charts': '1.23.6',
     '@carbon/charts-angular': '1.23.6',
@@ -53,13 +54,16 @@ class Check(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-#: As in the scripts of package.json, for the files of the patch and the panel.
+#: As in the scripts of package.json, for the files of the patch and the panel. The first generates
+#: sources that the compiler needs; html-linter takes its files from its configuration.
 CHECKS = (
+    Check('environment', ('npm', 'run', 'env_build')),
     Check('tsc', ('tsc', '-p', 'tsconfig.app.json', '--noEmit')),
     Check('tsc of the specs', ('tsc', '-p', 'tsconfig.spec.json', '--noEmit')),
     Check('eslint', ('eslint',), (*_TYPESCRIPT, *_HTML)),
     Check('prettier', ('prettier', '--list-different'), _TYPESCRIPT),
     Check('htmllint', ('htmllint',), _HTML),
+    Check('html-linter', ('html-linter', '--config', 'html-linter.config.json')),
     Check('stylelint', ('stylelint',), (f'{_COMPONENT}/*.scss',)),
     Check('jest', ('jest', 'osd-rocksdb-tuner', 'osd-list')),
     Check(
@@ -99,11 +103,12 @@ def substitute(frontend: Path) -> Sequence[str]:
         json.loads((frontend / name).read_text(encoding='utf-8'))
         for name in ('package-lock.json', 'package.json')
     )
+    entries = {name: lock['packages'][f'node_modules/{name}'] for name in SUBSTITUTES}
+    if all(_of_registry(name, entry['version']) for name, entry in entries.items()):
+        return []
     changed = []
     for name, version in SUBSTITUTES.items():
-        entry = lock['packages'][f'node_modules/{name}']
-        if _of_registry(name, entry['version']) is not None:
-            continue
+        entry = entries[name]
         found = _of_registry(name, version)
         if found is None:
             raise BuildError(f'the registry has neither {name} {entry["version"]} nor {version}')
@@ -115,10 +120,9 @@ def substitute(frontend: Path) -> Sequence[str]:
         for dependencies in (manifest['dependencies'], lock['packages']['']['dependencies']):
             if name in dependencies:
                 dependencies[name] = version
-    if changed:
-        for name, document in (('package-lock.json', lock), ('package.json', manifest)):
-            text = json.dumps(document, indent=2, ensure_ascii=False)
-            (frontend / name).write_text(text + '\n', encoding='utf-8')
+    for name, document in (('package-lock.json', lock), ('package.json', manifest)):
+        text = json.dumps(document, indent=2, ensure_ascii=False)
+        (frontend / name).write_text(text + '\n', encoding='utf-8')
     return changed
 
 
@@ -200,7 +204,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         frontend = prepare(tree, folder)
         for change in substitute(frontend):
-            print(f'the registry lacks a package: {change}', flush=True)
+            print(f'installs {change}: the registry lacks one of the two', flush=True)
         install(frontend)
         subprocess.run([IMPORT_PANEL, frontend], check=True)
         failed = run(frontend, CHECKS)
