@@ -99,6 +99,8 @@ class ClusterSpec:
             raise UsageError(
                 f'crush_hosts must be 0 to {self.osds} (the OSDs), not {self.crush_hosts}'
             )
+        if self.dashboard and self.few_mgr_modules:
+            raise UsageError('few_mgr_modules leaves out the dashboard: give one of the two')
         self._check_places()
 
     def _check_places(self) -> None:

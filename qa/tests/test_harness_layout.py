@@ -95,6 +95,7 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
         ({'db_size_bytes': 1 << 20}, 'at least 67108864'),
         ({'block_size_bytes': 1 << 20}, 'at least 1073741824'),
         ({'osds': 3, 'pool_size': 4}, 'pool size must be 1 to 3'),
+        ({'dashboard': True, 'few_mgr_modules': True}, 'few_mgr_modules leaves out the dashboard'),
         ({'osds': 3, 'crush_hosts': 4}, 'crush_hosts must be 0 to 3'),
         ({'osds': 4, 'crush_hosts': 2, 'crush_racks': 3}, 'crush_racks must be 0 to 2'),
         ({'device_class': 's sd'}, "'s sd' is not a device class"),
