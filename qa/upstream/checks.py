@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ if __name__ == '__main__':
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from upstream.overlay import CHECKOUT, COPIED, MODULE, OverlayError, apply_overlay
+from upstream.timed import passes
 
 MGR = Path('src/pybind/mgr')
 DASHBOARD = MGR / 'dashboard'
@@ -111,16 +110,8 @@ def run(tree: Path, checks: Sequence[Check]) -> int:
         if check.program and shutil.which(check.program) is None:
             print(f'{check.name}: not run: {check.program} is not installed', flush=True)
             continue
-        begin_s = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, *check.arguments],
-            cwd=tree / check.folder,
-            env=environment(tree, check),
-            check=False,
-        )
-        failed += done.returncode != 0
-        result = 'passed' if done.returncode == 0 else f'FAILED ({done.returncode})'
-        print(f'{check.name}: {result} in {time.monotonic() - begin_s:.0f}s', flush=True)
+        words = [sys.executable, *check.arguments]
+        failed += not passes(check.name, words, tree / check.folder, environment(tree, check))
     return failed
 
 

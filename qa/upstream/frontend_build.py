@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +23,7 @@ if __name__ == '__main__':
 
 from upstream.frontend_patch import PATCH
 from upstream.overlay import CHECKOUT, VERSION, OverlayError, git_apply, version_of
+from upstream.timed import passes
 
 FRONTEND = Path('src/pybind/mgr/dashboard/frontend')
 IMPORT_PANEL = CHECKOUT / 'contrib/dashboard-frontend/import-panel'
@@ -163,13 +163,9 @@ def run(frontend: Path, checks: Sequence[Check]) -> int:
     """The number of checks that fail; their output goes to standard output."""
     failed = 0
     for check in checks:
-        begin_s = time.monotonic()
         files = [str(path.relative_to(frontend)) for path in _files(frontend, check.files)]
         words = [*check.arguments, *files]
-        done = subprocess.run(words, cwd=frontend, env=environment(frontend), check=False)
-        failed += done.returncode != 0
-        result = 'passed' if done.returncode == 0 else f'FAILED ({done.returncode})'
-        print(f'{check.name}: {result} in {time.monotonic() - begin_s:.0f}s', flush=True)
+        failed += not passes(check.name, words, frontend, environment(frontend))
     return failed
 
 
