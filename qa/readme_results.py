@@ -13,7 +13,7 @@ from bench_regret import RESULTS as REGRET
 from bench_regret import by_cell
 from bench_regret import read_runs as read_regret_runs
 from published import RESULTS
-from regret_judge import regret
+from regret_judge import recommended, regret
 
 BEGIN = '<!-- Made by "make measurements" from qa/bench/results: begin -->\n'
 END = '<!-- end -->\n'
@@ -75,7 +75,7 @@ def _regret() -> tuple[str, str]:
     cells = by_cell(read_regret_runs(REGRET))
     found = {cell.name: known.percent for cell, runs in cells.items() if (known := regret(runs))}
     worst = max(found, key=lambda name: found[name])
-    changed = sum(any(run.advice is not None for run in runs) for runs in cells.values())
+    changed = sum(recommended(runs) > 0 for runs in cells.values())
     middle = statistics.median(found.values())
     behind = (
         f'{found[worst]:.1f}% behind ({worst}; {sum(map(len, cells.values()))} runs)'

@@ -23,7 +23,7 @@ import published  # noqa: E402
 import readme_results  # noqa: E402
 from bench_regret import RESULTS, by_cell, in_words, read_runs  # noqa: E402 - after the path to it
 from measurements import table  # noqa: E402
-from regret_judge import FIGURES, LATENCY, Ratio, Run, limiting, ratio, regret  # noqa: E402
+from regret_judge import FIGURES, LATENCY, Ratio, Run, limiting, ratio, recommended, regret  # noqa: E402
 from regret_trials import DEFAULT, TUNER, Cell  # noqa: E402
 
 PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner/results.rst'
@@ -58,7 +58,7 @@ def summary(cells: Mapping[Cell, Sequence[Run]]) -> str:
     for cell, runs in cells.items():
         found = regret(runs)
         limits = [run.limit for run in runs if run.limit is not None]
-        changed = sum(run.advice is not None for run in runs)
+        changed = recommended(runs)
         latency = ratio(runs, TUNER, LATENCY) if changed else None
         rows.append(
             (
@@ -75,8 +75,7 @@ def summary(cells: Mapping[Cell, Sequence[Run]]) -> str:
 
 
 def _statement(runs: Sequence[Run]) -> str:
-    found, advised = regret(runs), [run.advice for run in runs]
-    changed = sum(advice is not None for advice in advised)
+    found, changed = regret(runs), recommended(runs)
     text = f'The tuner recommended a change in {changed} of {len(runs)} runs.'
     if not changed:
         text += ' It ends with the default: its row shows how far two equal OSDs are apart.'

@@ -45,8 +45,12 @@ WARM_UP_S, SECOND_S = 30.0, 120.0
 _LOG_ENTRIES = 120
 #: Index objects of a bucket: enough to load all OSDs alike.
 _INDEX_SHARDS = 96
-_PUT_POOLS = ('default.rgw.buckets.index', 'default.rgw.buckets.data')
-_CEPHFS_POOLS = (f'{FILE_SYSTEM}_meta', f'{FILE_SYSTEM}_data')
+#: The application, and its pools that a workload writes to, by the first word of a client's name.
+_POOLS = {
+    's3': ('rgw', ('default.rgw.buckets.index', 'default.rgw.buckets.data')),
+    'cephfs': ('cephfs', (f'{FILE_SYSTEM}_meta', f'{FILE_SYSTEM}_data')),
+    'rbd': ('rbd', (rbd.POOL,)),
+}
 
 
 def spec_of(cell: Cell) -> ClusterSpec:
@@ -146,14 +150,12 @@ def _prepare(cluster: Cluster, trial: Trial) -> None:
     programs = CLIENTS.get(trial.cell.workload, ())
     kinds = {program.workload.partition('-')[0] for program in programs}
     spec, client = cluster.record.spec, cluster.client
+    for kind in sorted(kinds):
+        application, pools = _POOLS[kind]
+        make_pools(client, spec, pools, application, pg_num=PG_NUM)
     if 's3' in kinds:
-        make_pools(client, spec, _PUT_POOLS, 'rgw', pg_num=PG_NUM)
         shards = ('rgw_override_bucket_index_max_shards', str(_INDEX_SHARDS))
         cluster.ceph('config', 'set', f'client.{RGW_ID}', *shards)
-    if 'cephfs' in kinds:
-        make_pools(client, spec, _CEPHFS_POOLS, 'cephfs', pg_num=PG_NUM)
-    if 'rbd' in kinds:
-        make_pools(client, spec, (rbd.POOL,), 'rbd', pg_num=PG_NUM)
     if programs:
         return
     cluster.install('rbd-client')
@@ -173,7 +175,7 @@ class _Asked:
     #: The recommended options; None: no change.
     advice: str | None
     conclusion: str | None
-    limit: str | None
+    limit: str
 
 
 def _ask(cluster: Cluster, trial: Trial) -> _Asked:
@@ -183,8 +185,8 @@ def _ask(cluster: Cluster, trial: Trial) -> _Asked:
     ends = [found['options_to'] for found in advice if found['restart_required']]
     if not groups or groups[0]['workload'] is None:
         raise NotMadeError('the module did not classify the load')
-    limit = (groups[0].get('limit') or {}).get('resource')
-    return _Asked(ends[0] if ends else None, groups[0].get('conclusion'), limit)
+    group = groups[0]
+    return _Asked(ends[0] if ends else None, group.get('conclusion'), group['limit']['resource'])
 
 
 def _compare(cluster: Cluster, trial: Trial, options: dict[str, str]) -> dict[str, Window]:

@@ -56,6 +56,11 @@ _FIGURE_OF_LIMIT: Mapping[str, str] = {
 }
 
 
+def recommended(runs: Sequence[Run]) -> int:
+    """The number of runs in which the tuner recommended a change."""
+    return sum(run.advice is not None for run in runs)
+
+
 def limiting(runs: Sequence[Run]) -> str:
     """The figure of the resource that limited most of the runs."""
     figures = [_FIGURE_OF_LIMIT.get(run.limit or '', LIMITING) for run in runs]
