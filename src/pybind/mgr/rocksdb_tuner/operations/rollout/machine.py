@@ -94,10 +94,8 @@ def wait_key(state: RolloutState) -> tuple[object, ...]:
 
 
 def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    changed, other_changed = (
-        conflicting_entries(state, seen),
-        conflicts_in_other_option(state, seen),
-    )
+    changed = conflicting_entries(state, seen)
+    other_changed = conflicts_in_other_option(state, seen)
     if not changed and not other_changed:
         return _dispatch(rules, replace(state, pending_conflict=None), seen)
     texts = (
