@@ -319,6 +319,21 @@ def test_operator_value_for_all_osds_is_kept(scenario: FaultScenario) -> None:
     scenario.rolled_back()
 
 
+def processes_once_quiet(scenario: FaultScenario, seconds: float) -> dict[int, int]:
+    """The nonce of each OSD once none has changed for so long."""
+    known, since_s = scenario.tuner.nonces(), time.monotonic()
+
+    def quiet() -> bool:
+        nonlocal known, since_s
+        found = scenario.tuner.nonces()
+        if found != known:
+            known, since_s = found, time.monotonic()
+        return time.monotonic() - since_s >= seconds
+
+    eventually(scenario, quiet, f'no OSD to start for {seconds:g} s', 120)
+    return known
+
+
 @pytest.mark.every_release
 def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scenario: FaultScenario) -> None:
     scenario.soak()
@@ -329,8 +344,7 @@ def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scenario: Fau
             scenario.tuner.plain('rollout', 'pause')
             scenario.wait_for_reason('paused')
             # The OSD in flight may still come up
-            time.sleep(12)
-            still = scenario.tuner.nonces()
+            still = processes_once_quiet(scenario, 12)
             time.sleep(6)
             assert scenario.tuner.nonces() == still
             scenario.tuner.plain('rollout', 'resume')

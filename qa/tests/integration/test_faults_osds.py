@@ -99,7 +99,7 @@ def test_osd_that_starts_slower_than_the_limit_is_not_killed(scenario: FaultScen
     scenario.apply()
     with scenario.fault('OSD starts for 60 s', 'canary') as event:
         scenario.slow_start(scenario.canary, 60)
-        eventually(scenario, lambda: scenario.tuner.osd_up(scenario.canary), 'the canary up', 60)
+        eventually(scenario, lambda: scenario.tuner.osd_up(scenario.canary), 'the canary up', 180)
         event.happened = 'its process was left alone until it was up'
     scenario.set_module_option('restart_timeout', QUICK['restart_timeout'])
     state = scenario.tuner.wait_for_phase('done', 'failed', timeout_s=400)
@@ -115,7 +115,7 @@ def test_slow_osd_start_during_rollback_is_not_killed(scenario: FaultScenario) -
     with scenario.fault('OSD starts for 60 s', 'rolling-back') as event:
         restarted = scenario.wait_for_restart('restarting')
         scenario.slow_start(restarted, 60)
-        eventually(scenario, lambda: scenario.tuner.osd_up(restarted), f'osd.{restarted} up', 60)
+        eventually(scenario, lambda: scenario.tuner.osd_up(restarted), f'osd.{restarted} up', 180)
         event.happened = 'its process was left alone until it was up'
     scenario.wait_for_end('rolled-back')
     scenario.assert_restored()
