@@ -62,6 +62,10 @@ _OP_W, _OP_W_LATENCY = _PLACE['op_w'], _PLACE['op_w_latency']
 _OF_WRITES = ('op_w_latency', 'op_w_in_bytes')
 _OF_OTHERS = ('op_r', 'op_r_out_bytes', 'op_rw', 'op_rw_in_bytes')
 _OF_OPERATIONS = (*_OF_WRITES, *_OF_OTHERS, 'op_w')
+#: The kv_sync thread counts the flush of each round beside the round itself, and nothing else
+#: writes to the WAL (`BlueStore::_kv_sync_thread` in all releases): without a round both are as
+#: they were.
+_OF_ROUNDS = ('kv_flush', 'bytes_written_wal')
 
 
 class _Read(NamedTuple):
@@ -75,7 +79,7 @@ class _Read(NamedTuple):
 class _Plan(NamedTuple):
     """Counters to read of a known process; each field starts with all of the previous one."""
 
-    #: All but operations.
+    #: All but operations; without rounds also all but `_OF_ROUNDS`.
     first: _Read
     and_writes: _Read
     and_others: _Read
@@ -109,16 +113,18 @@ class _Reading:
 
     def __init__(self, names: CounterNames) -> None:
         self._names = names
-        self._plans: dict[_Known, _Plan] = {}
+        self._plans: dict[tuple[_Known, bool], _Plan] = {}
         self.everything = _read(names, names._fields)
 
-    def plan(self, known: _Known) -> _Plan:
-        """All counters that can change while the process runs.
+    def plan(self, known: _Known, *, rounds: bool) -> _Plan:
+        """All counters that can change while the process runs; kv_sync is the first.
+
+        ``rounds``: with those that change with a round of the kv_sync thread only.
 
         Device sizes cannot, nor can the used bytes of a missing device, for which BlueFS reports 0.
         Without a slow device nothing is written to it.
         """
-        plan = self._plans.get(known)
+        plan = self._plans.get((known, rounds))
         if plan is None:
             settled = {
                 'db_total_bytes': known.db,
@@ -131,9 +137,11 @@ class _Reading:
             first = tuple(
                 field
                 for field in CounterNames._fields
-                if field not in _OF_OPERATIONS and not settled.get(field)
+                if field not in (*_OF_OPERATIONS, *_OF_ROUNDS) and not settled.get(field)
             )
-            plan = self._plans[known] = _Plan(
+            if rounds:
+                first += _OF_ROUNDS
+            plan = self._plans[known, rounds] = _Plan(
                 _read(self._names, first),
                 _read(self._names, first + _OF_WRITES),
                 _read(self._names, first + _OF_WRITES + _OF_OTHERS),
@@ -187,7 +195,7 @@ def take_sample(
         return None
     _fill(values, wanted, points, time_s - SAME_REPORT_S)
     values[:_FIRST] = (time_s, nonce)
-    return Sample(*values)  # type: ignore[arg-type]  # by the order of the fields
+    return Sample._make(values)  # by the order of the fields
 
 
 def _fill(
@@ -217,14 +225,15 @@ def _read_changed(
     wal, slow = known.wal_total_bytes, known.slow_total_bytes
     wal_known = wal is not None and known.wal_used_bytes is not None
     slow_known = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
-    plan = reading.plan(
-        _Known(
-            known.db_total_bytes is not None,
-            wal != 0 if wal_known else None,
-            slow != 0 if slow_known else None,
-        )
+    devices = _Known(
+        known.db_total_bytes is not None,
+        wal != 0 if wal_known else None,
+        slow != 0 if slow_known else None,
     )
+    plan = reading.plan(devices, rounds=False)
     done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *plan.first.paths))
+    if not _without_round(known, done, points[0]):
+        plan = reading.plan(devices, rounds=True)
 
     def read_up_to(wanted: _Read) -> tuple[_Read, list[Optional[CounterPoint]]]:
         known = len(points)
@@ -242,7 +251,7 @@ def _read_changed(
     ):
         return read_up_to(plan.and_operations)
     if done.value == not_writes + known.op_w:  # type: ignore[operator]  # known with the others
-        return plan.first, points
+        return read_up_to(plan.first)
     read_up_to(plan.and_writes)
     of_writes = points[len(plan.first.paths)]
     if of_writes is None or of_writes.avgcount is None:
@@ -250,6 +259,20 @@ def _read_changed(
     if done.value == not_writes + of_writes.avgcount:
         return plan.and_writes, points
     return read_up_to(plan.and_others)
+
+
+def _without_round(
+    known: Sample, done: Optional[CounterPoint], kv_sync: Optional[CounterPoint]
+) -> bool:
+    """Whether the kv_sync thread did nothing since ``known``, according to this report."""
+    return (
+        known.kv_flush is not None
+        and known.bytes_written_wal is not None
+        and kv_sync is not None
+        and kv_sync[1:] == known.kv_sync
+        and done is not None
+        and kv_sync.time_s == done.time_s
+    )
 
 
 def _reads_and_calls(known: Sample) -> Optional[int]:
