@@ -19,7 +19,7 @@ from .window import MIN_WINDOW_S, Latency
 #: Details are read for one OSD in this many per tick, so their window is as many ticks long.
 ROUNDS = 8
 #: Minimum per tick, for small clusters.
-LEAST_PER_TICK = 4
+LEAST_PER_TICK = 2
 
 #: All other details have a sum and a count.
 _NUMBERS = frozenset(
