@@ -20,6 +20,8 @@ from .workload.records import Recognition
 
 #: Minimum pause between two ticks.
 TICK_MIN_S = 0.5
+#: Details of all OSDs are known by then: they are read of one OSD in eight per tick.
+WARM_UP_ROUNDS = 8
 
 _NO_WORKLOADS = Recognition(per_osd={}, per_group={})
 
@@ -54,8 +56,9 @@ class Sampler:
         self.observed_s: Optional[float] = None
         self._rounds = 0
         self.interval_s = choose_interval(0, None, 0.0)
-        #: CPU time of the last sample and its evaluation.
+        #: CPU time of a sample with its share of the evaluations: mean since the one before last.
         self.cost_s: Optional[float] = None
+        self._costs_s: list[float] = []
 
     @property
     def has_sampled(self) -> bool:
@@ -88,7 +91,20 @@ class Sampler:
         self._sampled_s = now_s
         self._rounds = 0
         self.cost_s = None
+        self._costs_s.clear()
         self.interval_s = choose_interval(0, None, settings.sample_interval_s)
+
+    @property
+    def settling(self) -> bool:
+        """Whether the next samples are likely to change a conclusion."""
+        return self._rounds <= WARM_UP_ROUNDS or self.classifier.unsettled
+
+    def charge(self, cost_s: float, *, evaluated: bool) -> None:
+        """Add the CPU time of a tick with a sample; not each of them is ``evaluated``."""
+        self._costs_s.append(cost_s)
+        if evaluated:
+            self.cost_s = sum(self._costs_s) / len(self._costs_s)
+            self._costs_s.clear()
 
     def watch_starts(self, monotonic_s: float) -> None:
         """Track restarts of OSDs since the last tick."""
@@ -108,10 +124,14 @@ class Sampler:
         run('trends', lambda: self._chart(now_s))
         run('OSD load', lambda: self._keep_work(now_s))
         run('pools', lambda: self._sample_pools(now_s))
-        run('workload', lambda: self._classify(now_s))
+        run('workload', lambda: self._classify_groups(now_s))
         osds = len(self.observer.signals())
         self.interval_s = choose_interval(osds, self.cost_s, settings.sample_interval_s)
         return True
+
+    def classify_osds(self, now_s: float) -> None:
+        """Classify each OSD by its newest samples, for an evaluation."""
+        self._steps.run('workload of OSDs', lambda: self._classify_osds(now_s))
 
     def _observe(self, now_s: float) -> None:
         self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s)
@@ -133,13 +153,20 @@ class Sampler:
         self._pools.add(self._cluster.pool_counters(), now_s)
         self.pool_rates = self._pools.rates()
 
-    def _classify(self, now_s: float) -> None:
+    def _classify_groups(self, now_s: float) -> None:
         # Do not show an old result if this fails.
-        self.recognition = _NO_WORKLOADS
-        self.recognition = self.classifier.recognize(
+        per_osd, self.recognition = self.recognition.per_osd, _NO_WORKLOADS
+        per_group = self.classifier.recognize_groups(
             self.observer.signals(),
             self._cluster.cluster_map(),
             now_s,
             self.pool_rates,
             self.observer.details,
         )
+        self.recognition = Recognition(per_osd, per_group)
+
+    def _classify_osds(self, now_s: float) -> None:
+        per_group = self.recognition.per_group
+        self.recognition = Recognition({}, per_group)
+        per_osd = self.classifier.recognize_osds(self.signals(), self._cluster.cluster_map(), now_s)
+        self.recognition = Recognition(per_osd, per_group)

@@ -36,7 +36,7 @@ class Sampling:
     #: OSDs with at least one usable sample.
     osds: int
     last_sample_age_s: Optional[float]
-    #: CPU time of sampling and evaluation in the last tick.
+    #: CPU time of a tick: mean of those from the evaluation before the last to the last.
     tick_ms: Optional[float]
 
 

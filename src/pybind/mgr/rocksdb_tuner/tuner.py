@@ -96,6 +96,7 @@ class Tuner(Components):
             try:
                 return work()
             finally:
+                self.schedule.invalidate()
                 # Published before the caller returns, so that its next read shows the change.
                 self.publication.show_changes(self.clock())
 
@@ -134,16 +135,13 @@ class Tuner(Components):
         # time determines the interval.
         cpu_before_s = time.thread_time()
         sampled = reads and self.sampler.sample(settings, now_s)
-        evaluated = run('evaluation', lambda: self._evaluate(settings, now_s))
+        evaluated = self.steps.value(
+            'evaluation', lambda: self._evaluate(settings, now_s, fresh=sampled or not reads), False
+        )
         if sampled:
-            self.sampler.cost_s = time.thread_time() - cpu_before_s
-        self.auto_apply.refusals = ()
-        may_begin = self.permission.may_auto_apply(evaluated=evaluated)
-        if settings.mode is Mode.AUTO_APPLY and may_begin:
-            advised = self.snapshot.recommendations
-            run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
-        if may_begin:
-            run('adoption', lambda: self._adopt(now_s))
+            self.sampler.charge(time.thread_time() - cpu_before_s, evaluated=evaluated)
+        if evaluated:
+            self._act_on_advice(settings, now_s)
         run('audit log', self.actors.take_answers)
         self.publication.show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
@@ -192,9 +190,29 @@ class Tuner(Components):
         self.osd_queries.drop()
         self.sampler.rest(settings, now_s)
 
-    def _evaluate(self, settings: Settings, now_s: float) -> None:
+    def _evaluate(self, settings: Settings, now_s: float, *, fresh: bool) -> bool:
+        """Evaluate if due; True if it was due."""
         cluster_map = self.cluster.cluster_map()
+        basis = self.evaluation.basis(cluster_map, settings)
+        if not self.schedule.due(basis, now_s, fresh=fresh, settling=self.sampler.settling):
+            return False
+        # If it fails, it is due again at the next tick.
+        self.schedule.invalidate()
+        self.auto_apply.refusals = ()
+        if settings.mode is not Mode.OFF:
+            self.sampler.classify_osds(now_s)
         self.publication.newest = self.evaluation.evaluate(cluster_map, settings, now_s)
+        if not self.steps.fails('advice'):
+            self.schedule.done(basis, now_s)
+        return True
+
+    def _act_on_advice(self, settings: Settings, now_s: float) -> None:
+        if not self.permission.may_auto_apply():
+            return
+        if settings.mode is Mode.AUTO_APPLY:
+            advised = self.snapshot.recommendations
+            self.steps.run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
+        self.steps.run('adoption', lambda: self._adopt(now_s))
 
     def _ask_osds(self, now_s: float, *, may_ask: bool) -> None:
         """Query OSDs, but not during a campaign: a compacting Pacific OSD answers nothing else."""

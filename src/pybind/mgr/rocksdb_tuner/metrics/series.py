@@ -63,7 +63,7 @@ def _module(snapshot: Snapshot, omitted_osds: int) -> Iterable[Metric]:
     )
     yield single(
         'tick_cpu_seconds',
-        'CPU time of the last sampling and evaluation.',
+        'CPU time of a sampling with its share of the evaluations.',
         seconds(sampling.tick_ms),
     )
     yield single('osds', 'OSDs known to the module.', len(snapshot.osds))

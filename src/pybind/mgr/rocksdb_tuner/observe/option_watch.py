@@ -67,6 +67,8 @@ class OptionWatch:
         self._entries: tuple[ConfigEntry, ...] = ()
         self._polled_s: Optional[float] = None
         self._answers: dict[int, _Answer] = {}
+        #: How often a process was read for the first time, or differed from its last answer.
+        self.changes = 0
 
     @property
     def entries(self) -> tuple[ConfigEntry, ...]:
@@ -118,5 +120,7 @@ class OptionWatch:
             if not same_process:
                 self._answers.pop(osd.osd_id, None)
             return
+        if before is None or not same_process or before.running != running:
+            self.changes += 1
         first_asked_s = before.first_asked_s if before and same_process else now_s
         self._answers[osd.osd_id] = _Answer(osd.nonce, first_asked_s, now_s, running)

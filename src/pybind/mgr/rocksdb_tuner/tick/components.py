@@ -38,6 +38,7 @@ from .osd_queries import OsdQueries
 from .permission import Permission
 from .publication import Publication
 from .queries import Queries, Start, in_a_thread
+from .schedule import Schedule
 from .startup import Startup
 from .winners import Winners
 
@@ -112,6 +113,7 @@ class Components:
             release=release.name if release else None,
             unknown_manager=unknown,
         )
+        self.schedule = Schedule()
         self.osd_queries = OsdQueries(
             cluster, self.steps, wall_clock, Queries(CONCURRENT_QUERIES, run_in_background)
         )

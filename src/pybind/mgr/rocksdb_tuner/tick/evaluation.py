@@ -23,6 +23,7 @@ from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
 from .operation_control import OperationControl
 from .published import Published, SnapshotInputs
+from .schedule import Basis
 
 _NOTHING_CONCLUDED = Conclusions((), (), ())
 
@@ -69,6 +70,24 @@ class Evaluation:
         self._pending_since_s: Mapping[int, float] = {}
         self._state = EvaluationState()
         self._alarms: HoldState = {}
+
+    def basis(self, cluster_map: ClusterMap, settings: Settings) -> Basis:
+        """What an evaluation rests on now, other than measured values."""
+        sampler, cluster_state, operations = self._sampler, self._cluster_state, self._operations
+        recognition = sampler.recognition
+        return Basis(
+            settings=settings,
+            osds=cluster_map.osds,
+            entries=cluster_state.options.entries,
+            option_changes=cluster_state.options.changes,
+            measured=sampler.signals().keys(),
+            workloads={name: w.workload_class for name, w in recognition.per_group.items()},
+            health_codes=cluster_state.health_codes,
+            orchestrator_reason=cluster_state.orchestrator_reason,
+            managers=cluster_state.managers,
+            changing=operations.changing,
+            history=operations.driver.history,
+        )
 
     def evaluate(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Published:
         """Evaluate the latest samples."""

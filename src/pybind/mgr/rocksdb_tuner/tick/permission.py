@@ -71,8 +71,7 @@ class Permission:
             return None, 'it is not known yet whether OSDs report to this manager'
         return None, None
 
-    def may_auto_apply(self, *, evaluated: bool) -> bool:
-        """Whether auto-apply may start: only based on recommendations from this tick."""
-        advised = evaluated and not self._steps.fails('advice')
+    def may_auto_apply(self) -> bool:
+        """Whether recommendations of this tick, the only ones to act on, are current."""
         sampled = self._sampler.has_sampled and not self._steps.fails('sampling')
-        return advised and sampled and self._current.unreadable is None
+        return sampled and not self._steps.fails('advice') and self._current.unreadable is None

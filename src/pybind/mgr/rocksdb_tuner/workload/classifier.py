@@ -40,11 +40,22 @@ class Classifier:
     def __init__(self, known: Optional[Memories] = None) -> None:
         self._osds: dict[int, Memory] = dict(known.osds) if known else {}
         self._groups: dict[str, Memory] = dict(known.groups) if known else {}
+        #: By device class, from the newest samples.
+        self._pools: Mapping[str, PoolContext] = {}
 
     @property
     def memories(self) -> Memories:
         """The state, which makes a classification reproducible."""
         return Memories(self._osds, self._groups)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the class of an OSD is unknown, or about to change."""
+        return any(
+            memory.candidate is not memory.believed.workload_class
+            or memory.candidate is WorkloadClass.UNKNOWN
+            for memory in self._osds.values()
+        )
 
     def recognize(
         self,
@@ -54,7 +65,19 @@ class Classifier:
         pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
         details: Callable[[int], Optional[Details]] = lambda _: None,
     ) -> Recognition:
-        """Classify every OSD in ``signals`` and every device class; call once per tick.
+        """`recognize_groups`, then `recognize_osds`."""
+        per_group = self.recognize_groups(signals, cluster_map, now_s, pool_rates, details)
+        return Recognition(self.recognize_osds(signals, cluster_map, now_s), per_group)
+
+    def recognize_groups(
+        self,
+        signals: Mapping[int, Signals],
+        cluster_map: ClusterMap,
+        now_s: float,
+        pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
+        details: Callable[[int], Optional[Details]] = lambda _: None,
+    ) -> Mapping[str, Workload]:
+        """Classify every device class; call once per tick.
 
         ``pool_rates``: client I/O per pool, if known. ``details`` returns the newest details of an
         OSD.
@@ -75,8 +98,17 @@ class Classifier:
                 classify(work, pools[name]), of_class, (d for d in found if d is not None)
             )
             groups[name] = remember(self._groups.get(name), now, now_s)
-        self._groups = groups
-        per_group = {name: memory.shown for name, memory in groups.items()}
+        self._groups, self._pools = groups, pools
+        return {name: memory.shown for name, memory in groups.items()}
+
+    def recognize_osds(
+        self, signals: Mapping[int, Signals], cluster_map: ClusterMap, now_s: float
+    ) -> Mapping[int, Workload]:
+        """Classify every OSD in ``signals``, of which `recognize_groups` has classified the groups.
+
+        Not needed in each tick: a class that `remember` has seen once makes them `unsettled`.
+        """
+        per_group = {name: memory.shown for name, memory in self._groups.items()}
         osds: dict[int, Memory] = {}
         per_osd: dict[int, Workload] = {}
         for osd in cluster_map.osds:
@@ -86,12 +118,12 @@ class Classifier:
                 continue
             context, group = _NO_POOLS, None
             if device_class is not None:
-                context, group = pools[device_class], per_group[device_class]
+                context, group = self._pools[device_class], per_group[device_class]
             now = _with_replicas(classify(activity((seen,)), context), seen, group)
             memory = osds[osd_id] = remember(self._osds.get(osd_id), now, now_s)
             per_osd[osd_id] = memory.shown
         self._osds = osds
-        return Recognition(per_osd, per_group)
+        return per_osd
 
 
 def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> Workload:

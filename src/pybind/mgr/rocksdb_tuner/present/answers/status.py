@@ -30,7 +30,8 @@ class Sampling:
     osds: Annotated[Count, 'OSDs with at least one usable sample.']
     last_sample_age_s: Annotated[Optional[Amount], 'Age of the newest sample, in seconds.']
     tick_ms: Annotated[
-        Optional[Amount], 'CPU time of the last sampling and evaluation, in milliseconds.'
+        Optional[Amount],
+        'CPU time of a sampling with its share of the evaluations, in milliseconds.',
     ]
 
 

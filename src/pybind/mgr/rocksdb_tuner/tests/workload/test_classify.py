@@ -107,12 +107,15 @@ def test_group_class_is_that_of_its_primaries() -> None:
     assert group.workload_class is WorkloadClass.RBD_SMALL_WRITE
 
 
+def cluster_of(osds: int) -> ClusterMap:
+    """One device class with a pool for RBD."""
+    pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0)
+    return ClusterMap(1, frozenset(), None, tuple(osd_info(i) for i in range(osds)), (pool,))
+
+
 def recognized(replica: Signals, *others: Signals) -> tuple[str, str]:
     """(class of the first OSD, class of the group) when both have settled."""
-    osds = tuple(osd_info(i) for i in range(1 + len(others)))
-    pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0)
-    cluster_map = ClusterMap(1, frozenset(), None, osds, (pool,))
-    classifier = Classifier()
+    cluster_map, classifier = cluster_of(1 + len(others)), Classifier()
     for now_s in (0.0, 10.0, 20.0, 30.0):
         found = classifier.recognize(dict(enumerate((replica, *others))), cluster_map, now_s)
     return found.per_osd[0].workload_class.value, found.per_group['ssd'].workload_class.value
@@ -352,3 +355,16 @@ def test_thresholds_file_matches_its_schema_and_is_complete() -> None:
     jsonschema.validate(document, schema)
     assert set(document['thresholds']) == set(Thresholds._fields)
     assert thresholds().small_write_bytes < thresholds().large_write_bytes
+
+
+def test_osds_are_unsettled_from_the_first_sign_of_another_class_until_it_is_confirmed() -> None:
+    """So that the next sample is evaluated as well, instead of one half a minute later."""
+    cluster_map, classifier = cluster_of(1), Classifier()
+    unsettled = []
+    for now_s, seen in ((0.0, 0.0), (10.0, 0.0), (40.0, 500.0), (50.0, 500.0), (80.0, 500.0)):
+        of_osds = {0: signals(write_iops=seen)}
+        classifier.recognize_groups(of_osds, cluster_map, now_s)
+        found = classifier.recognize_osds(of_osds, cluster_map, now_s)
+        unsettled.append(classifier.unsettled)
+    assert found[0].workload_class is WorkloadClass.RBD_SMALL_WRITE
+    assert unsettled == [False, False, True, False, False]

@@ -2127,7 +2127,7 @@ export interface Sampling {
   osds: number;
   /** Age of the newest sample, in seconds. */
   last_sample_age_s: number | null;
-  /** CPU time of the last sampling and evaluation, in milliseconds. */
+  /** CPU time of a sampling with its share of the evaluations, in milliseconds. */
   tick_ms: number | null;
 }
 

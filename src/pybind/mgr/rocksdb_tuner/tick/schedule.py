@@ -1,0 +1,61 @@
+"""When OSDs are evaluated: at once if anything but a measured value changed, else less often."""
+
+from __future__ import annotations
+
+from collections.abc import KeysView
+from typing import Mapping, NamedTuple, Optional
+
+from ..mgr.records import ConfigEntry, ManagerInfo, OsdInfo
+from ..operations.history import HistoryRecord
+from ..settings import Settings
+from ..workload.records import WorkloadClass
+
+#: Signals are means over 30 s, so a newer evaluation would say little else. With the default
+#: interval this is every third tick.
+PERIOD_S = 25.0
+
+
+class Basis(NamedTuple):
+    """What an evaluation rests on, other than measured values."""
+
+    settings: Settings
+    osds: tuple[OsdInfo, ...]
+    #: Of the config store.
+    entries: tuple[ConfigEntry, ...]
+    #: Number of changes of options that OSDs run with.
+    option_changes: int
+    #: OSDs with signals.
+    measured: KeysView[int]
+    #: By device class.
+    workloads: Mapping[str, WorkloadClass]
+    #: Ceph's own health checks.
+    health_codes: frozenset[str]
+    orchestrator_reason: Optional[str]
+    managers: tuple[ManagerInfo, ...]
+    #: Whether a rollout or an experiment changes OSDs.
+    changing: bool
+    history: tuple[HistoryRecord, ...]
+
+
+class Schedule:
+    """Remembers the last evaluation. Times are seconds of one clock."""
+
+    def __init__(self) -> None:
+        self._basis: Optional[Basis] = None
+        self._evaluated_s = 0.0
+
+    def due(self, basis: Basis, now_s: float, *, fresh: bool, settling: bool) -> bool:
+        """``fresh``: there are new samples; ``settling``: they are likely to say something new."""
+        if self._basis != basis:
+            return True
+        # If the clock went backwards, do not wait until it has caught up.
+        recent = 0 <= now_s - self._evaluated_s < PERIOD_S
+        return fresh and (settling or not recent)
+
+    def done(self, basis: Basis, now_s: float) -> None:
+        """The evaluation succeeded."""
+        self._basis, self._evaluated_s = basis, now_s
+
+    def invalidate(self) -> None:
+        """Evaluate at the next tick."""
+        self._basis = None
