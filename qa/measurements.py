@@ -142,14 +142,44 @@ def ticks() -> str:
             continue
         rows += [
             (
-                release,
-                tick['osds'],
-                *(tick['us_per_osd'][name] for name in ('least', 'median', 'most')),
-                tick['what'],
+                release.capitalize(),
+                found['osds'],
+                found['what'],
+                *(_spread(found[f'{what}_per_osd']) for what in _COSTS_US),
+                found['machine_load'],
             )
-            for tick in _read(f'tick-{release}')
+            for found in _read(f'tick-{release}')['cost']
         ]
-    return table(('Release', 'OSDs', 'Least', 'Median', 'Most', 'Conditions'), rows)
+    heads = ('Release', 'OSDs', 'Clients', 'Tick', 'All counters', 'prometheus', 'Load')
+    return table(heads, rows)
+
+
+#: Figures of `bench_tick_real.py cost`.
+_COSTS_US = ('us', 'all_counters_us', 'prometheus_us')
+
+
+def _spread(found: _Result) -> str:
+    return f'{found["median"]:.0f} ({found["least"]:.0f} to {found["most"]:.0f})'
+
+
+def tick_others() -> str:
+    """Memory of a manager, and the latency of its commands."""
+    rows = []
+    for release in _RELEASES:
+        if not (RESULTS / f'tick-{release}.json').is_file():
+            continue
+        found = _read(f'tick-{release}')
+        for kept in found.get('memory', ()):
+            age = f'{kept["age_s"]:.0f}s'
+            of = f'{release.capitalize()}, {kept["osds"]} OSDs: manager after {age}, MiB'
+            rows.append((of, kept['without_mib'], kept['with_mib']))
+        for answers in found.get('latency', ()):
+            where = f'{release.capitalize()}, {answers["osds"]} OSDs: ``ceph osd df``, ms'
+            rows += [
+                (f'{where}, {name}', answers[f'off_{key}_ms'], answers[f'recommend_{key}_ms'])
+                for name, key in (('median', 'median'), ('99th percentile', 'p99'))
+            ]
+    return table(('', 'Without the module, or off', 'With it'), rows)
 
 
 def decisions() -> str:
@@ -771,6 +801,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'workload-onsets': (('workload',), workload_onsets),
     'workload-thresholds': (('workload',), workload_thresholds),
     'ticks': (('tick',), ticks),
+    'tick-others': (('tick',), tick_others),
     'decisions': (('decision',), decisions),
     'decision-ticks': (('decision',), decision_ticks),
     'quick-starts': (('quick-start',), quick_starts),

@@ -18,6 +18,7 @@ from regret_judge import recommended, regret
 BEGIN = '<!-- Made by "make measurements" from qa/bench/results: begin -->\n'
 END = '<!-- end -->\n'
 WIDTH = 105
+_TICK_TARGET_US = 100
 _RELEASES = ('pacific', 'reef', 'tentacle')
 
 
@@ -117,15 +118,16 @@ def _faults() -> tuple[str, str]:
 
 
 def _ticks() -> tuple[str, str]:
-    ticks = _read('tick-pacific')
-    least = min(tick['us_per_osd']['least'] for tick in ticks)
-    most = max(tick['us_per_osd']['most'] for tick in ticks)
+    ticks = _read('tick-pacific')['cost']
     medians = sorted(tick['us_per_osd']['median'] for tick in ticks)
+    others = sorted(tick['all_counters_us_per_osd']['median'] for tick in ticks)
     osds = sorted({tick['osds'] for tick in ticks})
+    met = medians[-1] <= _TICK_TARGET_US
     text = (
-        f'**The cost is small, and above its target.** A sample of all OSDs takes {least} to '
-        f'{most} us of CPU time per OSD in the manager (medians {medians[0]} to {medians[-1]}; '
-        f'{osds[0]} to {osds[-1]} real OSDs, idle and under writes, on two shared cores); the '
-        'target is 100.'
+        f'**The cost is small{"" if met else ", and above its target"}.** A sample of all OSDs, '
+        f'with its share of the evaluations, takes {medians[0]:.0f} to {medians[-1]:.0f} us of CPU '
+        f'time per OSD in the manager ({osds[0]} to {osds[-1]} real OSDs, idle and under writes, '
+        f'on two shared cores; medians); the target is {_TICK_TARGET_US}. Reading all counters, as '
+        f'the prometheus module does, takes {others[0]:,.0f} to {others[-1]:,.0f} us.'
     )
-    return text, 'qa/cluster up --osds 20 && qa/bench/bench_tick_real.py'
+    return text, 'qa/cluster up --osds 20 && qa/bench/bench_tick_real.py cost'

@@ -1,75 +1,269 @@
 #!/usr/bin/python3
-"""Cost of a tick in a real manager: the thread's CPU time, as shown by `status`, for each OSD.
+"""What the module costs a real manager: CPU time, memory, and the latency of other commands.
 
-A running cluster of `qa/cluster up` is watched for a while. Of the CPU time that others take on
-the same cores nothing is counted, but caches are shared with them: a busy machine shows more.
+    bench_tick_real.py cost --dir DIR --what '300 client writes of 4 KiB per second'
+    bench_tick_real.py memory --dir DIR
+    bench_tick_real.py latency --dir DIR
+
+A running cluster of `qa/cluster up` is watched. ``cost`` compares the CPU time of a tick with that
+of reading all counters of all OSDs and of the prometheus module's `collect`, which a module of the
+bench (counter_cost) calls in the same manager between ticks. ``memory`` compares a manager without
+the module with one of the same age that has it. ``latency`` asks the manager the same question all
+the time, while the module's mode changes between off and recommend.
+
+Of the CPU time that others take on the same cores nothing is counted, but caches are shared with
+them: a busy machine shows more. Latency is wall time, so only the two modes can be compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
-from harness.cluster import Cluster  # noqa: E402 - after the path to it
+from harness.client import wait_until  # noqa: E402 - after the path to it
+from harness.cluster import Cluster  # noqa: E402
+from harness.errors import HarnessError  # noqa: E402
 
+MODULE = 'rocksdb_tuner'
+PROBE = 'counter_cost'
 #: Until a tick is seen; from then on there is one question for each tick, and right behind it: each
 #: starts a program, which a manager in production is spared.
 POLL_S = 1.0
+START_TIMEOUT_S = 120.0
+#: Modes change this often, and the first seconds of each do not count.
+BLOCK_S, LEAD_S = 30.0, 3.0
+PAUSE_S = 0.02
+#: Answered by the manager from its own memory, as the module's questions are.
+QUESTION = ('osd', 'df')
 
 
-def ticks_ms(cluster: Cluster, seconds: float) -> tuple[int, list[float]]:
-    """(OSDs that were sampled, CPU time of each tick that was seen)."""
-    osds, found = 0, []
-    newest: float | None = None
+@dataclass(frozen=True)
+class Spread:
+    least: float
+    median: float
+    most: float
+
+
+def spread(values: Sequence[float], digits: int = 0) -> Spread:
+    """Least, median and most of values, rounded."""
+    found = (min(values), statistics.median(values), max(values))
+    return Spread(*(round(value, digits) for value in found))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Microseconds of CPU time per OSD."""
+
+    release: str
+    date: str
+    osds: int
+    what: str
+    machine_load: float
+    #: Figures of the module; each is the mean over the ticks from one evaluation to the next.
+    ticks: int
+    us_per_osd: Spread
+    all_counters_us_per_osd: Spread
+    prometheus_us_per_osd: Spread
+
+
+@dataclass(frozen=True)
+class Memory:
+    release: str
+    date: str
+    osds: int
+    #: Age of the managers, in seconds.
+    age_s: float
+    without_mib: float
+    with_mib: float
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Milliseconds until the manager answered."""
+
+    release: str
+    date: str
+    osds: int
+    answers: int
+    off_median_ms: float
+    off_p99_ms: float
+    recommend_median_ms: float
+    recommend_p99_ms: float
+
+
+def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
+    with_probe(cluster)
+    osds, newest = 0, None
+    ticks_ms: list[float] = []
+    others: list[dict[str, float]] = []
     until_s = time.monotonic() + seconds
     while time.monotonic() < until_s:
-        sampling = cluster.ceph_json('rocksdb-tuner', 'status')['sampling']
+        sampling = cluster.ceph_json(MODULE.replace('_', '-'), 'status')['sampling']
         # Two ticks never take the same time to the nanosecond
         if sampling['tick_ms'] not in (None, newest):
             newest = sampling['tick_ms']
             osds = sampling['osds']
-            found.append(newest)
-            time.sleep(sampling['interval_s'])
+            ticks_ms.append(newest)
+            # Midway to the next tick, when caches are as cold for them as they are for a tick
+            time.sleep(sampling['interval_s'] / 2)
+            others.append(json.loads(cluster.ceph(PROBE.replace('_', '-'))))
+            time.sleep(sampling['interval_s'] / 2)
         else:
             time.sleep(POLL_S)
-    return osds, found
+    if len(ticks_ms) < 3 or not osds:
+        raise HarnessError('the module sampled no OSD meanwhile')
+    # The first is of the start, with all that is read once.
+    ticks_ms, others = ticks_ms[1:], others[1:]
+
+    def per_osd(values_ms: Sequence[float]) -> Spread:
+        return spread([1000 * value / osds for value in values_ms])
+
+    return Cost(
+        **_described(cluster, osds),
+        what=what,
+        machine_load=round(os.getloadavg()[1], 1),
+        ticks=len(ticks_ms),
+        us_per_osd=per_osd(ticks_ms),
+        all_counters_us_per_osd=per_osd([found['all_counters_ms'] for found in others]),
+        prometheus_us_per_osd=per_osd([found['prometheus_ms'] for found in others]),
+    )
+
+
+def memory(cluster: Cluster, seconds: float) -> Memory:
+    resident_mib = {}
+    for action in ('disable', 'enable'):
+        # The manager starts anew after each change of its modules.
+        cluster.ceph('mgr', 'module', action, MODULE)
+        restart_manager(cluster)
+        time.sleep(seconds)
+        resident_mib[action] = _resident_mib(_manager_pid(cluster))
+    return Memory(
+        **_described(cluster, _osds(cluster)),
+        age_s=seconds,
+        without_mib=resident_mib['disable'],
+        with_mib=resident_mib['enable'],
+    )
+
+
+def latency(cluster: Cluster, seconds: float) -> Latency:
+    taken_ms: dict[str, list[float]] = {'off': [], 'recommend': []}
+    until_s = time.monotonic() + seconds
+    with cluster.quick_commands():
+        while time.monotonic() < until_s:
+            for mode, answers_ms in taken_ms.items():
+                cluster.ceph(MODULE.replace('_', '-'), 'mode', mode)
+                time.sleep(LEAD_S)
+                answers_ms.extend(_answers_ms(cluster, BLOCK_S - LEAD_S))
+    off, recommend = taken_ms['off'], taken_ms['recommend']
+    return Latency(
+        **_described(cluster, _osds(cluster)),
+        answers=len(off) + len(recommend),
+        off_median_ms=round(statistics.median(off), 2),
+        off_p99_ms=round(_p99(off), 2),
+        recommend_median_ms=round(statistics.median(recommend), 2),
+        recommend_p99_ms=round(_p99(recommend), 2),
+    )
+
+
+def _answers_ms(cluster: Cluster, seconds: float) -> list[float]:
+    found = []
+    until_s = time.monotonic() + seconds
+    while time.monotonic() < until_s:
+        before_s = time.monotonic()
+        cluster.ceph(*QUESTION)
+        found.append(1000 * (time.monotonic() - before_s))
+        time.sleep(PAUSE_S)
+    return found
+
+
+def _p99(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=100)[98]
+
+
+def with_probe(cluster: Cluster) -> None:
+    """A manager that has the bench's module, and the prometheus module."""
+    link = cluster.layout.mgr_modules / PROBE
+    if not link.exists():
+        link.symlink_to(Path(__file__).parent / PROBE)
+        restart_manager(cluster)
+    for name in ('prometheus', PROBE):
+        cluster.ceph('mgr', 'module', 'enable', name)
+    wait_until(lambda: _answers(cluster), START_TIMEOUT_S, f'{PROBE} and prometheus answer')
+
+
+def _answers(cluster: Cluster) -> bool:
+    try:
+        cluster.ceph(PROBE.replace('_', '-'))
+    except HarnessError:
+        return False
+    return True
+
+
+def restart_manager(cluster: Cluster) -> None:
+    name = f'mgr.{cluster.record.spec.mgr_ids[0]}'
+    cluster.stop_daemon(name)
+    cluster.start_daemon(name)
+    wait_until(
+        lambda: bool(cluster.ceph_json('mgr', 'stat')['available']),
+        START_TIMEOUT_S,
+        f'{name} is active',
+    )
+
+
+def _manager_pid(cluster: Cluster) -> int:
+    name = f'mgr.{cluster.record.spec.mgr_ids[0]}'
+    pid = cluster.status().pid(name)
+    if pid is None:
+        raise HarnessError(f'{name} does not run')
+    return pid
+
+
+def _resident_mib(pid: int) -> float:
+    for line in Path(f'/proc/{pid}/status').read_text().splitlines():
+        if line.startswith('VmRSS:'):
+            return round(int(line.split()[1]) / 1024, 1)
+    raise HarnessError(f'process {pid} has ended')
+
+
+def _osds(cluster: Cluster) -> int:
+    return len(cluster.ceph_json('osd', 'ls'))
+
+
+def _described(cluster: Cluster, osds: int) -> dict[str, Any]:
+    date = time.strftime('%Y-%m-%d', time.gmtime())
+    return {'release': cluster.release.name, 'date': date, 'osds': osds}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('what_costs', choices=('cost', 'memory', 'latency'))
     parser.add_argument('--dir', type=Path, help='folder of the cluster')
-    parser.add_argument('--seconds', type=float, default=120.0)
+    parser.add_argument('--seconds', type=float, default=300.0)
     parser.add_argument('--what', default='idle', help='what goes on meanwhile, for the record')
     parser.add_argument('--out', type=Path, help='a JSON file that the result is added to')
     arguments = parser.parse_args()
     cluster = Cluster.open(arguments.dir)
-    osds, found = ticks_ms(cluster, arguments.seconds)
-    if len(found) < 2 or not osds:
-        parser.error('the module sampled no OSD meanwhile')
-    per_osd_us = sorted(1000 * tick_ms / osds for tick_ms in found)
-    result = {
-        'release': cluster.release.name,
-        'date': time.strftime('%Y-%m-%d', time.gmtime()),
-        'osds': osds,
-        'what': arguments.what,
-        'ticks': len(found),
-        'us_per_osd': {
-            'least': round(per_osd_us[0]),
-            'median': round(statistics.median(per_osd_us)),
-            'most': round(per_osd_us[-1]),
-        },
-    }
-    print(json.dumps(result))
+    kind = arguments.what_costs
+    if kind == 'cost':
+        found: Any = cost(cluster, arguments.seconds, arguments.what)
+    else:
+        found = (memory if kind == 'memory' else latency)(cluster, arguments.seconds)
+    print(json.dumps(asdict(found)))
     if arguments.out:
-        before = json.loads(arguments.out.read_text()) if arguments.out.exists() else []
-        arguments.out.write_text(json.dumps([*before, result], indent=1) + '\n')
+        known = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+        known.setdefault(kind, []).append(asdict(found))
+        arguments.out.write_text(json.dumps(known, indent=1) + '\n')
     return 0
 
 
