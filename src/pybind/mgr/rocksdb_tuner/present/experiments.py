@@ -16,7 +16,7 @@ from ..judge.statistics import percent
 from ..judge.winner import Answer, Conclusion
 from ..operations.experiment.records import ExperimentState, Stage
 from ..plan.experiment_design import Refusal
-from ..units import format_duration, format_percent_range, format_plural
+from ..units import format_duration, format_effect, format_plural
 
 #: A limitation of every experiment.
 _SLOW_EFFECTS = (
@@ -91,16 +91,6 @@ def percent_of(contrast: Optional[Contrast]) -> tuple[Optional[float], ...]:
     )
 
 
-def effect_text(estimate: Optional[float], low: Optional[float], high: Optional[float]) -> str:
-    """ "-13% (-18% to -6%)" """
-    if estimate is None:
-        return 'unknown'
-    text = format_percent_range(estimate, estimate)
-    if low is None or high is None:
-        return f'{text} (not bounded yet)'
-    return f'{text} ({format_percent_range(low, high)})'
-
-
 def measured_blocks(state: ExperimentState) -> int:
     """Measured blocks of all periods."""
     earlier = [point for point in state.trace if point.period < state.period]
@@ -148,7 +138,7 @@ def conclusion_text(state: ExperimentState, found: Conclusion) -> str:
     parts = [
         (
             f'{found.winner} is better than the old options: {title} '
-            f'{effect_text(*percent_of(found.gain))}.'
+            f'{format_effect(*percent_of(found.gain))}.'
         )
     ]
     if found.runner_up is not None and found.lead is not None:

@@ -8,6 +8,7 @@ from ...judge.arms import Contrast
 from ...judge.signals import signal_named
 from ...judge.statistics import percent
 from ...judge.winner import Answer, Conclusion
+from ...units import format_effect
 from .records import ExperimentState
 
 
@@ -38,10 +39,7 @@ def in_percent(contrast: Contrast) -> tuple[Optional[float], Optional[float], Op
 
 
 def contrast_in_words(contrast: Contrast) -> str:
-    text = f'{percent(contrast.estimate):+.0f}%'
-    if contrast.low is None or contrast.high is None:
-        return text
-    return f'{text} ({percent(contrast.low):+.0f} to {percent(contrast.high):+.0f}%)'
+    return format_effect(*in_percent(contrast))
 
 
 def _winner(state: ExperimentState, conclusion: Conclusion) -> str:

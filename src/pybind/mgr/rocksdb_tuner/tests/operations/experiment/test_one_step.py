@@ -103,5 +103,5 @@ def test_conclusion_is_one_line(
     assert in_words(replace(changing, conclusion=conclusion)) == reported
 
 
-def test_unbounded_contrast_is_its_estimate() -> None:
-    assert contrast_in_words(Contrast(-0.5)) == '-39%'
+def test_unbounded_contrast_is_named() -> None:
+    assert contrast_in_words(Contrast(-0.5)) == '-39% (unbounded)'
