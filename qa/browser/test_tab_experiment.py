@@ -149,7 +149,7 @@ def test_plan_shows_osds_duration_and_risks(pages: TabPages) -> None:
     expect(form.get_by_role('row', name=BEST)).to_contain_text('osd 1, 9, then osd 4, 14')
     expect(form.get_by_role('row', name=BEST)).to_contain_text('-24 to -12%')
     expect(form.get_by_role('row', name='unchanged')).to_contain_text('osd 0, 3, 5, 8, 10\u201313')
-    for text in ('9 blocks of 10m', '5.6h', '18 restarts of OSDs', 'No OSD is down'):
+    for text in ('9 blocks of 10m', '5h 36m', '18 restarts of OSDs', 'No OSD is down'):
         expect(form).to_contain_text(text)
     # Not for read-only users.
     expect(form.get_by_role('button', name='Start …')).to_have_count(0)
@@ -200,7 +200,7 @@ def test_start_shows_risk_restarts_and_duration_and_sends_the_previewed_plan(
         '3 option strings on 6 OSDs',
         '18 restarts of OSDs',
         'options that are not proven here',
-        'Expected duration without waiting: 5.6h.',
+        'Expected duration without waiting: 5h 36m.',
         'are not measured',
         'exactly their current options back',
     ):
@@ -317,7 +317,7 @@ def test_history_shows_the_result_and_no_change(pages: TabPages) -> None:
     made['/history'] = [{**made['/history'][0], 'id': 'E1', 'outcome': 'done', 'experiment': found}]
     page = pages.open(made)
     page.locator(f'{PANEL} summary', has_text='Experiment on device class ssd').click()
-    expect(page.get_by_role('row', name=BEST)).to_contain_text('-21% to -12%')
+    expect(page.get_by_role('row', name=BEST)).to_contain_text('-21 to -12%')
     expect(page.get_by_role('heading', name='From', exact=True)).to_have_count(0)
 
 

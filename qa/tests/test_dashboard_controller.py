@@ -316,6 +316,17 @@ def test_dashboard_starts_without_a_broken_controller(
     assert kept == set().union(*CLASSES.values()) - LOST[broken]
 
 
+@pytest.mark.parametrize(
+    ('name', 'folder'),
+    [('rocksdb_tuner', DROPIN), ('_rocksdb_tuner_tab', DROPIN), ('_rocksdb_tuner', IN_TREE)],
+)
+def test_drop_in_replaces_files_of_the_tree_as_installed(name: str, folder: Path) -> None:
+    """Whatever the order of sys.path: pages and benches prepend the tree's folder."""
+    found = importlib.util.find_spec(f'dashboard.controllers.{name}')
+    assert found is not None
+    assert found.origin == str(folder / f'{name}.py')
+
+
 def test_ceph_loads_all_of_the_api_and_nothing_of_the_drop_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

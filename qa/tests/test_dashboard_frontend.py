@@ -7,11 +7,13 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Callable
 
 import pytest
 from ceph_tree import write_before
 
 from harness.layout import CHECKOUT
+from rocksdb_tuner import units
 from upstream.frontend_patch import PATCH
 from upstream.overlay import git_apply
 
@@ -21,6 +23,14 @@ FRONTEND = Path('src/pybind/mgr/dashboard/frontend')
 COMPONENT = FRONTEND / 'src/app/ceph/cluster/osd/osd-rocksdb-tuner'
 #: What both draw with, at its path in the tree.
 PANEL = CHECKOUT / COMPONENT / 'panel'
+#: Cases of the tab's own test.
+FORMATS: Mapping[str, Callable[..., str]] = {
+    'bytes': units.format_bytes,
+    'change': units.format_change,
+    'duration': units.format_duration,
+    'effect': units.format_effect,
+    'range': units.format_change_range,
+}
 _IMPORT = re.compile(r"""(?:\bfrom |\bimport\(|^import )'([^']+)'""", re.MULTILINE)
 _PROPERTIES = re.compile(r'static override properties = \{(.*?)\};', re.DOTALL)
 
@@ -156,3 +166,10 @@ def test_a_frontend_without_the_patch_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert 'apply the patch first' in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tab_shows_numbers_as_the_commands_do() -> None:
+    cases = json.loads((TAB / 'tests/format.json').read_text(encoding='utf-8'))
+    assert cases.keys() == FORMATS.keys()
+    for name, form in FORMATS.items():
+        assert [[values, form(*values)] for values, _ in cases[name]] == cases[name]

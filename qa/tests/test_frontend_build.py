@@ -23,6 +23,7 @@ from upstream.frontend_build import (
     untranslatable,
 )
 from upstream.frontend_patch import PATCH
+from upstream.overlay import VersionError
 
 _COMPONENT = FRONTEND / 'src/app/ceph/cluster/osd/osd-rocksdb-tuner'
 
@@ -54,8 +55,9 @@ def test_the_source_is_copied_with_the_patch_and_packages_are_kept(
 
 def test_another_version_is_refused(tree: Path, tmp_path: Path) -> None:
     (tree / 'CMakeLists.txt').write_text('project(ceph\n  VERSION 19.2.3\n', encoding='utf-8')
-    with pytest.raises(BuildError, match=r'is Ceph 19\.2\.3'):
+    with pytest.raises(VersionError, match=r'is Ceph 19\.2\.3; the patches are made for 20\.2\.4'):
         prepare(tree, tmp_path / 'made')
+    assert not (tmp_path / 'made').exists()
 
 
 def test_folder_that_is_no_ceph_tree_runs_nothing(

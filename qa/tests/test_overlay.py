@@ -17,6 +17,7 @@ from upstream.overlay import (
     MIXIN,
     MODULE,
     OverlayError,
+    VersionError,
     apply_overlay,
     main,
 )
@@ -73,23 +74,33 @@ def test_failure_halfway_leaves_the_tree_unchanged(
 
 
 @pytest.mark.parametrize(
-    ('text', 'named'),
+    ('text', 'error', 'named'),
     [
-        ('project(ceph\n  VERSION 19.2.3\n', r'is Ceph 19\.2\.3; .* made for 20\.2\.4'),
-        ('project(other\n', 'names no version of Ceph'),
+        (
+            'project(ceph\n  VERSION 19.2.3\n',
+            VersionError,
+            r'is Ceph 19\.2\.3; the patches are made for 20\.2\.4$',
+        ),
+        ('project(other\n', OverlayError, 'names no version of Ceph'),
     ],
 )
-def test_another_version_is_refused(tree: Path, text: str, named: str) -> None:
+def test_another_version_is_refused(
+    tree: Path, text: str, error: type[OverlayError], named: str
+) -> None:
     (tree / 'CMakeLists.txt').write_text(text, encoding='utf-8')
     before = contents(tree)
-    with pytest.raises(OverlayError, match=named):
+    with pytest.raises(error, match=named):
         apply_overlay(tree)
     assert contents(tree) == before
 
 
-def test_another_version_is_accepted_on_request(tree: Path) -> None:
+def test_another_version_is_accepted_on_request(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tree / 'CMakeLists.txt').write_text('project(ceph\n  VERSION 21.0.0\n', encoding='utf-8')
-    apply_overlay(tree, any_version=True)
+    assert main([str(tree)]) == 1
+    assert '(--any-version: try them)' in capsys.readouterr().err
+    assert main([str(tree), '--any-version']) == 0
 
 
 def test_tree_with_the_module_is_refused(tree: Path) -> None:

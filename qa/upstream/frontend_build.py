@@ -22,7 +22,7 @@ if __name__ == '__main__':
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from upstream.frontend_patch import PATCH
-from upstream.overlay import CHECKOUT, VERSION, OverlayError, git_apply, version_of
+from upstream.overlay import CHECKOUT, OverlayError, check_version, git_apply
 from upstream.timed import passes
 
 FRONTEND = Path('src/pybind/mgr/dashboard/frontend')
@@ -80,9 +80,7 @@ class BuildError(Exception):
 
 def prepare(tree: Path, folder: Path) -> Path:
     """A copy of the dashboard with the patch in it; its frontend."""
-    version = version_of(tree)
-    if version != VERSION:
-        raise BuildError(f'{tree} is Ceph {version}; the patch is made for {VERSION}')
+    check_version(tree)
     frontend = folder / FRONTEND
     packages, kept = frontend / 'node_modules', folder / 'node_modules'
     if packages.is_dir():

@@ -57,6 +57,10 @@ class OverlayError(Exception):
     """Why a tree was left as it was."""
 
 
+class VersionError(OverlayError):
+    """The tree is of another version of Ceph than the patches."""
+
+
 class LaidOver(NamedTuple):
     copied: tuple[str, ...]
     applied: tuple[str, ...]
@@ -64,8 +68,14 @@ class LaidOver(NamedTuple):
     without: tuple[str, ...]
 
 
-def version_of(tree: Path) -> str:
-    """The version of a source tree of Ceph; raises OverlayError if it is none."""
+def check_version(tree: Path, *, any_version: bool = False) -> None:
+    """Raises VersionError, or OverlayError if the tree is no source of Ceph."""
+    version = _version_of(tree)
+    if version != VERSION and not any_version:
+        raise VersionError(f'{tree} is Ceph {version}; the patches are made for {VERSION}')
+
+
+def _version_of(tree: Path) -> str:
     missing = [name for name in _LANDMARKS if not (tree / name).is_file()]
     if missing:
         raise OverlayError(f'{tree} is not a source tree of Ceph: it has no {missing[0]}')
@@ -77,12 +87,7 @@ def version_of(tree: Path) -> str:
 
 def apply_overlay(tree: Path, *, any_version: bool = False) -> LaidOver:
     """Copy the files and apply the patches, all or nothing; raises OverlayError."""
-    version = version_of(tree)
-    if version != VERSION and not any_version:
-        raise OverlayError(
-            f'{tree} is Ceph {version}; the patches are made for {VERSION} '
-            '(--any-version: try them)'
-        )
+    check_version(tree, any_version=any_version)
     present = [name for name in (*COPIED, *GRAFANA) if (tree / name).exists()]
     if present:
         raise OverlayError(f'{tree} already has {present[0]}')
@@ -194,6 +199,9 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         done = apply_overlay(given.tree, any_version=given.any_version)
+    except VersionError as error:
+        print(f'overlay: {error} (--any-version: try them)', file=sys.stderr)
+        return 1
     except (OverlayError, OSError) as error:
         print(f'overlay: {error}', file=sys.stderr)
         return 1

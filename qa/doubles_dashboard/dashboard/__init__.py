@@ -3,10 +3,7 @@
 It stores declarations and has no behavior. The real one is covered by the integration tests.
 """
 
-from pkgutil import extend_path
 from typing import Any, Callable, Dict, Optional
-
-__path__ = extend_path(__path__, __name__)
 
 
 class Manager:

@@ -210,7 +210,7 @@ def compacting(osds: int, ended: bool = False) -> CampaignState:
         options=samples.LZ4,
         osds=tuple((n, samples.info(n, f'node{n // PER_HOST}').place) for n in range(osds)),
         actor='dashboard:alice',
-        prediction='BlueFS db_used_bytes -40% to 0%',
+        prediction='BlueFS db_used_bytes -40 to 0%',
     )
     state = planned('c8', request, samples.NOW_S - 600)
     return replace(

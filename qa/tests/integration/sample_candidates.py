@@ -137,7 +137,7 @@ def chosen() -> Decision:
             'profile',
             effect('kv-sync', -22.0, -29.0, -14.0),
             effect('db-device', 14.0, 6.0, 22.0),
-            short='The RocksDB write volume per write changes by +14% (+6% to +22%); '
+            short='The RocksDB write volume per write changes by +14% (+6 to +22%); '
             'a loss of 5% is allowed.',
         ),
         candidate(
@@ -145,8 +145,7 @@ def chosen() -> Decision:
             'profile',
             effect('kv-sync', -20.0, -27.0, -13.0),
             effect('wal-space', 300.0, 300.0, 300.0),
-            short='The space taken by the WAL changes by +300% (+300% to +300%); '
-            'a loss of 5% is allowed.',
+            short='The space taken by the WAL changes by +300% (+300%); a loss of 5% is allowed.',
         ),
         candidate(
             'rocksdb-default',
@@ -203,7 +202,7 @@ def nothing_chosen() -> Decision:
             'profile',
             effect('db-space', -1.0, -4.0, 3.0),
             effect('kv-sync', -8.0, -15.0, -1.0),
-            short='The space taken by RocksDB changes by -1% (-4% to +3%); '
+            short='The space taken by RocksDB changes by -1% (-4 to +3%); '
             'a gain of 10% is required.',
         ),
         candidate('rocksdb-default', 'profile', infeasible=('It has no limit of the WAL.',)),

@@ -258,7 +258,7 @@ def won(number: int = 3) -> Json:
         ],
         winner=BEST,
         conclusion='winner',
-        summary=f'{BEST} is better than the old options: kv_sync time per write -17% (-21% to '
+        summary=f'{BEST} is better than the old options: kv_sync time per write -17% (-21 to '
         f'-12%). It is ahead of {OTHER}. Not shown to be no worse: spans with slow requests.',
         runner_up=OTHER,
         lead=effect(SIGNAL, 'better', -13.1, -19.8, -6.4),

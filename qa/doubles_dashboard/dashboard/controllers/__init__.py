@@ -1,12 +1,16 @@
-from pkgutil import extend_path
+from pathlib import Path
 from typing import Any, Callable, Dict, Optional, TypeVar
 
 from ._base_controller import BaseController as BaseController
 
-# Installed beside the tree's, the files of the drop-in replace those of the same name
-__path__ = sorted(
-    extend_path(__path__, __name__), key=lambda folder: 'dashboard-dropin' not in folder
-)
+_CHECKOUT = Path(__file__).resolve().parents[4]
+#: As installed: files of the drop-in replace those of the same name in the tree. Independent of
+#: sys.path, to which pages and benches add folders when they are imported.
+__path__ = [
+    *__path__,
+    str(_CHECKOUT / 'contrib/dashboard-dropin/dashboard/controllers'),
+    str(_CHECKOUT / 'src/pybind/mgr/dashboard/controllers'),
+]
 
 _T = TypeVar('_T')
 

@@ -113,10 +113,30 @@ def format_used(used_bytes: Optional[int], total_bytes: Optional[int]) -> str:
     return f'{format_bytes(used_bytes)} of {format_bytes(total_bytes)} ({part})'
 
 
-def format_percent_range(low_percent: float, high_percent: float) -> str:
-    """A range of a change in percent: "+5% to +25%", "-10%"."""
-    low, high = _signed_percent(low_percent), _signed_percent(high_percent)
-    return low if low == high else f'{low} to {high}'
+def format_change(percent: float) -> str:
+    """A change in percent: "+31%", "0%"."""
+    number = f'{percent:+.0f}'
+    return '0%' if number in {'+0', '-0'} else f'{number}%'
+
+
+def format_change_range(low_percent: float, high_percent: float) -> str:
+    """A range of a change in percent: "+5 to +25%", "-10%"."""
+    low, high = format_change(low_percent), format_change(high_percent)
+    return low if low == high else f'{low.removesuffix("%")} to {high}'
+
+
+def format_effect(
+    percent: Optional[float], low_percent: Optional[float], high_percent: Optional[float]
+) -> str:
+    """A change with its interval: "-13% (-18 to -6%)", "-13% (unbounded)"."""
+    if percent is None:
+        return UNKNOWN
+    interval = (
+        'unbounded'
+        if low_percent is None or high_percent is None
+        else format_change_range(low_percent, high_percent)
+    )
+    return f'{format_change(percent)} ({interval})'
 
 
 def format_duration(seconds: Optional[float]) -> str:
@@ -185,11 +205,6 @@ def format_ids(osd_ids: Iterable[int]) -> str:
 def format_plural(count: int, singular: str, plural: Optional[str] = None) -> str:
     """A count with its noun: "1 OSD", "3 OSDs"."""
     return f'{count} {singular if count == 1 else plural or singular + "s"}'
-
-
-def _signed_percent(percent: float) -> str:
-    number = f'{percent:+.0f}'
-    return '0%' if number in {'+0', '-0'} else f'{number}%'
 
 
 def _two_digits(value: float) -> str:

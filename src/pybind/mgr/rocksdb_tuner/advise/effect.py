@@ -8,6 +8,7 @@ from typing import Optional
 
 from ..lsm.calibration import calibration
 from ..lsm.records import Estimate
+from ..units import format_change_range
 from .records import Prediction, Reason
 from .whatif.situation import Situation
 from .whatif.tree import model_in, packed
@@ -108,10 +109,10 @@ def _ends(situation: Situation) -> tuple[Situation, ...]:
 
 def kv_sync_reason(ratio: Estimate) -> Reason:
     """Change of the kv_sync thread's time for memtable inserts."""
+    interval = format_change_range((ratio.low - 1) * 100, (ratio.high - 1) * 100)
     return Reason(
         'The model predicts that the kv_sync thread takes '
-        f'{_percent(ratio.value - 1)} time for a write ({_signed(ratio.low - 1)} to '
-        f'{_signed(ratio.high - 1)}).',
+        f'{_percent(ratio.value - 1)} time for a write ({interval}).',
         'model',
     )
 
@@ -148,10 +149,6 @@ def space_prediction(ratio: Estimate) -> Prediction:
 
 def _percent(change: float) -> str:
     return f'{abs(change):.0%} {"less" if change < 0 else "more"}'
-
-
-def _signed(change: float) -> str:
-    return f'{change:+.0%}'
 
 
 def reason_of(change: Change) -> Reason:

@@ -12,7 +12,7 @@ from typing import Optional
 from ..judge.experiment_limits import objective_of
 from ..judge.signals import signal_named
 from ..lsm.records import Estimate
-from ..units import format_percent_range, format_time
+from ..units import format_effect, format_time
 from .case import Case
 from .objections import Name, Objection
 from .records import MeasuredArm, Prediction, Reason, Resource
@@ -99,10 +99,9 @@ def objection_from(arm: MeasuredArm) -> Objection:
 
 
 def effect_of(arm: MeasuredArm) -> str:
-    """ "kv_sync time per write by -13% (-18% to -6%)" """
-    estimate = format_percent_range(arm.change_percent, arm.change_percent)
-    interval = format_percent_range(arm.low_percent, arm.high_percent)
-    return f'{_title(arm)} by {estimate} ({interval})'
+    """ "kv_sync time per write by -13% (-18 to -6%)" """
+    effect = format_effect(arm.change_percent, arm.low_percent, arm.high_percent)
+    return f'{_title(arm)} by {effect}'
 
 
 def source_of(arm: MeasuredArm) -> str:

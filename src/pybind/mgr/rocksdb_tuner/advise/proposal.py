@@ -12,6 +12,7 @@ from ..judge.records import Predicted
 from ..judge.signals import judged_signals
 from ..plan.records import ChangeKind, ChangeRequest, Purpose
 from ..plan.steps import Change
+from ..units import format_change_range
 from .cohort import Cohort
 from .facts import daemons, places, write_iops
 from .profiles import Profile
@@ -131,7 +132,8 @@ def prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
     """The prediction as text, for the history."""
     if prediction is None:
         return None
-    return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f}%'
+    change = format_change_range(prediction.low_percent, prediction.high_percent)
+    return f'{prediction.metric}: {change}'
 
 
 def predicted_effect(prediction: Optional[Prediction]) -> Optional[Predicted]:

@@ -14,7 +14,7 @@ from .predictions import relief
 from .profiles import PublishedEffect, predict
 from .records import Reason, Resource
 from .usage import at_most
-from .weighing import RESOURCES, Weighing
+from .weighing import RESOURCES, Weighing, effect_of
 
 
 def outweighed(weighed: Weighing) -> Objection:
@@ -59,11 +59,10 @@ def of_cores(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason,
     ratio = expected.get(Resource.CORES)
     if ratio is None or at_most(ratio) <= 1 + case.bars.max_loss:
         return ()
-    low, value, high = (100 * (end - 1) for end in ratio.ends)
     return (
         Reason(
-            f'Caution: the {RESOURCES[Resource.CORES]} changes by {value:+.0f}% ({low:+.0f}% to '
-            f'{high:+.0f}%), for which the OSDs need cores to spare.',
+            f'Caution: the {RESOURCES[Resource.CORES]} changes by {effect_of(ratio)}, for which '
+            'the OSDs need cores to spare.',
             'model',
         ),
     )

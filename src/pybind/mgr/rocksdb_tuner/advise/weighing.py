@@ -16,6 +16,7 @@ from typing import Mapping, Optional
 from ..lsm.records import Estimate
 from ..options.compression import LZ4, NO_COMPRESSION
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
+from ..units import format_effect
 from .profiles import Profile
 from .records import Resource
 from .usage import Usage, at_most, choice_thresholds
@@ -232,13 +233,14 @@ def _short(
 
 
 def _change(ratio: Estimate, resource: Resource) -> str:
-    """ "the space taken by RocksDB changes by -29% (-35 to -21%)" """
-    return f'The {RESOURCES[resource]} changes by {_percent(ratio)}'
+    """ "The space taken by RocksDB changes by -29% (-35 to -21%)" """
+    return f'The {RESOURCES[resource]} changes by {effect_of(ratio)}'
 
 
-def _percent(ratio: Estimate) -> str:
+def effect_of(ratio: Estimate) -> str:
+    """ "-29% (-35 to -21%)" """
     value, low, high = (100 * (end - 1) for end in (ratio.value, ratio.low, ratio.high))
-    return f'{value:+.0f}% ({low:+.0f}% to {high:+.0f}%)'
+    return format_effect(value, low, high)
 
 
 def neighbors(options: str, effective: Mapping[str, str]) -> Iterator[tuple[str, str]]:

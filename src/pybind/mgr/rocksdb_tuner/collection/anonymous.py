@@ -43,7 +43,7 @@ _BEGINS_AS_NUMBER = re.compile(r'([+-]?[0-9.]+[kKmMgGtTpPeE]?[._~^+-]*)(.+)', re
 _DAEMON = re.compile(r'(osd|mon|mgr|mds|client)\.(.+)', re.DOTALL)
 #: Data directory of an OSD.
 _OSD_PATH = re.compile(r'/var/lib/ceph/osd/ceph-[0-9]+')
-_OPERATION = re.compile(r'[a-z][0-9]+')
+_OPERATION = re.compile(r'(?:[a-z]|E)[0-9]+')
 _WHO = re.compile(r'(?:global|osd(?:\.[0-9]+)?)(?:/[^:/\s]+:[^/\s]+)+')
 _RECOMMENDATION = re.compile(r'(.*)(-[0-9a-f]{6})', re.DOTALL)
 

@@ -13,6 +13,7 @@ from ..observe.kv_stats import format_kv_stats
 from ..observe.observer import Evidence, Kept
 from ..observe.option_watch import KnownOptions
 from ..observe.sample import Sample
+from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
 from .counters import MEMTABLE_TIME
@@ -30,6 +31,7 @@ def collect(
     health_codes: frozenset[str],
     history: tuple[HistoryRecord, ...],
     rollout: Optional[RolloutState],
+    experiment: Optional[ExperimentState],
 ) -> Collection:
     return Collection(
         cluster_map=cluster_map,
@@ -40,6 +42,7 @@ def collect(
         module=module,
         history=history,
         rollout=rollout,
+        experiment=experiment,
     )
 
 

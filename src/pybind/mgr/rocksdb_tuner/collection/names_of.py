@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Optional
+from typing import Optional, Union
 
 from ..mgr.records import FailureDomain
+from ..operations.experiment.records import ExperimentState
+from ..operations.rollout.records import RolloutState
 from .records import Collection
 from .vocabulary import ceph_words
 
@@ -25,13 +27,23 @@ def user(actor: str) -> Iterator[str]:
         yield name
 
 
+def _rollouts(collection: Collection) -> Iterator[RolloutState]:
+    """The rollout, and the change of OSDs within the experiment."""
+    experiment = collection.experiment
+    for state in (collection.rollout, None if experiment is None else experiment.leg):
+        if state is not None:
+            yield state
+
+
 def _masks(collection: Collection) -> Iterator[tuple[str, str]]:
     whos = [entry.who for entry in collection.entries or ()]
     whos += [record.who for record in collection.history]
-    if collection.rollout is not None:
-        state = collection.rollout
+    for state in _rollouts(collection):
         whos += [state.request.who, *(who for who, _ in state.request.final_entries)]
         whos += [*(who for who, _ in state.before.entries), *state.restoring]
+    if collection.experiment is not None:
+        whos += [collection.experiment.request.who]
+        whos += [who for who, _ in collection.experiment.before.entries]
     for who in whos:
         for mask in who.split('/')[1:]:
             kind, colon, name = mask.partition(':')
@@ -55,8 +67,8 @@ def hosts(collection: Collection) -> Iterator[str]:
 
 def _domains(collection: Collection) -> Iterator[FailureDomain]:
     domains = [osd.failure_domain for osd in collection.cluster_map.osds]
-    if collection.rollout is not None:
-        domains += collection.rollout.request.domains
+    for state in _rollouts(collection):
+        domains += state.request.domains
     yield from (domain for domain in domains if domain is not None)
 
 
@@ -93,8 +105,9 @@ def classes(collection: Collection) -> Iterator[str]:
 
 def actors(collection: Collection) -> Iterator[str]:
     yield from (record.actor for record in collection.history)
-    state = collection.rollout
-    if state is not None:
+    states: list[Union[RolloutState, ExperimentState]] = [*_rollouts(collection)]
+    states += [] if collection.experiment is None else [collection.experiment]
+    for state in states:
         yield state.request.actor
         if state.paused_by is not None:
             yield state.paused_by

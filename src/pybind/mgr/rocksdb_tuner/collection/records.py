@@ -9,6 +9,7 @@ from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, Ru
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
 from ..observe.starts import LastStart
+from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode
@@ -96,3 +97,4 @@ class Collection:
     #: For readers of the report; not used in the evaluation.
     history: tuple[HistoryRecord, ...] = ()
     rollout: Optional[RolloutState] = None
+    experiment: Optional[ExperimentState] = None

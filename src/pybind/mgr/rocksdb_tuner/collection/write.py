@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, CrushDraw, OsdInfo, RunningOption
 from ..observe.sharding import format_files
+from ..present.answers.experiment import experiment_of
 from ..present.answers.history import history_of
 from ..present.answers.report import ReportFiles
 from ..present.answers.rollout import rollout_of
@@ -48,6 +49,7 @@ def _of_cluster(collection: Collection) -> Iterator[tuple[Kind, object]]:
     if collection.module is not None:
         yield Kind.HISTORY, history_of(collection.history)
         yield Kind.ROLLOUT, rollout_of(collection.rollout)
+        yield Kind.EXPERIMENT, experiment_of(collection.experiment)
 
 
 def _of_osd(osd: OsdCollection) -> Iterator[tuple[Kind, Optional[float], object]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, median, variance
 from typing import Optional
 
+from ..units import format_change, format_effect
 from .evidence import Block, Evidence
 from .records import Effect, Judgement, SignalVerdict, Verdict
 from .signals import JudgedSignal, judged_signals, limits, signal_named
@@ -48,11 +49,13 @@ def measured_in_words(judgement: Judgement) -> list[str]:
     changes = []
     for found in judgement.signals:
         if found.change_percent is not None:
-            bounds = ''
-            if found.low_percent is not None and found.high_percent is not None:
-                bounds = f' ({found.low_percent:+.0f} to {found.high_percent:+.0f}%)'
-            name = title.get(found.name, found.name)
-            changes.append(f'{name} {found.change_percent:+.0f}%{bounds}')
+            low, high = found.low_percent, found.high_percent
+            change = (
+                format_change(found.change_percent)
+                if low is None or high is None
+                else format_effect(found.change_percent, low, high)
+            )
+            changes.append(f'{title.get(found.name, found.name)} {change}')
     return changes
 
 

@@ -13,10 +13,11 @@ from ..judge.experiment_limits import experiment_limits
 from ..judge.records import SignalVerdict
 from ..judge.signals import signal_named
 from ..judge.statistics import percent
-from ..judge.winner import Answer, Conclusion
+from ..judge.winner import Answer
 from ..operations.experiment.records import ExperimentState, Stage
+from ..operations.experiment.wording import in_words
 from ..plan.experiment_design import Refusal
-from ..units import format_duration, format_percent_range, format_plural
+from ..units import format_duration, format_plural
 
 #: A limitation of every experiment.
 _SLOW_EFFECTS = (
@@ -91,16 +92,6 @@ def percent_of(contrast: Optional[Contrast]) -> tuple[Optional[float], ...]:
     )
 
 
-def effect_text(estimate: Optional[float], low: Optional[float], high: Optional[float]) -> str:
-    """ "-13% (-18% to -6%)" """
-    if estimate is None:
-        return 'unknown'
-    text = format_percent_range(estimate, estimate)
-    if low is None or high is None:
-        return f'{text} (not bounded yet)'
-    return f'{text} ({format_percent_range(low, high)})'
-
-
 def measured_blocks(state: ExperimentState) -> int:
     """Measured blocks of all periods."""
     earlier = [point for point in state.trace if point.period < state.period]
@@ -111,8 +102,9 @@ def measured_blocks(state: ExperimentState) -> int:
 
 def summary_of(state: ExperimentState) -> str:
     """The state or the result in a sentence."""
-    if state.conclusion is not None and state.conclusion.answer is not Answer.FAILED:
-        text = conclusion_text(state, state.conclusion)
+    answer = None if state.conclusion is None else state.conclusion.answer
+    text = in_words(state)
+    if text is not None and answer is not Answer.FAILED:
         return text if state.ended else f'{text} The OSDs are being restored.'
     if state.ended:
         ending = 'Aborted' if state.stage is Stage.ABORTED else 'Failed'
@@ -132,35 +124,6 @@ def _progress(state: ExperimentState) -> str:
     if state.stage is Stage.RESTORING:
         return 'Restoring the OSDs.'
     return f'Measuring {of_periods}, block {state.blocks} of {plan.shape.blocks}.'
-
-
-def conclusion_text(state: ExperimentState, found: Conclusion) -> str:
-    """The result in sentences."""
-    least = f'{state.request.min_effect:.0%}'
-    if found.answer is Answer.NO_DIFFERENCE:
-        bound = 0.0 if found.within is None else found.within
-        return f'No arm differs from the old options by more than {bound:.0%}.'
-    if found.answer is Answer.NO_GAIN:
-        return f'No arm is better than the old options by {least} or more.'
-    if found.answer is Answer.UNCLEAR:
-        return 'The measurements do not show which option string is better.'
-    title = signal_title(state.request.objective)
-    parts = [
-        (
-            f'{found.winner} is better than the old options: {title} '
-            f'{effect_text(*percent_of(found.gain))}.'
-        )
-    ]
-    if found.runner_up is not None and found.lead is not None:
-        parts.append(
-            f'It is ahead of {found.runner_up}.'
-            if found.lead.below
-            else f'The measurements do not show whether it is better than {found.runner_up}.'
-        )
-    if found.unproven:
-        titles = ', '.join(map(signal_title, found.unproven))
-        parts.append(f'Not shown to be no worse: {titles}.')
-    return ' '.join(parts)
 
 
 def plan_summary(planned: PlannedExperiment) -> str:

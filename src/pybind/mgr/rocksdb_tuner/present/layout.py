@@ -153,20 +153,31 @@ def _shell_units(text: str) -> Iterator[tuple[str, str]]:
     for character in characters:
         unit = character
         if character == '\\' and quote != "'":
-            unit += next(characters, '')
+            unit = _escaped(next(characters, ''), quote)
         elif character == quote:
             quote = ''
         elif not quote and character in '\'"':
             quote = character
         elif not character.isprintable():
-            unit = f'{quote}{_quoted_control(character)}{quote}'
+            unit = _quoted_control(character, quote)
         yield unit, quote
 
 
-def _quoted_control(character: str) -> str:
-    r"""Control characters quoted for bash, in any locale: $'\x1b'."""
+def _escaped(character: str, quote: str) -> str:
+    """A backslash with the next character, empty at the end of the text."""
+    if character == '\n':
+        # The shell joins the two lines.
+        return ''
+    if not character or character.isprintable():
+        return '\\' + character
+    # In double quotes the backslash stays: it only escapes characters that are special there.
+    return ('\\\\' if quote else '') + _quoted_control(character, quote)
+
+
+def _quoted_control(character: str, quote: str) -> str:
+    r"""A control character within ``quote``, quoted for bash in any locale: $'\x1b'."""
     escaped = ''.join(f'\\x{byte:02x}' for byte in character.encode('utf-8', 'surrogatepass'))
-    return f"$'{escaped}'"
+    return f"{quote}$'{escaped}'{quote}"
 
 
 def shorten(text: str, width: int) -> str:

@@ -113,9 +113,16 @@ def test_used_space_shows_its_limit_only_if_there_is_one() -> None:
 
 
 def test_range_of_change_has_signs() -> None:
-    assert units.format_percent_range(0, 23.4) == '0% to +23%'
-    assert units.format_percent_range(-62.7, 0) == '-63% to 0%'
-    assert units.format_percent_range(5, 5) == '+5%'
+    assert units.format_change_range(0, 23.4) == '0 to +23%'
+    assert units.format_change_range(-62.7, 0) == '-63 to 0%'
+    assert units.format_change_range(5, 5) == '+5%'
+    assert units.format_change(-0.3) == '0%'
+
+
+def test_effect_has_its_interval() -> None:
+    assert units.format_effect(None, -1, 1) == '-'
+    assert units.format_effect(-12.7, -18.1, None) == '-13% (unbounded)'
+    assert units.format_effect(-12.7, -18.1, -6.3) == '-13% (-18 to -6%)'
 
 
 def test_times_are_iso_8601_in_utc() -> None:

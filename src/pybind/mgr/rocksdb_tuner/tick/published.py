@@ -91,4 +91,5 @@ class Published:
             health_codes=inputs.health_codes,
             history=snapshot.history,
             rollout=rollout,
+            experiment=experiment,
         )

@@ -18,7 +18,7 @@ from ...options.catalogue import catalogue
 from ...options.compression import NO_COMPRESSION
 from ...options.grammar import OptionDifference, diff, same_meaning
 from ...options.syntax import OptionSet, format, parse  # noqa: A004
-from ...units import format_plural
+from ...units import format_bytes, format_plural
 from ...workload.records import WorkloadClass
 from ..objections import METADATA
 from ..profiles import Profile, default_for_few_cores, few_cores, profiles, recognize
@@ -29,7 +29,6 @@ from .derive_memtables import (
     WAL_BYTES,
     defaults,
     memtables,
-    mib,
     power_of_two,
     wal,
     wal_bound_bytes,
@@ -200,8 +199,8 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'max_bytes_for_level_base',
             str(base_bytes),
-            f'Level 1 as large as level 0, which settles at {mib(found.flush_bytes)} x '
-            f'{_TRIGGER} = {mib(level0_bytes)}'
+            f'Level 1 as large as level 0, which settles at {format_bytes(found.flush_bytes)} x '
+            f'{_TRIGGER} = {format_bytes(level0_bytes)}'
             + ('.' if base_bytes == level0_bytes else ', rounded up to a power of two.'),
             _GUIDE,
         ),

@@ -8,6 +8,7 @@ from functools import lru_cache
 from ...lsm.tree_options import TreeOptions, tree_options
 from ...options.releases import KnownRelease
 from ...options.syntax import parse
+from ...units import format_bytes
 from ...workload.records import WorkloadClass
 from ..profiles import few_cores
 from .situation import Situation
@@ -75,8 +76,9 @@ def wal(situation: Situation) -> tuple[int, str, str]:
             (
                 int(devices.wal_bytes / allocation),
                 (
-                    f'It has to fit on the WAL device of {mib(devices.wal_bytes)}: with {beside}, '
-                    f'WAL files take up to {allocation:g} times the size of their content.'
+                    f'It has to fit on the WAL device of {format_bytes(devices.wal_bytes)}: with '
+                    f'{beside}, WAL files take up to {allocation:g} times the size of their '
+                    'content.'
                 ),
                 RULE,
             )
@@ -122,7 +124,7 @@ def memtables(situation: Situation, wal_bytes: int) -> _Memtables:
     return _Memtables(
         size_bytes=size,
         merge=max(1, pair.flush_bytes // scale // size),
-        why_size=f'The published {mib(pair.size_bytes)}, scaled down with the WAL.',
+        why_size=f'The published {format_bytes(pair.size_bytes)}, scaled down with the WAL.',
         why_merge='As published: flushes keep the same share of the WAL.',
         source=RULE,
     )
@@ -137,10 +139,10 @@ def _published_memtables(situation: Situation) -> _Memtables:
         return _Memtables(
             size_bytes=size,
             merge=merge,
-            why_size=f'The default of {situation.release.label} is {mib(size)}, small enough for '
-            'the gain and proven by QA.',
-            why_merge=f'{merge} x {mib(size)} = {mib(size * merge)} per flush; more would lower '
-            'write amplification at the expense of the kv_sync thread and of tail '
+            why_size=f'The default of {situation.release.label} is {format_bytes(size)}, small '
+            'enough for the gain and proven by QA.',
+            why_merge=f'{merge} x {format_bytes(size)} = {format_bytes(size * merge)} per flush; '
+            'more would lower write amplification at the expense of the kv_sync thread and of tail '
             'latency.',
             source=QA,
         )
@@ -171,9 +173,3 @@ def defaults(release: KnownRelease) -> TreeOptions:
 def power_of_two(number: int) -> int:
     """The smallest power of two that is at least ``number``."""
     return 1 << max(0, number - 1).bit_length()
-
-
-def mib(size_bytes: int) -> str:
-    if size_bytes % GIB == 0:
-        return f'{size_bytes // GIB} GiB'
-    return f'{size_bytes // MIB} MiB'

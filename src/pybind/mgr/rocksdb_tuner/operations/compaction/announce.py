@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Optional
 
-from ...units import format_bytes
+from ...units import format_bytes, format_change
 from ..announce import Announcer, Line, Progress
 from ..phases import Outcome
 from .records import CampaignState, CompactionStep, OsdCompaction
@@ -80,5 +80,5 @@ def _text(osd: OsdCompaction) -> str:
 
 def _change(before_bytes: int, after_bytes: int) -> str:
     percent = change_percent(before_bytes, after_bytes)
-    share = '' if percent is None else f' ({percent:+.0f}%)'
+    share = '' if percent is None else f' ({format_change(percent)})'
     return f'DB {format_bytes(before_bytes)} -> {format_bytes(after_bytes)}{share}'

@@ -10,6 +10,7 @@ from ...judge.arms import ArmResult, Comparison
 from ...judge.records import Effect, SignalVerdict
 from ...judge.signals import limits, signal_named
 from ...judge.winner import Answer, Conclusion, conclude, to_end
+from ...units import format_change
 from ..phases import Outcome
 from .records import ArmGain, DroppedArm, ExperimentState, PairResult, TracePoint
 from .states import controls, ending, remaining, with_dropped
@@ -84,7 +85,8 @@ def _dropped(state: ExperimentState, result: ArmResult) -> DroppedArm:
 
 def _in_words(signal: SignalVerdict) -> str:
     title = signal_named(signal.name).title
-    return title if signal.change_percent is None else f'{title} {signal.change_percent:+.0f}%'
+    change = signal.change_percent
+    return title if change is None else f'{title} {format_change(change)}'
 
 
 def _point(state: ExperimentState, comparison: Comparison, now_s: float) -> TracePoint:

@@ -1,32 +1,63 @@
-"""An experiment and its result as text. Pure."""
+"""The result of an experiment as text. Pure."""
 
 from __future__ import annotations
 
+import math
 from typing import Optional
 
 from ...judge.arms import Contrast
 from ...judge.signals import signal_named
 from ...judge.statistics import percent
 from ...judge.winner import Answer, Conclusion
+from ...units import format_effect
 from .records import ExperimentState
 
 
 def in_words(state: ExperimentState) -> Optional[str]:
-    """The conclusion in one line; None: there is none."""
-    conclusion = state.conclusion
-    if conclusion is None:
+    """The conclusion in sentences; None: there is none."""
+    found = state.conclusion
+    if found is None:
         return None
-    share = f'{state.request.min_effect:.0%}'
-    if conclusion.answer is Answer.WINNER:
-        return _winner(state, conclusion)
-    if conclusion.answer is Answer.NO_DIFFERENCE:
-        within = share if conclusion.within is None else f'{conclusion.within:.1%}'
-        return f'no difference of more than {within}'
+    least = state.request.min_effect
+    if found.answer is Answer.WINNER:
+        return ' '.join(_winner(state, found))
     return {
-        Answer.NO_GAIN: f'no arm is better by {share} or more',
-        Answer.UNCLEAR: f'a difference of {share} could not be detected',
-        Answer.FAILED: f'failed: {", ".join(conclusion.failed)} crashed or did not start',
-    }[conclusion.answer]
+        Answer.NO_DIFFERENCE: (
+            'No arm differs from the old options by more than '
+            f'{_upper(least if found.within is None else found.within)}.'
+        ),
+        Answer.NO_GAIN: f'No arm is better than the old options by {least:.0%} or more.',
+        Answer.UNCLEAR: 'The measurements do not show which option string is better.',
+        Answer.FAILED: f'An OSD with {" or ".join(found.failed)} crashed or did not start.',
+    }[found.answer]
+
+
+def _winner(state: ExperimentState, found: Conclusion) -> list[str]:
+    measured = (
+        ''
+        if found.gain is None
+        else f': {_title(state.request.objective)} {format_effect(*in_percent(found.gain))}'
+    )
+    sentences = [f'{found.winner} is better than the old options{measured}.']
+    if found.runner_up is not None and found.lead is not None:
+        sentences.append(
+            f'It is ahead of {found.runner_up}.'
+            if found.lead.below
+            else f'The measurements do not show whether it is better than {found.runner_up}.'
+        )
+    if found.unproven:
+        titles = ', '.join(map(_title, found.unproven))
+        sentences.append(f'Not shown to be no worse: {titles}.')
+    return sentences
+
+
+def _upper(share: float) -> str:
+    """A bound in percent, not rounded down."""
+    return f'{math.ceil(round(100 * share, 6))}%'
+
+
+def _title(signal: str) -> str:
+    return signal_named(signal).title
 
 
 def in_percent(contrast: Contrast) -> tuple[Optional[float], Optional[float], Optional[float]]:
@@ -35,20 +66,3 @@ def in_percent(contrast: Contrast) -> tuple[Optional[float], Optional[float], Op
         None if value is None else round(percent(value), 2) for value in contrast
     )
     return estimate, low, high
-
-
-def contrast_in_words(contrast: Contrast) -> str:
-    text = f'{percent(contrast.estimate):+.0f}%'
-    if contrast.low is None or contrast.high is None:
-        return text
-    return f'{text} ({percent(contrast.low):+.0f} to {percent(contrast.high):+.0f}%)'
-
-
-def _winner(state: ExperimentState, conclusion: Conclusion) -> str:
-    title = signal_named(state.request.objective).title
-    text = f'{conclusion.winner} is best'
-    if conclusion.gain is not None:
-        text += f': {title} {contrast_in_words(conclusion.gain)}'
-    if conclusion.runner_up is not None and conclusion.lead is not None:
-        text += f'; against {conclusion.runner_up} {contrast_in_words(conclusion.lead)}'
-    return text

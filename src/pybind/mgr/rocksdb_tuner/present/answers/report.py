@@ -10,6 +10,7 @@ from ...kinds import Only
 from ...snapshot import Mode
 from ...store.codec import ADDED_LATER
 from ...workload.records import WorkloadClass
+from .experiment import Experiment
 from .history import Change
 from .notes import Bounds, Exact, InPlace, Matching, Named, OsdId
 from .rollout import Rollout
@@ -168,6 +169,11 @@ class ReportFiles:
     history: Annotated[tuple[Change, ...], Named('history.json'), '`ceph rocksdb-tuner history`.']
     rollout: Annotated[
         Optional[Rollout], Named('rollout.json'), '`ceph rocksdb-tuner rollout status`.'
+    ]
+    experiment: Annotated[
+        Optional[Experiment],
+        Named('experiment.json'),
+        '`ceph rocksdb-tuner experiment status`.',
     ]
     perf_dump: Annotated[
         Mapping[str, _PrintedObject],

@@ -8,7 +8,7 @@ from typing import Optional
 from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Severity
 from ...options.grammar import OptionDifference
 from ...snapshot import Mode, Snapshot
-from ...units import UNKNOWN, format_ids, format_percent_range, format_plural
+from ...units import UNKNOWN, format_change_range, format_ids, format_plural
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..subjects import Plan
@@ -176,7 +176,7 @@ def _conclusions(snapshot: Snapshot) -> str:
 
 
 def _expected(prediction: Prediction) -> str:
-    change = format_percent_range(prediction.low_percent, prediction.high_percent)
+    change = format_change_range(prediction.low_percent, prediction.high_percent)
     return f'{prediction.metric} {change}'
 
 
@@ -199,7 +199,7 @@ def _predictions(predictions: Sequence[Prediction]) -> str:
 
 
 def _prediction(prediction: Prediction) -> tuple[str, str]:
-    change = format_percent_range(prediction.low_percent, prediction.high_percent)
+    change = format_change_range(prediction.low_percent, prediction.high_percent)
     return (
         paragraph(f'{prediction.metric}: {change}', 4, '  - '),
         paragraph(f'Basis: {prediction.basis}', 4),

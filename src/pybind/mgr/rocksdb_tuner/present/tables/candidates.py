@@ -8,9 +8,9 @@ from ...advise.assessment import Assessment
 from ...advise.experiment_arms import plan_command, rivals
 from ...advise.records import Resource
 from ...advise.usage import at_most
-from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing
+from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing, effect_of
 from ...snapshot import Mode, Snapshot
-from ...units import UNKNOWN
+from ...units import UNKNOWN, format_change, format_effect
 from ..layout import WIDE, Column, paragraph, table
 from .phrases import COMMAND, bullets, nothing_known, sections, titled
 
@@ -62,7 +62,7 @@ def experiment_hint(assessment: Assessment) -> str:
 def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> str:
     """Use of resources that does not count as a loss."""
     costs = [
-        f'{w.candidate.name} {100 * (ratio.value - 1):+.0f}%'
+        f'{w.candidate.name} {format_change(100 * (ratio.value - 1))}'
         for resource in sorted(bars.plenty)
         for w in feasible
         for ratio in [w.of(resource)]
@@ -110,8 +110,8 @@ def _gain(weighed: Weighed, resource: Resource) -> str:
     ratio = weighed.of(resource)
     if ratio is None:
         return UNKNOWN
-    low, value, high = (100 * (1 - end) for end in (ratio.high, ratio.value, ratio.low))
-    return f'{value:.0f}% ({low:.0f} to {high:.0f})'
+    value, low, high = (100 * (1 - end) for end in (ratio.value, ratio.high, ratio.low))
+    return format_effect(value, low, high)
 
 
 def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
@@ -119,8 +119,7 @@ def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
     if not others:
         return UNKNOWN, ''
     worst = max(others, key=lambda u: at_most(u.ratio))
-    low, value, high = (100 * (end - 1) for end in worst.ratio.ends)
-    return f'{value:+.0f}% ({low:+.0f} to {high:+.0f})', worst.resource.value
+    return effect_of(worst.ratio), worst.resource.value
 
 
 def _verdict(weighed: Weighed, weighing: Weighing) -> str:

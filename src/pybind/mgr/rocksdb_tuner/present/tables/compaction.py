@@ -6,7 +6,7 @@ from typing import Optional
 
 from ...operations.compaction.announce import change_percent, in_words
 from ...operations.compaction.records import CampaignState, OsdCompaction
-from ...units import UNKNOWN, format_bytes, format_ms, format_time
+from ...units import UNKNOWN, format_bytes, format_change, format_ms, format_time
 from ..layout import Column, fields, table
 from .phrases import sections
 
@@ -57,6 +57,6 @@ def _row(osd: OsdCompaction) -> tuple[str, ...]:
         osd.step.value,
         format_bytes(before),
         format_bytes(after),
-        UNKNOWN if percent is None else f'{percent:+.0f}%',
+        UNKNOWN if percent is None else format_change(percent),
         format_ms(osd.latency_ms),
     )

@@ -14,15 +14,15 @@ from ...operations.gates import GATES
 from ...plan.experiment_design import ExperimentPlan, Refusal
 from ...units import (
     UNKNOWN,
+    format_change_range,
     format_duration,
+    format_effect,
     format_ids,
-    format_percent_range,
     format_time,
 )
 from ..answers.experiment import Experiment, ExperimentSummary, experiment_of
 from ..difference import difference
 from ..experiments import (
-    effect_text,
     phase_of,
     plan_summary,
     risks,
@@ -128,7 +128,7 @@ def _planned_arms(planned: PlannedExperiment, first: dict[str, tuple[int, ...]])
 def _predicted(found: Optional[Predicted]) -> str:
     if found is None:
         return UNKNOWN
-    return format_percent_range(found.low_percent, found.high_percent)
+    return format_change_range(found.low_percent, found.high_percent)
 
 
 def _changes(planned: PlannedExperiment, arm: TriedArm) -> str:
@@ -199,7 +199,7 @@ def _arms(shown: Experiment) -> str:
                 _effect(shown, number),
                 UNKNOWN
                 if arm.predicted is None
-                else format_percent_range(arm.predicted.low_percent, arm.predicted.high_percent),
+                else format_change_range(arm.predicted.low_percent, arm.predicted.high_percent),
             )
             for number, arm in enumerate(shown.arms)
         ],
@@ -210,7 +210,7 @@ def _effect(shown: Experiment, number: int) -> str:
     """Effect on the goal of the experiment."""
     for effect in shown.arms[number].effect:
         if effect.signal == shown.design.signal:
-            return effect_text(effect.estimate_percent, effect.low_percent, effect.high_percent)
+            return format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent)
     return UNKNOWN
 
 
@@ -230,7 +230,7 @@ def _others(shown: Experiment) -> str:
             signal_title(effect.signal),
             arm.name,
             effect.effect.value,
-            effect_text(effect.estimate_percent, effect.low_percent, effect.high_percent),
+            format_effect(effect.estimate_percent, effect.low_percent, effect.high_percent),
         )
         for arm in shown.arms
         for effect in arm.effect

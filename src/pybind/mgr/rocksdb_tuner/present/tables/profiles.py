@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...advise.profiles import Profile, PublishedEvidence, SuitabilityRule
-from ...units import UNKNOWN, format_percent_range, format_plural
+from ...units import UNKNOWN, format_change, format_plural
 from ..layout import WIDE, Column, fields, paragraph, table
 from ..summaries import suited_workloads
 from .phrases import COMMAND, bullets, sections, titled
@@ -99,7 +99,7 @@ def _hardware(shown: Profile) -> Iterable[str]:
 
 
 def _published(figure: PublishedEvidence) -> str:
-    change = format_percent_range(figure.change_percent, figure.change_percent)
+    change = format_change(figure.change_percent)
     text = f'{figure.workload.value}, {figure.metric}: {change} against {figure.baseline}'
     if figure.baseline_value is not None:
         # Published figures are not rounded.

@@ -117,7 +117,7 @@ def test_winner_is_recommended_with_its_interval_whatever_the_model_predicts() -
     assert (prediction.low_percent, prediction.high_percent) == (-18.0, -6.0)
     assert prediction.basis.startswith('experiment: experiment E7 on this cluster, 2026-02-')
     assert advice.reasons[0].statement == (
-        'In experiment E7 the new options changed the kv_sync time per write by -13% (-18% to -6%).'
+        'In experiment E7 the new options changed the kv_sync time per write by -13% (-18 to -6%).'
     )
     assert advice.change is not None
     assert advice.change.promised == 'kv_sync_ms_per_txn'
@@ -135,7 +135,7 @@ def test_running_winner_leaves_nothing_to_recommend() -> None:
     assert found.recommendations == ()
     assert found.conclusion.startswith(
         'Nothing to change: the running options won experiment E7, which measured a change of the '
-        'kv_sync time per write by -13% (-18% to -6%).'
+        'kv_sync time per write by -13% (-18 to -6%).'
     )
 
 

@@ -55,6 +55,7 @@ from rocksdb_tuner.version import VERSION
 
 from ..observe.samples import osd_info
 from ..observe.samples import sample as sample_at
+from ..present import experiment_samples
 from .test_anonymous import Planter
 from .whole import GOLDEN, texts, whole
 
@@ -105,7 +106,7 @@ def test_parsed_report_is_written_back_unchanged() -> None:
     assert found.collection.orchestrated is False
     assert found.kinds == {
         *(Kind.OSD_DUMP, Kind.OSD_METADATA, Kind.CRUSH_DUMP, Kind.CONFIG_DUMP, Kind.HEALTH),
-        *(Kind.MODULE, Kind.HISTORY, Kind.ROLLOUT),
+        *(Kind.MODULE, Kind.HISTORY, Kind.ROLLOUT, Kind.EXPERIMENT),
     }
     assert (found.ignored, found.times_of_files, found.classes_guessed) == ((), frozenset(), False)
 
@@ -379,6 +380,7 @@ def collected(evidence: Optional[Evidence], osd: OsdInfo) -> OsdCollection:
         health_codes=frozenset({'OSD_DOWN'}),
         history=whole().history,
         rollout=None,
+        experiment=None,
     )
     assert (found.entries, found.module, found.history) == (entries, module, whole().history)
     assert (found.health_codes, found.orchestrated) == (frozenset({'OSD_DOWN'}), True)
@@ -478,3 +480,37 @@ def test_fewest_anchors_that_bridge_all_gaps_are_collected(
 ) -> None:
     seen = NOTHING._replace(anchors=tuple(Anchor(time_s, 1, 2) for time_s in times_s))
     assert [dump.time_s for dump in collected(seen, osd_info(0)).dumps] == kept_s
+
+
+def test_names_in_an_experiment_are_replaced_as_everywhere() -> None:
+    """Also those that only the change of its OSDs has."""
+    names = iter(f'zq{number}' for number in range(1000))
+    leg: RolloutState = Planter(lambda: next(names), 'name').make(RolloutState)
+    measuring = experiment_samples.measuring()
+    state = replace(
+        measuring,
+        experiment_id='E7',
+        request=replace(measuring.request, who='osd/host:zqhost', actor='client.zqalice'),
+        paused_by='dashboard:zqbob',
+        leg=replace(leg, restoring=('osd/rack:zqrack',)),
+        failure='zqhost, zqrack, zqbob',
+    )
+    shown = anonymous(replace(EMPTY, experiment=state)).experiment
+    assert shown is not None
+    assert shown.experiment_id == 'E7'
+    best, other = (arm.name for arm in shown.request.arms[:2])
+    assert {gain.name for point in shown.trace for gain in point.arms} == {best, other}
+    assert shown.leg is not None
+    assert shown.paused_by is not None
+    assert shown.failure == ', '.join(
+        [
+            shown.request.who.partition(':')[2],
+            shown.leg.restoring[0].partition(':')[2],
+            shown.paused_by.partition(':')[2],
+        ]
+    )
+    assert 'other-host' not in repr(shown)
+    assert 'zq' not in repr(shown)
+    whole_of = replace(whole(), experiment=state)
+    written = json.loads(report(whole_of, anonymous=True))['files']['experiment.json']
+    assert [arm['verdict'] for arm in written['arms'][:2]] == ['unclear', 'worse']

@@ -17,6 +17,7 @@ from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.collection.write import files
 from rocksdb_tuner.workload.records import Workload
 
+from ..present import experiment_samples
 from ..present.samples import rollout
 from .samples import collections
 from .whole import GOLDEN
@@ -30,6 +31,7 @@ def comparable(collection: Collection) -> Collection:
         collection,
         history=(),
         rollout=None,
+        experiment=None,
         orchestrated=None,
         osds={i: osd for i, osd in collection.osds.items() if osd != type(osd)()},
         module=None if collection.module is None else _without_evidence(collection.module),
@@ -82,7 +84,12 @@ def test_a_report_of_the_module_is_what_its_schema_says(
     collection: Collection,
 ) -> None:
     if collection.module is not None and collection.entries is not None:
-        whole = replace(collection, health_codes=frozenset(), rollout=rollout())
+        whole = replace(
+            collection,
+            health_codes=frozenset(),
+            rollout=rollout(),
+            experiment=experiment_samples.measuring(),
+        )
         jsonschema.validate(json.loads(report(whole, anonymous=True)), SCHEMA)
 
 
@@ -91,6 +98,7 @@ def test_a_report_of_the_module_is_what_its_schema_says(
     [
         ('history.json', [{'id': 'r1'}]),
         ('rollout.json', {'phase': 'done'}),
+        ('experiment.json', {'phase': 'done'}),
         ('module.json', {}),
         ('osd_dump.json', []),
         ('osd.3.config_show.json', {}),

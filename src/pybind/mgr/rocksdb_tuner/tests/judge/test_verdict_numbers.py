@@ -759,7 +759,7 @@ def test_verdict_text_has_the_cause_and_each_change_with_its_bounds() -> None:
     unknown = SignalVerdict('slow_commits', Effect.UNCLEAR)
     unusual = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
     assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, unusual))) == (
-        'worse: client write latency +31% (+21 to +43%), spans with slow requests +0%, '
+        'worse: client write latency +31% (+21 to +43%), spans with slow requests 0%, '
         'space used by the DB +5%, DB bytes written per write +6%, '
         'of_a_later_version -2% (-3 to -1%)'
     )

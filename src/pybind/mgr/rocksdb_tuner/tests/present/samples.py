@@ -363,7 +363,7 @@ def rollout(osds: tuple[int, ...] = (0, 1, 2), who: str = 'osd/class:ssd') -> Ro
             order=osds,
             final_entries=((who, LZ4),),
             actor='operator',
-            prediction='4 KiB random write IOPS 0% to +23%',
+            prediction='4 KiB random write IOPS 0 to +23%',
         ),
         before=Before(
             entries=(),
@@ -429,7 +429,7 @@ HISTORY = (
         actor='auto-apply',
         outcome=Outcome.ROLLED_BACK,
         reason='asked for by operator',
-        prediction='4 KiB random write IOPS 0% to +23%',
+        prediction='4 KiB random write IOPS 0 to +23%',
         measured='worse: client write latency +31% (+26 to +36%)',
         predicted=Predicted('4 KiB random write IOPS', 0.0, 23.0),
         judgement=Judgement(

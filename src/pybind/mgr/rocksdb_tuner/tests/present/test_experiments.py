@@ -17,7 +17,6 @@ from rocksdb_tuner.present.answers.experiment import experiments_of
 from rocksdb_tuner.present.experiments import (
     ArmVerdict,
     arm_verdict,
-    effect_text,
     measured_blocks,
     summary_of,
     unknowns,
@@ -182,7 +181,7 @@ def test_lanes_have_each_block_with_intervals() -> None:
             'winner',
             (
                 'lz4-64x16m-2025 is better than the old options: kv_sync time per write -12% '
-                '(-18% to -6%). It is ahead of merged. Not shown to be no worse: spans with slow '
+                '(-18 to -6%). It is ahead of merged. Not shown to be no worse: spans with slow '
                 'requests.'
             ),
         ),
@@ -225,18 +224,6 @@ def test_next_step_is_named() -> None:
         replace(experiments.measuring(), request=replace(experiments.request(), adopt=True)),
         'plain',
     )
-
-
-@pytest.mark.parametrize(
-    ('effect', 'text'),
-    [
-        ((None, None, None), 'unknown'),
-        ((-12.5, None, None), '-12% (not bounded yet)'),
-        ((-12.5, -18.1, -6.3), '-12% (-18% to -6%)'),
-    ],
-)
-def test_effect_has_its_interval(effect: Any, text: str) -> None:
-    assert effect_text(*effect) == text
 
 
 def test_verdicts_of_arms() -> None:

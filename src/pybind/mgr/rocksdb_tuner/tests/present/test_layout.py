@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,8 +126,25 @@ def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
     assert run_by_a_shell(text) == arguments
 
 
+@pytest.mark.parametrize(
+    ('command', 'arguments'),
+    [
+        ('x\\\x1by', ['x\x1by']),
+        ('"x\\\x1by"', ['x\\\x1by']),
+        ('"x\\\ny" \\\n z', ['xy', 'z']),
+        (f'"{"word" * 40}\\\x85{"word" * 40}"', [f'{"word" * 40}\\\x85{"word" * 40}']),
+    ],
+)
+def test_escaped_control_characters_survive_the_shell(command: str, arguments: list[str]) -> None:
+    """A raw one has no width, so that its line was never continued."""
+    shown = layout.shell_command(command)
+    assert widest(shown) <= WIDE
+    assert all(line.isprintable() for line in shown.split('\n'))
+    assert run_by_a_shell(shown) == arguments
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.text(st.sampled_from('ab,; "\\$`\''), max_size=300))
+@given(st.text(st.sampled_from('ab,; "\\$`\'\x1b\x85'), max_size=300))
 def test_double_quotes_and_escapes_survive_the_shell(text: str) -> None:
     quoted = '"' + ''.join('\\' + c if c in '"\\$`' else c for c in text) + '"'
     escaped = ''.join('\\' + c for c in text)

@@ -434,7 +434,7 @@ def test_recommendations_are_listed_with_expectations() -> None:
     text = render.recommend(samples.large_cluster(), 'plain')
     row = ' '.join(row_of(text, 'ssd-1a2b3c'))
     assert row == 'ssd-1a2b3c osd/class:ssd 20 set-profile lz4-64x16m-2025 medium yes'
-    assert '\nExpected:\n    ssd-1a2b3c: 4 KiB random write IOPS 0% to +23%\n' in text
+    assert '\nExpected:\n    ssd-1a2b3c: 4 KiB random write IOPS 0 to +23%\n' in text
     assert 'osd/class:hdd: osd.4, osd.9 did not yet restart' in text
 
 
@@ -444,7 +444,7 @@ def test_show_has_reasons_prediction_commands_and_undo() -> None:
     flat = ' '.join(text.split())
     for reason in recommendation.reasons:
         assert f'{reason.statement} [{reason.source}]' in flat
-    assert '4 KiB random write IOPS: 0% to +23%' in text
+    assert '4 KiB random write IOPS: 0 to +23%' in text
     assert 'not measured on this hardware' in flat
     assert row_of(text, 'write_buffer_size') == ['write_buffer_size', '268435456', '16777216']
     commands, undo = text.split('Undo:')
@@ -631,7 +631,7 @@ def test_history_compares_prediction_and_outcome() -> None:
     first, second, total = (' '.join(part.split()) for part in text.split('\n\n'))
     assert 'rolled-back, started by auto-apply' in first
     assert 'compression=kNoCompression->kLZ4Compression' in first
-    assert 'Predicted: 4 KiB random write IOPS 0% to +23%' in first
+    assert 'Predicted: 4 KiB random write IOPS 0 to +23%' in first
     assert 'client write latency +31%' in first
     assert 'Compared: did not come true' in first
     assert 'waiting, started by operator' in second
@@ -790,7 +790,7 @@ def test_candidates_are_shown_with_gain_worst_loss_and_reason() -> None:
     assert 'Goal: lower the kv_sync thread time per write by at least 10%' in text
     chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
     assert chosen.split()[:4] == ['variant-2022-d', '19%', '(13', 'to']
-    assert '-21% (-27 to -15)' in chosen
+    assert '-21% (-27 to -15%)' in chosen
     infeasible = text.partition('\nInfeasible:\n')[2].splitlines()
     assert infeasible[0] == '  lz4-2025:'
     assert infeasible[1] == '  - A level that is on the DB device now would no longer fit.'

@@ -228,7 +228,7 @@ def test_space_is_predicted_if_published(before: str, after: str, percent: Optio
     assert found.low_percent == pytest.approx(percent, abs=0.1)
     assert found.basis.endswith('against the same options without compression')
     request = campaign_request(advice, 'client.ann', 3)
-    assert request.prediction == 'BlueFS db_used_bytes: -63 to +0%'
+    assert request.prediction == 'BlueFS db_used_bytes: -63 to 0%'
     assert request.predicted is not None
     assert request.predicted.low_percent == found.low_percent
     assert (request.actor, request.who) == ('client.ann', 'osd/class:ssd')

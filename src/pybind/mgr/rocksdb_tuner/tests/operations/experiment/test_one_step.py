@@ -13,7 +13,7 @@ from rocksdb_tuner.operations.experiment import driving, judging
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
 from rocksdb_tuner.operations.experiment.records import DroppedArm, ExperimentState, LegKind, Stage
 from rocksdb_tuner.operations.experiment.view import View
-from rocksdb_tuner.operations.experiment.wording import contrast_in_words, in_words
+from rocksdb_tuner.operations.experiment.wording import in_words
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observation import Observation
@@ -90,18 +90,34 @@ def test_old_trace_is_thinned_out(changing: ExperimentState) -> None:
     ('conclusion', 'reported'),
     [
         (None, None),
-        (Conclusion(Answer.NO_GAIN), 'no arm is better by 10% or more'),
-        (Conclusion(Answer.NO_DIFFERENCE, within=0.042), 'no difference of more than 4.2%'),
-        (Conclusion(Answer.NO_DIFFERENCE), 'no difference of more than 10%'),
-        (Conclusion(Answer.FAILED, failed=('a', 'b')), 'failed: a, b crashed or did not start'),
-        (Conclusion(Answer.WINNER, 'fast'), 'fast is best'),
+        (
+            Conclusion(Answer.NO_GAIN),
+            'No arm is better than the old options by 10% or more.',
+        ),
+        (
+            Conclusion(Answer.NO_DIFFERENCE, within=0.07),
+            'No arm differs from the old options by more than 7%.',
+        ),
+        (
+            Conclusion(Answer.NO_DIFFERENCE, within=0.042),
+            'No arm differs from the old options by more than 5%.',
+        ),
+        (
+            Conclusion(Answer.NO_DIFFERENCE),
+            'No arm differs from the old options by more than 10%.',
+        ),
+        (
+            Conclusion(Answer.FAILED, failed=('a', 'b')),
+            'An OSD with a or b crashed or did not start.',
+        ),
+        (Conclusion(Answer.WINNER, 'fast'), 'fast is better than the old options.'),
+        (
+            Conclusion(Answer.WINNER, 'fast', gain=Contrast(-0.5)),
+            'fast is better than the old options: kv_sync time per write -39% (unbounded).',
+        ),
     ],
 )
-def test_conclusion_is_one_line(
+def test_conclusion_is_in_sentences(
     changing: ExperimentState, conclusion: Conclusion, reported: str
 ) -> None:
     assert in_words(replace(changing, conclusion=conclusion)) == reported
-
-
-def test_unbounded_contrast_is_its_estimate() -> None:
-    assert contrast_in_words(Contrast(-0.5)) == '-39%'

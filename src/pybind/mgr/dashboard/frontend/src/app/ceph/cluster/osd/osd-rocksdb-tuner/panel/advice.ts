@@ -4,7 +4,7 @@ import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Finding, Plan, Recommendation, RecommendationInFull } from './answers';
-import { duration, durations, evidence, ids, plural, signedPercent, who } from './format';
+import { duration, durations, evidence, ids, plural, range, who } from './format';
 import { commands, flushes, label, PURPOSE, TABLE } from './parts';
 
 const ANNEX = 'bluestore_rocksdb_options_annex';
@@ -125,7 +125,7 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
     ${r.prediction
       ? html`<ul>${r.prediction.map(
           (p) => html`<li>
-            ${p.metric}: <strong>${signedPercent(p.low_percent)} to ${signedPercent(p.high_percent)}</strong>
+            ${p.metric}: <strong>${range(p.low_percent, p.high_percent)}</strong>
             <small class="rt-note">(${p.basis})</small>
           </li>`,
         )}</ul>`

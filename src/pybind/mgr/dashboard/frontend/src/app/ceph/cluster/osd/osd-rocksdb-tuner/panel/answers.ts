@@ -1968,6 +1968,8 @@ export interface ReportFiles {
   'history.json': Change[];
   /** `ceph rocksdb-tuner rollout status`. */
   'rollout.json': Rollout | null;
+  /** `ceph rocksdb-tuner experiment status`. */
+  'experiment.json': Experiment | null;
   [name: string]: unknown;
 }
 

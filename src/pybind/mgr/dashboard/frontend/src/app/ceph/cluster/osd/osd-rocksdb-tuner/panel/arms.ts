@@ -1,7 +1,7 @@
 import { html, nothing, svg, SVGTemplateResult, TemplateResult } from 'lit';
 
 import type { Experiment, ExperimentArm, ExperimentPeriod } from './answers';
-import { bounded, ids, signalName, signedPercent } from './format';
+import { effect, ids, signalName, signedPercent } from './format';
 import { LANE_HEIGHT, layout, Lane, Lanes, Mark } from './lanes';
 import { label } from './parts';
 import { SizedElement } from './sized';
@@ -58,11 +58,12 @@ export class RocksDbTunerArms extends SizedElement {
 
 function heading(arm: ExperimentArm, { periods: all, signal }: Experiment): TemplateResult {
   const [goal] = arm.effect;
+  const measured = goal && effect(goal.estimate_percent, goal.low_percent, goal.high_percent);
   const { dropped } = arm;
   return html`<div class="rt-row">
       <strong>${arm.name}</strong>
       ${arm.verdict ? label(arm.verdict, VERDICT[arm.verdict] ?? '') : nothing}
-      ${goal ? html`<span>${signalName(signal)} ${bounded(goal)}</span>` : nothing}
+      ${measured ? html`<span>${signalName(signal)} ${measured}</span>` : nothing}
       <span class="rt-note">${osdsOf(arm.name, all)}</span>
     </div>
     ${dropped
@@ -119,12 +120,8 @@ function cross(x: number): SVGTemplateResult {
 
 function described(mark: Mark): string {
   const { period, block, time_ms } = mark;
-  const effect = bounded({
-    estimate_percent: mark.estimate,
-    low_percent: mark.low,
-    high_percent: mark.high,
-  });
-  return `${effect} after block ${block} of period ${period}, ${new Date(time_ms).toLocaleString()}`;
+  const measured = effect(mark.estimate, mark.low, mark.high);
+  return `${measured} after block ${block} of period ${period}, ${new Date(time_ms).toLocaleString()}`;
 }
 
 function periods({ periods: found, left, right }: Lanes, width: number): TemplateResult {

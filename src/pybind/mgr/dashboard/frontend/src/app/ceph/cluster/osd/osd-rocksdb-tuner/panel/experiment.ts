@@ -3,10 +3,10 @@
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Experiment, ExperimentSummary, Recommendation } from './answers';
+import type { Experiment, ExperimentEffect, ExperimentSummary, Recommendation } from './answers';
 import type { Api } from './api';
 import type { Question } from './dialog';
-import { bounded, duration, ids, moment, plural, signalName, signedPercent, who } from './format';
+import { duration, ids, moment, plural, range, signalName, signedPercent, who } from './format';
 import { commands, CONCLUSION, facts, label, TABLE } from './parts';
 import { effects, OUTCOME } from './rollout';
 
@@ -20,6 +20,8 @@ export interface ExperimentHost {
   control(what: ExperimentControl, experiment: Experiment): void;
   apply(recommendation: Recommendation): void;
 }
+
+type Change = Pick<ExperimentEffect, 'estimate_percent' | 'low_percent' | 'high_percent'>;
 
 export function inProgress(experiment: Experiment): boolean {
   return experiment.ended === null;
@@ -95,10 +97,10 @@ function verdict(e: Experiment, host: ExperimentHost): TemplateResult {
   const [title, kind] = CONCLUSION[e.conclusion ?? ''] ?? [e.conclusion, ''];
   const goal = e.arms.find((arm) => arm.name === e.winner)?.effect[0];
   const offer = host.recommendations.find((r) => adopts(r, e));
-  const row = (name: string, change: Parameters<typeof bounded>[0]): TemplateResult => html`<tr>
+  const row = (name: string, change: Change): TemplateResult => html`<tr>
     <th scope="row">${name}</th>
     <td>${signedPercent(change.estimate_percent)}</td>
-    <td>${bounded(change, true)}</td>
+    <td>${range(change.low_percent, change.high_percent)}</td>
   </tr>`;
   return html`<div class=${`rt-headline${kind ? ` rt-${kind}` : ''}`} role="status">
       <strong>Result: ${title}${e.winner ? `: ${e.winner}` : ''}</strong>

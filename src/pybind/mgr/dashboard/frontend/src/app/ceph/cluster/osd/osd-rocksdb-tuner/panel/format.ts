@@ -1,7 +1,10 @@
-/** Numbers with units, and times in the browser's time zone. */
+/**
+ * Numbers with units, and times in the browser's time zone. Sizes, changes and durations are those of
+ * the module's units.py, so that the tab and the commands show the same text.
+ */
 
 const UNKNOWN = '–';
-const IEC = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
+const IEC = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 export function number(value: number | null | undefined, digits = 2): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
@@ -11,15 +14,24 @@ export function number(value: number | null | undefined, digits = 2): string {
     : value.toPrecision(digits + (size >= 10 ? 1 : 0));
 }
 
+/** Bytes as Ceph prints them: "512 B", "1.2 MiB", "11 GiB". */
 export function bytes(value: number | null | undefined, per = ''): string {
-  if (value === null || value === undefined) return UNKNOWN;
+  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
   let scaled = value;
   let at = 0;
   while (Math.abs(scaled) >= 1023.5 && at < IEC.length - 1) {
     scaled /= 1024;
     at += 1;
   }
-  return `${number(scaled)} ${IEC[at]}B${per}`;
+  return `${twoDigits(scaled)} ${IEC[at]}B${per}`;
+}
+
+/** Two significant digits of a small number, the integer part of a large one. */
+function twoDigits(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 9.95 || Number.isInteger(value)) return value.toFixed(0);
+  if (size >= 0.95) return value.toFixed(1);
+  return size >= 0.001 ? `${Number(value.toPrecision(2))}` : '<0.001';
 }
 
 export function percent(ratio: number | null | undefined): string {
@@ -30,19 +42,28 @@ export function milliseconds(value: number | null | undefined): string {
   return value === null || value === undefined ? UNKNOWN : `${number(value)} ms`;
 }
 
+/** A change in percent: "+31%", "0%". */
 export function signedPercent(value: number | null): string {
   if (value === null) return UNKNOWN;
   const rounded = Math.round(value);
   return `${rounded > 0 ? '+' : ''}${rounded}%`;
 }
 
-/** An estimate with its 80% interval: "+18% (+12 to +24%)". */
-export function spanned(
-  span: { estimate: number; low: number; high: number } | null,
-): string {
-  if (span === null) return UNKNOWN;
-  const { estimate, low, high } = span;
-  return `${signedPercent(estimate)} (${range(low, high)})`;
+/** The range of a change in percent: "-12 to +4%", "-10%". */
+export function range(low_percent: number | null, high_percent: number | null): string {
+  if (low_percent === null || high_percent === null) return 'unbounded';
+  const [low, high] = [signedPercent(low_percent), signedPercent(high_percent)];
+  return low === high ? low : `${low.replace('%', '')} to ${high}`;
+}
+
+/** A change with its interval: "-13% (-18 to -6%)", "-13% (unbounded)". */
+export function effect(percent: number | null, low: number | null, high: number | null): string {
+  return percent === null ? UNKNOWN : `${signedPercent(percent)} (${range(low, high)})`;
+}
+
+/** An estimate with its 80% interval. */
+export function spanned(span: { estimate: number; low: number; high: number } | null): string {
+  return span === null ? UNKNOWN : effect(span.estimate, span.low, span.high);
 }
 
 const RESOURCES: Record<string, string> = {
@@ -71,28 +92,20 @@ export function signalName(signal: string): string {
   return SIGNALS[signal] ?? signal;
 }
 
-/** "-12 to +4%" */
-export function range(low: number, high: number): string {
-  return `${signedPercent(low).replace('%', '')} to ${signedPercent(high)}`;
-}
-
-/** A measured change with its interval, or the interval alone. */
-export function bounded(
-  change: { estimate_percent: number | null; low_percent: number | null; high_percent: number | null },
-  alone = false,
-): string {
-  const { estimate_percent: estimate, low_percent: low, high_percent: high } = change;
-  const interval = low === null || high === null ? 'unbounded' : range(low, high);
-  if (alone) return interval;
-  return estimate === null ? UNKNOWN : `${signedPercent(estimate)} (${interval})`;
-}
-
+/** An age or an interval in its two largest units: "8s", "5m", "2h 5m", "4d 3h". */
 export function duration(seconds: number | null | undefined): string {
-  if (seconds === null || seconds === undefined) return UNKNOWN;
-  if (seconds < 120) return `${Math.round(seconds)}s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)}m`;
-  if (seconds < 172800) return `${Math.round(seconds / 360) / 10}h`;
-  return `${Math.round(seconds / 86400)}d`;
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return UNKNOWN;
+  // Clock skew: a time in the near future counts as now.
+  if (seconds < 0) return '0s';
+  if (seconds < 9.95) return `${Number(seconds.toFixed(1))}s`;
+  const whole = Math.round(seconds);
+  if (whole < 120) return `${whole}s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours}h ${minutes % 60}m` : `${hours}h`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 && days < 14 ? `${days}d ${hours % 24}h` : `${days}d`;
 }
 
 /** A range of durations. */

@@ -13,7 +13,7 @@ import type {
   SignalEffect,
   Status,
 } from './answers';
-import { duration, ids, moment, plural, signalName, signedPercent, who } from './format';
+import { duration, ids, moment, plural, range, signalName, signedPercent, who } from './format';
 import { commands, CONCLUSION, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
 const FINAL = new Set(['done', 'rolled-back', 'failed']);
@@ -185,17 +185,11 @@ export function effects(
           <th scope="row">${signalName(s.signal)}</th>
           <td>${s.effect}</td>
           <td>${signedPercent('change_percent' in s ? s.change_percent : s.estimate_percent)}</td>
-          <td>${interval(s.low_percent, s.high_percent)}</td>
+          <td>${range(s.low_percent, s.high_percent)}</td>
         </tr>`,
       )}
     </tbody>
   </table></div>`;
-}
-
-function interval(low: number | null, high: number | null): string {
-  return low === null && high === null
-    ? 'unbounded'
-    : `${signedPercent(low)} to ${signedPercent(high)}`;
 }
 
 /** The ids of compaction campaigns start with it. */
@@ -282,7 +276,7 @@ function experiment({ signal, conclusion, winner, arms }: ExperimentOutcome): Te
           (arm) => html`<tr>
             <th scope="row" title=${arm.options}>${arm.name}</th>
             <td>${signedPercent(arm.change_percent)}</td>
-            <td>${interval(arm.low_percent, arm.high_percent)}</td>
+            <td>${range(arm.low_percent, arm.high_percent)}</td>
             <td>${arm.dropped ?? '–'}</td>
           </tr>`,
         )}
