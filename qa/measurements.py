@@ -707,6 +707,94 @@ def verdict_staggered() -> str:
     return table(heads, rows)
 
 
+_PROOF = 'verdict-trials-pacific'
+_CLAIMS = {
+    'false fail': 'no change fails',
+    'false better': 'no change is better',
+    'missed': 'slower passes',
+    'caught': 'slower fails',
+}
+
+
+def verdict_proof() -> str:
+    """What independent trials prove, for each soak; nothing was recorded yet without a result."""
+    if not (RESULTS / f'{_PROOF}.json').exists():
+        return '*Not recorded yet.*'
+    found = _read(_PROOF)
+    claims, ended = [], []
+    for soak in found['soaks']:
+        seconds = '{:.0f} to {:.0f}'.format(*soak['soak_s'])
+        for name, claim in soak['claims'].items():
+            claims.append(
+                (
+                    seconds,
+                    _CLAIMS[name],
+                    '{count}/{trials}'.format(**claim['of_all']),
+                    _exactly(claim['of_all']),
+                    '{count}/{trials}'.format(**claim['of_verdicts']),
+                    _exactly(claim['of_verdicts']),
+                    f'at {"least" if claim["at_least"] else "most"} {claim["bound_percent"]:.0f}%',
+                    'yes' if claim['proven'] else 'no',
+                )
+            )
+        ended += [
+            (seconds, what, *_ended(soak[kind]))
+            for kind, what in (('unchanged', 'no change'), ('slower', 'slower'))
+        ]
+        ended += [
+            (seconds, f'no change, {signal} +20%', *_ended(found))
+            for signal, found in soak['reckoned_worse'].items()
+        ]
+    heads = ('Soak, s', 'Claim', 'All', 'Share', 'Verdicts', 'Share', 'Bound', 'Proven')
+    ends = (
+        'Soak, s',
+        'Canary',
+        'Trials',
+        'kv_sync',
+        'Latency',
+        'Uncertain',
+        'Fail',
+        'Pass',
+        'Better',
+        'None',
+        'Together',
+    )
+    void = sum(len(soak['void']) for soak in found['soaks'])
+    recorded = [
+        f'* Window {window["number"]}: {window["release"]}, {window["osds"]} OSDs,'
+        f' {window["write_iops"]} writes/s, syncs {window["slowed_percent"]:.0f}% slower,'
+        f' machine load {" to ".join(map(str, window["machine_load"]))}'
+        for window in found['windows']
+    ]
+    return '\n\n'.join(
+        ('\n'.join([*recorded, f'* Void trials: {void}']), table(heads, claims), table(ends, ended))
+    )
+
+
+def _exactly(counted: _Result) -> str | None:
+    """A share of trials with its interval, both in percent, where a tenth decides."""
+    if counted['percent'] is None:
+        return None
+    return '{percent:.1f}% ({low_percent:.1f} to {high_percent:.1f})'.format(**counted)
+
+
+def _ended(found: _Result) -> Iterator[object]:
+    """The rest of a row: the trials of a kind, the measured change, and how they ended."""
+    yield found['trials']
+    for signal in ('kv_sync_ms_per_txn', 'op_w_latency_ms'):
+        measured = found.get('true_percent', {}).get(signal, {})
+        known = measured.get('standard_error') is not None
+        yield '{mean:+.1f}% ({standard_error:.1f})'.format(**measured) if known else None
+    uncertainty = found.get('uncertainty_percent', {}).get('kv_sync_ms_per_txn')
+    yield None if uncertainty is None else f'{uncertainty:.1f}%'
+    counts = found['counts']
+    yield from (counts.get(verdict, 0) for verdict in ('fail', 'pass', 'better'))
+    yield counts.get('inconclusive', 0) + counts.get('no-data', 0)
+    together = found.get('together', {}).get('kv_sync_ms_per_txn', {})
+    known = together.get('correlation') is not None
+    yield '{correlation:+.2f} ({chance:.2f})'.format(**together) if known else None
+
+
 def faults() -> str:
     return '\n\n'.join(_faults_of(release) for release in _RELEASES)
 
@@ -825,6 +913,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'verdict-reckoned': (('verdict',), verdict_reckoned),
     'verdict-slower': (('verdict',), verdict_slower),
     'verdict-staggered': (('verdict-staggered',), verdict_staggered),
+    'verdict-proof': (('verdict-trials',), verdict_proof),
     'experiments': (('experiment-simulated',), experiments),
     'experiment-real': (('experiment-real',), experiment_real),
     'faults': (('faults',), faults),

@@ -27,10 +27,18 @@ sys.path[:0] = [
     str(CHECKOUT / 'qa/bench'),
 ]
 
-from bench_verdict_real import clopper_pearson  # noqa: E402 - after the path to it
-from experiment_trials import Condition, Outcome, Pool, planned, pool, run, won  # noqa: E402
+from experiment_trials import (  # noqa: E402 - after the path to it
+    Condition,
+    Outcome,
+    Pool,
+    planned,
+    pool,
+    run,
+    won,
+)
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, Refusal  # noqa: E402
 from rocksdb_tuner.tests.judge.simulated import MEANS  # noqa: E402
+from verdict_bounds import clopper_pearson  # noqa: E402
 
 PARTS = {
     'training': (

@@ -7,14 +7,17 @@ each OSD in turn as a canary, at every minute without a disturbance: a fail and 
 there. The same trials are repeated with a worsening added to the counters of the canary after the
 change. For an OSD that really became slower, anything except a fail is wrong. Blocks are built and
 judged by the module's own code, as in a rollout, evaluated at every block.
+
+`record --trials WINDOWS --out FOLDER` records windows of independent trials instead, a file for
+each, and numbers them on from those in the folder: a run that was interrupted is continued, and
+several add up. `judge FOLDER/*` takes all of them. How many windows there are to be has to be
+decided before any is judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
-import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,18 +28,21 @@ from typing import Any, Optional
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
-from harness import Cluster, ClusterSpec, Progress, staggered  # noqa: E402 - after the path to it
+from harness import Cluster, ClusterSpec, Progress, trial_windows  # noqa: E402 - after the path to it
 from harness.record import save  # noqa: E402
 from harness.verdict_run import parse_phase, run, set_module_options  # noqa: E402
 from rocksdb_tuner.judge.records import SoakPlan, Verdict  # noqa: E402
 from rocksdb_tuner.judge.signals import limits  # noqa: E402
 from rocksdb_tuner.judge.verdict import in_words  # noqa: E402
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S  # noqa: E402
+from verdict_bounds import mean, share  # noqa: E402
+from verdict_independent import independent  # noqa: E402
 from verdict_trials import (  # noqa: E402
     SIGNALS,
     Case,
     Found,
     Recorded,
+    after_s,
     before_s,
     cases,
     disjoint,
@@ -51,34 +57,17 @@ SOAKS_S = ((600.0, 3600.0), (300.0, 900.0), (240.0, 240.0))
 SOAKS_CHANGED_S = ((600.0, 3600.0), (240.0, 900.0))
 #: Every so often another change of nothing begins.
 STRIDE_S = 60.0
+#: Of independent trials: the default minimum, and no longer. With only 8 blocks on either side (240
+#: s) a quarter of soaks has no verdict even on white noise, whose independence so few do not show.
+SOAK_S = (600.0, 600.0)
+#: By default 32 OSDs take all the asynchronous requests that Linux has (fs.aio-max-nr).
+MANY_OSDS = (('bdev_aio_max_queue_depth', '64'),)
+#: The name of a window's recording.
+WINDOW = 'verdict-window-{}.json.xz'
+#: After a window no OSD is slow any more, but requests of before are under way.
+WASHOUT_S = 20.0
 #: As many controls as a rollout of a group of this size would have at least.
 LEAST_CONTROLS = 3
-
-
-def clopper_pearson(hits: int, of: int) -> tuple[float, float]:
-    """The exact 95% interval of a share, in percent."""
-    if of == 0:
-        return 0.0, 100.0
-
-    def at_most(k: int, share: float) -> float:
-        return sum(math.comb(of, i) * share**i * (1 - share) ** (of - i) for i in range(k + 1))
-
-    def where(falls_to: float, k: int) -> float:
-        low, high = 0.0, 1.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at_most(k, middle) > falls_to else (low, middle)
-        return low
-
-    low = where(0.975, hits - 1) if hits else 0.0
-    high = where(0.025, hits) if hits < of else 1.0
-    return round(100 * low, 1), round(100 * high, 1)
-
-
-def _share(hits: int, of: int) -> dict[str, Any]:
-    low, high = clopper_pearson(hits, of)
-    percent = round(100 * hits / of, 1) if of else None
-    return {'count': hits, 'percent': percent, 'low_percent': low, 'high_percent': high}
 
 
 @dataclass
@@ -102,7 +91,7 @@ class Tally:
         return {
             part: {
                 'trials': sum(kinds.values()),
-                **{name: _share(kinds[name], sum(kinds.values())) for name in names},
+                **{name: share(kinds[name], sum(kinds.values())) for name in names},
                 'counts': dict(sorted(kinds.items())),
             }
             for part, kinds in (('all', self.kinds), ('of_own_time', self.apart))
@@ -180,24 +169,15 @@ def _judged(
 def _told(judged: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     counts = Counter(one['verdict'] for one in judged)
     true = {
-        signal: _mean([v for one in judged if (v := one['true_percent'][signal]) is not None])
+        signal: mean([v for one in judged if (v := one['true_percent'][signal]) is not None])
         for signal in SIGNALS
     }
     return {
         'trials': len(judged),
         'counts': dict(sorted(counts.items())),
-        **{name: _share(counts[name], len(judged)) for name in ('fail', 'better')},
+        **{name: share(counts[name], len(judged)) for name in ('fail', 'better')},
         'true_percent': true,
         'each': list(judged),
-    }
-
-
-def _mean(values: Sequence[float]) -> dict[str, Optional[float]]:
-    """With the standard error; the values are in percent."""
-    spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
-    return {
-        'mean': round(statistics.fmean(values), 1) if values else None,
-        'standard_error': None if spread is None else round(spread, 1),
     }
 
 
@@ -213,9 +193,23 @@ def _changes(recorded: Recorded, plan: SoakPlan) -> dict[str, Any]:
     }
 
 
-def _judge(path: Path, out: Optional[Path]) -> None:
-    recorded, document = read(path)
-    result: dict[str, Any] = {
+def _judge(paths: Sequence[Path], out: Optional[Path]) -> None:
+    recordings = [read(path) for path in paths]
+    if all('trials' in document for _, document in recordings):
+        result = independent(recordings)
+    elif len(recordings) == 1:
+        result = _dependent(*recordings[0])
+    else:
+        raise SystemExit('recordings without drawn trials are judged one by one')
+    text = json.dumps(result, indent=1)
+    print(text)
+    if out is not None:
+        out.write_text(text + '\n')
+
+
+def _dependent(recorded: Recorded, document: Mapping[str, Any]) -> dict[str, Any]:
+    """All trials that can be cut out of a recording, most of which share OSDs and times."""
+    return {
         'release': document['release'],
         'date': document['date'],
         'osds': len(recorded.osds),
@@ -229,10 +223,27 @@ def _judge(path: Path, out: Optional[Path]) -> None:
             for size in (1, 3)
         ],
     }
-    text = json.dumps(result, indent=1)
-    print(text)
-    if out is not None:
-        out.write_text(text + '\n')
+
+
+def windows(
+    folder: Path, count: int, osds: int, soak_s: tuple[float, float]
+) -> list[trial_windows.TrialWindow]:
+    """So many windows beyond those that are recorded in the folder."""
+    plan = SoakPlan(*soak_s)
+    recorded = [
+        int(path.name.split('-')[2].split('.')[0]) for path in folder.glob(WINDOW.format('*'))
+    ]
+    first = max(recorded, default=-1) + 1
+    return [
+        trial_windows.TrialWindow(
+            number=number,
+            groups=trial_windows.draw(osds, number),
+            soak_s=soak_s,
+            calm_s=WASHOUT_S + before_s(plan),
+            slow_s=after_s(plan),
+        )
+        for number in range(first, first + count)
+    ]
 
 
 def main() -> int:
@@ -246,40 +257,54 @@ def main() -> int:
     record.add_argument('--rate-iops', type=int, default=300)
     record.add_argument('--settle', type=float, default=60.0, help='seconds before it begins')
     record.add_argument('--option', action='append', default=[], help='of the module, NAME=VALUE')
-    record.add_argument('--out', type=Path, required=True, help='a file, NAME.json.xz')
+    record.add_argument('--out', type=Path, required=True, help='a file, NAME.json.xz, or a folder')
     record.add_argument(
-        '--staggered',
+        '--trials',
         type=int,
-        metavar='OSDS',
-        help='instead of phases: so many OSDs in each of two groups that take turns to be slow',
+        metavar='WINDOWS',
+        help='instead of phases: so many windows of independent trials, with one replica',
+    )
+    record.add_argument(
+        '--soak',
+        type=float,
+        nargs=2,
+        default=SOAK_S,
+        metavar=('MIN', 'MAX'),
+        help='soak of the trials in seconds (default: %(default)s)',
     )
     record.add_argument('phases', nargs='*', help='"900", "330:0=25,4=30"')
-    judged = what.add_parser('judge', help='hold the verdict against a recording')
-    judged.add_argument('recording', type=Path)
+    judged = what.add_parser('judge', help='hold the verdict against recordings')
+    judged.add_argument('recordings', type=Path, nargs='+')
     judged.add_argument('--out', type=Path, help='a JSON file')
     arguments = parser.parse_args()
     if arguments.what == 'judge':
-        _judge(arguments.recording, arguments.out)
+        _judge(arguments.recordings, arguments.out)
         return 0
-    size = arguments.staggered
-    if bool(size) == bool(arguments.phases):
-        parser.error('either phases are to be recorded, or --staggered')
-    if size and 2 * size + LEAST_CONTROLS > arguments.osds:
-        parser.error(f'two groups of {size} leave too few of {arguments.osds} OSDs unchanged')
-    phases = [parse_phase(text) for text in arguments.phases]
+    count = arguments.trials
+    if bool(count) == bool(arguments.phases):
+        parser.error('either phases are to be recorded, or --trials')
     spec = ClusterSpec(
         release=arguments.release,
         osds=arguments.osds,
         crush_hosts=arguments.hosts,
+        pool_size=1 if count else None,
+        osd_conf=MANY_OSDS if count else (),
         slow_sync=True,
+        few_mgr_modules=bool(count),
     )
     with Cluster.up(spec, arguments.dir, Progress()) as cluster:
         set_module_options(cluster, arguments.option)
-        if size:
-            doing, seconds = staggered.phases(cluster, staggered.groups(size)), staggered.SECONDS
+        rate, settle_s = arguments.rate_iops, arguments.settle
+        if count:
+            arguments.out.mkdir(parents=True, exist_ok=True)
+            todo = windows(arguments.out, count, arguments.osds, tuple(arguments.soak))
+            for document in trial_windows.record(cluster, todo, rate, settle_s):
+                name = WINDOW.format(f'{document["trials"]["number"]:02}')
+                save(document, arguments.out / name)
         else:
-            doing, seconds = iter(phases), sum(phase.seconds for phase in phases)
-        save(run(cluster, doing, seconds, arguments.rate_iops, arguments.settle), arguments.out)
+            phases = [parse_phase(text) for text in arguments.phases]
+            seconds = sum(phase.seconds for phase in phases)
+            save(run(cluster, iter(phases), seconds, rate, settle_s), arguments.out)
     return 0
 
 

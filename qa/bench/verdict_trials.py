@@ -29,6 +29,8 @@ from rocksdb_tuner.tests.judge.simulated import OneReport
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file
 
 SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
+#: What happens to the canaries of drawn trials.
+KINDS = ('slower', 'unchanged')
 #: The degradation added to one signal of the changed OSDs.
 IMPOSED = 0.2
 
@@ -62,15 +64,19 @@ class Recorded:
         what the controls of a rollout do, too.
         """
         spans = [s for s in self.spans if s.begin_s < end_s and s.end_s > begin_s]
+        return tuple(
+            n
+            for n in self.not_restarted(begin_s, end_s)
+            if len({s.slowed_percent.get(n, 0.0) for s in spans}) == 1
+        )
+
+    def not_restarted(self, begin_s: float, end_s: float) -> tuple[int, ...]:
+        """The OSDs with one process in all of that time, of which there are samples."""
         processes: dict[int, set[Optional[int]]] = {n: set() for n in self.osds}
         for _, samples in self.between(begin_s, end_s):
             for n, sample in samples.items():
                 processes[n].add(None if sample is None else sample.nonce)
-        return tuple(
-            n
-            for n in self.osds
-            if len({s.slowed_percent.get(n, 0.0) for s in spans}) == 1 and len(processes[n]) == 1
-        )
+        return tuple(n for n in self.osds if len(processes[n]) == 1 and None not in processes[n])
 
     def done_to(self, osd: int, change_s: float) -> str:
         """The change that started then: "slower", "undone" or "nothing"."""
@@ -222,6 +228,11 @@ def least_after_s(plan: SoakPlan) -> float:
     return limits().warm_up_s + plan.least_s + 2 * SAMPLE_INTERVAL_S
 
 
+def after_s(plan: SoakPlan) -> float:
+    """So long that a soak of the longest duration is over, whenever it begins."""
+    return least_after_s(plan) + plan.most_s - plan.least_s
+
+
 def cases(recorded: Recorded, plan: SoakPlan) -> Iterator[tuple[str, Case]]:
     """What was done to each OSD ("slower", "undone"), and nothing ("nothing") at the same times.
 
@@ -242,7 +253,7 @@ def cases(recorded: Recorded, plan: SoakPlan) -> Iterator[tuple[str, Case]]:
             if n in never:
                 next_s = next_s - before_s(plan) if next_s < last_s else last_s  # noqa: PLW2901
                 last_change_s = begin_s  # noqa: PLW2901
-            end_s = min(next_s, change_s + least_after_s(plan) + plan.most_s - plan.least_s)
+            end_s = min(next_s, change_s + after_s(plan))
             if first_s < last_change_s or end_s < change_s + least_after_s(plan):
                 continue
             others = [o for o in never if o != n]
@@ -282,6 +293,58 @@ def _free(osd: int, case: Case, others: Sequence[tuple[str, Case]]) -> bool:
         and case.before_s < other.end_s
         for _, other in others
     )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial as it was drawn before its window was recorded (see harness/trial_windows.py)."""
+
+    #: One of `KINDS`.
+    kind: str
+    case: Case
+
+
+def drawn(document: Mapping[str, Any]) -> tuple[SoakPlan, tuple[Trial, ...]]:
+    """The trials of a window, none of which was chosen by what was counted."""
+    declared = document['trials']
+    plan = SoakPlan(*declared['soak_s'])
+    calm, slow = document['spans']
+    change_s = slow['begin_s']
+    begin_s, end_s = change_s - before_s(plan), change_s + after_s(plan)
+    if begin_s < calm['begin_s'] or end_s > slow['end_s']:
+        raise ValueError(f'window {declared["number"]} is too short for its soak')
+    trials = tuple(
+        Trial(kind, Case((group[kind],), tuple(group['controls']), begin_s, change_s, end_s))
+        for group in declared['groups']
+        for kind in KINDS
+    )
+    _check_independent(trials)
+    return plan, trials
+
+
+def _check_independent(trials: Sequence[Trial]) -> None:
+    """Raises ValueError if two trials of one kind share an OSD."""
+    for kind in KINDS:
+        of_kind = [trial.case for trial in trials if trial.kind == kind]
+        used = [n for case in of_kind for n in (*case.changed, *case.controls)]
+        if len(used) != len(set(used)):
+            raise ValueError(f'trials of the kind {kind!r} share an OSD')
+
+
+def void(recorded: Recorded, trial: Trial) -> Optional[str]:
+    """Why the recording is not of the trial that was drawn; None: it is. Verdicts play no part."""
+    case = trial.case
+    still = set(recorded.not_restarted(case.before_s, case.end_s))
+    gone = [n for n in (*case.changed, *case.controls) if n not in still]
+    if gone:
+        return f'restarted or without samples: osd.{gone[0]}'
+    same = set(recorded.unchanged(case.before_s, case.end_s))
+    wanted = same.union(case.changed) if trial.kind == 'slower' else same
+    if not {*case.changed, *case.controls} <= wanted:
+        return 'slowed down, but not drawn for it'
+    if trial.kind == 'slower' and recorded.done_to(case.changed[0], case.change_s) != 'slower':
+        return f'not slowed down: osd.{case.changed[0]}'
+    return None
 
 
 def moved(recorded: Recorded, case: Case) -> Mapping[str, Optional[float]]:

@@ -82,7 +82,7 @@ class ClusterSpec:
     starts loads all that there are, enabled or not: with few it costs half."""
 
     def __post_init__(self) -> None:
-        for name, low, high in (('osds', 0, 64), ('mons', 1, 9), ('mgrs', 1, 9)):
+        for name, low, high in (('osds', 0, 96), ('mons', 1, 9), ('mgrs', 1, 9)):
             if not low <= getattr(self, name) <= high:
                 raise UsageError(f'{name} must be {low} to {high}, not {getattr(self, name)}')
         if self.db_size_bytes is not None and self.db_size_bytes < MIN_DB_BYTES:

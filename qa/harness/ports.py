@@ -20,8 +20,8 @@ from .errors import HarnessError
 from .layout import CACHE_VARIABLE, cache_dir
 
 # Below Linux' default range of ephemeral ports (32768-60999), above the well-known services
-FIRST_PORT = 16000
-BLOCK_PORTS = 800
+FIRST_PORT = 15000
+BLOCK_PORTS = 880
 BLOCKS = 20
 #: Prefix of the lock names of this machine's clusters.
 NAMES = 'ceph-qa-cluster'

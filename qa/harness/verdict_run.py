@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -63,11 +63,20 @@ def set_module_options(cluster: Cluster, options: Iterable[str]) -> None:
 
 
 @contextmanager
-def steady_client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[None]:
-    """4 KiB random writes at a pace that the cluster keeps up with, on an image that fills."""
+def steady_client(
+    cluster: Cluster,
+    rate_iops: int,
+    seconds: float,
+    pg_num: int = PG_NUM,
+    image_bytes: int = IMAGE_BYTES,
+) -> Iterator[Future[Any]]:
+    """4 KiB random writes at a pace that the cluster keeps up with, on an image that fills.
+
+    Yields what is done when the client has ended.
+    """
     cluster.install('rbd-client')
-    make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=PG_NUM)
-    new_image(cluster, IMAGE, IMAGE_BYTES)
+    make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=pg_num)
+    new_image(cluster, IMAGE, image_bytes)
     job = {
         'rw': 'randwrite',
         'bs': '4096',
@@ -75,14 +84,14 @@ def steady_client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[
         'norandommap': '1',
         'time_based': '1',
         'runtime': f'{seconds:g}',
-        'size': str(IMAGE_BYTES),
+        'size': str(image_bytes),
         'rate_iops': str(rate_iops),
     }
     with ThreadPoolExecutor(max_workers=1) as beside:
         fio = Fio(cluster, IMAGE)
         done = beside.submit(fio.run, 'verdict', job, seconds + AROUND_S, 'write')
         try:
-            yield
+            yield done
         finally:
             if not done.done():
                 cluster.progress.say('wait for the client to end')

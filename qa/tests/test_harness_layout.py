@@ -89,7 +89,7 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ('wrong', 'message'),
     [
-        ({'osds': -1}, 'osds must be 0 to 64, not -1'),
+        ({'osds': -1}, 'osds must be 0 to 96, not -1'),
         ({'mons': 0}, 'mons must be 1 to 9, not 0'),
         ({'mgrs': 10}, 'mgrs must be 1 to 9, not 10'),
         ({'db_size_bytes': 1 << 20}, 'at least 67108864'),

@@ -41,6 +41,12 @@ def test_no_port_of_a_block_has_two_uses() -> None:
     assert set(every) <= set(block.ports)
 
 
+def test_block_has_ports_for_the_largest_cluster() -> None:
+    """Eight for each of 96 OSDs, and some for managers."""
+    first, last = PortBlock(20000).messenger
+    assert last - first + 1 >= 8 * (96 + 4)
+
+
 def test_blocks_stay_below_ephemeral_ports() -> None:
     """A client's own port can never be taken for a daemon's."""
     assert FIRST_PORT + BLOCKS * BLOCK_PORTS <= 32768
