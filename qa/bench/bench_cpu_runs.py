@@ -212,12 +212,12 @@ def _counted(cluster: Cluster, osd: int) -> _Counted:
     )
 
 
-def thread_cpu_s(process: Path) -> dict[str, float]:
+def thread_cpu_s(process: Path, names: Sequence[str] = THREADS) -> dict[str, float]:
     """CPU seconds of the threads of a process by what they are called, and of all together.
 
     Of threads that end meanwhile the time is lost: those of an OSD that count here never do.
     """
-    found = dict.fromkeys((*THREADS, 'all'), 0.0)
+    found = dict.fromkeys((*names, 'all'), 0.0)
     for task in (process / 'task').iterdir():
         try:
             name = (task / 'comm').read_text().strip()
@@ -226,7 +226,7 @@ def thread_cpu_s(process: Path) -> dict[str, float]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         found['all'] += spent_s
-        for known in THREADS:
+        for known in names:
             if name.startswith(known):
                 found[known] += spent_s
     return found

@@ -20,6 +20,11 @@ T_95 = (
 )  # fmt: skip
 
 
+def student(freedom: int) -> float:
+    """Student's t; beyond the table its last value, which is only slightly too wide."""
+    return T_95[min(freedom, len(T_95)) - 1]
+
+
 @dataclass(frozen=True)
 class Run:
     trial: Trial
@@ -95,9 +100,7 @@ def change_of(logs: Sequence[float]) -> Ratio | None:
     mean = statistics.fmean(logs)
     if len(logs) < 2:
         return Ratio(1, percent(mean), None, None)
-    # Beyond the table the last value, which is only slightly too wide
-    student = T_95[min(len(logs) - 1, len(T_95)) - 1]
-    half = student * statistics.stdev(logs) / math.sqrt(len(logs))
+    half = student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
     return Ratio(len(logs), percent(mean), percent(mean - half), percent(mean + half))
 
 

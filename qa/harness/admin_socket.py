@@ -11,17 +11,18 @@ from typing import Any
 TIMEOUT_S = 10.0
 
 
-def ask(path: Path, prefix: str) -> Any:
+def ask(path: Path, prefix: str, **arguments: Any) -> Any:
     """The answer to a command such as "perf dump"; raises OSError without one."""
-    return json.loads(query_text(path, prefix))
+    return json.loads(query_text(path, prefix, **arguments))
 
 
-def query_text(path: Path, prefix: str) -> str:
+def query_text(path: Path, prefix: str, **arguments: Any) -> str:
     """The same for an answer that is not one document, as RocksDB's statistics."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT_S)
         connection.connect(str(path))
-        connection.sendall(json.dumps({'prefix': prefix, 'format': 'json'}).encode() + b'\0')
+        command = {'prefix': prefix, 'format': 'json', **arguments}
+        connection.sendall(json.dumps(command).encode() + b'\0')
         answer = b''.join(iter(lambda: connection.recv(1 << 16), b''))
     # The length, big-endian, then the document
     (length,) = struct.unpack('>I', answer[:4])
