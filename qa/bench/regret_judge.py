@@ -11,9 +11,15 @@ In the recorded runs of `bench_choice_proof.py`, whose OSDs have equal options f
 later, the two halves disagree by 9.5% in the CPU time of kv_sync per write, and by 3.4% relative to
 the same OSD before (root mean square; client latency: 7.6% and 4.2%). For the bytes written for
 each of the WAL a level of the OSD is no help (5.3% and 9.9%): a flush falls into one window or into
-another, and there is none in the first. A run of RBD writes, beside other work that took nearly all
-of the cores, had residuals of 8.8% without levels and of 3.1% with them; its OSDs had differed by
-21% under equal options.
+another, and there is none in the first.
+
+Two runs beside other work that took nearly all of the cores (the tests have them): under RBD writes
+the CPU time of kv_sync differed by 20% between OSDs with equal options, per write as well as per
+transaction, and residuals were 8.8% without levels and 3.1% with them. Under puts, gets and
+listings of S3 it differed by 238% per write and by 10% per transaction, and residuals were 13.7%
+per write and 3.8% per transaction, both with levels. Bytes of the WAL (3.0% and 3.4%) and rounds of
+the thread (2.9% and 2.1%) would do as well there; but an option may change how many bytes there
+are, and the load how many transactions share a round (above: 3.4% and 3.9%).
 """
 
 from __future__ import annotations
