@@ -21,7 +21,7 @@ from bench_cpu_runs import read_runs as read_cpu_runs
 from bench_regret import RESULTS as REGRET
 from bench_regret import by_cell, in_words
 from bench_regret import read_runs as read_regret_runs
-from regret_judge import LIMITING, Ratio, change_of, ratio
+from regret_judge import FIGURES, LIMITING, Effects, Ratio, change_of
 
 from rocksdb_tuner.advise.profiles import PublishedEvidence
 from rocksdb_tuner.advise.profiles import profile as profile_of
@@ -255,7 +255,9 @@ def ours(name: str) -> str | None:
     found = [
         f'{cell.name}: {in_words(change)}'
         for cell, runs in by_cell(read_regret_runs(REGRET)).items()
-        for change in [ratio(runs, wanted, LIMITING)]
+        for change in [Effects(runs, LIMITING).ratio(wanted)]
         if change is not None
     ]
-    return f'{LIMITING} per write of this profile: {"; ".join(found)}.' if found else None
+    if not found:
+        return None
+    return f'{FIGURES[LIMITING]} per transaction of this profile: {"; ".join(found)}.'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from bench_regret import RESULTS as REGRET
 from bench_regret import by_cell
 from bench_regret import read_runs as read_regret_runs
 from published import RESULTS
-from regret_judge import recommended, regret
+from regret_judge import MET, MISSED, MOST_LOSS, MOST_REGRET, judgment, recommended
 
 BEGIN = '<!-- Made by "make measurements" from qa/bench/results: begin -->\n'
 END = '<!-- end -->\n'
@@ -74,22 +73,24 @@ def _range(percents: list[float]) -> str:
 
 def _regret() -> tuple[str, str]:
     cells = by_cell(read_regret_runs(REGRET))
-    found = {cell.name: known.percent for cell, runs in cells.items() if (known := regret(runs))}
-    worst = max(found, key=lambda name: found[name])
+    command = 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
+    head = '**"Nothing to change" is a result.**'
+    if not cells:
+        return f'{head} How far it is behind the best option set was not measured yet.', command
+    found = {cell: judgment(runs) for cell, runs in cells.items()}
+    near = [of.near_best for of in found.values()]
     changed = sum(recommended(runs) > 0 for runs in cells.values())
-    middle = statistics.median(found.values())
-    behind = (
-        f'{found[worst]:.1f}% behind ({worst}; {sum(map(len, cells.values()))} runs)'
-        if len(found) == 1
-        else f'{middle:.1f}% behind in the median of {len(found)} workloads and forms of hardware, '
-        f'and {found[worst]:.1f}% at most ({worst})'
-    )
+    harmed = sum(of.unharmed == MISSED for of in found.values())
+    undecided = len(near) - near.count(MET) - near.count(MISSED)
     text = (
-        '**"Nothing to change" is a result.** On the limiting resource per write, the end of the '
-        f'tuner is {behind}, compared with the best of the default and published profiles. It '
-        f'recommended {f"a change in {changed} of them" if changed else "no change"}'
+        f'{head} Compared with the default and all published profiles on real OSDs, the end of the '
+        f'tuner is at most {MOST_REGRET:.0f}% behind the best on the limiting resource in '
+        f'{near.count(MET)} of {len(near)} combinations of workload, release and hardware. It '
+        f'misses this in {near.count(MISSED)}, and the interval is too wide to tell in '
+        f'{undecided}. It recommended a change in {changed}; clients lost more than '
+        f'{MOST_LOSS:.0f}% in {harmed}.'
     )
-    return f'{text}.', 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
+    return text, command
 
 
 def _faults() -> tuple[str, str]:

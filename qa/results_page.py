@@ -3,8 +3,9 @@
 
     python3 qa/results_page.py      (make measurements)
 
-qa/bench/results.rst.in holds the text. A line ``@regret`` in it stands for the tables and pictures
-of all cells that were measured, ``@published`` for the published results beside ours. README.md
+qa/bench/results.rst.in holds the text. A line ``@summary`` in it stands for the goals and a
+line for each cell that was measured, ``@regret`` for the tables and pictures of the cells,
+``@published`` for the published results beside ours. README.md
 gets the lines of `readme_results.py`. A test compares the committed files with what this makes.
 """
 
@@ -21,21 +22,30 @@ sys.path[:0] = [
 
 import published  # noqa: E402
 import readme_results  # noqa: E402
-from bench_regret import RESULTS, by_cell, in_words, read_runs  # noqa: E402 - after the path to it
-from measurements import table  # noqa: E402
-from regret_judge import FIGURES, LATENCY, Ratio, Run, limiting, ratio, recommended, regret  # noqa: E402
-from regret_trials import DEFAULT, TUNER, Cell  # noqa: E402
+from bench_regret import RESULTS, behind, by_cell, clients, in_words, read_runs  # noqa: E402 - after
+from measurements import table  # noqa: E402 - the path to it
+from regret_judge import (  # noqa: E402
+    FIGURES,
+    MET,
+    MISSED,
+    MOST_LOSS,
+    MOST_REGRET,
+    OPEN,
+    Effects,
+    Judgment,
+    Ratio,
+    Run,
+    judgment,
+    limiting,
+    recommended,
+)
+from regret_trials import Cell  # noqa: E402
 
 PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner/results.rst'
 README = CHECKOUT / 'README.md'
 _TEMPLATE = CHECKOUT / 'qa/bench/results.rst.in'
 #: Of a picture, in pixels: a row for each option set, and the middle, which is no change.
-_ROW, _WIDTH, _MIDDLE, _LABELS = 28, 640, 400, 160
-
-
-def _changes(runs: Sequence[Run]) -> dict[str, dict[str, Ratio | None]]:
-    names = sorted({name for run in runs for name in run.did} - {DEFAULT})
-    return {name: {figure: ratio(runs, name, figure) for figure in FIGURES} for name in names}
+_ROW, _WIDTH, _MIDDLE, _LABELS = 28, 720, 480, 260
 
 
 def picture_name(cell: Cell) -> str:
@@ -43,60 +53,94 @@ def picture_name(cell: Cell) -> str:
 
 
 def cell_table(runs: Sequence[Run]) -> str:
-    return table(
-        ('Option set', *FIGURES, 'Runs'),
-        [
-            (name, *map(in_words, of.values()), max(r.runs for r in of.values() if r is not None))
-            for name, of in _changes(runs).items()
-        ],
-    )
+    effects = [Effects(runs, figure) for figure in FIGURES]
+    rows = []
+    for name in effects[0].names:
+        found = [of.ratio(name) for of in effects]
+        made = max((ratio.runs for ratio in found if ratio is not None), default=0)
+        rows.append((name, *map(in_words, found), made))
+    return table(('Option set', *FIGURES.values(), 'Runs'), rows)
 
 
 def summary(cells: Mapping[Cell, Sequence[Run]]) -> str:
-    """A line for each cell."""
+    """The goals, and a line for each cell."""
+    found = {cell: judgment(runs) for cell, runs in cells.items()}
     rows = []
     for cell, runs in cells.items():
-        found = regret(runs)
-        limits = [run.limit for run in runs if run.limit is not None]
-        changed = recommended(runs)
-        latency = ratio(runs, TUNER, LATENCY) if changed else None
+        of_cell, limits = found[cell], [run.limit for run in runs]
         rows.append(
             (
                 cell.workload,
                 cell.release,
                 cell.form,
-                max(limits, key=limits.count) if limits else None,
-                f'{changed} of {len(runs)}',
-                None if found is None else f'{found.percent:.1f}% of {limiting(runs)}',
-                None if latency is None else in_words(latency),
+                len(runs),
+                max(limits, key=limits.count),
+                f'{recommended(runs)} of {len(runs)}',
+                FIGURES[of_cell.figure],
+                behind(of_cell.regret),
+                of_cell.near_best,
+                clients(of_cell),
+                of_cell.unharmed,
             )
         )
-    return table(('Workload', 'Release', 'Hardware', 'Limit', 'Changes', 'Regret', 'Latency'), rows)
+    headings = (
+        'Workload', 'Release', 'Hardware', 'Runs', 'Limit', 'Changes', 'Figure', 'Regret',
+        f'Within {MOST_REGRET:.0f}%', 'Latency', f'At most +{MOST_LOSS:.0f}%',
+    )  # fmt: skip
+    return '\n'.join((*_goals(found), '', table(headings, rows)))
+
+
+def _goals(found: Mapping[Cell, Judgment]) -> Iterator[str]:
+    if not found:
+        yield 'No cell was measured yet.'
+        return
+    for goal, states in (
+        (
+            f'At most {MOST_REGRET:.0f}% behind the best set on the limiting resource',
+            {cell: of.near_best for cell, of in found.items()},
+        ),
+        (
+            f'Client latency at most {MOST_LOSS:.0f}% above the default',
+            {cell: of.unharmed for cell, of in found.items()},
+        ),
+    ):
+        met = sum(state == MET for state in states.values())
+        yield f'* {goal}: met in {met} of {len(states)} cells.'
+        for state, text in (
+            (MISSED, 'Missed'),
+            (OPEN, 'Not decided, since the interval has the bound in it'),
+        ):
+            names = [cell.name for cell, known in states.items() if known == state]
+            if names:
+                yield f'  {text} ({len(names)}): {"; ".join(names)}.'
 
 
 def _statement(runs: Sequence[Run]) -> str:
-    found, changed = regret(runs), recommended(runs)
+    of_cell, changed = judgment(runs), recommended(runs)
     text = f'The tuner recommended a change in {changed} of {len(runs)} runs.'
     if not changed:
-        text += ' It ends with the default: its row shows how far two equal OSDs are apart.'
-    if found is not None:
-        figure = limiting(runs)
-        text += f' Regret of the {figure} per write: {found.percent:.1f}% (best: {found.best}).'
+        text += ' It ends with the default.'
+    if of_cell.regret is not None:
+        text += (
+            f' Regret of the {FIGURES[of_cell.figure]}: {behind(of_cell.regret)} '
+            f'(best: {of_cell.regret.best}).'
+        )
     return text
 
 
 def _cell(cell: Cell, runs: Sequence[Run]) -> Iterator[str]:
-    loads = sorted(run.machine_load for run in runs)
+    others = sorted({run.others_cores for run in runs})
+    taken = ' to '.join(f'{cores:.1f}' for cores in dict.fromkeys((others[0], others[-1])))
     yield cell.name
     yield '-' * len(cell.name)
     yield ''
     yield _statement(runs)
-    yield f'Ceph {runs[0].version}; load of the machine {loads[0]} to {loads[-1]}.'
+    yield f'Ceph {runs[0].version}; other work took {taken} of the two cores.'
     yield ''
     yield cell_table(runs)
     yield ''
     yield f'.. image:: {picture_name(cell)}'
-    yield f'   :alt: {limiting(runs)} per write of each option set, compared with the default'
+    yield f'   :alt: {FIGURES[limiting(runs)]} of each option set, compared with the default'
     yield ''
 
 
@@ -111,7 +155,8 @@ def _scale(changes: Mapping[str, Ratio]) -> float:
 
 def picture(runs: Sequence[Run]) -> str:
     """Dots with intervals: the change of the limiting figure, 0 is the default."""
-    found = {name: of[limiting(runs)] for name, of in _changes(runs).items()}
+    effects = Effects(runs, limiting(runs))
+    found = {name: effects.ratio(name) for name in effects.names}
     known = {name: change for name, change in found.items() if change is not None}
     scale, height = _scale(known), _ROW * (len(known) + 1)
     lines = [

@@ -38,6 +38,21 @@ class Window:
     #: Mean of the BlueFS usage over the samples, on any device; the maximum of the DB device.
     used_bytes: float
     db_fill: float | None
+    #: Transactions of BlueStore, all operations of clients, the time these took, and CPU time of
+    #: the whole OSD; None: older results do not have them.
+    transactions: int | None = None
+    ops: int | None = None
+    ops_waited_s: float | None = None
+    osd_cpu_s: float | None = None
+
+    @property
+    def work(self) -> int:
+        """What CPU time is divided by: transactions.
+
+        Writes of clients are not all alike: that of an object is also some of its bucket's index,
+        by a class method that does not count as a write. An OSD has more of one or the other.
+        """
+        return self.writes if self.transactions is None else self.transactions
 
     @property
     def round_ms(self) -> float | None:
@@ -48,12 +63,16 @@ class Window:
         return self.rounds_s / self.seconds
 
     def figure(self, name: str) -> float:
-        """Raises ZeroDivisionError where nothing was written."""
+        """Raises ZeroDivisionError where nothing was done."""
         if name == 'kv-sync':
-            return self.kv_sync_cpu_s / self.writes
+            return self.kv_sync_cpu_s / self.work
         if name == 'cores':
-            return self.rocksdb_cpu_s / self.writes
+            return self.rocksdb_cpu_s / self.work
+        if name == 'osd-cores':
+            return (self.osd_cpu_s or 0.0) / (self.ops or 0)
         if name == 'data-device':
+            if self.ops_waited_s is not None:
+                return self.ops_waited_s / (self.ops or 0)
             return self.waited_s / self.writes
         if name == 'db-device':
             return (self.wal_bytes + self.sst_bytes) / self.wal_bytes

@@ -129,6 +129,10 @@ class Look:
     waited_s: float
     used_bytes: int
     db_fill: float | None
+    transactions: int = 0
+    ops: int = 0
+    ops_waited_s: float = 0.0
+    osd_cpu_s: float = 0.0
 
 
 def look(cluster: Cluster, osd: int, pid: int) -> Look:
@@ -149,13 +153,17 @@ def look(cluster: Cluster, osd: int, pid: int) -> Look:
         waited_s=told['osd']['op_w_latency']['sum'],
         used_bytes=files['db_used_bytes'] + files['slow_used_bytes'] + files['wal_used_bytes'],
         db_fill=files['db_used_bytes'] / total if total else None,
+        transactions=told['bluestore']['state_kv_queued_lat']['avgcount'],
+        ops=told['osd']['op'],
+        ops_waited_s=told['osd']['op_latency']['sum'],
+        osd_cpu_s=spent_s['all'],
     )
 
 
-def window(looks: Sequence[Look], since_s: float) -> Window:
+def window(looks: Sequence[Look], since_s: float, least_writes: int = 100) -> Window:
     """The work of an OSD from ``since_s`` to its last sample; NotMadeError for almost none."""
     found = [one for one in looks if one.at_s >= since_s]
-    if len(found) < 3 or found[-1].writes - found[0].writes < 100:
+    if len(found) < 3 or found[-1].writes - found[0].writes < least_writes:
         raise NotMadeError('hardly anything was written')
     first, last = found[0], found[-1]
     fills = [one.db_fill for one in found if one.db_fill is not None]
@@ -171,6 +179,10 @@ def window(looks: Sequence[Look], since_s: float) -> Window:
         waited_s=round(last.waited_s - first.waited_s, 3),
         used_bytes=statistics.fmean(one.used_bytes for one in found),
         db_fill=max(fills, default=None),
+        transactions=last.transactions - first.transactions,
+        ops=last.ops - first.ops,
+        ops_waited_s=round(last.ops_waited_s - first.ops_waited_s, 3),
+        osd_cpu_s=round(last.osd_cpu_s - first.osd_cpu_s, 4),
     )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import resource
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench_choice_judge import Window
 from bench_choice_runs import IMAGE, NotMadeError, load, watched, window
-from bench_choice_trials import PG_NUM, ProofTrial
+from bench_choice_trials import ProofTrial
 from bench_cpu_runs import POOL
 from regret_judge import Run
 from regret_trials import (
@@ -37,10 +40,13 @@ from harness.workloads import WorkloadResult, rbd, run_workload
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.plan.records import OPTION
 
-#: Of the load with defaults, after which the tuner is queried.
-FIRST_S = 90.0
-#: Of the load with one set each: until the window begins, and all of it.
-WARM_UP_S, SECOND_S = 30.0, 120.0
+#: Of a load: until its window begins, and all of it. After the first phase the tuner is queried.
+FIRST_WARM_UP_S, FIRST_S = 30.0, 90.0
+WARM_UP_S, PHASE_S = 12.0, 50.0
+#: Of clients side by side, which make their objects first.
+_MAKE_S = 5.0
+#: Of one OSD: enough to load all of them alike.
+_PGS_PER_OSD = 64
 #: A memtable of the log of a placement group holds as many entries as in the proof of the choice.
 _LOG_ENTRIES = 120
 #: Index objects of a bucket: enough to load all OSDs alike.
@@ -116,33 +122,53 @@ def _run_clients(cluster: Cluster, trial: Trial, seconds: float) -> _Ran:
 
 def make(trial: Trial, directory: Path, progress: Progress) -> Run:
     """Fresh OSDs; the cluster is gone when this returns."""
-    loads = [os.getloadavg()[1]]
-    with Cluster.up(spec_of(trial.cell), directory, progress) as cluster:
+    loads, began_s = [os.getloadavg()[1]], time.monotonic()
+    with Cluster.up(spec_of(trial.cell), directory, progress) as cluster, cluster.quick_commands():
         set_module_options(cluster, ('sample_interval=5',))
         sync_ms = FORMS[trial.cell.form].sync_ms
         if sync_ms:
             slow_down(directory, dict.fromkeys(range(OSDS), 0.0), sync_ms)
         _prepare(cluster, trial)
-        asked = _ask(cluster, trial)
-        default = cluster.ceph('config', 'show', 'osd.0', OPTION).strip()
-        options = {
-            DEFAULT: default,
-            TUNER: asked.advice or default,
-            trial.profile: profile(trial.profile).options,
-        }
-        did = _compare(cluster, trial, options)
+        done = [_phase(cluster, trial, FIRST_WARM_UP_S, FIRST_S)]
+        asked = _ask(cluster)
+        progress.say(f'limit {asked.limit}: {asked.conclusion or asked.advice}')
+        options = _options(cluster, trial, asked)
+        for number, names in enumerate(trial.phases, 1):
+            with progress.step(f'phase {number} of {len(trial.phases)}'):
+                _set_options(cluster, [options[name] for name in names])
+                done.append(_phase(cluster, trial, WARM_UP_S, PHASE_S))
         loads.append(os.getloadavg()[1])
-        return Run(
-            trial=trial,
-            version=cluster.ceph('version').split()[2],
-            date=dt.datetime.now(dt.timezone.utc).isoformat(timespec='minutes'),
-            machine_load=round(max(loads), 1),
-            advice=asked.advice,
-            conclusion=asked.conclusion,
-            limit=asked.limit,
-            options=options,
-            did=did,
-        )
+        version = cluster.ceph('version').split()[2]
+    return Run(
+        trial=trial,
+        version=version,
+        date=dt.datetime.now(dt.timezone.utc).isoformat(timespec='minutes'),
+        minutes=round((time.monotonic() - began_s) / 60, 1),
+        machine_load=round(max(loads), 1),
+        others_cores=round(max(phase.others_cores for phase in done), 2),
+        advice=asked.advice,
+        conclusion=asked.conclusion,
+        limit=asked.limit,
+        options=options,
+        did=tuple(phase.did for phase in done),
+    )
+
+
+def _options(cluster: Cluster, trial: Trial, asked: _Asked) -> dict[str, str]:
+    default = cluster.ceph('config', 'show', 'osd.0', OPTION).strip()
+    profiles = {*(name for phase in trial.phases for name in phase)} - {DEFAULT, TUNER}
+    return {
+        DEFAULT: default,
+        TUNER: asked.advice or default,
+        **{name: profile(name).options for name in sorted(profiles)},
+    }
+
+
+def _set_options(cluster: Cluster, options: Sequence[str]) -> None:
+    """One set for each OSD; all of them restart."""
+    for osd, text in enumerate(options):
+        cluster.ceph('config', 'set', f'osd.{osd}', OPTION, text)
+    osds.restart(cluster, range(OSDS))
 
 
 def _prepare(cluster: Cluster, trial: Trial) -> None:
@@ -150,17 +176,21 @@ def _prepare(cluster: Cluster, trial: Trial) -> None:
     programs = CLIENTS.get(trial.cell.workload, ())
     kinds = {program.workload.partition('-')[0] for program in programs}
     spec, client = cluster.record.spec, cluster.client
+    pg_num = OSDS * _PGS_PER_OSD
     for kind in sorted(kinds):
         application, pools = _POOLS[kind]
-        make_pools(client, spec, pools, application, pg_num=PG_NUM)
+        make_pools(client, spec, pools, application, pg_num=pg_num // len(pools))
     if 's3' in kinds:
         shards = ('rgw_override_bucket_index_max_shards', str(_INDEX_SHARDS))
         cluster.ceph('config', 'set', f'client.{RGW_ID}', *shards)
+    if len(programs) > 1:
+        # What they read is there, and they begin together in the first phase.
+        _run_clients(cluster, trial, _MAKE_S)
     if programs:
         return
     cluster.install('rbd-client')
     of_rbd = trial.cell.workload in BLOCK_BYTES
-    make_pools(client, spec, (POOL,), 'rbd' if of_rbd else 'rgw', pg_num=PG_NUM)
+    make_pools(client, spec, (POOL,), 'rbd' if of_rbd else 'rgw', pg_num=pg_num)
     if of_rbd:
         cluster.client.run(
             'rbd', 'create', f'{POOL}/{IMAGE}', '--size', f'{load_of(trial).image_gib}G',
@@ -178,29 +208,52 @@ class _Asked:
     limit: str
 
 
-def _ask(cluster: Cluster, trial: Trial) -> _Asked:
-    _run_clients(cluster, trial, FIRST_S)
+def _ask(cluster: Cluster) -> _Asked:
     advice = cluster.ceph_json('rocksdb-tuner', 'recommend')
     groups = cluster.ceph_json('rocksdb-tuner', 'status')['groups']
     ends = [found['options_to'] for found in advice if found['restart_required']]
-    if not groups or groups[0]['workload'] is None:
-        raise NotMadeError('the module did not classify the load')
-    group = groups[0]
+    group: dict[str, Any] = groups[0] if groups else {'workload': None}
+    if group['workload'] is None or group['workload']['class'] == 'idle':
+        # Too little for advice on the load, as where other work takes the cores
+        raise NotMadeError('the module did not classify the load, or as idle')
     return _Asked(ends[0] if ends else None, group.get('conclusion'), group['limit']['resource'])
 
 
-def _compare(cluster: Cluster, trial: Trial, options: dict[str, str]) -> dict[str, Window]:
-    """The work of the OSDs under the same load, one option set each."""
-    for osd, name in enumerate(trial.order):
-        cluster.ceph('config', 'set', f'osd.{osd}', OPTION, options[name])
-    everyone = range(OSDS)
-    osds.restart(cluster, everyone)
-    time.sleep(5)
-    with watched(cluster, everyone) as looks:
-        ran = _run_clients(cluster, trial, SECOND_S)
-    return {
-        name: window(
-            [look for look in looks[osd] if look.at_s <= ran.ended_s], ran.began_s + WARM_UP_S
-        )
-        for osd, name in enumerate(trial.order)
-    }
+@dataclass(frozen=True)
+class _Phase:
+    #: By OSD.
+    did: tuple[Window, ...]
+    others_cores: float
+
+
+def _phase(cluster: Cluster, trial: Trial, warm_up_s: float, seconds: float) -> _Phase:
+    """The work of the OSDs under the load."""
+    began_s, busy_s, own_s = time.monotonic(), _busy_s(), _own_s(cluster)
+    with watched(cluster, range(OSDS)) as looks:
+        ran = _run_clients(cluster, trial, seconds)
+    others_s = (_busy_s() - busy_s) - (_own_s(cluster) - own_s)
+    windows = []
+    for osd in range(OSDS):
+        seen = [look for look in looks[osd] if look.at_s <= ran.ended_s]
+        windows.append(window(seen, ran.began_s + warm_up_s, least_writes=0))
+    return _Phase(tuple(windows), max(0.0, others_s) / (time.monotonic() - began_s))
+
+
+def _busy_s() -> float:
+    """CPU time of the machine that was not idle, or that the hypervisor gave to others."""
+    ticks = [int(word) for word in Path('/proc/stat').read_text().splitlines()[0].split()[1:9]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
+
+
+def _own_s(cluster: Cluster) -> float:
+    """CPU time of the daemons, of this process and of the clients that it has ended."""
+    spent = 0.0
+    for daemon in cluster.status().daemons:
+        if daemon.pid is not None:
+            # After the name, which may have spaces in it
+            fields = Path(f'/proc/{daemon.pid}/stat').read_text().rpartition(')')[2].split()
+            spent += (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        spent += usage.ru_utime + usage.ru_stime
+    return spent

@@ -18,7 +18,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from regret_judge import Ratio, student
+from least_squares import student
+from regret_judge import Ratio
 
 from rocksdb_tuner.judge.statistics import percent
 
@@ -33,6 +34,8 @@ ALL = (PERF, *COLLECT)
 RUNNING_ALL = 'all, running'
 #: Of four treatments.
 _WILLIAMS = (0, 1, 3, 2)
+#: Intervals are of 95%, with two sides.
+_TAIL = 0.025
 PERF_DUMP, KV_STATS = 'perf dump', 'dump_objectstore_kv_stats'
 
 
@@ -193,7 +196,7 @@ def effects(cells: Sequence[Cell], design: Design, figure: str) -> list[Effect]:
     )
     freedom = len(logs) - len(by_osd) - len(by_period) - len(by_setting) + 2
     each = len(logs) // len(by_setting)
-    half = student(freedom) * math.sqrt(squares / freedom * 2 / each)
+    half = student(_TAIL, freedom) * math.sqrt(squares / freedom * 2 / each)
     base = by_setting[design.settings[0].name]
     return [
         Effect(
@@ -230,7 +233,7 @@ def level(values: Sequence[float]) -> Level | None:
     """None for fewer than two values."""
     if len(values) < 2:
         return None
-    half = student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    half = student(_TAIL, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
     return Level(statistics.fmean(values), half)
 
 

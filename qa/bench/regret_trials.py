@@ -1,23 +1,33 @@
 """The option sets compared by a run of the regret, drawn from its seed in advance. Pure.
 
 A *cell* is a workload, a release and a form of hardware. Each run of a cell has fresh OSDs that
-share one load without replicas, one option set each: other load on the machine affects all of them
-equally. First all OSDs run the release's default, and the tuner reports where it would end based on
-its measurements. Then they run the default, the tuner's end and a published profile, in an order
-that is drawn, under the same load.
+share one load without replicas: other load on the machine affects all of them equally.
+
+In the first phase all OSDs run the release's default. It shows how much the OSDs differ under
+equal options, since a load is never spread evenly, and the tuner reports where it would end based
+on its measurements. In each further phase one OSD runs the default, one the tuner's end, and the
+others a published profile each, under the same load. The sets change places from phase to phase.
+Two phases have each of eight published profiles once, and a run has four.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
+
+from rocksdb_tuner.advise.profiles import Profile, profiles
+from rocksdb_tuner.options.grammar import same_meaning
 
 #: Names of option sets that are no published profile.
 DEFAULT, TUNER = 'default', 'tuner'
 #: OSDs of a run, one option set each.
-OSDS = 3
-_SEED = 20261125_17
+OSDS = 6
+#: In which the OSDs run different sets.
+PHASES = 4
+RELEASES = ('pacific', 'reef', 'tentacle')
+_SEED = 20261126_17
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,10 @@ FORMS: Mapping[str, Form] = {
 }
 
 
+#: The load consists of reads: transactions are too few to divide by.
+READ_ONLY = frozenset({'s3-list'})
+
+
 @dataclass(frozen=True)
 class Trial:
     """One run of a cell."""
@@ -98,22 +112,61 @@ class Trial:
     cell: Cell
     number: int
     seed: int
-    #: The published profile that runs beside the default and the result of the tuner.
-    profile: str
-    #: The places of the three sets: `order[osd]` is a name.
-    order: tuple[str, ...]
+    #: After the first phase: ``phases[phase][osd]`` is the name of a set.
+    phases: tuple[tuple[str, ...], ...]
 
     @property
     def name(self) -> str:
         return f'{self.cell.name}, run {self.number}'
 
 
-def trial(cell: Cell, number: int, profiles: tuple[str, ...]) -> Trial:
-    """The same each time; profiles take turns, and so do the OSDs of a set."""
-    seed = _SEED + number
-    profile = profiles[number // OSDS % len(profiles)]
-    names = [DEFAULT, TUNER, profile]
-    # Three runs in a row are a Latin square: each set is on each OSD once.
-    random.Random(_SEED + number // OSDS).shuffle(names)
-    turn = number % OSDS
-    return Trial(cell, number, seed, profile, tuple(names[turn:] + names[:turn]))
+def published(release: str) -> tuple[str, ...]:
+    """Profiles that differ from each other and from the default of a release."""
+    everything = [known for known in profiles() if known.options]
+    default = next(known for known in everything if release in known.release_defaults)
+    # Of two with the same options the name of the publication, not that of a default
+    candidates = sorted(everything, key=lambda known: bool(known.release_defaults))
+    found: list[Profile] = []
+    for known in candidates:
+        if not any(same_meaning(known.options, other.options, None) for other in (default, *found)):
+            found.append(known)
+    return tuple(known.name for known in found)
+
+
+def trial(cell: Cell, number: int) -> Trial:
+    """The same each time."""
+    names, osds = list(published(cell.release)), list(range(OSDS))
+    rng = random.Random(_SEED + number)
+    rng.shuffle(names)
+    rng.shuffle(osds)
+    others = OSDS - 2
+    phases = []
+    for phase in range(PHASES):
+        first = phase * others
+        sets = [DEFAULT, TUNER, *(names[(first + at) % len(names)] for at in range(others))]
+        places = [osds[(at + phase) % OSDS] for at in range(OSDS)]
+        by_osd = dict(zip(places, sets))
+        phases.append(tuple(by_osd[osd] for osd in range(OSDS)))
+    return Trial(cell, number, _SEED + number, tuple(phases))
+
+
+#: Workloads and forms by what their cells tell, for `cells`.
+_MAIN = ('rbd-4k', 's3-small-put', 's3-hybrid', 'rbd-70-30')
+_ONE_DEVICE, *_OTHER_FORMS = FORMS
+
+
+def cells() -> Iterator[Cell]:
+    """All cells, those that tell most first, so that an end at any time leaves a useful matrix.
+
+    The main workloads on each release, each other workload on one, the main workloads on each
+    other form of hardware on one release; then all that is left.
+    """
+    order = [Cell(load, release, _ONE_DEVICE) for load in _MAIN for release in RELEASES]
+    rest = [load for load in WORKLOADS if load not in _MAIN]
+    order += [Cell(load, RELEASES[at % 3], _ONE_DEVICE) for at, load in enumerate(rest)]
+    order += [
+        Cell(load, RELEASES[at % 3], form)
+        for at, (form, load) in enumerate(product(_OTHER_FORMS, _MAIN))
+    ]
+    order += [Cell(*names) for names in product(WORKLOADS, RELEASES, FORMS)]
+    yield from dict.fromkeys(order)

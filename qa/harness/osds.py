@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from . import boot
 from .client import wait_until
 from .errors import HarnessError
+from .host import in_parallel
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -21,10 +23,9 @@ CAPS = ('mon', 'allow profile osd', 'mgr', 'allow profile osd', 'osd', 'allow *'
 def restart(cluster: Cluster, osds: Sequence[int]) -> None:
     """End these OSDs and start them, side by side; all are up and clean when this returns."""
     cluster.ceph('osd', 'set', 'noout')
-    for osd in osds:
-        cluster.stop_daemon(f'osd.{osd}')
-    for osd in osds:
-        cluster.start_daemon(f'osd.{osd}')
+    names = [f'osd.{osd}' for osd in osds]
+    in_parallel(cluster.host, [partial(cluster.stop_daemon, name) for name in names])
+    in_parallel(cluster.host, [partial(cluster.start_daemon, name) for name in names])
 
     def up() -> bool:
         return all(osd['up'] for osd in cluster.ceph_json('osd', 'dump')['osds'])

@@ -67,7 +67,8 @@ def test_only_rotational_devices_count_as_hard_disks() -> None:
 
 def look(at_s: float, writes: int, used_bytes: int = 0) -> Look:
     return Look(at_s, writes, 10 * writes, 5 * writes, writes / 1e4, writes / 5e3, writes, 1.0,
-                writes / 50, used_bytes, None)  # fmt: skip
+                writes / 50, used_bytes, None, 2 * writes, 4 * writes, writes / 25,
+                writes / 1e3)  # fmt: skip
 
 
 def test_window_has_the_difference_since_its_start() -> None:
@@ -76,11 +77,21 @@ def test_window_has_the_difference_since_its_start() -> None:
     assert (found.seconds, found.writes, found.wal_bytes) == (4, 2500, 25_000)
     assert found.used_bytes == pytest.approx(9)
     assert found.figure('db-device') == pytest.approx(1.5)
-    assert found.figure('kv-sync') == pytest.approx(1e-4)
-    assert found.figure('cores') == pytest.approx(2e-4)
+    assert found.figure('kv-sync') == pytest.approx(5e-5)
+    assert found.figure('cores') == pytest.approx(1e-4)
+    assert found.figure('osd-cores') == pytest.approx(2.5e-4)
     assert found.figure('db-space') == pytest.approx(9)
-    assert found.figure('data-device') == pytest.approx(0.02)
+    assert found.figure('data-device') == pytest.approx(0.01)
     assert found.db_fill is None
+
+
+def test_result_without_transactions_has_its_figures_per_write() -> None:
+    """As it was recorded before the transactions were."""
+    found = seen(writes=1000, kv_s=1.0, ms=9)
+    assert found.figure('kv-sync') == pytest.approx(1e-3)
+    assert found.figure('data-device') == pytest.approx(9e-3)
+    with pytest.raises(ZeroDivisionError):
+        found.figure('osd-cores')
 
 
 @pytest.mark.parametrize(
