@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from rocksdb_tuner.settings import SETTINGS, Setting
+from rocksdb_tuner.setting import Setting
+from rocksdb_tuner.settings import SETTINGS
 
 from .rst_text import escaped, wrapped
 

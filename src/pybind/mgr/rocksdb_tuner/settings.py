@@ -1,15 +1,9 @@
-"""Module options, each declared once with type, default, bounds, text and conversion. Pure.
-
-`Setting.declaration` gives Ceph's declaration, and `Setting.read` checks values on reading, so
-bounds are enforced in one place.
-"""
+"""Module options, each declared once with type, default, bounds, text and conversion. Pure."""
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, Callable, Generic, Mapping, Optional, TypeVar, Union
+from typing import Any, Mapping
 
 from .advise.conditions.declaration import LimitOption
 from .advise.conditions.registry import limit_options
@@ -17,126 +11,26 @@ from .advise.usage import choice_thresholds
 from .judge.records import Inconclusive, NoBenefit, SoakPlan
 from .operations.rollout.automatic import Policy
 from .operations.rollout.maintenance import MaintenanceWindow
+from .setting import ReadOption, Setting, count, free_text, in_seconds, one_of, share
 from .snapshot import Mode
-from .steps import ExplainedError
 
-__all__ = [
-    'METRICS',
-    'SETTINGS',
-    'OptionValue',
-    'Setting',
-    'SettingError',
-    'Settings',
-    'read_mode',
-    'read_settings',
-]
-
-_T = TypeVar('_T')
-_Choice = TypeVar('_Choice', bound=Enum)
-#: As in mgr_module, for an option of any declared type.
-OptionValue = Optional[Union[bool, int, float, str]]
-#: Returns the value of an option by name.
-ReadOption = Callable[[str], OptionValue]
+__all__ = ['METRICS', 'SETTINGS', 'Settings', 'read_mode', 'read_settings']
 
 _DAY_S = 86400
 _MONTH_S = 31 * _DAY_S
-
-
-class SettingError(ExplainedError):
-    """An option has an invalid value."""
-
-    errno = errno.EINVAL
-
-
-@dataclass(frozen=True)
-class Setting(Generic[_T]):
-    """A module option."""
-
-    name: str
-    #: Ceph's name of the type.
-    type: str
-    default: Union[bool, int, float, str]
-    #: One-line description in `ceph config help`.
-    text: str
-    #: Converts Ceph's value to the module's.
-    convert: Callable[[Any], _T]
-    minimum: Optional[float] = None
-    maximum: Optional[float] = None
-    choices: tuple[str, ...] = ()
-    detail: Optional[str] = None
-
-    def declaration(self) -> dict[str, Any]:
-        """Keyword arguments for Ceph's `Option`."""
-        known = {
-            'name': self.name,
-            'type': self.type,
-            'default': self.default,
-            'min': self.minimum,
-            'max': self.maximum,
-            'enum_allowed': list(self.choices) or None,
-            'desc': self.text,
-            'long_desc': self.detail,
-            'runtime': True,
-        }
-        return {name: value for name, value in known.items() if value is not None}
-
-    def read(self, option: ReadOption) -> _T:
-        """The current value of the option; raises SettingError."""
-        # Any: the value, of any type, is checked below.
-        given: Any = option(self.name)
-        if given is None or (self.choices and not given):
-            given = self.default
-        if self.choices and given not in self.choices:
-            raise SettingError(f'invalid {self.name} "{given}"; allowed: {", ".join(self.choices)}')
-        try:
-            value = self.convert(given)
-        except (TypeError, ValueError):
-            raise SettingError(
-                f'invalid {self.name} "{given}"; expected a value of type {self.type}'
-            ) from None
-        too_small = self.minimum is not None and not given >= self.minimum
-        too_large = self.maximum is not None and not given <= self.maximum
-        if too_small or too_large:
-            raise SettingError(
-                f'{self.name} = {given} is out of range; allowed: {self.minimum} to {self.maximum}'
-            )
-        return value
-
-
-def _seconds(name: str, default: int, minimum: int, maximum: int, text: str) -> Setting[float]:
-    return Setting(name, 'secs', default, text, float, minimum, maximum)
-
-
-def _share(name: str, default: float, minimum: float, maximum: float, text: str) -> Setting[float]:
-    return Setting(name, 'float', default, text, float, minimum, maximum)
-
-
-def _count(name: str, default: int, minimum: int, maximum: int, text: str) -> Setting[int]:
-    # Ceph rejects negative values of a uint, but not of an int.
-    return Setting(name, 'uint', default, text, int, minimum, maximum)
-
-
-def _text(name: str, default: str, text: str) -> Setting[str]:
-    return Setting(name, 'str', default, text, str)
-
-
-def _choice(name: str, default: _Choice, text: str, detail: str) -> Setting[_Choice]:
-    kind = type(default)
-    choices = tuple(str(member.value) for member in kind)
-    return Setting(name, 'str', default.value, text, kind, choices=choices, detail=detail)
 
 
 def _threshold(limit: LimitOption) -> Setting[float]:
     """The module option for a threshold of a condition."""
     text = f'{limit.meaning} ({limit.unit})'
     if limit.unit == 's':
-        return _seconds(
+        return in_seconds(
             limit.name, int(limit.default), int(limit.minimum), int(limit.maximum), text
         )
-    return _share(limit.name, limit.default, limit.minimum, limit.maximum, text)
+    return share(limit.name, limit.default, limit.minimum, limit.maximum, text)
 
 
-_MODE = _choice(
+_MODE = one_of(
     'mode',
     Mode.RECOMMEND,
     'what the module may do',
@@ -144,42 +38,42 @@ _MODE = _choice(
     'also recommend changes, and apply them on request; auto-apply: also apply low-risk '
     'recommendations after auto_apply_after',
 )
-_SAMPLE_INTERVAL = _seconds(
+_SAMPLE_INTERVAL = in_seconds(
     'sample_interval',
     0,
     0,
     3600,
     'interval between samples of the OSDs; 0: depends on the number of OSDs',
 )
-_AUTO_APPLY_AFTER = _seconds(
+_AUTO_APPLY_AFTER = in_seconds(
     'auto_apply_after',
     _DAY_S,
     60,
     _MONTH_S,
     'how long a recommendation must persist before auto-apply applies it',
 )
-_AUTO_APPLY_COOLDOWN = _seconds(
+_AUTO_APPLY_COOLDOWN = in_seconds(
     'auto_apply_cooldown',
     _DAY_S,
     0,
     _MONTH_S,
     'how long auto-apply waits after any rollout or campaign ends',
 )
-_AUTO_APPLY_CONFIDENCE = _share(
+_AUTO_APPLY_CONFIDENCE = share(
     'auto_apply_confidence',
     0.9,
     0.8,
     1.0,
     'minimum confidence of the workload classification for auto-apply',
 )
-_RESTART_TIMEOUT = _seconds(
+_RESTART_TIMEOUT = in_seconds(
     'restart_timeout',
     300,
     30,
     3600,
     'how long an OSD may take to restart before its change is rolled back',
 )
-_GATE_ALARM_AFTER = _seconds(
+_GATE_ALARM_AFTER = in_seconds(
     'gate_alarm_after',
     1800,
     0,
@@ -187,49 +81,49 @@ _GATE_ALARM_AFTER = _seconds(
     'how long a rollout or compaction campaign may wait for a gate before a health check is '
     'raised; 0: never raise it',
 )
-_SOAK_MIN = _seconds(
+_SOAK_MIN = in_seconds(
     'soak_min',
     600,
     0,
     7 * _DAY_S,
     'minimum soak time of the first changed OSD, and minimum baseline time before the change',
 )
-_SOAK_MAX = _seconds(
+_SOAK_MAX = in_seconds(
     'soak_max',
     3600,
     0,
     _MONTH_S,
     'maximum time to wait for a verdict on the first changed OSD; 0: no soak and no verdict',
 )
-_SOAK_INCONCLUSIVE = _choice(
+_SOAK_INCONCLUSIVE = one_of(
     'soak_inconclusive',
     Inconclusive.WAIT,
     'action if there is no verdict after soak_max',
     'wait: for the operator; promote: change the other OSDs anyway; rollback: restore the changed '
     'OSD',
 )
-_SOAK_NO_BENEFIT = _choice(
+_SOAK_NO_BENEFIT = one_of(
     'soak_no_benefit',
     NoBenefit.AUTO,
     'action if the first changed OSD is neither better nor worse',
     'auto: rollback if a gain was predicted, promote if the change is for safety; wait: for '
     'the operator; promote: change the other OSDs; rollback: restore the changed OSD',
 )
-_BATCH_SOAK_MIN = _seconds(
+_BATCH_SOAK_MIN = in_seconds(
     'batch_soak_min',
     300,
     0,
     7 * _DAY_S,
     'minimum soak time of each later batch; at most soak_min',
 )
-_BATCH_SOAK_MAX = _seconds(
+_BATCH_SOAK_MAX = in_seconds(
     'batch_soak_max',
     900,
     0,
     _MONTH_S,
     'maximum time to wait for a verdict on a later batch; at most soak_max; 0: no soak of batches',
 )
-_BATCH_SOAK_INCONCLUSIVE = _choice(
+_BATCH_SOAK_INCONCLUSIVE = one_of(
     'batch_soak_inconclusive',
     Inconclusive.PROMOTE,
     'action if there is no verdict on a batch after batch_soak_max',
@@ -245,14 +139,14 @@ _COMPACTION_PARALLEL = Setting(
     1,
     16,
 )
-_EXPERIMENT_SHARE = _share(
+_EXPERIMENT_SHARE = share(
     'experiment_share',
     0.25,
     0.05,
     0.75,
     'maximum share of the OSDs of a group that an experiment may change at a time',
 )
-_EXPERIMENT_BLOCK_MIN = _seconds(
+_EXPERIMENT_BLOCK_MIN = in_seconds(
     'experiment_block_min',
     600,
     30,
@@ -260,31 +154,31 @@ _EXPERIMENT_BLOCK_MIN = _seconds(
     'minimum length of a block, the time over which an experiment compares OSDs; it is at least '
     'three memtable flushes',
 )
-_MAINTENANCE_DAYS = _text(
+_MAINTENANCE_DAYS = free_text(
     'maintenance_days',
     '',
     'days of the maintenance window, for example "sat,sun" or "mon-fri"; empty: every day',
 )
-_MAINTENANCE_HOURS = _text(
+_MAINTENANCE_HOURS = free_text(
     'maintenance_hours',
     '',
     'hours of the maintenance window in local time, for example "22:00-04:00"; empty: all day',
 )
-_RESTARTS_PER_DAY = _count(
+_RESTARTS_PER_DAY = count(
     'restarts_per_day',
     0,
     0,
     10000,
     'maximum number of OSD restarts by the module in 24 hours; 0: no limit',
 )
-_WORKLOAD_MEMORY = _seconds(
+_WORKLOAD_MEMORY = in_seconds(
     'workload_memory',
     _DAY_S,
     0,
     _MONTH_S,
     'how long recommendations for an idle group use its last client workload',
 )
-_MIN_GAIN = _share(
+_MIN_GAIN = share(
     'min_gain',
     choice_thresholds().min_gain,
     0.01,
@@ -292,7 +186,7 @@ _MIN_GAIN = _share(
     'minimum relief of the limiting resource (as a share, with 80% probability) to recommend a '
     'change',
 )
-_MAX_LOSS = _share(
+_MAX_LOSS = share(
     'max_loss',
     choice_thresholds().max_loss,
     0.0,
@@ -307,11 +201,11 @@ SERVED = Setting(
     'serve Prometheus metrics over plain HTTP, without TLS or authentication',
     bool,
 )
-METRICS_ADDRESS = _text(
+METRICS_ADDRESS = free_text(
     'metrics_addr', '127.0.0.1', 'IP address to serve metrics on; "::" for all addresses'
 )
-METRICS_PORT = _count('metrics_port', 9789, 1, 65535, 'port to serve metrics on')
-METRICS_OSD_LIMIT = _count(
+METRICS_PORT = count('metrics_port', 9789, 1, 65535, 'port to serve metrics on')
+METRICS_OSD_LIMIT = count(
     'metrics_osd_limit',
     3000,
     0,

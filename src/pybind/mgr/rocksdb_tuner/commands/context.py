@@ -11,7 +11,8 @@ from typing import Callable, Optional
 
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import Recommendation
-from ..settings import SERVED, ReadOption, Settings, read_mode, read_settings
+from ..setting import ReadOption
+from ..settings import SERVED, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural

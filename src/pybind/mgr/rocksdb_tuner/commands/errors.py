@@ -8,7 +8,7 @@ from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
 from ..present.errors import PresentError
 from ..requests import BusyError
-from ..settings import SettingError
+from ..setting import SettingError
 
 
 class CommandRefusedError(Exception):

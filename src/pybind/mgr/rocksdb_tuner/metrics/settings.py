@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Optional, Protocol
 
-from ..settings import METRICS_ADDRESS, METRICS_PORT, SERVED, OptionValue
+from ..setting import OptionValue
+from ..settings import METRICS_ADDRESS, METRICS_PORT, SERVED
 from .endpoint import PATH, Address
 
 #: All addresses of the host, in IPv4 and IPv6.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Iterator, Mapping
 
 from .catalogue import Catalogue, OptionInfo
-from .effective import member_of, read_option
+from .effective import member_of
 from .problems import Problem, problem
+from .reading import read_option
 from .syntax import OptionSet
 from .values import Reading, ValueRefusedError
 

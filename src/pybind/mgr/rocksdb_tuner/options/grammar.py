@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Mapping, Optional
 
 from .catalogue import UnknownRocksDBVersionError, catalogue
-from .effective import effective, read_option
+from .effective import effective
+from .reading import read_option
 from .syntax import OptionSet, OptionSyntaxError, combine, format, in_force, parse  # noqa: A004
 from .values import ValueRefusedError, read_value
 

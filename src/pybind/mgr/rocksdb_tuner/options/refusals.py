@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Iterator, Mapping, Optional
 
 from .catalogue import Catalogue, OptionInfo, catalogue
-from .effective import ambiguous, member_of, read_member, read_option
+from .effective import ambiguous, member_of
 from .problems import Problem, problem
+from .reading import read_member, read_option
 from .syntax import OptionSet
 from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .catalogue import catalogue
-from .effective import read_option
 from .problems import Problem, problem
+from .reading import read_option
 from .syntax import OptionSet, OptionSyntaxError, parse
 from .values import ValueNotJudgedError, ValueRefusedError, ValueType, read_value
 

@@ -27,7 +27,7 @@ LAYERS = (
     'operations.rollout operations.compaction',
     # It changes OSDs by rollouts.
     'operations.experiment',
-    'snapshot',
+    'snapshot setting',
     'evaluate settings doctor',
     'present',
     'metrics collection',
