@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,13 +199,16 @@ def with_probe(cluster: Cluster) -> None:
         link.symlink_to(Path(__file__).parent / PROBE)
         restart_manager(cluster)
     for name in ('prometheus', PROBE):
-        cluster.ceph('mgr', 'module', 'enable', name)
-    wait_until(lambda: _answers(cluster), START_TIMEOUT_S, f'{PROBE} and prometheus answer')
+        # The monitors do not know yet which modules a new manager has.
+        enable = ('mgr', 'module', 'enable', name)
+        wait_until(partial(_succeeds, cluster, *enable), START_TIMEOUT_S, f'{name} is enabled')
+    asked = partial(_succeeds, cluster, PROBE.replace('_', '-'))
+    wait_until(asked, START_TIMEOUT_S, f'{PROBE} and prometheus answer')
 
 
-def _answers(cluster: Cluster) -> bool:
+def _succeeds(cluster: Cluster, *command: str) -> bool:
     try:
-        cluster.ceph(PROBE.replace('_', '-'))
+        cluster.ceph(*command)
     except HarnessError:
         return False
     return True

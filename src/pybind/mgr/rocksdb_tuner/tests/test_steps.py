@@ -37,7 +37,14 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     ),
     'trends': ('trends', lambda w: setattr(w.tuner.trends, 'add', broken)),
     'pools': ('pools', lambda w: setattr(w.cluster, 'pool_counters', broken)),
-    'workload': ('workload', lambda w: setattr(w.tuner.sampler.classifier, 'recognize', broken)),
+    'workload': (
+        'workload',
+        lambda w: setattr(w.tuner.sampler.classifier, 'recognize_groups', broken),
+    ),
+    'workload of OSDs': (
+        'workload of OSDs',
+        lambda w: setattr(w.tuner.sampler.classifier, 'recognize_osds', broken),
+    ),
     'facts': ('evaluation', lambda w: setattr(w.tuner.evaluation, '_facts', broken)),
     'advice': ('advice', lambda w: setattr(w.tuner.evaluation, '_conclude', broken)),
     'starts': ('OSD starts', lambda w: setattr(w.tuner.sampler.starts, 'sample', broken)),

@@ -789,7 +789,7 @@ def test_candidates_are_shown_with_gain_worst_loss_and_reason() -> None:
     text = render.candidates(samples.large_cluster(), 'plain')
     assert 'Goal: lower the kv_sync thread time per write by at least 10%' in text
     chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
-    assert chosen.split()[:4] == ['variant-2022-d', '19%', '(13', 'to']
+    assert chosen.split()[:4] == ['variant-2022-d', '+19%', '(+13', 'to']
     assert '-21% (-27 to -15%)' in chosen
     infeasible = text.partition('\nInfeasible:\n')[2].splitlines()
     assert infeasible[0] == '  lz4-2025:'
