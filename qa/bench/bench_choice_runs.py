@@ -17,7 +17,7 @@ from typing import Any
 
 from bench_choice_judge import Effect, Option, ProofRun, Reported, Weighed, Window, forced
 from bench_choice_trials import FIGURES, PG_NUM, SYNC_MS, ProofTrial
-from bench_cpu_runs import POOL, thread_cpu_s
+from bench_cpu_runs import POOL
 
 from harness import osds
 from harness.admin_socket import ask
@@ -27,6 +27,7 @@ from harness.layout import ClusterSpec
 from harness.progress import Progress
 from harness.services import make_pools
 from harness.slow_sync import slow_down
+from harness.thread_cpu import thread_cpu_s
 from harness.verdict_run import set_module_options
 from rocksdb_tuner.advise.candidates import expected_usages
 from rocksdb_tuner.advise.case import Case

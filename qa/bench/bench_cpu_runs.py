@@ -19,6 +19,7 @@ from bench_model_events import Events, read_events
 from harness.cluster import Cluster
 from harness.layout import ClusterSpec
 from harness.services import make_pools
+from harness.thread_cpu import thread_cpu_s
 
 POOL = 'load'
 WARM_UP_S = 30.0
@@ -40,10 +41,6 @@ def options_of(option_set: str, scale: int) -> str:
         f'max_total_wal_size={4 * memory_kib}K,writable_file_max_buffer_size=0,'
         'compaction_readahead_size=2M'
     )
-
-
-#: The names of an OSD's threads, as truncated by the kernel; numbers may follow.
-THREADS = ('bstore_kv_sync', 'bstore_kv_final', 'rocksdb:high', 'rocksdb:low', 'tp_osd_tp', 'msgr')
 
 
 @dataclass(frozen=True)
@@ -210,26 +207,6 @@ def _counted(cluster: Cluster, osd: int) -> _Counted:
         writes=reported['osd']['op_w'],
         cpu_s=thread_cpu_s(Path('/proc') / str(pid)),
     )
-
-
-def thread_cpu_s(process: Path, names: Sequence[str] = THREADS) -> dict[str, float]:
-    """CPU seconds of the threads of a process by what they are called, and of all together.
-
-    Of threads that end meanwhile the time is lost: those of an OSD that count here never do.
-    """
-    found = dict.fromkeys((*names, 'all'), 0.0)
-    for task in (process / 'task').iterdir():
-        try:
-            name = (task / 'comm').read_text().strip()
-            # Nanoseconds; utime and stime in "stat" go by ticks of 10 ms.
-            spent_s = int((task / 'schedstat').read_text().split()[0]) * 1e-9
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found['all'] += spent_s
-        for known in names:
-            if name.startswith(known):
-                found[known] += spent_s
-    return found
 
 
 def _columns(events: Events) -> list[ColumnRun]:

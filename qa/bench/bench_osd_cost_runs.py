@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import machine
-from bench_cpu_runs import options_of, thread_cpu_s
+from bench_cpu_runs import options_of
 from osd_cost_design import (
     ADMIN,
     ALL,
@@ -36,6 +36,7 @@ from harness.errors import HarnessError
 from harness.layout import ClusterSpec
 from harness.progress import Progress
 from harness.services import make_pools
+from harness.thread_cpu import thread_cpu_s
 from harness.workloads.rbd import POOL, Fio, new_image
 from rocksdb_tuner.plan.records import OPTION
 

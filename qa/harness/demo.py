@@ -1,8 +1,12 @@
 """Measure, classify, recommend, apply, verify: on a real cluster, with real clients.
 
-Exits with 0 only if every step did what it claims: the workloads were recognized, the change was
-applied, every OSD runs the new value in a new process, and no client had an error. If the module
-reports that nothing can be gained, with a reason, nothing is applied.
+The first act tunes OSDs that run their release's default. The second one finds and replaces a stale
+option string (demo_stale.py).
+
+Exits with 0 only if every step did what it claims: the workloads were recognized, the changes were
+applied, every OSD runs the new value in a new process, no client had an error, and the replaced
+string saves DB writes. If the module reports in the first act that nothing can be gained, with a
+reason, nothing is applied there.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from .cluster import Cluster
+from .demo_console import Console, DemoError
+from .demo_stale import StaleString
 from .demo_table import Measured, table
 from .ending import interruptible
 from .errors import HarnessError
@@ -25,10 +31,8 @@ from .layout import DEFAULT_MEMORY, ClusterSpec
 from .progress import Progress
 
 QA = Path(__file__).resolve().parent.parent
-OPTION = 'bluestore_rocksdb_options'
 #: The first windows of a workload still hold the time before it.
 WORKLOAD_S = 60
-ROLLOUT_TIMEOUT_S = 900.0
 POLL_S = 5.0
 
 
@@ -47,15 +51,12 @@ JOBS = (
 )
 
 
-class DemoError(Exception):
-    """A step of the demonstration did not do what it should."""
-
-
 class Demo:
     def __init__(self, cluster: Cluster, progress: Progress, seconds: int) -> None:
         self.cluster = cluster
         self.progress = progress
         self.seconds = seconds
+        self._console = Console(cluster, progress)
 
     def run(self) -> str:
         """The result, in a sentence."""
@@ -64,19 +65,19 @@ class Demo:
         if recommendation is None:
             _raise_for_errors(before.values())
             return 'measured, recognized, and nothing to gain: see the reasons above.'
-        self._apply(recommendation)
-        self._verify(recommendation)
+        self._console.apply(recommendation)
+        self._console.verify(recommendation)
         after = {job.name: self._measure(job, show=False) for job in JOBS}
         for job in JOBS:
             self._compare(job, before[job.name], after[job.name])
-        self._print(self._tuner('history'))
+        self._console.show(self._console.tuner('history'))
         _raise_for_errors((*before.values(), *after.values()))
         return 'measured, recognized, recommended, applied, verified.'
 
     # -- steps
 
     def _measure(self, job: Job, *, show: bool = True) -> Measured:
-        self._heading(job.title)
+        self._console.heading(job.title)
         command = ['/usr/bin/python3', str(QA / 'workload'), job.name]
         command += ['--seconds', str(self.seconds), '--dir', str(self.cluster.dir)]
         best: Measured | None = None
@@ -99,15 +100,15 @@ class Demo:
                 f'{best.recognized if best else None}'
             )
         if show:
-            self._print(self._tuner('osd'))
-            self._print(self._tuner('recommend'))
+            self._console.show(self._console.tuner('osd'))
+            self._console.show(self._console.tuner('recommend'))
         return Measured(json.loads(output), best.osds, best.recognized, best.confidence)
 
     def _look(self, job: Job, best: Measured | None) -> Measured | None:
         """Show the current answers of the module; keep those under the expected workload."""
-        group = self._tuner_json('workload')['groups'][0]
+        group = self._console.tuner_json('workload')['groups'][0]
         found = group['workload'] or {'class': None, 'confidence': None}
-        osds = tuple(self._tuner_json('osd'))
+        osds = tuple(self._console.tuner_json('osd'))
         busy = [o['kv_sync_busy'] for o in osds if o['kv_sync_busy'] is not None]
         self.progress.say(
             f'  recognized: {found["class"]} (confidence {found["confidence"]}), kv_sync busy '
@@ -116,97 +117,36 @@ class Demo:
         if found['class'] != job.expected:
             return best
         if best is None:
-            self._print(self._tuner('workload'))
+            self._console.show(self._console.tuner('workload'))
         if best is not None and (best.confidence or 0) > found['confidence']:
             return best
         return Measured({}, osds, found['class'], found['confidence'])
 
     def _recommend(self) -> dict[str, Any] | None:
-        self._heading('What is recommended, why, and the exact commands')
-        recommendations = self._tuner_json('recommend')
+        self._console.heading('What is recommended, why, and the exact commands')
+        recommendations = self._console.tuner_json('recommend')
         if not recommendations:
             self._explain_no_change()
             return None
         recommendation: dict[str, Any] = recommendations[0]
-        self._print(self._tuner('show', recommendation['id']))
+        self._console.show(self._console.tuner('show', recommendation['id']))
         return recommendation
 
     def _explain_no_change(self) -> None:
         """No change is an answer, but not without a reason."""
-        for group in self._tuner_json('status')['groups']:
+        for group in self._console.tuner_json('status')['groups']:
             if not group['conclusion']:
                 raise DemoError(f'nothing is recommended for {group["who"]}, without a reason')
-            self._print(f'{group["who"]}: {group["conclusion"]}')
-
-    def _apply(self, recommendation: dict[str, Any]) -> None:
-        self._heading(f'Apply {recommendation["id"]}, one OSD at a time')
-        # A verdict takes clients and a quarter of an hour; here before and after are compared.
-        self.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
-        self._print(self._tuner('apply', recommendation['id']))
-        deadline_s = time.monotonic() + ROLLOUT_TIMEOUT_S
-        last = None
-        with self.progress.step('roll out'):
-            while time.monotonic() < deadline_s:
-                state = self._tuner_json('rollout', 'status')
-                batches = ', '.join(f'{b["osds"]} {b["phase"]}' for b in state['batches'])
-                line = f'{state["phase"]}: {batches}'
-                if state['paused_reason']:
-                    line += f' ({state["paused_reason"]})'
-                if line != last:
-                    self.progress.say(f'  {line}')
-                    last = line
-                if state['phase'] in ('done', 'failed', 'rolled-back'):
-                    break
-                time.sleep(1)
-        self._print(self._tuner('rollout', 'status'))
-        if state['phase'] != 'done':
-            raise DemoError(f'the rollout ended as {state["phase"]}')
-
-    def _verify(self, recommendation: dict[str, Any]) -> None:
-        self._heading('Verify on every OSD that the new value is the running one')
-        wanted = recommendation['options_to']
-        for osd in self._tuner_json('osd'):
-            name = f'osd.{osd["osd"]}'
-            shown = self.cluster.ceph_json('config', 'show', name)
-            entry = next((e for e in shown if e['name'] == OPTION), None)
-            if entry is None or entry['value'] != wanted or entry['source'] != 'mon':
-                raise DemoError(f'{name} does not run the new value: {entry}')
-            log = self.cluster.host.outside(self.cluster.layout.log(name)).read_text(
-                'utf-8', 'replace'
-            )
-            opened = [line for line in log.splitlines() if 'opened rocksdb path db options' in line]
-            if not opened or wanted not in opened[-1]:
-                raise DemoError(f'the log of {name} does not show that RocksDB was opened with it')
-            self._print(
-                f'{name}: runs it (source: config store), confirmed by its log:\n  {opened[-1]}'
-            )
-        own = [e for e in self.cluster.ceph_json('config', 'dump') if e['name'] == OPTION]
-        self._print(f'In the config store: {[(e["section"], e["mask"]) for e in own]}')
-        if [(e['section'], e['mask']) for e in own] != [('osd', '')]:
-            raise DemoError('the config store does not hold exactly one entry, for all OSDs')
+            self._console.show(f'{group["who"]}: {group["conclusion"]}')
 
     def _compare(self, job: Job, before: Measured, after: Measured) -> None:
-        self._heading(f'Before and after: {job.title}')
+        self._console.heading(f'Before and after: {job.title}')
         print(table(before, after))
         print(
             'One short run on shared cores shows that it works, not what it gains: see the '
             'published evidence in "profile show".',
             flush=True,
         )
-
-    # -- helpers
-
-    def _tuner(self, *words: str) -> str:
-        return self.cluster.ceph('rocksdb-tuner', *words)
-
-    def _tuner_json(self, *words: str) -> Any:
-        return self.cluster.ceph_json('rocksdb-tuner', *words)
-
-    def _heading(self, text: str) -> None:
-        print(f'\n== {text}\n', flush=True)
-
-    def _print(self, text: str) -> None:
-        print(text.rstrip(), flush=True)
 
 
 def _raise_for_errors(runs: Iterable[Measured]) -> None:
@@ -216,13 +156,22 @@ def _raise_for_errors(runs: Iterable[Measured]) -> None:
             raise DemoError(f'the client {measured.client["workload"]} saw {errors} errors')
 
 
+def run_acts(cluster: Cluster, progress: Progress, seconds: int, act: int | None) -> list[str]:
+    """Both acts, or only ``act``: the result of each, in a sentence."""
+    console = Console(cluster, progress)
+    console.disable_verdicts()
+    acts = {1: Demo(cluster, progress, seconds).run, 2: StaleString(console).run}
+    return [run() for number, run in acts.items() if act in (None, number)]
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='qa/demo', description=__doc__.splitlines()[0])
     parser.add_argument('--keep', action='store_true', help='leave the cluster up')
     parser.add_argument('--dir', type=Path, help='folder of the cluster')
     parser.add_argument(
-        '--seconds', type=int, default=WORKLOAD_S, help='length of each of the four runs'
+        '--seconds', type=int, default=WORKLOAD_S, help='length of each run of a client'
     )
+    parser.add_argument('--act', type=int, choices=(1, 2), help='only this act')
     arguments = parser.parse_args(argv)
     progress = Progress()
     cluster: Cluster | None = None
@@ -230,7 +179,7 @@ def main(argv: list[str] | None = None) -> int:
         with interruptible():
             spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
             cluster = Cluster.up(spec, arguments.dir, progress)
-            shown = Demo(cluster, progress, arguments.seconds).run()
+            shown = run_acts(cluster, progress, arguments.seconds, arguments.act)
     except (DemoError, HarnessError) as error:
         print(f'\nFAILED: {error}', file=sys.stderr)
         return 1
@@ -238,7 +187,7 @@ def main(argv: list[str] | None = None) -> int:
         print('\ninterrupted', file=sys.stderr)
         return 130
     else:
-        print(f'\nDone: {shown}')
+        print('\nDone:', *shown, sep='\n  ')
         return 0
     finally:
         if cluster is not None:

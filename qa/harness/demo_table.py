@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 
@@ -14,6 +15,65 @@ class Measured:
     osds: tuple[dict[str, Any], ...]
     recognized: str | None
     confidence: float | None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counters of OSDs: bytes that BlueFS wrote for RocksDB, and CPU time of threads."""
+
+    wal_bytes: int = 0
+    sst_bytes: int = 0
+    #: Flushes and compactions.
+    background_s: float = 0.0
+    kv_sync_s: float = 0.0
+
+    def plus(self, other: Counted) -> Counted:
+        return Counted(*(a + b for a, b in zip(astuple(self), astuple(other))))
+
+    def since(self, before: Counted) -> Counted:
+        return Counted(*(a - b for a, b in zip(astuple(self), astuple(before))))
+
+
+@dataclass(frozen=True)
+class Load:
+    """Requests of a client, and the counters of all OSDs meanwhile."""
+
+    requests: int
+    counted: Counted
+
+    @property
+    def db_bytes(self) -> float:
+        """Bytes that all OSDs together wrote to their DBs for a request."""
+        return (self.counted.wal_bytes + self.counted.sst_bytes) / self.requests
+
+    @property
+    def unflushed_bytes(self) -> float:
+        """At most so many bytes for a request are still in memtables: all that the WAL took."""
+        return self.counted.wal_bytes / self.requests
+
+    @property
+    def cpu_us(self) -> float:
+        return 1e6 * (self.counted.background_s + self.counted.kv_sync_s) / self.requests
+
+
+def counted_table(before: Load, after: Load) -> str:
+    """A row for each counter, for a request of the client and all OSDs together."""
+
+    def of(label: str, name: str, scale: float = 1.0) -> tuple[str, float, float]:
+        counts = (float(getattr(load.counted, name)) / load.requests for load in (before, after))
+        old, new = (scale * count for count in counts)
+        return label, old, new
+
+    rows = [
+        ('client requests', float(before.requests), float(after.requests)),
+        of('WAL bytes per request', 'wal_bytes'),
+        of('SST bytes per request', 'sst_bytes'),
+        ('WAL and SST bytes per request', before.db_bytes, after.db_bytes),
+        of('flush and compaction CPU, us', 'background_s', 1e6),
+        of('kv_sync CPU, us', 'kv_sync_s', 1e6),
+        ('all of these threads, us', before.cpu_us, after.cpu_us),
+    ]
+    return _lines(rows)
 
 
 def table(before: Measured, after: Measured) -> str:
@@ -37,6 +97,10 @@ def table(before: Measured, after: Measured) -> str:
                 _osd_mean(after, signal_name),
             )
         )
+    return _lines(rows)
+
+
+def _lines(rows: Sequence[tuple[str, float | None, float | None]]) -> str:
     lines = [f'{"":<34}{"before":>16}{"after":>16}{"change":>10}']
     for label, old, new in rows:
         change = '-' if not old or new is None else f'{100 * (new - old) / old:+.1f}%'

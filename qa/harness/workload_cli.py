@@ -69,6 +69,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--random-percent', type=int, metavar='N', help='omap: share of a value not compressible'
     )
+    parser.add_argument(
+        '--requests', type=int, metavar='N', help='omap: end after so many requests'
+    )
     return parser
 
 

@@ -1,14 +1,22 @@
-"""The demo accepts that nothing can be gained, if the module gives a reason."""
+"""The demo accepts that nothing can be gained, if the module gives a reason, but only if it does.
+
+The second act fails without a finding, a recommendation and a gain.
+"""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness import demo_stale
 from harness.cluster import Cluster
-from harness.demo import Demo, DemoError
-from harness.demo_table import Measured, table
+from harness.demo import Demo
+from harness.demo_console import OPTION, Console, DemoError
+from harness.demo_stale import FINDING, REQUESTS, STALE, StaleString
+from harness.demo_table import Counted, Load, Measured, counted_table, table
 from harness.progress import Progress
 
 
@@ -18,7 +26,7 @@ class Reported:
     def __init__(self, conclusion: str | None) -> None:
         self._conclusion = conclusion
 
-    def ceph_json(self, *words: str) -> Any:
+    def ceph_json(self, *words: str, **_: float) -> Any:
         if words == ('rocksdb-tuner', 'recommend'):
             return []
         return {'groups': [{'who': 'osd/class:ssd', 'conclusion': self._conclusion}]}
@@ -66,3 +74,160 @@ def test_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
     assert rows['client operations per s'] == ['200', '220', '+10.0%']
     assert rows['client 99th percentile, ms'] == ['-', '-', '-']
     assert rows['OSD mean: kv_sync mean, ms'] == ['2', '1', '-50.0%']
+
+
+# -- the second act
+
+DEFAULT = 'write_buffer_size=268435456'
+
+
+class Stale:
+    """Replaces a cluster: what the module answers about the stale string."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers: dict[str, Any] = {
+            'findings': [{'id': FINDING}],
+            'recommend': [{'id': 'osd-1', 'options_from': STALE, 'options_to': DEFAULT}],
+            'status': {'groups': [{'who': 'osd', 'conclusion': 'Nothing to change.'}]},
+            **answers,
+        }
+        self.asked: list[tuple[str, ...]] = []
+
+    def ceph(self, *words: str, **_: float) -> str:
+        self.asked.append(words)
+        return ' '.join(words)
+
+    def ceph_json(self, *words: str, **_: float) -> Any:
+        return self.answers[words[1]]
+
+
+def act(monkeypatch: pytest.MonkeyPatch, cluster: Stale, *after: Counted) -> StaleString:
+    """The second act without processes; the loads count these, the first one 40,000 SST bytes."""
+    monkeypatch.setattr(demo_stale, 'POLL_S', 0.0)
+    answers: Any = cluster
+    made = StaleString(Console(answers, Progress(quiet=True)))
+    loads = iter(Load(REQUESTS, c) for c in (Counted(30_000, 40_000, 2.0, 1.0), *after))
+
+    def gone(*_: object) -> None:
+        cluster.answers['findings'] = []
+
+    monkeypatch.setattr(StaleString, '_set', lambda _: None)
+    monkeypatch.setattr(StaleString, '_load', lambda *_: next(loads))
+    monkeypatch.setattr(Console, 'apply', gone)
+    monkeypatch.setattr(Console, 'verify', lambda *_: None)
+    return made
+
+
+def test_stale_string_is_found_and_replaced_with_a_gain(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The result names what is saved of the WAL and the SST files together."""
+    cluster = Stale()
+    assert 'saves 71% of' in act(monkeypatch, cluster, Counted(20_000, 0, 0.0, 1.0)).run()
+    assert ('rocksdb-tuner', 'finding', 'show', FINDING) in cluster.asked
+    assert ('rocksdb-tuner', 'recommendation', 'show', 'osd-1') in cluster.asked
+    shown = ' '.join(capsys.readouterr().out.split())
+    assert f'The finding {FINDING} is gone.' in shown
+    assert 'at most 8 bytes per request, which is still 43% less' in shown
+
+
+def test_second_act_fails_without_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A string that the module does not report is none for this demo."""
+    with pytest.raises(DemoError, match=f'does not report {FINDING}'):
+        act(monkeypatch, Stale(findings=[])).run()
+
+
+def test_second_act_fails_without_a_recommendation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for another string is none; the module's conclusion is in the message."""
+    monkeypatch.setattr(demo_stale, 'ANSWER_TIMEOUT_S', 0.05)
+    other = [{'id': 'osd-2', 'options_from': DEFAULT}]
+    with pytest.raises(DemoError, match='Nothing to change'):
+        act(monkeypatch, Stale(recommend=other)).run()
+
+
+def test_second_act_fails_without_a_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is only deferred, because it is still in memtables, is no gain."""
+    with pytest.raises(DemoError, match='save only 14%'):
+        act(monkeypatch, Stale(), Counted(30_000, 0, 0.0, 1.0)).run()
+
+
+def test_second_act_fails_if_the_finding_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was applied must clear it."""
+    made = act(monkeypatch, Stale(), Counted(20_000, 0, 0.0, 1.0))
+    monkeypatch.setattr(Console, 'apply', lambda *_: None)
+    monkeypatch.setattr(StaleString, '_recommended', lambda _: {})
+    monkeypatch.setattr(demo_stale, 'ANSWER_TIMEOUT_S', 0.05)
+    with pytest.raises(DemoError, match=f'still reports {FINDING}'):
+        made.run()
+
+
+def test_counters_are_shown_per_request_and_in_percent() -> None:
+    """Of all OSDs together; CPU in microseconds."""
+    before = Load(100, Counted(3_000_000, 9_000_000, 0.01, 0.03))
+    after = Load(200, Counted(6_000_000, 0, 0.0, 0.06))
+    rows = {
+        line[:34].strip(): line[34:].split() for line in counted_table(before, after).splitlines()
+    }
+    assert rows['client requests'] == ['100', '200', '+100.0%']
+    assert rows['WAL bytes per request'] == ['30,000', '30,000', '+0.0%']
+    assert rows['SST bytes per request'] == ['90,000', '0', '-100.0%']
+    assert rows['WAL and SST bytes per request'] == ['120,000', '30,000', '-75.0%']
+    assert rows['flush and compaction CPU, us'] == ['100', '0', '-100.0%']
+    assert rows['kv_sync CPU, us'] == ['300', '300', '+0.0%']
+    assert rows['all of these threads, us'] == ['400', '300', '-25.0%']
+
+
+def test_counters_add_up_and_have_differences() -> None:
+    """Of OSDs, and of two times."""
+    one, two = Counted(1, 2, 3.0, 4.0), Counted(10, 20, 30.0, 40.0)
+    assert one.plus(two).since(one) == two
+
+
+# -- verification of both acts
+
+
+class Applied:
+    """Replaces a cluster of one OSD: its configuration, its log and the config store."""
+
+    def __init__(self, folder: Path, source: str, entries: int, logged: str = DEFAULT) -> None:
+        self.host = self.layout = self
+        self._log = folder / 'osd.log'
+        self._log.write_text(f'x opened rocksdb path db options {logged}\n')
+        self._source, self._entries = source, entries
+
+    def log(self, _name: str) -> Path:
+        return self._log
+
+    def outside(self, path: Path) -> Path:
+        return path
+
+    def ceph_json(self, *words: str, **_: float) -> Any:
+        if words == ('rocksdb-tuner', 'osd'):
+            return [{'osd': 0}]
+        if words == ('config', 'dump'):
+            return [{'name': OPTION, 'section': 'osd', 'mask': ''}] * self._entries
+        assert words == ('config', 'show-with-defaults', 'osd.0')
+        return [{'name': OPTION, 'value': DEFAULT, 'source': self._source}]
+
+
+@pytest.mark.parametrize(
+    ('kind', 'source', 'entries', 'logged', 'error'),
+    [
+        ('set-profile', 'mon', 1, DEFAULT, None),
+        ('set-profile', 'default', 1, DEFAULT, 'does not run the new value'),
+        ('set-profile', 'mon', 0, DEFAULT, 'does not hold exactly one entry'),
+        ('set-profile', 'mon', 1, STALE, 'the log of osd.0'),
+        ('remove-override', 'default', 0, DEFAULT, None),
+        ('remove-override', 'mon', 0, DEFAULT, 'does not run the new value'),
+        ('remove-override', 'default', 1, DEFAULT, 'still holds an entry'),
+    ],
+)
+def test_new_value_must_be_running_and_configured(
+    tmp_path: Path, kind: str, source: str, entries: int, logged: str, error: str | None
+) -> None:
+    """From the release if the entry was to be removed, else from one entry for all OSDs."""
+    applied: Any = Applied(tmp_path, source, entries, logged)
+    recommendation = {'kind': kind, 'options_to': DEFAULT}
+    expected = nullcontext() if error is None else pytest.raises(DemoError, match=error)
+    with expected:
+        Console(applied, Progress(quiet=True)).verify(recommendation)

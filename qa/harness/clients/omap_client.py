@@ -1,7 +1,7 @@
 """librados clients that set keys and values of objects: heavy users of omap, without any data.
 
 Order (first argument, JSON): workload, seconds, stuck_s, threads, objects, keys, key_space,
-value_size_bytes, random_percent, rate_iops.
+value_size_bytes, random_percent, rate_iops, requests.
 The cluster is that of $CEPH_CONF, the pool that of $OMAP_POOL. Prints the result as JSON. Runs
 under Debian's Python with python3-rados.
 
@@ -36,6 +36,8 @@ class OmapClient(Client):
         self._padding = bytes(order['value_size_bytes'] - self._random_bytes)
         #: Between the starts of two requests; 0: one follows the other.
         self._pace_s = order['threads'] / order['rate_iops'] if order['rate_iops'] else 0.0
+        #: Of this thread; 0: as many as there is time for.
+        self._requests = -(-order['requests'] // order['threads'])
         own = max(1, order['objects'] // order['threads'])
         self._names = [f'omap-{rank}-{number}' for number in range(own)]
         self._sampled = frozenset(self._names[:SAMPLE])
@@ -45,7 +47,7 @@ class OmapClient(Client):
     def run(self, ioctx: Any, deadline_s: float) -> None:
         numbers = random.Random(len(self._names))
         due_s = time.monotonic()
-        while time.monotonic() < deadline_s:
+        while time.monotonic() < deadline_s and not self._is_done():
             name = numbers.choice(self._names)
             values = {
                 f'key-{numbers.randrange(self._key_space):08d}': self._value()
@@ -66,6 +68,9 @@ class OmapClient(Client):
             self.latencies_s.append(time.monotonic() - begin_s)
             if name in self._sampled:
                 self.expected.setdefault(name, {}).update(values)
+
+    def _is_done(self) -> bool:
+        return 0 < self._requests <= len(self.latencies_s)
 
     def _value(self) -> bytes:
         return os.urandom(self._random_bytes) + self._padding

@@ -127,6 +127,7 @@ WORKLOADS: dict[str, Workload] = {
             value_size_bytes=256,
             random_percent=100,
             rate_iops=0,
+            requests=0,
         ),
         'keys and values of objects, librados',
     ),

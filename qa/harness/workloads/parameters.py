@@ -36,6 +36,8 @@ class Parameters:
     """Number of different keys of an object (librados)."""
     random_percent: int | None = None
     """Share of a value that does not compress (librados)."""
+    requests: int | None = None
+    """Number of requests after which the client ends (librados); 0: none."""
 
     def over(self, defaults: Parameters, workload: str) -> Parameters:
         """These, completed by a workload's defaults; UsageError for what it does not take."""
@@ -45,7 +47,7 @@ class Parameters:
             if known[name] is None:
                 taken = ', '.join(n for n, v in known.items() if v is not None)
                 raise UsageError(f'workload {workload} takes no {name}: it takes {taken}')
-            if value < (0 if name == 'rate_iops' else 1):
+            if value < (0 if name in ('rate_iops', 'requests') else 1):
                 raise UsageError(f'{name} must be positive, not {value}')
         return Parameters(**{**known, **given})
 

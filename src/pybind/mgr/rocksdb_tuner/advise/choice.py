@@ -257,10 +257,31 @@ _ONLY_COMPRESSED = Reason(
 
 
 def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
-    """The running options with the release's values for options with a warning; None if unsafe."""
-    names = [o.option for o in objections if o.option is not None]
-    if len(names) < len(objections):
+    """The running options with the release's values for options with a warning; None if unsafe.
+
+    If that is not enough, options that the rules weigh together with them change as well.
+    """
+    named = [o.option for o in objections if o.option is not None]
+    if len(named) < len(objections):
         return None
+    weighed = [name for o in objections for name in o.weighs]
+    return _with_release_values(case, named, _ONLY_WARNED) or _with_release_values(
+        case, [*named, *weighed], _ONLY_CAUSES
+    )
+
+
+_ONLY_WARNED = Reason(
+    "Only options with a warning change, to the release's values; all others stay.",
+    'rule of this module',
+)
+_ONLY_CAUSES = Reason(
+    "Only the options that cause the warnings change, to the release's values; all others stay.",
+    'rule of this module',
+)
+
+
+def _with_release_values(case: Case, names: Sequence[str], why: Reason) -> Optional[Target]:
+    """The running options with the release's values of ``names``; None if still warned about."""
     try:
         mine, default = parse(case.running), parse(case.release.default_options)
         text = format(mine.replaced({name: default.get(name) for name in names}))
@@ -271,10 +292,6 @@ def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
         return default_target(case)
     if safe_to_apply(text, version) or case.standing(text):
         return None
-    why = Reason(
-        "Only options with a warning change, to the release's values; all others stay.",
-        'rule of this module',
-    )
     return Target(text, recognize(text, case.release), (why,))
 
 

@@ -13,6 +13,7 @@ from typing import Mapping, Optional
 
 from ..options.checks import Problem
 from ..options.compression import NO_COMPRESSION
+from ..options.problems import rules
 from ..options.releases import KnownRelease
 from ..units import format_bytes
 from ..workload.records import Evidence, WorkloadClass
@@ -95,6 +96,8 @@ class Objection:
     reason: Reason
     #: None: the string as a whole.
     option: Optional[str] = None
+    #: The options that cause it together with ``option``.
+    weighs: tuple[str, ...] = ()
 
 
 def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ...]:
@@ -129,7 +132,8 @@ def harmful(problem: Problem) -> bool:
 
 def _of_problem(name: Name, problem: Problem) -> Objection:
     about = '' if problem.option is None else f'{problem.option}: '
-    return Objection(name, Reason(f'{about}{problem.message}', problem.source), problem.option)
+    reason = Reason(f'{about}{problem.message}', problem.source)
+    return Objection(name, reason, problem.option, rules()[problem.rule].weighs)
 
 
 def workload_objections(

@@ -19,6 +19,8 @@ class Rule:
     severity: str
     meaning: str
     source: str
+    #: Options that cause a problem together, which names only one of them.
+    weighs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,10 @@ class Problem:
 @lru_cache(maxsize=1)
 def rules() -> Mapping[str, Rule]:
     """All rules of `check` by name, the most severe first."""
-    return {entry['name']: Rule(**entry) for entry in loader.load('check_rules')['check_rules']}
+    return {
+        entry['name']: Rule(**{**entry, 'weighs': tuple(entry.get('weighs', ()))})
+        for entry in loader.load('check_rules')['check_rules']
+    }
 
 
 def problem(rule: str, option: Optional[str], message: str, source: str = '') -> Problem:

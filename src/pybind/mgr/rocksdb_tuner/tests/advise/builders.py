@@ -18,6 +18,8 @@ from ..fake_cluster import DEFAULTS, VERSIONS
 
 ALL = 'osd'
 PACIFIC = DEFAULTS['pacific']
+#: The last option is never set by the module, although it is no objection to a running string.
+UNMENDABLE = f'{PACIFIC},min_write_buffer_number_to_merge=16,allow_fallocate=false'
 
 
 def osd_info(osd_id: int = 0, release: Optional[str] = 'pacific', **changes: object) -> OsdInfo:

@@ -21,7 +21,7 @@ from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .builders import PACIFIC, UNMENDABLE, entry, facts, group, osd_info, workload
 from .golden_texts import kept, write
 
 DATA = Path(__file__).parent / 'data'
@@ -105,8 +105,13 @@ SCENARIOS = (
         workload(RBD),
     ),
     Scenario(
-        'what is warned of and cannot be mended',
+        'what is warned of because of an option that the warning does not name',
         tuple(running(f'{PACIFIC},min_write_buffer_number_to_merge=16', 0)),
+        workload(RBD),
+    ),
+    Scenario(
+        'what is warned of and cannot be mended',
+        tuple(running(UNMENDABLE, 0)),
         workload(RBD),
     ),
     Scenario('large writes on the default', on_default(0), workload(WorkloadClass.LARGE_WRITE)),

@@ -522,6 +522,54 @@ def test_warnings_are_fixed_with_the_values_of_the_release(
         assert found == default_target(case(osd()))
 
 
+#: What operators of hosts with little memory shrink.
+SHRUNK = PACIFIC.replace('=268435456', '=1048576')
+
+
+@pytest.mark.parametrize(
+    ('text', 'to'),
+    [
+        # The warning is about merging, which is 1 in the default, too.
+        (f'{SHRUNK},max_background_jobs=6', f'{PACIFIC},max_background_jobs=6'),
+        (
+            f'{SHRUNK},max_background_jobs=6,level0_file_num_compaction_trigger=2',
+            f'{PACIFIC},max_background_jobs=6',
+        ),
+        (f'{SHRUNK},max_bytes_for_level_base=64M', PACIFIC),
+        (SHRUNK, PACIFIC),
+        # The warning is about the number of memtables, which is that of the default.
+        (
+            f'{PACIFIC},max_background_jobs=6,min_write_buffer_number_to_merge=3',
+            f'{PACIFIC},max_background_jobs=6',
+        ),
+        # One named option suffices: the trigger stays.
+        (
+            f'{PACIFIC},level0_slowdown_writes_trigger=6,level0_file_num_compaction_trigger=8',
+            f'{PACIFIC},level0_file_num_compaction_trigger=8',
+        ),
+        # It does not here: RocksDB's own slowdown is at 20 files.
+        (
+            f'{PACIFIC},level0_slowdown_writes_trigger=6,level0_file_num_compaction_trigger=24',
+            PACIFIC,
+        ),
+        (f'{SHRUNK},allow_fallocate=false', None),
+    ],
+)
+def test_options_that_cause_a_warning_together_are_fixed_together(
+    text: str, to: Optional[str]
+) -> None:
+    here = case(osd(text=text))
+    found = repaired(here, here.standing(text))
+    assert (found is None) is (to is None)
+    if found is None or to is None:
+        return
+    assert here.alike(found.options, to)
+    assert here.standing(found.options) == ()
+    if to != PACIFIC:
+        named = 'with a warning' if 'trigger=8' in text else 'that cause the warnings'
+        assert named in found.reasons[0].statement
+
+
 def test_unreadable_string_is_not_repaired_resized_or_compressed() -> None:
     unread = case(osd(text='write_buffer_size'))
     assert repaired(unread, [objection('ttl')]) is None

@@ -22,7 +22,7 @@ from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .builders import PACIFIC, UNMENDABLE, entry, facts, group, osd_info, workload
 from .test_choice import LZ4, D, case, osd
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -30,7 +30,6 @@ RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
 ALTERNATE = profile('alternate-2019').options
 SMALL: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
 TINY: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 16 * MIB}
-UNMENDABLE = f'{PACIFIC},min_write_buffer_number_to_merge=16'
 
 
 def changing(ratio: float, off: float = 0.1) -> Change:

@@ -7,6 +7,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.memtables import bound_bytes, full_bytes, limits
@@ -553,6 +554,9 @@ def test_full_parts_and_their_limits() -> None:
 def test_rule_has_a_severity_a_meaning_and_a_source() -> None:
     assert all(rule.severity in {'error', 'warning', 'info'} for rule in rules().values())
     assert all(rule.meaning and rule.source for rule in rules().values())
+    together = {name for rule in rules().values() for name in rule.weighs}
+    assert together <= set(catalogue().options)
+    assert rules()['clamped'].weighs == ()
     source = rules()['clamped'].source
     own = problem('clamped', 'ttl', 'Said.')
     assert own == Problem('warning', 'clamped', 'ttl', 'Said.', source)

@@ -1,0 +1,107 @@
+"""The module's commands as both acts of the demo use them, and the demo's output."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from .cluster import Cluster
+from .progress import Progress
+
+OPTION = 'bluestore_rocksdb_options'
+ROLLOUT_TIMEOUT_S = 900.0
+#: A test machine may be busy.
+ANSWER_TIMEOUT_S = 180.0
+
+
+class DemoError(Exception):
+    """A step of the demonstration did not do what it should."""
+
+
+@dataclass(frozen=True)
+class Console:
+    """A cluster whose module is asked, and standard output."""
+
+    cluster: Cluster
+    progress: Progress
+
+    def tuner(self, *words: str) -> str:
+        return self.cluster.ceph('rocksdb-tuner', *words, timeout_s=ANSWER_TIMEOUT_S)
+
+    def tuner_json(self, *words: str) -> Any:
+        return self.cluster.ceph_json('rocksdb-tuner', *words, timeout_s=ANSWER_TIMEOUT_S)
+
+    def disable_verdicts(self) -> None:
+        """A verdict takes clients and a quarter of an hour; here before and after are compared."""
+        self.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
+
+    def heading(self, text: str) -> None:
+        print(f'\n== {text}\n', flush=True)
+
+    def show(self, text: str) -> None:
+        print(text.rstrip(), flush=True)
+
+    def apply(self, recommendation: dict[str, Any]) -> None:
+        """Roll out a recommendation; returns when every OSD has it."""
+        self.heading(f'Apply {recommendation["id"]}, one OSD at a time')
+        self.show(self.tuner('recommendation', 'apply', recommendation['id']))
+        phase = self._wait_for_rollout()
+        self.show(self.tuner('operation', 'status'))
+        if phase != 'done':
+            raise DemoError(f'the rollout ended as {phase}')
+
+    def _wait_for_rollout(self) -> str:
+        deadline_s = time.monotonic() + ROLLOUT_TIMEOUT_S
+        last, phase = '', 'unknown'
+        with self.progress.step('roll out'):
+            while time.monotonic() < deadline_s:
+                state = self.tuner_json('rollout', 'status')
+                phase = state['phase']
+                batches = ', '.join(f'{b["osds"]} {b["phase"]}' for b in state['batches'])
+                line = f'{phase}: {batches}'
+                if state['paused_reason']:
+                    line += f' ({state["paused_reason"]})'
+                if line != last:
+                    self.progress.say(f'  {line}')
+                    last = line
+                if phase in ('done', 'failed', 'rolled-back'):
+                    break
+                time.sleep(1)
+        return phase
+
+    def verify(self, recommendation: dict[str, Any]) -> None:
+        """Every OSD runs the new value, by its own configuration and by its log."""
+        self.heading('Verify on every OSD that the new value is the running one')
+        wanted = recommendation['options_to']
+        removed = recommendation['kind'] == 'remove-override'
+        origin = 'default' if removed else 'mon'
+        for osd in self.tuner_json('osd'):
+            name = f'osd.{osd["osd"]}'
+            shown = self.cluster.ceph_json('config', 'show-with-defaults', name)
+            entry = next((e for e in shown if e['name'] == OPTION), None)
+            if entry is None or entry['value'] != wanted or entry['source'] != origin:
+                raise DemoError(f'{name} does not run the new value: {entry}')
+            opened = self._last_opened(name)
+            if wanted not in opened:
+                raise DemoError(f'the log of {name} does not show that RocksDB was opened with it')
+            source = 'release default' if removed else 'config store'
+            self.show(f'{name}: runs it (source: {source}), confirmed by its log:\n  {opened}')
+        self._verify_entries(removed=removed)
+
+    def _last_opened(self, name: str) -> str:
+        log = self.cluster.host.outside(self.cluster.layout.log(name))
+        lines = log.read_text('utf-8', 'replace').splitlines()
+        opened = [line for line in lines if 'opened rocksdb path db options' in line]
+        return opened[-1] if opened else ''
+
+    def _verify_entries(self, *, removed: bool) -> None:
+        own = [e for e in self.cluster.ceph_json('config', 'dump') if e['name'] == OPTION]
+        entries = [(e['section'], e['mask']) for e in own]
+        self.show(f'In the config store: {entries or "no entry"}')
+        if entries != ([] if removed else [('osd', '')]):
+            raise DemoError(
+                'the config store still holds an entry'
+                if removed
+                else 'the config store does not hold exactly one entry, for all OSDs'
+            )
