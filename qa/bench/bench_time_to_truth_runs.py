@@ -39,7 +39,7 @@ OSDS = 4
 POLL_S = 0.5
 #: Of a workload; idle before it, at most.
 SECONDS, IDLE_S = 90.0, 300.0
-FOUND_S = 300.0
+FOUND_S = 600.0
 #: Of the client during a rollout.
 WRITES_PER_S = 200
 SETTLE_S = 60.0
@@ -111,22 +111,18 @@ def classes(release: str, directory: Path, workloads: Sequence[str], progress: P
 
 
 def _enable(cluster: Cluster) -> Enabling:
+    before = _active(cluster)
     cluster.ceph('mgr', 'module', 'disable', MODULE)
-    # Its manager starts again
-    time.sleep(5)
-    _first(lambda: _active(cluster), 'the manager is active')
+    # The manager starts again
+    _, before = _first(lambda: _active(cluster, before), 'the manager is active')
     since_s = time.time()
-    before = cluster.ceph_json('mgr', 'dump')['active_gid']
     cluster.ceph('mgr', 'module', 'enable', MODULE)
-
-    def active() -> bool:
-        return _active(cluster) and cluster.ceph_json('mgr', 'dump')['active_gid'] != before
 
     def sampled() -> bool:
         status = _tuner(cluster, 'status')
         return bool(status) and status['sampling']['osds'] == OSDS
 
-    active_s, _ = _first(active, 'the manager is active')
+    active_s, _ = _first(lambda: _active(cluster, before), 'the manager is active')
     answers_s, _ = _first(lambda: _tuner(cluster, 'status'), 'the module answers')
     sampled_s, _ = _first(sampled, 'all OSDs are sampled')
     found_s, found = _first(lambda: _tuner(cluster, 'findings'), 'there is a finding')
@@ -139,8 +135,11 @@ def _enable(cluster: Cluster) -> Enabling:
     )
 
 
-def _active(cluster: Cluster) -> bool:
-    return bool(cluster.ceph_json('mgr', 'dump')['available'])
+def _active(cluster: Cluster, before: int | None = None) -> int | None:
+    """The id of the active manager's process; None without one, or if it is still ``before``."""
+    dump = cluster.ceph_json('mgr', 'dump')
+    active: int = dump['active_gid']
+    return active if dump['available'] and active != before else None
 
 
 def _tuner(cluster: Cluster, *words: str) -> Any:
