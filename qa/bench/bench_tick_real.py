@@ -42,6 +42,8 @@ PROBE = 'counter_cost'
 #: starts a program, which a manager in production is spared.
 POLL_S = 1.0
 START_TIMEOUT_S = 120.0
+#: Until then the module evaluates each sample.
+WARM_UP_S = 120.0
 #: Modes change this often, and the first seconds of each do not count.
 BLOCK_S, LEAD_S = 30.0, 3.0
 PAUSE_S = 0.02
@@ -105,6 +107,7 @@ class Latency:
 
 def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
     with_probe(cluster)
+    time.sleep(WARM_UP_S)
     osds, newest = 0, None
     ticks_ms: list[float] = []
     others: list[dict[str, float]] = []
@@ -124,9 +127,6 @@ def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
             time.sleep(POLL_S)
     if len(ticks_ms) < 3 or not osds:
         raise HarnessError('the module sampled no OSD meanwhile')
-    # The first is of the start, with all that is read once.
-    ticks_ms, others = ticks_ms[1:], others[1:]
-
     def per_osd(values_ms: Sequence[float]) -> Spread:
         return spread([1000 * value / osds for value in values_ms])
 
