@@ -255,9 +255,9 @@ def _fit(runs: Sequence[Run], figure: str) -> Fit:
 
 
 def logarithm(did: Window, figure: str) -> float | None:
-    """Of a figure; None for an OSD that did too little for it."""
+    """Of a figure; None for an OSD that did too little for it. Space takes no work."""
     work = did.ops if figure in {'osd-cores', 'data-device'} else did.work
-    if (work or 0) < _LEAST_WORK:
+    if figure != 'db-space' and (work or 0) < _LEAST_WORK:
         return None
     value = did.figure(figure)
     return math.log(value) if value > 0 else None

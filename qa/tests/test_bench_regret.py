@@ -246,6 +246,7 @@ def test_change_in_one_of_two_runs_counts_half() -> None:
 def test_osd_that_hardly_worked_has_no_figure() -> None:
     """A metadata journal may be on other OSDs: their figures still count."""
     assert logarithm(window(transactions=20), LIMITING) is None
+    assert logarithm(window(transactions=20), 'db-space') is not None
     idle = replace(window(), ops=0, ops_waited_s=0.0, osd_cpu_s=0.0)
     assert logarithm(idle, LATENCY) is None
     assert logarithm(idle, LIMITING) is not None
