@@ -127,6 +127,7 @@ def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
             time.sleep(POLL_S)
     if len(ticks_ms) < 3 or not osds:
         raise HarnessError('the module sampled no OSD meanwhile')
+
     def per_osd(values_ms: Sequence[float]) -> Spread:
         return spread([1000 * value / osds for value in values_ms])
 

@@ -201,10 +201,13 @@ def _why(choice: Choice) -> Reason:
 
 
 def _derived(case: Case, found: Target) -> Optional[Target]:
-    """Options derived from the published goals; None if not safe to apply."""
+    """Options derived from the published goals; None if superseded or not safe to apply."""
     derived = derive(case.situation)
     compressed = _to_be_compressed(case, found)
     text = _with_compression(parse(derived.options)) if compressed else derived.options
+    profile = recognize(text, case.release)
+    if profile is not None and profile.superseded:
+        return None
     if safe_to_apply(text, case.release.rocksdb_version):
         return None
     choices = {choice.option: choice for choice in derived.choices}
@@ -215,7 +218,7 @@ def _derived(case: Case, found: Target) -> Optional[Target]:
         'proposed, which was not tested as a whole.',
         'ceph rocksdb-tuner profile derive',
     )
-    return Target(text, recognize(text, case.release), (why, *whys))
+    return Target(text, profile, (why, *whys))
 
 
 def _to_be_compressed(case: Case, found: Target) -> bool:

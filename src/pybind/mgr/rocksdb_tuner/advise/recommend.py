@@ -115,7 +115,8 @@ def _advice(
     if standing:
         found = _in_place_of(case, standing)
         if not isinstance(found, str):
-            return changed(case, all_osds, standing, fitting(case, found) or found)
+            fits = fitting(case, found) or fitting(case, target_for(case))
+            return changed(case, all_osds, standing, fits or found)
         if not case.misfits(case.running):
             return found
     return _gain(case, all_osds, custom_profiles, weighed)

@@ -32,6 +32,7 @@ from rocksdb_tuner.options.releases import KnownRelease, known_releases
 from rocksdb_tuner.options.syntax import OptionSyntaxError, parse
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
+from ..fake_cluster import DEFAULTS
 from .builders import entry, facts, osd_info, workload
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -229,12 +230,26 @@ AGAINST = {'dangerous-options', 'superseded-options', 'wal-device-small', 'memta
 WORK = (None, *(workload(work) for work in WorkloadClass))
 
 
+#: For one core the default of Pacific would be derived, which is superseded on Reef.
+TOO_LARGE = facts(
+    osd_info(0, 'reef', version='18.2.7', main_device_bytes=4000 * GIB),
+    f'{DEFAULTS["reef"]},write_buffer_size=64M,max_total_wal_size=4G',
+    'mon',
+    (entry('osd', f'{DEFAULTS["reef"]},write_buffer_size=64M,max_total_wal_size=4G'),),
+)._replace(
+    details=Details(0.0, None, None, None, None, 4 * GIB),
+    sharded=False,
+    settings={},
+)
+
+
 @given(osds(), st.sampled_from(WORK), st.sampled_from([None, 1, 2, 6]))
 @example(
     facts(osd_info(0, dedicated_wal=True, wal_device_bytes=512 * MIB))._replace(settings={}),
     None,
     None,
 )
+@example(TOO_LARGE, None, 1)
 def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_against(
     osd: OsdFacts, work: Optional[Workload], cores: Optional[int]
 ) -> None:
