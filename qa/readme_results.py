@@ -118,6 +118,10 @@ def _faults() -> tuple[str, str]:
     return text, 'make check-faults'
 
 
+def _numbers(numbers: list[int]) -> str:
+    return f'{numbers[0]} to {numbers[-1]}' if len(numbers) > 1 else str(numbers[0])
+
+
 def _ticks() -> tuple[str, str]:
     ticks = _read('tick-pacific')['cost']
     medians = sorted(tick['us_per_osd']['median'] for tick in ticks)
@@ -127,7 +131,7 @@ def _ticks() -> tuple[str, str]:
     text = (
         f'**The cost is small{"" if met else ", and above its target"}.** A sample of all OSDs, '
         f'with its share of the evaluations, takes {medians[0]:.0f} to {medians[-1]:.0f} us of CPU '
-        f'time per OSD in the manager ({osds[0]} to {osds[-1]} real OSDs, idle and under writes, '
+        f'time per OSD in the manager ({_numbers(osds)} real OSDs, idle and under writes, '
         f'on two shared cores; medians); the target is {_TICK_TARGET_US}. Reading all counters, as '
         f'the prometheus module does, takes {others[0]:,.0f} to {others[-1]:,.0f} us.'
     )

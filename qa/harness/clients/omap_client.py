@@ -37,7 +37,7 @@ class OmapClient(Client):
         #: Between the starts of two requests; 0: one follows the other.
         self._pace_s = order['threads'] / order['rate_iops'] if order['rate_iops'] else 0.0
         #: Of this thread; 0: as many as there is time for.
-        self._requests = -(-order['requests'] // order['threads'])
+        self._requests: int = -(-order['requests'] // order['threads'])
         own = max(1, order['objects'] // order['threads'])
         self._names = [f'omap-{rank}-{number}' for number in range(own)]
         self._sampled = frozenset(self._names[:SAMPLE])
