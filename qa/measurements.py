@@ -32,6 +32,8 @@ PAGE = CHECKOUT / 'doc/dev/rocksdb_tuner/measurements.rst'
 _TEMPLATE = BENCH / 'measurements.rst.in'
 _RELEASES = ('pacific', 'reef', 'tentacle')
 _KIB = 1024
+#: Results that the manual shows (`results_page.py`).
+_IN_THE_MANUAL = frozenset({'osd-cost', 'time-to-truth'})
 #: A document as a bench stored it: each bench has its own shape.
 _Result = Any
 
@@ -924,8 +926,8 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
 
 
 def results_without_table() -> list[str]:
-    """Files of results that no table shows."""
-    shown = {name for names, _ in TABLES.values() for name in names}
+    """Files of results that no page shows."""
+    shown = _IN_THE_MANUAL | {name for names, _ in TABLES.values() for name in names}
 
     def stem(path: Path) -> str:
         name, _, release = path.stem.rpartition('-')

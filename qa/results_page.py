@@ -5,8 +5,9 @@
 
 qa/bench/results.rst.in holds the text. A line ``@summary`` in it stands for the goals and a
 line for each cell that was measured, ``@regret`` for the tables and pictures of the cells,
-``@published`` for the published results beside ours. README.md
-gets the lines of `readme_results.py`. A test compares the committed files with what this makes.
+``@published`` for the published results beside ours; the tables of `cost_tables.py` have lines of
+their own. README.md gets the lines of `readme_results.py`. A test compares the committed files with
+what this makes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ sys.path[:0] = [
     str(CHECKOUT / folder) for folder in ('src/pybind/mgr', 'qa', 'qa/doubles', 'qa/bench')
 ]
 
+import cost_tables  # noqa: E402
 import published  # noqa: E402
 import readme_results  # noqa: E402
 from bench_regret import RESULTS, behind, by_cell, clients, in_words, read_runs  # noqa: E402 - after
@@ -190,6 +192,7 @@ def files() -> dict[Path, str]:
         ('@summary', summary(cells)),
         ('@regret', reported.rstrip('\n')),
         ('@published', published.section().rstrip('\n')),
+        *((mark, made()) for mark, made in cost_tables.SECTIONS.items()),
     ):
         text = text.replace(f'{mark}\n', f'{section}\n')
     made = {PAGE: text, README: readme_results.replaced(README.read_text(encoding='utf-8'))}

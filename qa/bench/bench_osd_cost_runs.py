@@ -48,7 +48,7 @@ OPTION_SET, SCALE = 'small, LZ4', 64
 #: Of each period, before its window.
 WARM_UP_S = {'running': 8.0, 'restarted': 20.0}
 #: Of the client, behind the window.
-MARGIN_S = 20.0
+MARGIN_S = 10.0
 CALLS = 10
 
 
@@ -63,7 +63,7 @@ class Plan:
     @property
     def minutes(self) -> float:
         """About how long it takes on a quiet machine."""
-        # Restarts and readings take some 25 s more
+        # Restarts take some 25 s more
         each = (sum(WARM_UP_S.values()) + 25.0) / len(DESIGNS) + self.window_s + MARGIN_S
         return 2 + len(DESIGNS) * self.squares * OSDS * each / 60
 
