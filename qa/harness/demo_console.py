@@ -11,6 +11,8 @@ from .progress import Progress
 
 OPTION = 'bluestore_rocksdb_options'
 ROLLOUT_TIMEOUT_S = 900.0
+REPORT_TIMEOUT_S = 60.0
+POLL_S = 2.0
 #: A test machine may be busy.
 ANSWER_TIMEOUT_S = 180.0
 
@@ -78,16 +80,25 @@ class Console:
         origin = 'default' if removed else 'mon'
         for osd in self.tuner_json('osd'):
             name = f'osd.{osd["osd"]}'
-            shown = self.cluster.ceph_json('config', 'show-with-defaults', name)
-            entry = next((e for e in shown if e['name'] == OPTION), None)
-            if entry is None or entry['value'] != wanted or entry['source'] != origin:
-                raise DemoError(f'{name} does not run the new value: {entry}')
+            self._wait_for_value(name, wanted, origin)
             opened = self._last_opened(name)
             if wanted not in opened:
                 raise DemoError(f'the log of {name} does not show that RocksDB was opened with it')
             source = 'release default' if removed else 'config store'
             self.show(f'{name}: runs it (source: {source}), confirmed by its log:\n  {opened}')
         self._verify_entries(removed=removed)
+
+    def _wait_for_value(self, name: str, wanted: str, origin: str) -> None:
+        """An OSD reports changed sources with a delay: the last entries have just been removed."""
+        deadline_s = time.monotonic() + REPORT_TIMEOUT_S
+        while True:
+            shown = self.cluster.ceph_json('config', 'show-with-defaults', name)
+            entry: dict[str, Any] = next((e for e in shown if e['name'] == OPTION), {})
+            if (entry.get('value'), entry.get('source')) == (wanted, origin):
+                return
+            if time.monotonic() > deadline_s:
+                raise DemoError(f'{name} does not run the new value: {entry}')
+            time.sleep(POLL_S)
 
     def _last_opened(self, name: str) -> str:
         log = self.cluster.host.outside(self.cluster.layout.log(name))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness import demo_stale
+from harness import demo_console, demo_stale
 from harness.cluster import Cluster
 from harness.demo import Demo
 from harness.demo_console import OPTION, Console, DemoError
@@ -223,9 +223,17 @@ class Applied:
     ],
 )
 def test_new_value_must_be_running_and_configured(
-    tmp_path: Path, kind: str, source: str, entries: int, logged: str, error: str | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    source: str,
+    entries: int,
+    logged: str,
+    error: str | None,
 ) -> None:
     """From the release if the entry was to be removed, else from one entry for all OSDs."""
+    monkeypatch.setattr(demo_console, 'REPORT_TIMEOUT_S', 0.0)
+    monkeypatch.setattr(demo_console, 'POLL_S', 0.0)
     applied: Any = Applied(tmp_path, source, entries, logged)
     recommendation = {'kind': kind, 'options_to': DEFAULT}
     expected = nullcontext() if error is None else pytest.raises(DemoError, match=error)
