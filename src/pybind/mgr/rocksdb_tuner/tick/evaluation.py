@@ -77,6 +77,7 @@ class Evaluation:
         recognition = sampler.recognition
         return Basis(
             settings=settings,
+            interval_s=sampler.interval_s,
             osds=cluster_map.osds,
             entries=cluster_state.options.entries,
             option_changes=cluster_state.options.changes,

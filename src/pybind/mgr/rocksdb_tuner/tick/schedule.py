@@ -19,6 +19,8 @@ class Basis(NamedTuple):
     """What an evaluation rests on, other than measured values."""
 
     settings: Settings
+    #: Between samples, in seconds; a sample may come long after a change of the settings.
+    interval_s: float
     osds: tuple[OsdInfo, ...]
     #: Of the config store.
     entries: tuple[ConfigEntry, ...]

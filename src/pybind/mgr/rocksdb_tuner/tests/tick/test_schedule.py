@@ -20,6 +20,7 @@ from ..fake_cluster import OPTION, FakeCluster
 OSDS = FakeCluster(3).cluster_map().osds
 BASIS = Basis(
     settings=Settings(),
+    interval_s=10.0,
     osds=OSDS,
     entries=(),
     option_changes=3,
@@ -70,6 +71,7 @@ def test_every_new_sample_is_evaluated_while_conclusions_settle(evaluated: Sched
     'changed',
     [
         BASIS._replace(settings=Settings(mode=Mode.OBSERVE)),
+        BASIS._replace(interval_s=20.0),
         BASIS._replace(osds=OSDS[:2]),
         BASIS._replace(osds=(replace(OSDS[0], nonce=99), *OSDS[1:])),
         BASIS._replace(entries=(ConfigEntry('osd', OPTION, 'compression=kLZ4Compression'),)),
@@ -146,6 +148,13 @@ def test_dead_osd_and_changed_options_show_at_once(world: World) -> None:
     world.run(2.0)
     world.settings = replace(world.settings, mode=Mode.OBSERVE)
     assert ticks_until(world, lambda: world.tuner.snapshot.mode is Mode.OBSERVE) == 1
+
+
+def test_another_interval_shows_once_it_applies(world: World) -> None:
+    """With the sample that it begins with: the next one is far away."""
+    world.settings = replace(world.settings, sample_interval_s=300.0)
+    ticks = ticks_until(world, lambda: world.tuner.snapshot.sampling.interval_s == 300.0)
+    assert 2.0 * ticks <= 10.0
 
 
 def test_workload_is_recognized_within_a_minute(world: World) -> None:
