@@ -4,9 +4,10 @@ The first act tunes OSDs that run their release's default. The second one finds 
 option string (demo_stale.py).
 
 Exits with 0 only if every step did what it claims: the workloads were recognized, the changes were
-applied, every OSD runs the new value in a new process, no client had an error, and the replaced
-string saves DB writes. If the module reports in the first act that nothing can be gained, with a
-reason, nothing is applied there.
+applied, every OSD runs the new value in a new process, no client had an error, the first change is
+good by its own measurement, and the replaced string saves DB writes. If the module reports in the
+first act that nothing can be gained, with a reason, nothing is applied there. A change without a
+measurable gain is rolled back, and fails the demo if anything got worse.
 """
 
 from __future__ import annotations
@@ -16,15 +17,25 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .cluster import Cluster
 from .demo_console import Console, DemoError
+from .demo_counting import compacted_space, counted
 from .demo_stale import StaleString
-from .demo_table import Measured, table
+from .demo_table import (
+    DbSpace,
+    Load,
+    Measured,
+    Outcome,
+    client_table,
+    counted_table,
+    judge,
+    space_row,
+)
 from .ending import interruptible
 from .errors import HarnessError
 from .layout import DEFAULT_MEMORY, ClusterSpec
@@ -65,14 +76,22 @@ class Demo:
         if recommendation is None:
             _raise_for_errors(before.values())
             return 'measured, recognized, and nothing to gain: see the reasons above.'
+        space_before = self._space()
         self._console.apply(recommendation)
         self._console.verify(recommendation)
         after = {job.name: self._measure(job, show=False) for job in JOBS}
         for job in JOBS:
             self._compare(job, before[job.name], after[job.name])
+        outcome = self._judge(space_before, before, after)
+        if outcome is not Outcome.BETTER:
+            self._console.roll_back()
         self._console.show(self._console.tuner('history'))
         _raise_for_errors((*before.values(), *after.values()))
-        return 'measured, recognized, recommended, applied, verified.'
+        if outcome is Outcome.WORSE:
+            raise DemoError('the change made something worse, and was rolled back')
+        if outcome is Outcome.SAME:
+            return 'measured, recognized, applied, and rolled back: no gain could be measured.'
+        return 'measured, recognized, recommended, applied, verified, and better by measurement.'
 
     # -- steps
 
@@ -81,6 +100,7 @@ class Demo:
         command = ['/usr/bin/python3', str(QA / 'workload'), job.name]
         command += ['--seconds', str(self.seconds), '--dir', str(self.cluster.dir)]
         best: Measured | None = None
+        began = counted(self.cluster)
         with self.progress.step(f'run {job.name} for {self.seconds} s'):
             client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             try:
@@ -102,7 +122,9 @@ class Demo:
         if show:
             self._console.show(self._console.tuner('osd'))
             self._console.show(self._console.tuner('recommend'))
-        return Measured(json.loads(output), best.osds, best.recognized, best.confidence)
+        result = json.loads(output)
+        load = Load(result['ops'], counted(self.cluster).since(began))
+        return Measured(result, best.osds, best.recognized, best.confidence, load)
 
     def _look(self, job: Job, best: Measured | None) -> Measured | None:
         """Show the current answers of the module; keep those under the expected workload."""
@@ -139,14 +161,26 @@ class Demo:
                 raise DemoError(f'nothing is recommended for {group["who"]}, without a reason')
             self._console.show(f'{group["who"]}: {group["conclusion"]}')
 
+    def _space(self) -> DbSpace:
+        with self.progress.step('compact all OSDs, to compare their DB space'):
+            return compacted_space(self.cluster)
+
     def _compare(self, job: Job, before: Measured, after: Measured) -> None:
         self._console.heading(f'Before and after: {job.title}')
-        print(table(before, after))
-        print(
-            'One short run on shared cores shows that it works, not what it gains: see the '
-            'published evidence in "profile show".',
-            flush=True,
-        )
+        print(client_table(before, after))
+        if before.load and after.load:
+            print('Of all OSDs, per request:')
+            print(counted_table(before.load, after.load))
+        print("The client's times are those of one short run on shared cores.", flush=True)
+
+    def _judge(
+        self, space: DbSpace, before: Mapping[str, Measured], after: Mapping[str, Measured]
+    ) -> Outcome:
+        now = self._space()
+        self._console.heading('Before and after: DB space, compacted')
+        print(space_row(space, now), flush=True)
+        pairs = [(before[job.name].load, after[job.name].load) for job in JOBS]
+        return judge((space, now), [(old, new) for old, new in pairs if old and new])
 
 
 def _raise_for_errors(runs: Iterable[Measured]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ OPTION = 'bluestore_rocksdb_options'
 ROLLOUT_TIMEOUT_S = 900.0
 REPORT_TIMEOUT_S = 60.0
 POLL_S = 2.0
+FINAL = frozenset({'done', 'failed', 'rolled-back'})
 #: A test machine may be busy.
 ANSWER_TIMEOUT_S = 180.0
 
@@ -48,12 +50,20 @@ class Console:
         """Roll out a recommendation; returns when every OSD has it."""
         self.heading(f'Apply {recommendation["id"]}, one OSD at a time')
         self.show(self.tuner('recommendation', 'apply', recommendation['id']))
-        phase = self._wait_for_rollout()
+        phase = self._wait_for_rollout(FINAL)
         self.show(self.tuner('operation', 'status'))
         if phase != 'done':
             raise DemoError(f'the rollout ended as {phase}')
 
-    def _wait_for_rollout(self) -> str:
+    def roll_back(self) -> None:
+        """Restore what was configured before the last rollout."""
+        self.heading('Roll back')
+        self.show(self.tuner('rollback'))
+        phase = self._wait_for_rollout(FINAL - {'done'})
+        if phase != 'rolled-back':
+            raise DemoError(f'the rollback ended as {phase}')
+
+    def _wait_for_rollout(self, final: AbstractSet[str]) -> str:
         deadline_s = time.monotonic() + ROLLOUT_TIMEOUT_S
         last, phase = '', 'unknown'
         with self.progress.step('roll out'):
@@ -67,7 +77,7 @@ class Console:
                 if line != last:
                     self.progress.say(f'  {line}')
                     last = line
-                if phase in ('done', 'failed', 'rolled-back'):
+                if phase in final:
                     break
                 time.sleep(1)
         return phase

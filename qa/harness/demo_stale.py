@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from . import osds
-from .admin_socket import ask
 from .demo_console import OPTION, Console, DemoError
-from .demo_table import Counted, Load, counted_table
-from .thread_cpu import thread_cpu_s
+from .demo_counting import counted, osd_ids
+from .demo_table import Load, counted_table
 
 QA = Path(__file__).resolve().parent.parent
 #: The default from before Pacific, with memtables of 1 instead of 256 MiB to save memory, and with
@@ -79,24 +78,24 @@ class StaleString:
         console.show(f"\nceph config set osd {OPTION} '{STALE}'")
         console.cluster.ceph('config', 'set', 'osd', OPTION, STALE)
         with console.progress.step('restart all OSDs with it'):
-            osds.restart(console.cluster, self._ids())
+            osds.restart(console.cluster, osd_ids(console.cluster))
 
     def _load(self, title: str) -> Load:
         console = self.console
         console.heading(f'{title}: librados, {REQUESTS:,} requests that set {KEYS} omap keys each')
         command = ['/usr/bin/python3', str(QA / 'workload'), *LOAD]
         command += ['--seconds', str(LOAD_TIMEOUT_S), '--dir', str(console.cluster.dir)]
-        began = self._counted()
+        began = counted(console.cluster)
         with console.progress.step(f'run rados-omap, {REQUESTS} requests'):
             client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        counted = self._counted().since(began)
+        spent = counted(console.cluster).since(began)
         if client.returncode != 0:
             raise DemoError(f'qa/workload rados-omap ended with status {client.returncode}')
         requests = json.loads(client.stdout)['ops']
         if requests < REQUESTS:
             raise DemoError(f'the client ended after {requests} of {REQUESTS} requests')
         console.show(console.tuner('osd'))
-        return Load(requests, counted)
+        return Load(requests, spent)
 
     def _show_findings(self) -> None:
         console = self.console
@@ -159,25 +158,3 @@ class StaleString:
 
     def _findings(self) -> set[str]:
         return {finding['id'] for finding in self.console.tuner_json('findings')}
-
-    def _ids(self) -> tuple[int, ...]:
-        return tuple(range(self.console.cluster.record.spec.osds))
-
-    def _counted(self) -> Counted:
-        """Of all OSDs together."""
-        cluster = self.console.cluster
-        total = Counted()
-        daemons = cluster.status()
-        for number in self._ids():
-            socket = cluster.host.outside(cluster.layout.run_dir / f'osd.{number}.asok')
-            bluefs = ask(socket, 'perf dump')['bluefs']
-            cpu_s = thread_cpu_s(Path('/proc') / str(daemons.pid(f'osd.{number}')))
-            total = total.plus(
-                Counted(
-                    bluefs['bytes_written_wal'],
-                    bluefs['bytes_written_sst'],
-                    cpu_s['rocksdb:high'] + cpu_s['rocksdb:low'],
-                    cpu_s['bstore_kv_sync'],
-                )
-            )
-        return total

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
+from enum import Enum
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Measured:
-    """The results of a client, and the module's measurements of the OSDs in the same time."""
-
-    client: dict[str, Any]
-    osds: tuple[dict[str, Any], ...]
-    recognized: str | None
-    confidence: float | None
+#: Smaller changes of DB space are not worth restarts.
+LEAST_SPACE = 0.05
+#: Of bytes per request, and of CPU time per request: runs of a minute without a change differ by
+#: less, on shared cores too.
+NOISE, CPU_NOISE = 0.1, 0.25
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,22 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class DbSpace:
+    """The size of SST files, and of the keys and values in them."""
+
+    file_bytes: int
+    raw_bytes: int
+
+    def plus(self, other: DbSpace) -> DbSpace:
+        return DbSpace(self.file_bytes + other.file_bytes, self.raw_bytes + other.raw_bytes)
+
+    @property
+    def share(self) -> float:
+        """Bytes on the device for a byte of keys and values, however much of it there is."""
+        return self.file_bytes / self.raw_bytes
+
+
+@dataclass(frozen=True)
 class Load:
     """Requests of a client, and the counters of all OSDs meanwhile."""
 
@@ -52,8 +65,52 @@ class Load:
         return self.counted.wal_bytes / self.requests
 
     @property
+    def kv_sync_us(self) -> float:
+        return 1e6 * self.counted.kv_sync_s / self.requests
+
+    @property
     def cpu_us(self) -> float:
         return 1e6 * (self.counted.background_s + self.counted.kv_sync_s) / self.requests
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The results of a client; what the module and the OSDs measured in the same time."""
+
+    client: dict[str, Any]
+    osds: tuple[dict[str, Any], ...]
+    recognized: str | None
+    confidence: float | None
+    load: Load | None = None
+
+
+class Outcome(Enum):
+    """Of a change, by its own measurement."""
+
+    BETTER = 'better'
+    SAME = 'same'
+    WORSE = 'worse'
+
+
+def judge(space: tuple[DbSpace, DbSpace], loads: Iterable[tuple[Load, Load]]) -> Outcome:
+    """Whether a change was good: DB space, DB writes and kv_sync CPU per request, before and after.
+
+    Worse if anything is. What memtables still held at the end of a run counts against the side
+    that it speaks for. CPU time of flushes and compactions is shown but not judged: a run is too
+    short for them to be alike in both.
+    """
+    before, after = space
+    better = after.share <= before.share * (1 - LEAST_SPACE)
+    for old, new in loads:
+        if new.db_bytes > (old.db_bytes + old.unflushed_bytes) * (1 + NOISE):
+            return Outcome.WORSE
+        if new.kv_sync_us > old.kv_sync_us * (1 + CPU_NOISE):
+            return Outcome.WORSE
+        better = better or new.db_bytes + new.unflushed_bytes < old.db_bytes * (1 - NOISE)
+        better = better or new.kv_sync_us < old.kv_sync_us * (1 - CPU_NOISE)
+    if after.share > before.share * (1 + LEAST_SPACE):
+        return Outcome.WORSE
+    return Outcome.BETTER if better else Outcome.SAME
 
 
 def counted_table(before: Load, after: Load) -> str:
@@ -76,28 +133,26 @@ def counted_table(before: Load, after: Load) -> str:
     return _lines(rows)
 
 
-def table(before: Measured, after: Measured) -> str:
-    """A row for each figure of the client and, as the mean of all OSDs, of the module."""
-    rows = [
-        ('client operations per s', _client(before, 'ops_per_s'), _client(after, 'ops_per_s')),
-        ('client mean latency, ms', _latency(before, 'mean'), _latency(after, 'mean')),
-        ('client 99th percentile, ms', _latency(before, 'p99'), _latency(after, 'p99')),
-    ]
-    for label, signal_name in (
-        ('kv_sync mean, ms', 'kv_sync_ms'),
-        ('kv_sync busy, 0..1', 'kv_sync_busy'),
-        ('WAL bytes per s', 'wal_bytes_per_s'),
-        ('SST bytes per s', 'sst_bytes_per_s'),
-        ('DB bytes used', 'db_used_bytes'),
-    ):
-        rows.append(
-            (
-                f'OSD mean: {label}',
-                _osd_mean(before, signal_name),
-                _osd_mean(after, signal_name),
-            )
-        )
-    return _lines(rows)
+def space_row(before: DbSpace, after: DbSpace) -> str:
+    """How much space a byte of keys and values takes."""
+    return _lines(
+        [
+            ('keys and values, bytes', float(before.raw_bytes), float(after.raw_bytes)),
+            ('SST files, bytes', float(before.file_bytes), float(after.file_bytes)),
+            ('SST bytes per byte of data', before.share, after.share),
+        ]
+    )
+
+
+def client_table(before: Measured, after: Measured) -> str:
+    """What the client saw."""
+    return _lines(
+        [
+            ('client operations per s', _client(before, 'ops_per_s'), _client(after, 'ops_per_s')),
+            ('client mean latency, ms', _latency(before, 'mean'), _latency(after, 'mean')),
+            ('client 99th percentile, ms', _latency(before, 'p99'), _latency(after, 'p99')),
+        ]
+    )
 
 
 def _lines(rows: Sequence[tuple[str, float | None, float | None]]) -> str:
@@ -116,11 +171,6 @@ def _client(measured: Measured, name: str) -> float | None:
 def _latency(measured: Measured, name: str) -> float | None:
     value = (measured.client.get('latency_ms') or {}).get(name)
     return None if value is None else float(value)
-
-
-def _osd_mean(measured: Measured, name: str) -> float | None:
-    values = [o[name] for o in measured.osds if o.get(name) is not None]
-    return sum(values) / len(values) if values else None
 
 
 def _number(value: float | None) -> str:

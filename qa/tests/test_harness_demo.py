@@ -1,10 +1,12 @@
 """The demo accepts that nothing can be gained, if the module gives a reason, but only if it does.
 
-The second act fails without a finding, a recommendation and a gain.
+A change stays only if it is better by its own measurement. The second act fails without a finding,
+a recommendation and a gain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,19 @@ from harness import demo_console, demo_stale
 from harness.cluster import Cluster
 from harness.demo import Demo
 from harness.demo_console import OPTION, Console, DemoError
+from harness.demo_counting import space_of
 from harness.demo_stale import FINDING, REQUESTS, STALE, StaleString
-from harness.demo_table import Counted, Load, Measured, counted_table, table
+from harness.demo_table import (
+    Counted,
+    DbSpace,
+    Load,
+    Measured,
+    Outcome,
+    client_table,
+    counted_table,
+    judge,
+    space_row,
+)
 from harness.progress import Progress
 
 
@@ -65,15 +78,116 @@ def test_client_errors_fail_the_demo_without_a_change_too() -> None:
         demo('Nothing to change.', errors=3).run()
 
 
-def test_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
+def test_client_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
     """Before and after by name; a client without a 99th percentile has none in the table."""
     client = {'ops_per_s': 200.0, 'latency_ms': {'mean': 2.0}}
-    before = Measured(client, ({'kv_sync_ms': 1.0}, {'kv_sync_ms': 3.0}), None, None)
-    after = Measured({**client, 'ops_per_s': 220.0}, ({'kv_sync_ms': 1.0},), None, None)
-    rows = {line[:34].strip(): line[34:].split() for line in table(before, after).splitlines()}
+    before = Measured(client, (), None, None)
+    after = Measured({**client, 'ops_per_s': 220.0}, (), None, None)
+    table = client_table(before, after)
+    rows = {line[:34].strip(): line[34:].split() for line in table.splitlines()}
     assert rows['client operations per s'] == ['200', '220', '+10.0%']
     assert rows['client 99th percentile, ms'] == ['-', '-', '-']
-    assert rows['OSD mean: kv_sync mean, ms'] == ['2', '1', '-50.0%']
+    assert rows['client mean latency, ms'] == ['2', '2', '+0.0%']
+
+
+def test_space_is_compared_per_byte_of_data() -> None:
+    """However much data there is: twice as much in files of the same size is half the share."""
+    rows = space_row(DbSpace(100, 100), DbSpace(100, 200)).splitlines()
+    assert rows[-1].split()[-3:] == ['1', '0.5', '-50.0%']
+
+
+#: A run of 100 requests: 1000 bytes in the WAL and none in SST files, 10 ms of kv_sync CPU.
+RUN = Load(100, Counted(1000, 0, 0.0, 0.01))
+UNCOMPRESSED = DbSpace(1000, 1000)
+
+
+def judged(after: Counted, file_bytes: int = 1000) -> Outcome:
+    return judge((UNCOMPRESSED, DbSpace(file_bytes, 1000)), [(RUN, RUN), (RUN, Load(100, after))])
+
+
+def test_change_without_a_measured_difference_is_the_same() -> None:
+    """Nor is one that is within the noise of a run."""
+    assert judged(RUN.counted) is Outcome.SAME
+    assert judged(Counted(950, 0, 9.0, 0.012), file_bytes=960) is Outcome.SAME
+
+
+def test_less_space_or_less_cost_is_better() -> None:
+    """DB space, DB writes or CPU time of the kv_sync thread."""
+    assert judged(RUN.counted, file_bytes=900) is Outcome.BETTER
+    assert judged(Counted(400, 0, 0.0, 0.01)) is Outcome.BETTER
+    assert judged(Counted(1000, 0, 0.0, 0.007)) is Outcome.BETTER
+
+
+def test_change_that_makes_anything_worse_is_worse() -> None:
+    """Whatever it gains elsewhere."""
+    assert judged(Counted(2300, 0, 0.0, 0.01), file_bytes=500) is Outcome.WORSE
+    assert judged(Counted(1000, 0, 0.0, 0.013), file_bytes=500) is Outcome.WORSE
+    assert judged(RUN.counted, file_bytes=1100) is Outcome.WORSE
+
+
+def test_unflushed_bytes_speak_for_neither_side() -> None:
+    """What the old memtables still held was not saved, and what the new ones hold is not either."""
+    assert judged(Counted(1000, 1100, 0.0, 0.01)) is Outcome.SAME
+    assert judged(Counted(500, 0, 0.0, 0.01)) is Outcome.SAME
+
+
+CREATED = (
+    '2026-01-01T00:00:00.000+0000 7f 4 rocksdb: EVENT_LOG_v1 {"cf_name": "O-0", '
+    '"event": "table_file_creation", "file_number": %d, "file_size": %d, "table_properties": '
+    '{"data_size": 1, "raw_key_size": 10, "raw_value_size": 90}}\n'
+)
+
+
+def test_space_counts_live_files_only() -> None:
+    """Compactions delete their inputs, whose creation stays in the log."""
+    log = CREATED % (7, 101) + 'rocksdb: other line\n' + CREATED % (8, 51)
+    assert space_of({8}, log) == DbSpace(51, 100)
+    assert space_of({7, 8}, log) == DbSpace(152, 200)
+
+
+def applied(
+    monkeypatch: pytest.MonkeyPatch, outcome: Outcome, client: Mapping[str, Any]
+) -> tuple[Demo, list[str]]:
+    """A first act whose change turns out so, and what was done to the cluster."""
+    made = demo('A change is recommended.')
+    done: list[str] = []
+
+    def measure(*_: object, **__: object) -> Measured:
+        return Measured(dict(client), (), 'rbd-small-write', 0.9, RUN)
+
+    monkeypatch.setattr(made, '_measure', measure)
+    monkeypatch.setattr(made, '_recommend', lambda: {'id': 'osd-1'})
+    monkeypatch.setattr(made, '_space', lambda: UNCOMPRESSED)
+    monkeypatch.setattr('harness.demo.judge', lambda *_: outcome)
+    monkeypatch.setattr(Console, 'apply', lambda *_: done.append('apply'))
+    monkeypatch.setattr(Console, 'verify', lambda *_: done.append('verify'))
+    monkeypatch.setattr(Console, 'roll_back', lambda _: done.append('roll back'))
+    monkeypatch.setattr(Console, 'tuner', lambda *_: 'history')
+    return made, done
+
+
+def test_better_change_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what the demo ends with."""
+    made, done = applied(monkeypatch, Outcome.BETTER, {})
+    assert 'better by measurement' in made.run()
+    assert done == ['apply', 'verify']
+
+
+def test_change_without_a_gain_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing stays on OSDs for nothing."""
+    made, done = applied(monkeypatch, Outcome.SAME, {})
+    assert 'no gain could be measured' in made.run()
+    assert done == ['apply', 'verify', 'roll back']
+
+
+def test_harmful_change_is_rolled_back_and_fails_the_demo(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Advice that makes something worse is a defect."""
+    made, done = applied(monkeypatch, Outcome.WORSE, {})
+    with pytest.raises(DemoError, match='made something worse'):
+        made.run()
+    assert done == ['apply', 'verify', 'roll back']
 
 
 # -- the second act
