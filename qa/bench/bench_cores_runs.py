@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bench_cores_trials import Load, Throttle, Trial, trial_of
 
-from harness import slow_sync
+from harness import cores, slow_sync
 from harness.admin_socket import ask
 from harness.cluster import Cluster
 from harness.layout import ClusterSpec
@@ -346,21 +346,15 @@ def _throttled(pid: int, directory: Path, hold: Throttle) -> Iterator[None]:
 
 @contextmanager
 def _on_one_core(pids: Sequence[int], neighbors: int) -> Iterator[None]:
-    def pin(cores: set[int]) -> None:
-        for pid in pids:
-            for task in _threads(pid):
-                with suppress(ProcessLookupError):
-                    os.sched_setaffinity(int(task.name), cores)
-
     busy = [
         subprocess.Popen(['taskset', '-c', '0', sys.executable, '-c', 'while True: pass'])
         for _ in range(neighbors)
     ]
     try:
-        pin({0})
+        cores.pin(pids, {0})
         yield
     finally:
-        pin(set(range(os.cpu_count() or 1)))
+        cores.pin(pids, cores.ALL)
         for process in busy:
             process.kill()
             process.wait()

@@ -29,7 +29,7 @@ from regret_trials import (
     Trial,
 )
 
-from harness import osds
+from harness import cores, osds
 from harness.cluster import Cluster
 from harness.layout import ClusterSpec
 from harness.progress import Progress
@@ -228,6 +228,10 @@ class _Phase:
 
 def _phase(cluster: Cluster, trial: Trial, warm_up_s: float, seconds: float) -> _Phase:
     """The work of the OSDs under the load."""
+    shared = FORMS[trial.cell.form].cores
+    if shared is not None:
+        # OSDs have restarted with other options.
+        cores.pin(_osd_pids(cluster), range(shared))
     began_s, busy_s, own_s = time.monotonic(), _busy_s(), _own_s(cluster)
     with watched(cluster, range(OSDS)) as looks:
         ran = _run_clients(cluster, trial, seconds)
@@ -237,6 +241,12 @@ def _phase(cluster: Cluster, trial: Trial, warm_up_s: float, seconds: float) -> 
         seen = [look for look in looks[osd] if look.at_s <= ran.ended_s]
         windows.append(window(seen, ran.began_s + warm_up_s, least_writes=0))
     return _Phase(tuple(windows), max(0.0, others_s) / (time.monotonic() - began_s))
+
+
+def _osd_pids(cluster: Cluster) -> list[int]:
+    daemons = cluster.status()
+    found = (daemons.pid(f'osd.{osd}') for osd in range(OSDS))
+    return [pid for pid in found if pid is not None]
 
 
 def _busy_s() -> float:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
+from harness.slow_sync import FREE_MS
 from rocksdb_tuner.advise.profiles import Profile, profiles
 from rocksdb_tuner.options.grammar import same_meaning
 
@@ -88,8 +89,10 @@ class Form:
     #: Size of the DB device, in MiB; None: it shares the OSD's device.
     db_mib: int | None = None
     memory_gib: int = 4
-    #: What each sync takes at least.
+    #: What each sync takes at least, or `slow_sync.FREE_MS`; 0: what it takes on this machine.
     sync_ms: float = 0.0
+    #: All OSDs share so many of the machine's cores; None: all of them.
+    cores: int | None = None
 
 
 FORMS: Mapping[str, Form] = {
@@ -98,6 +101,8 @@ FORMS: Mapping[str, Form] = {
     'small DB device': Form(db_mib=320),
     'small memory': Form(memory_gib=1),
     'slow sync': Form(sync_ms=4.0),
+    'fast sync': Form(sync_ms=FREE_MS),
+    'one core': Form(cores=1),
 }
 
 

@@ -1,10 +1,12 @@
-/* Makes an OSD's writes to its disk slower while it runs. LD_PRELOAD it.
+/* Makes an OSD's writes to its disk slower, or its syncs free, while it runs. LD_PRELOAD it.
  *
  * fdatasync() takes as much longer as the file $QA_SLOW_SYNC says (a number, in percent; none: not
  * at all). BlueStore's kv_sync thread waits for little else, so its time rises by about as much,
  * however fast the disk is at the time and however busy the machine: what is added is a share of
  * what this very call took, and the thread sleeps for it. A second number is what a call takes at
- * least, in milliseconds: a disk of that speed, where the real one is faster.
+ * least, in milliseconds: a disk of that speed, where the real one is faster. Below 0 a call returns
+ * at once: a disk whose cache survives a power failure. What an OSD stores is then as safe as the
+ * machine.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -54,11 +56,13 @@ int fdatasync(int fd)
         if (next == NULL)
             abort();
     }
+    struct slowness slow = asked();
+    if (slow.least_ms < 0)
+        return 0;
     long long began_ns = now_ns();
     int result = next(fd);
     int error = errno;
     long long ended_ns = now_ns();
-    struct slowness slow = asked();
     long long until_ns = ended_ns + (long long)((ended_ns - began_ns) * slow.percent / 100);
     long long least_ns = began_ns + (long long)(slow.least_ms * 1e6);
     if (least_ns > until_ns)

@@ -1,4 +1,4 @@
-"""OSDs whose writes to the disk can be made slower while they run: see slow_sync.c."""
+"""OSDs whose writes to the disk are made slower, or faster, while they run: see slow_sync.c."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from . import preload
 from .errors import HarnessError
 from .host import Host
 
+#: As ``least_ms``: syncs return at once, as those of a disk with power-loss protection.
+FREE_MS = -1.0
 SOURCE = Path(__file__).with_suffix('.c')
 
 
@@ -40,7 +42,7 @@ def argv(directory: Path, osd: str, command: Sequence[str]) -> list[str]:
 def slow_down(directory: Path, percent_by_osd: Mapping[int, float], least_ms: float = 0.0) -> None:
     """From now on these OSDs are slower by so much, and no others.
 
-    ``least_ms`` is what each sync of theirs takes at least.
+    ``least_ms`` is what each sync of theirs takes at least, or `FREE_MS`.
     """
     folder = _folder(directory)
     if not library(directory).exists():

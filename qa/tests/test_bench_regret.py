@@ -34,6 +34,7 @@ from regret_judge import (
 from regret_trials import (
     CLIENTS,
     DEFAULT,
+    FORMS,
     OSDS,
     PHASES,
     READ_ONLY,
@@ -390,7 +391,7 @@ def test_each_release_and_each_workload_is_among_the_first_cells() -> None:
     assert {(cell.workload, cell.release) for cell in first} >= {
         (load, release) for load in ('rbd-4k', 's3-hybrid') for release in RELEASES
     }
-    assert len({*cells()}) == len(list(cells())) == len(WORKLOADS) * 3 * 5
+    assert len({*cells()}) == len(list(cells())) == len(WORKLOADS) * 3 * len(FORMS)
 
 
 def test_cell_is_decided_when_both_goals_are() -> None:

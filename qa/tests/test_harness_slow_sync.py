@@ -41,6 +41,13 @@ def test_sync_can_be_configured_to_take_a_minimum_time(tmp_path: Path) -> None:
     assert reported(folder) == {'osd.1': '0 2.5\n'}
 
 
+def test_sync_can_be_configured_to_be_free(tmp_path: Path) -> None:
+    """A negative minimum, which no disk has."""
+    folder = prepared(tmp_path)
+    slow_sync.slow_down(tmp_path, {1: 0}, least_ms=slow_sync.FREE_MS)
+    assert reported(folder) == {'osd.1': '0 -1\n'}
+
+
 def test_cluster_without_the_library_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match='made without slow_sync'):
         slow_sync.slow_down(tmp_path, {0: 25})
