@@ -74,7 +74,7 @@ def _remembered(options_from: str, options_to: str, situation: Situation) -> Opt
                 _written(options_from, other),
                 _written(options_to, packed(options_from, options_to, other)),
             )
-            for other in (situation, *_ends(situation))
+            for other in (situation, *situation.interval_ends)
         ]
     except ValueError:
         # A workload without a model, or a string that is invalid or has no levels.
@@ -94,17 +94,6 @@ def _written(options: str, situation: Situation) -> Estimate:
     if write is None:
         raise _NotPredictedError
     return write
-
-
-def _ends(situation: Situation) -> tuple[Situation, ...]:
-    """The situation at both ends of the interval of written objects."""
-    held = situation.working_set.fitted if situation.working_set else None
-    if held is None:
-        return ()
-    return tuple(
-        replace(situation, load=replace(situation.load, objects=objects))
-        for objects in (held.low, held.high)
-    )
 
 
 def kv_sync_reason(ratio: Estimate) -> Reason:

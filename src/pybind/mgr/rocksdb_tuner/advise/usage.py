@@ -184,7 +184,7 @@ def _written(
         # The model's assumption would differ between two option strings.
         return None
     writes = [(before.amplification.write, after.amplification.write)]
-    for asked in _ends(situation) if surely else ():
+    for asked in situation.interval_ends if surely else ():
         packed_there = packed(options_from, options_to, asked)
         writes.append((_write_of(options_from, asked), _write_of(options_to, packed_there)))
     ratios = []
@@ -200,17 +200,6 @@ def _written(
 @lru_cache(maxsize=512)
 def _write_of(options: str, situation: Situation) -> Optional[Estimate]:
     return amplification_in(situation, options).write
-
-
-def _ends(situation: Situation) -> tuple[Situation, ...]:
-    """The situation at both ends of the interval of written objects."""
-    held = situation.working_set.fitted if situation.working_set else None
-    if held is None:
-        return ()
-    return tuple(
-        replace(situation, load=replace(situation.load, objects=objects))
-        for objects in (held.low, held.high)
-    )
 
 
 def _space(

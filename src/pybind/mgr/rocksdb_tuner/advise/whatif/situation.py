@@ -90,6 +90,17 @@ class Situation:
     def columns(self) -> tuple[Column, ...]:
         return self.own_columns or _columns(self.release.default_cfs)
 
+    @property
+    def interval_ends(self) -> tuple[Situation, ...]:
+        """With the fewest and the most written objects that measurements allow; () if unknown."""
+        held = self.working_set.fitted if self.working_set else None
+        if held is None:
+            return ()
+        return tuple(
+            replace(self, load=replace(self.load, objects=objects))
+            for objects in (held.low, held.high)
+        )
+
 
 # A handful of releases, called for every modeled option string.
 _columns = lru_cache(maxsize=16)(columns)
