@@ -95,9 +95,9 @@ class Outcome(Enum):
 def judge(space: tuple[DbSpace, DbSpace], loads: Iterable[tuple[Load, Load]]) -> Outcome:
     """Whether a change was good: DB space, DB writes and kv_sync CPU per request, before and after.
 
-    Worse if anything is. What memtables still held at the end of a run counts against the side
-    that it speaks for. CPU time of flushes and compactions is shown but not judged: a run is too
-    short for them to be alike in both.
+    Worse if any of them is. What is still in memtables at the end of a run is neither saved nor
+    spent. CPU time of flushes and compactions is not judged: a run is too short for as many of
+    them before and after.
     """
     before, after = space
     better = after.share <= before.share * (1 - LEAST_SPACE)
