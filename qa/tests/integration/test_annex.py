@@ -1,7 +1,8 @@
 """LZ4 alone, by `bluestore_rocksdb_options_annex`: applied, verified, upgraded, rolled back.
 
 On Pacific the best known set differs from the default in more than an annex is used for. So the
-module runs from a copy whose catalogue has the default with LZ4 in its place.
+module runs from a copy that compares the default with nothing but itself with LZ4, for the space
+that it saves, however little: in a new cluster the WAL is most of the DB.
 """
 
 from __future__ import annotations
@@ -35,14 +36,38 @@ def files() -> Iterator[Path]:
     """The module, which knows nothing better for metadata than the default with LZ4."""
     folder = Path(tempfile.mkdtemp(prefix='tuner-module-'))
     copy = copy_module(folder)
-    path = copy / 'knowledge/profiles.json'
-    document = json.loads(path.read_text())
+    profiles = copy / 'knowledge/profiles.json'
+    document = json.loads(profiles.read_text())
     known = {profile['name']: profile for profile in document['profiles']}
     default = known['bluestore-default-pacific']['options']
     known['lz4-2025']['options'] = default.replace('compression=kNoCompression', LZ4)
-    path.write_text(json.dumps(document))
+    profiles.write_text(json.dumps(document))
+    candidates = copy / 'advise/candidates.py'
+    edit(
+        candidates,
+        'for p in profiles() if p.options',
+        "for p in profiles() if p.name == 'lz4-2025'",
+    )
+    edit(candidates, '(Origin.DERIVED, [format(derived), format(packed)])', '(Origin.DERIVED, [])')
+    set_threshold(copy / 'knowledge/choice.json', 'min_gain', 0.02)
+    # The limit is neither the kv_sync thread, which gains nothing by LZ4, nor the device.
+    limits = copy / 'knowledge/limits.json'
+    for name, value in (('kv_sync_idle', 1.0), ('kv_sync_bound', 1.0), ('slow_round_ms', 1e6)):
+        set_threshold(limits, name, value)
     yield copy
     shutil.rmtree(folder)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1, (path, old)
+    path.write_text(text.replace(old, new))
+
+
+def set_threshold(path: Path, name: str, value: float) -> None:
+    document = json.loads(path.read_text())
+    document['thresholds'][name]['value'] = value
+    path.write_text(json.dumps(document))
 
 
 @pytest.fixture(scope='module')
