@@ -164,9 +164,11 @@ def test_purged_and_dead_osds_are_left_behind_by_name_and_the_wait_raises_an_ala
 ) -> None:
     """The alarm is raised after `gate_alarm_after`; it clears when its remedy was applied."""
     announced = Announced(scenario.cluster)
-    for pool in scenario.cluster.ceph_json('osd', 'pool', 'ls'):
+    for pool in scenario.cluster.ceph_json('osd', 'pool', 'ls', 'detail'):
         # Two OSDs are left in the end: the manager's own pool, from Reef on, has three replicas.
-        scenario.cluster.ceph('osd', 'pool', 'set', pool, 'size', '2')
+        if pool['size'] > 2:
+            for name, value in (('size', '2'), ('min_size', '1')):
+                scenario.cluster.ceph('osd', 'pool', 'set', pool['pool_name'], name, value)
     scenario.set_module_option('restart_timeout', '30')
     scenario.set_module_option('gate_alarm_after', '8')
     scenario.apply()
