@@ -10,7 +10,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from bench_choice_judge import Effect, Option, ProofRun, Reported, Weighed, Wind
 from bench_choice_trials import FIGURES, PG_NUM, SYNC_MS, ProofTrial
 from bench_cpu_runs import POOL
 
-from harness import osds
+from harness import cores, osds
 from harness.admin_socket import ask
 from harness.cluster import Cluster
 from harness.errors import HarnessError
@@ -466,19 +466,11 @@ def _prepare(cluster: Cluster, trial: ProofTrial) -> None:
 def _throttle(cluster: Cluster, trial: ProofTrial) -> None:
     """After each start: what is to bound the OSDs, as far as that is not their devices' size."""
     if trial.scenario == 'cores':
-        for osd in (FIRST, SECOND):
-            _pin_to_core(cluster.status().pid(f'osd.{osd}') or 0)
+        pids = [cluster.status().pid(f'osd.{osd}') or 0 for osd in (FIRST, SECOND)]
+        cores.pin(pids, {min(os.sched_getaffinity(0))})
     least_ms = SYNC_MS[trial.scenario]
     if least_ms:
         slow_down(cluster.dir, {FIRST: 0.0, SECOND: 0.0}, least_ms)
-
-
-def _pin_to_core(pid: int) -> None:
-    """All threads of a process share the first core, and so do those that they start."""
-    first = min(os.sched_getaffinity(0))
-    for task in Path(f'/proc/{pid}/task').iterdir():
-        with suppress(ProcessLookupError):
-            os.sched_setaffinity(int(task.name), {first})
 
 
 def _compact(cluster: Cluster) -> None:
