@@ -124,13 +124,13 @@ class Demo:
             self._console.show(self._console.tuner('recommend'))
         result = json.loads(output)
         load = Load(result['ops'], counted(self.cluster).since(began))
-        return Measured(result, best.osds, best.recognized, best.confidence, load)
+        return Measured(result, best.recognized, best.confidence, load)
 
     def _look(self, job: Job, best: Measured | None) -> Measured | None:
         """Show the current answers of the module; keep those under the expected workload."""
         group = self._console.tuner_json('workload')['groups'][0]
         found = group['workload'] or {'class': None, 'confidence': None}
-        osds = tuple(self._console.tuner_json('osd'))
+        osds = self._console.tuner_json('osd')
         busy = [o['kv_sync_busy'] for o in osds if o['kv_sync_busy'] is not None]
         self.progress.say(
             f'  recognized: {found["class"]} (confidence {found["confidence"]}), kv_sync busy '
@@ -142,7 +142,7 @@ class Demo:
             self._console.show(self._console.tuner('workload'))
         if best is not None and (best.confidence or 0) > found['confidence']:
             return best
-        return Measured({}, osds, found['class'], found['confidence'])
+        return Measured({}, found['class'], found['confidence'])
 
     def _recommend(self) -> dict[str, Any] | None:
         self._console.heading('What is recommended, why, and the exact commands')

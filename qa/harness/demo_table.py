@@ -78,7 +78,6 @@ class Measured:
     """The results of a client; what the module and the OSDs measured in the same time."""
 
     client: dict[str, Any]
-    osds: tuple[dict[str, Any], ...]
     recognized: str | None
     confidence: float | None
     load: Load | None = None

@@ -52,7 +52,7 @@ def demo(conclusion: str | None, errors: int = 0) -> Demo:
     client = {'workload': 'rbd-randwrite', 'errors': errors}
 
     def measure(*_: object, **__: object) -> Measured:
-        return Measured(client, (), 'rbd-small-write', 0.9)
+        return Measured(client, 'rbd-small-write', 0.9)
 
     made._measure = measure  # type: ignore[method-assign]
     return made
@@ -81,8 +81,8 @@ def test_client_errors_fail_the_demo_without_a_change_too() -> None:
 def test_client_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
     """Before and after by name; a client without a 99th percentile has none in the table."""
     client = {'ops_per_s': 200.0, 'latency_ms': {'mean': 2.0}}
-    before = Measured(client, (), None, None)
-    after = Measured({**client, 'ops_per_s': 220.0}, (), None, None)
+    before = Measured(client, None, None)
+    after = Measured({**client, 'ops_per_s': 220.0}, None, None)
     table = client_table(before, after)
     rows = {line[:34].strip(): line[34:].split() for line in table.splitlines()}
     assert rows['client operations per s'] == ['200', '220', '+10.0%']
@@ -153,7 +153,7 @@ def applied(
     done: list[str] = []
 
     def measure(*_: object, **__: object) -> Measured:
-        return Measured(dict(client), (), 'rbd-small-write', 0.9, RUN)
+        return Measured(dict(client), 'rbd-small-write', 0.9, RUN)
 
     monkeypatch.setattr(made, '_measure', measure)
     monkeypatch.setattr(made, '_recommend', lambda: {'id': 'osd-1'})
