@@ -20,7 +20,7 @@ from bench_choice_trials import FIGURES, PG_NUM, SYNC_MS, ProofTrial
 from bench_cpu_runs import POOL
 
 from harness import cores, osds
-from harness.admin_socket import ask
+from harness.admin_socket import ask, osd_socket
 from harness.cluster import Cluster
 from harness.errors import HarnessError
 from harness.layout import ClusterSpec
@@ -137,7 +137,7 @@ class Look:
 
 
 def look(cluster: Cluster, osd: int, pid: int) -> Look:
-    socket = cluster.host.outside(cluster.layout.run_dir / f'osd.{osd}.asok')
+    socket = osd_socket(cluster, osd)
     told: Mapping[str, Any] = ask(socket, 'perf dump')
     files, total = told['bluefs'], told['bluefs']['db_total_bytes']
     spent_s = thread_cpu_s(Path('/proc') / str(pid))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bench_cores_trials import Load, Throttle, Trial, trial_of
 
 from harness import cores, slow_sync
-from harness.admin_socket import ask
+from harness.admin_socket import ask, osd_socket
 from harness.cluster import Cluster
 from harness.layout import ClusterSpec
 from harness.services import make_pools
@@ -199,7 +199,7 @@ class _Sample:
 
 
 def _sampled_at(cluster: Cluster, osd: int) -> _Sample:
-    reported = ask(cluster.host.outside(cluster.layout.run_dir / f'osd.{osd}.asok'), 'perf dump')
+    reported = ask(osd_socket(cluster, osd), 'perf dump')
     found: dict[str, float | tuple[float, float]] = {}
     for section, names in _COUNTERS.items():
         for name in names:

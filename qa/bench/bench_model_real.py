@@ -40,7 +40,7 @@ from bench_model_compare import Comparison  # noqa: E402
 from bench_model_trials import Trial, committed  # noqa: E402
 
 from bench_model_events import read_events  # noqa: E402
-from harness.admin_socket import ask, query_text  # noqa: E402
+from harness.admin_socket import ask, osd_socket, query_text  # noqa: E402
 from harness.cluster import Cluster  # noqa: E402
 from harness.layout import ClusterSpec  # noqa: E402
 from harness.services import make_pools  # noqa: E402
@@ -120,7 +120,7 @@ class _Watch:
     """An OSD's counters through its admin socket: a command line tool would take a core."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._socket = cluster.host.outside(cluster.layout.run_dir / 'osd.0.asok')
+        self._socket = osd_socket(cluster, 0)
 
     def look(self) -> steady.Look:
         perf = ask(self._socket, 'perf dump')

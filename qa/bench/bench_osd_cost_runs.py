@@ -30,7 +30,7 @@ from osd_cost_design import (
 )
 
 from harness import osds
-from harness.admin_socket import ask, query_text
+from harness.admin_socket import ask, osd_socket, query_text
 from harness.cluster import Cluster
 from harness.errors import HarnessError
 from harness.layout import ClusterSpec
@@ -130,7 +130,7 @@ def _leave_behind(cluster: Cluster) -> None:
     """All options on and off once: "off" of the running OSDs is not that of a new process."""
     for osd in range(OSDS):
         _set(cluster, osd, ALL)
-        query_text(_socket(cluster, osd), KV_STATS)
+        query_text(osd_socket(cluster, osd), KV_STATS)
         _set(cluster, osd, ())
 
 
@@ -143,7 +143,7 @@ def _period(
     for osd, setting in enumerate(settings):
         if setting.once:
             _set(cluster, osd, setting.once)
-            query_text(_socket(cluster, osd), KV_STATS)
+            query_text(osd_socket(cluster, osd), KV_STATS)
         _set(cluster, osd, setting.running)
     warm_up_s = WARM_UP_S[design.name]
     with _client(cluster, plan, warm_up_s + plan.window_s + MARGIN_S):
@@ -185,13 +185,9 @@ def _client(cluster: Cluster, plan: Plan, seconds: float) -> Iterator[None]:
             done.result()
 
 
-def _socket(cluster: Cluster, osd: int) -> Path:
-    return cluster.host.outside(cluster.layout.run_dir / f'osd.{osd}.asok')
-
-
 def _set(cluster: Cluster, osd: int, enabled: tuple[str, ...]) -> None:
     """Enable these options in the running OSD, as the module does, and no others."""
-    socket = _socket(cluster, osd)
+    socket = osd_socket(cluster, osd)
     for option in ALL:
         if option in enabled:
             query_text(socket, 'config set', var=option, val=['true'])
@@ -207,7 +203,7 @@ class _Look:
 
 
 def _look(cluster: Cluster, osd: int) -> _Look:
-    told = ask(_socket(cluster, osd), PERF_DUMP)
+    told = ask(osd_socket(cluster, osd), PERF_DUMP)
     return _Look(time.monotonic(), told, _cpu_s(cluster, osd))
 
 
@@ -243,7 +239,7 @@ def _cell(
 def _reading(
     cluster: Cluster, design: Design, period: int, osd: int, setting: Setting, command: str
 ) -> Reading:
-    socket, answer = _socket(cluster, osd), ''
+    socket, answer = osd_socket(cluster, osd), ''
     before_s, began_s = _cpu_s(cluster, osd)[ADMIN], time.monotonic()
     for _ in range(CALLS):
         answer = query_text(socket, command)

@@ -6,9 +6,17 @@ import json
 import socket
 import struct
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 TIMEOUT_S = 10.0
+
+
+def osd_socket(cluster: Cluster, osd: int) -> Path:
+    """As seen from outside of the cluster's chroot."""
+    return cluster.host.outside(cluster.layout.run_dir / f'osd.{osd}.asok')
 
 
 def ask(path: Path, prefix: str, **arguments: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from .admin_socket import ask
+from .admin_socket import ask, osd_socket
 from .cluster import Cluster
 from .demo_table import Counted, DbSpace
 from .thread_cpu import thread_cpu_s
@@ -71,4 +71,4 @@ def space_of(live: AbstractSet[int], log: str) -> DbSpace:
 
 def _sockets(cluster: Cluster) -> Iterator[tuple[int, Path]]:
     for number in osd_ids(cluster):
-        yield number, cluster.host.outside(cluster.layout.run_dir / f'osd.{number}.asok')
+        yield number, osd_socket(cluster, number)

@@ -166,7 +166,7 @@ def percent_for(worsening: float) -> float:
 def _counted(cluster: Cluster) -> dict[int, Commits]:
     found = {}
     for n in range(cluster.record.spec.osds):
-        socket = cluster.host.outside(cluster.layout.run_dir / f'osd.{n}.asok')
+        socket = admin_socket.osd_socket(cluster, n)
         dump = admin_socket.ask(socket, 'perf dump')['bluestore']
         sync, commit = dump['kv_sync_lat'], dump.get('txc_commit_lat') or dump['commit_lat']
         found[n] = Commits(sync['sum'], commit['avgcount'])
