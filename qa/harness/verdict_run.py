@@ -17,6 +17,7 @@ from typing import Any
 
 from rocksdb_tuner.observe.counters import names_for
 
+from .client import wait_until
 from .cluster import Cluster
 from .errors import HarnessError
 from .record import FORMAT, Recorder, relative
@@ -30,6 +31,8 @@ IMAGE_BYTES = 1 << 30
 PG_NUM = 128
 #: So long the client may take to begin and to end.
 AROUND_S = 120.0
+#: Thousands of new placement groups, on two cores.
+CLEAN_TIMEOUT_S = 900.0
 #: The parts of a reading that list the OSDs.
 MAPS = ('osds', 'pools', 'cephfs_metadata')
 
@@ -76,6 +79,7 @@ def steady_client(
     """
     cluster.install('rbd-client')
     make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=pg_num)
+    wait_until(cluster.pgs_are_clean, CLEAN_TIMEOUT_S, f'{pg_num} placement groups are clean')
     new_image(cluster, IMAGE, image_bytes)
     job = {
         'rw': 'randwrite',
