@@ -22,6 +22,10 @@ from .workload.records import Recognition
 TICK_MIN_S = 0.5
 #: Details of all OSDs are known by then: they are read of one OSD in eight per tick.
 WARM_UP_ROUNDS = 8
+#: All counters of all OSDs are read this often: with the default interval at every third tick, as
+#: evaluations and the intervals of `WorkHistory` are due. In between only of an OSD whose work
+#: changed.
+FULL_S = 27.0
 
 _NO_WORKLOADS = Recognition(per_osd={}, per_group={})
 
@@ -55,6 +59,8 @@ class Sampler:
         #: Time of the newest signals.
         self.observed_s: Optional[float] = None
         self._rounds = 0
+        #: When all counters of all OSDs were last read.
+        self._full_s: Optional[float] = None
         self.interval_s = choose_interval(0, None, 0.0)
         #: CPU time of a sample with its share of the evaluations: mean since the one before last.
         self.cost_s: Optional[float] = None
@@ -89,6 +95,7 @@ class Sampler:
             self.trends.clear()
             self.work.clear()
         self._sampled_s = now_s
+        self._full_s = None
         self._rounds = 0
         self.cost_s = None
         self._costs_s.clear()
@@ -97,7 +104,7 @@ class Sampler:
     @property
     def settling(self) -> bool:
         """Whether the next samples are likely to change a conclusion."""
-        return self._rounds <= WARM_UP_ROUNDS or self.classifier.unsettled
+        return self._rounds <= WARM_UP_ROUNDS or bool(self.classifier.unsettled_osds)
 
     def charge(self, cost_s: float, *, evaluated: bool) -> None:
         """Add the CPU time of a tick with a sample; not each of them is ``evaluated``."""
@@ -110,14 +117,17 @@ class Sampler:
         """Track restarts of OSDs since the last tick."""
         self.starts.sample(self._cluster.cluster_map().osds, monotonic_s, self.interval_s)
 
-    def sample(self, settings: Settings, now_s: float) -> bool:
-        """Sample if due; True if it was due."""
+    def sample(self, settings: Settings, now_s: float, *, comparing: bool = False) -> bool:
+        """Sample if due; True if it was due.
+
+        ``comparing``: OSDs are being compared, so that each needs all its counters at every tick.
+        """
         if self._sampled_s is not None and abs(now_s - self._sampled_s) < self.interval_s:
             return False
         # First, so that a failing sample is not retried faster.
         self._sampled_s = now_s
         run = self._steps.run
-        if not run('sampling', lambda: self._observe(now_s)):
+        if not run('sampling', lambda: self._observe(now_s, comparing=comparing)):
             self.recognition = _NO_WORKLOADS
             return True
         run('evidence', lambda: self._record(self.observer.newest, now_s))
@@ -133,10 +143,29 @@ class Sampler:
         """Classify each OSD by its newest samples, for an evaluation."""
         self._steps.run('workload of OSDs', lambda: self._classify_osds(now_s))
 
-    def _observe(self, now_s: float) -> None:
-        self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s)
+    def _observe(self, now_s: float, *, comparing: bool) -> None:
+        full = comparing or self._full_due(now_s)
+        unsettled = self.classifier.unsettled_osds
+        self.observer.observe(
+            self._cluster,
+            self._cluster.cluster_map(),
+            now_s,
+            fully=lambda osd_id: full or osd_id in unsettled,
+        )
         self.observed_s = now_s
+        if full:
+            self._full_s = now_s
         self._rounds += 1
+
+    def _full_due(self, now_s: float) -> bool:
+        return (
+            self._full_s is None
+            # If the clock went backwards, do not wait until it has caught up.
+            or not 0 <= now_s - self._full_s < FULL_S
+            or self._rounds < WARM_UP_ROUNDS
+            # Times of an interval are those of its samples.
+            or self.work.due(now_s)
+        )
 
     def _chart(self, now_s: float) -> None:
         classes = {osd.osd_id: osd.device_class for osd in self._cluster.cluster_map().osds}

@@ -134,7 +134,9 @@ class Tuner(Components):
         # Sampling and evaluation send no requests, but scale with the number of OSDs: their CPU
         # time determines the interval.
         cpu_before_s = time.thread_time()
-        sampled = reads and self.sampler.sample(settings, now_s)
+        sampled = reads and self.sampler.sample(
+            settings, now_s, comparing=self.operations.under_way
+        )
         evaluated = self.steps.value(
             'evaluation', lambda: self._evaluate(settings, now_s, fresh=sampled or not reads), False
         )

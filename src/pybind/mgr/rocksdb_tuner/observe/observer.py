@@ -15,7 +15,8 @@ from .history import Anchor, OsdHistory
 from .measure import signals
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
-from .signals import Signals
+from .signals import Signals, aged
+from .steady import is_steady
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
@@ -125,8 +126,18 @@ class Observer:
         self._signals: Mapping[int, Signals] = {}
         self._rounds = 0
 
-    def observe(self, reader: CounterReader, cluster_map: ClusterMap, now_s: float) -> None:
-        """One tick: read the counters of every OSD that is up."""
+    def observe(
+        self,
+        reader: CounterReader,
+        cluster_map: ClusterMap,
+        now_s: float,
+        fully: Callable[[int], bool] = lambda _: True,
+    ) -> None:
+        """One tick: read the counters of every OSD that is up.
+
+        Of an OSD that is not to be read ``fully`` only two, unless its pace changed: until then it
+        keeps its newest sample, with the time of that.
+        """
         found: dict[int, Signals] = {}
         detailed = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
         self._rounds += 1
@@ -139,6 +150,16 @@ class Observer:
                 continue
             watched = self._watch(osd, osd.nonce, now_s)
             counters, names = by_release[osd.release]
+            before, newest = self._signals.get(osd.osd_id), watched.history.newest
+            if (
+                before is not None
+                and newest is not None
+                and osd.osd_id not in detailed
+                and not fully(osd.osd_id)
+                and is_steady(counters, osd.osd_id, names, watched.history, now_s)
+            ):
+                found[osd.osd_id] = aged(before, max(0.0, now_s - newest.time_s))
+                continue
             sample = take_sample(
                 counters,
                 osd.osd_id,
@@ -146,7 +167,7 @@ class Observer:
                 names,
                 now_s,
                 watched.not_before_s,
-                watched.history.newest,
+                newest,
             )
             if sample is None:
                 watched.history.clear()

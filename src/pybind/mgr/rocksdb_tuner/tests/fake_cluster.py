@@ -41,6 +41,8 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
     RunningOption,
 )
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS
+from rocksdb_tuner.tests.all_operations import all_operations
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer, FakeCompactions
 
 OPTION = 'bluestore_rocksdb_options'
@@ -335,7 +337,12 @@ class FakeCluster:
     # -- CounterReader
 
     def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
-        return [self.counters.get((osd_id, path)) for path in paths]
+        return [self._counter(osd_id, path) for path in paths]
+
+    def _counter(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+        if path == ALL_OPERATIONS and (osd_id, path) not in self.counters:
+            return all_operations(lambda kind: self.counters.get((osd_id, kind)))
+        return self.counters.get((osd_id, path))
 
     # -- ClusterReader
 

@@ -49,12 +49,13 @@ class Classifier:
         return Memories(self._osds, self._groups)
 
     @property
-    def unsettled(self) -> bool:
-        """Whether the class of an OSD is unknown, or about to change."""
-        return any(
-            memory.candidate is not memory.believed.workload_class
+    def unsettled_osds(self) -> frozenset[int]:
+        """OSDs whose class is unknown, or about to change."""
+        return frozenset(
+            osd_id
+            for osd_id, memory in self._osds.items()
+            if memory.candidate is not memory.believed.workload_class
             or memory.candidate is WorkloadClass.UNKNOWN
-            for memory in self._osds.values()
         )
 
     def recognize(

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo, PoolCounters, PoolInfo
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS
 from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.sampler import FULL_S, WARM_UP_ROUNDS
+from rocksdb_tuner.tests.all_operations import all_operations
 
 DATA = Path(__file__).parent / 'data'
 DEVICE_CLASS = 'ssd'
@@ -104,8 +107,13 @@ class Recording:
         return self.readings[-1].cluster_map
 
     def samples(self, offset_s: float = 0.0) -> Iterator[Sample]:
-        """The data at every sampling; ``offset_s`` shifts the first one."""
+        """The data at every sampling; ``offset_s`` shifts the first one.
+
+        OSDs are sampled as by the module, but for those whose class is about to change: without
+        the classification they are not known, and are read no more than others.
+        """
         observer, mgr = Observer(), _Mgr()
+        rounds, full_s = 0, 0.0
         begin_s, end_s = self.reports[0].time_s, self.reports[-1].time_s
         now_s = begin_s + offset_s
         pending, readings = list(self.reports), list(self.readings)
@@ -115,7 +123,9 @@ class Recording:
                 mgr.receive(pending.pop(0))
             while readings and readings[0].time_s <= now_s:
                 newest = readings.pop(0)
-            observer.observe(mgr, newest.cluster_map, now_s)
+            full = rounds < WARM_UP_ROUNDS or now_s - full_s >= FULL_S
+            observer.observe(mgr, newest.cluster_map, now_s, fully=_always if full else _never)
+            rounds, full_s = rounds + 1, now_s if full else full_s
             yield Sample(now_s, newest.cluster_map, observer.signals(), newest.pool_counters)
             now_s += SAMPLE_INTERVAL_S
 
@@ -125,6 +135,14 @@ class Recording:
             yield look.now_s, look.signals
 
 
+def _always(_: int) -> bool:
+    return True
+
+
+def _never(_: int) -> bool:
+    return False
+
+
 class _Mgr:
     """A CounterReader that knows the newest report of each OSD."""
 
@@ -132,7 +150,11 @@ class _Mgr:
         self._newest: dict[int, Mapping[str, CounterPoint]] = {}
 
     def receive(self, report: Report) -> None:
-        self._newest[report.osd_id] = report.points
+        points = dict(report.points)
+        operations = all_operations(points.get)
+        if operations is not None:
+            points.setdefault(ALL_OPERATIONS, operations)
+        self._newest[report.osd_id] = points
 
     def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
         known = self._newest.get(osd_id, {})

@@ -365,6 +365,6 @@ def test_osds_are_unsettled_from_the_first_sign_of_another_class_until_it_is_con
         of_osds = {0: signals(write_iops=seen)}
         classifier.recognize_groups(of_osds, cluster_map, now_s)
         found = classifier.recognize_osds(of_osds, cluster_map, now_s)
-        unsettled.append(classifier.unsettled)
+        unsettled.append(bool(classifier.unsettled_osds))
     assert found[0].workload_class is WorkloadClass.RBD_SMALL_WRITE
     assert unsettled == [False, False, True, False, False]

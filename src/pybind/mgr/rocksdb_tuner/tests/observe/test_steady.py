@@ -1,0 +1,206 @@
+"""An OSD whose pace is unchanged keeps its newest sample; any other is read in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS
+from rocksdb_tuner.observe.details import LEAST_PER_TICK
+from rocksdb_tuner.observe.history import OsdHistory
+from rocksdb_tuner.observe.observer import Observer
+from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S, Sample
+from rocksdb_tuner.observe.steady import is_steady
+
+from .samples import NAMES, CounterTable, osd_info, sample
+
+#: More OSDs than details are read of in one tick.
+OSDS = 10 * LEAST_PER_TICK
+RATE = 100
+
+
+class Mgr(CounterTable):
+    """Counts operations of all kinds too, and remembers what was read of which OSD."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: dict[int, set[str]] = {}
+
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        self.read.setdefault(osd_id, set()).update(paths)
+        return super().latest(osd_id, paths)
+
+    def report(self, osd_id: int, values: Sample) -> None:
+        super().report(osd_id, values)
+        done = sum(count or 0 for count in (values.op_w, values.op_r, values.op_rw))
+        self.points[osd_id, ALL_OPERATIONS] = CounterPoint(values.time_s, done, None)
+
+
+def history(*samples: Sample) -> OsdHistory:
+    found = OsdHistory()
+    for one in samples:
+        found.add(one)
+    return found
+
+
+#: Two reports of an OSD that does `RATE` writes and as many reads a second.
+BEFORE = (sample(100.0, 0), sample(130.0, 30 * RATE))
+
+
+def steady(now: Sample, *changed: tuple[str, Optional[CounterPoint]], now_s: float = 142.0) -> bool:
+    """Whether an OSD with the history `BEFORE` is steady when it reports ``now``."""
+    mgr = Mgr()
+    mgr.report(0, now)
+    for path, point in changed:
+        if point is None:
+            del mgr.points[0, path]
+        else:
+            mgr.points[0, path] = point
+    return is_steady(mgr, 0, NAMES, history(*BEFORE), now_s)
+
+
+def test_unchanged_pace_is_steady() -> None:
+    assert steady(sample(140.0, 40 * RATE))
+    # Without a newer report too
+    assert steady(BEFORE[-1])
+
+
+@pytest.mark.parametrize('factor', [0.0, 0.5, 0.7, 1.3, 2.0, 10.0])
+def test_other_pace_of_client_operations_is_a_change(factor: float) -> None:
+    assert not steady(sample(140.0, round((30 + 10 * factor) * RATE)))
+
+
+def kv_sync(now: Sample, total: float = 1.0, rounds: float = 1.0) -> tuple[str, CounterPoint]:
+    """Other work of the kv_sync thread since `BEFORE`, as factors of what it would be."""
+    assert now.kv_sync is not None
+    assert BEFORE[-1].kv_sync is not None
+    was, then = BEFORE[-1].kv_sync, now.kv_sync
+    value, count = (
+        round(old + factor * (new - old)) for old, new, factor in zip(was, then, (total, rounds))
+    )
+    return NAMES.kv_sync, CounterPoint(now.time_s, value, count)
+
+
+def test_kv_sync_thread_with_other_work_is_a_change() -> None:
+    """Replicas' writes and recovery show there only; slower syncs in the time only."""
+    now = sample(140.0, 40 * RATE)
+    assert steady(now, kv_sync(now))
+    assert not steady(now, kv_sync(now, total=2.0, rounds=2.0))
+    assert not steady(now, kv_sync(now, rounds=0.5))
+    assert not steady(now, kv_sync(now, total=2.0))
+    assert not steady(now, kv_sync(now, total=0.3))
+
+
+def test_counters_that_cannot_be_compared_are_no_proof_of_steadiness() -> None:
+    now = sample(140.0, 40 * RATE)
+    done, rounds = 40 * RATE * 2, now.kv_sync or (0, 0)
+    assert steady(now, (ALL_OPERATIONS, CounterPoint(140.0, done, None)))
+    assert not steady(now, (ALL_OPERATIONS, None))
+    assert not steady(now, (NAMES.kv_sync, None))
+    # Of another kind
+    assert not steady(now, (ALL_OPERATIONS, CounterPoint(140.0, done, done)))
+    assert not steady(now, (NAMES.kv_sync, CounterPoint(140.0, rounds[0], None)))
+    # Of two reports
+    assert not steady(now, (ALL_OPERATIONS, CounterPoint(135.0, done, None)))
+    # Of an earlier report than the newest sample
+    assert not steady(sample(129.0, 29 * RATE))
+    # Reset
+    assert not steady(sample(140.0, 10))
+
+
+def test_stale_report_or_sample_is_no_proof_of_steadiness() -> None:
+    assert not steady(BEFORE[-1], now_s=130.0 + MAX_REPORT_AGE_S + 1)
+    assert not steady(sample(155.0, 55 * RATE), now_s=130.0 + MAX_REPORT_AGE_S + 1)
+    assert steady(sample(155.0, 55 * RATE), now_s=130.0 + MAX_REPORT_AGE_S)
+
+
+@pytest.mark.parametrize('missing', ['kv_sync', 'op_w', 'op_r', 'op_rw'])
+@pytest.mark.parametrize('place', [0, 1])
+def test_history_with_an_unknown_counter_is_no_proof_of_steadiness(
+    missing: str, place: int
+) -> None:
+    mgr, known = Mgr(), list(BEFORE)
+    known[place] = Sample(**{**known[place]._asdict(), missing: None})
+    mgr.report(0, sample(140.0, 40 * RATE))
+    assert not is_steady(mgr, 0, NAMES, history(*known), 142.0)
+    assert not is_steady(mgr, 0, NAMES, history(BEFORE[0]), 142.0)
+    assert not is_steady(mgr, 0, NAMES, history(), 142.0)
+
+
+@given(rate=st.integers(0, 5000), factor=st.floats(0, 4), passed_s=st.floats(5, 29))
+def test_more_than_a_tolerated_change_is_never_steady(
+    rate: int, factor: float, passed_s: float
+) -> None:
+    before = (sample(100.0, 0), sample(130.0, 30 * rate))
+    done = round(rate * passed_s * factor)
+    mgr = Mgr()
+    mgr.report(0, sample(130.0 + passed_s, 30 * rate + done))
+    found = is_steady(mgr, 0, NAMES, history(*before), 130.0 + passed_s)
+    expected = rate * passed_s
+    if abs(done - expected) > 0.26 * expected + 11:
+        assert not found
+    # Operations count twice here, and rounds are of 2 ms.
+    if abs(done - expected) < min(0.24 * expected + 4, 0.49 * expected + 45):
+        assert found
+
+
+def cluster_of(osds: Sequence[OsdInfo]) -> ClusterMap:
+    return ClusterMap(1, frozenset(), 'pacific', tuple(osds), ())
+
+
+def running(mgr: Mgr) -> Observer:
+    """An observer that has sampled `OSDS` equal OSDs for 30 s."""
+    observer = Observer()
+    for time_s in (100.0, 130.0):
+        for osd_id in range(OSDS):
+            mgr.report(osd_id, sample(time_s, round(time_s - 100) * RATE))
+        observer.observe(mgr, cluster_of([osd_info(n) for n in range(OSDS)]), time_s + 1)
+    mgr.read.clear()
+    return observer
+
+
+def lightly(
+    mgr: Mgr, observer: Observer, osds: Sequence[OsdInfo], fully: Sequence[int] = ()
+) -> set[int]:
+    """One tick at 142 s; returns the OSDs that all counters were read of."""
+    observer.observe(mgr, cluster_of(osds), 142.0, fully=lambda osd_id: osd_id in fully)
+    return {n for n, paths in mgr.read.items() if not paths <= {ALL_OPERATIONS, NAMES.kv_sync}}
+
+
+def test_only_changed_osds_are_read_in_full_between_full_ticks() -> None:
+    mgr = Mgr()
+    observer = running(mgr)
+    for osd_id in range(OSDS):
+        mgr.report(osd_id, sample(140.0, (90 if osd_id == 13 else 40) * RATE))
+    before = observer.signals()
+    read = lightly(mgr, observer, [osd_info(n) for n in range(OSDS)], fully=(5,))
+    # Beside those whose details are due
+    assert {5, 13} < read
+    assert len(read) < OSDS / 2
+    found = observer.signals()
+    for osd_id in range(OSDS):
+        if osd_id in read:
+            assert found[osd_id].sample_age_s == 2.0
+        else:
+            assert found[osd_id] == before[osd_id]._replace(sample_age_s=12.0)
+    write_iops = found[13].write_iops
+    assert write_iops is not None
+    assert write_iops > 2 * RATE
+
+
+def test_osd_that_restarts_or_stops_reporting_has_no_old_signals_between_full_ticks() -> None:
+    mgr = Mgr()
+    observer = running(mgr)
+    osds = [osd_info(n, nonce=8 if n == 12 else 7, up=n != 14) for n in range(OSDS)]
+    for osd_id in range(OSDS):
+        mgr.report(osd_id, sample(140.0, 40 * RATE))
+    mgr.report(12, sample(130.0, 30 * RATE))
+    mgr.report(15, sample(142.0 - MAX_REPORT_AGE_S - 1, 1))
+    lightly(mgr, observer, osds)
+    assert not {12, 14, 15} & observer.signals().keys()
+    assert len(observer.signals()) == OSDS - 3

@@ -1,0 +1,125 @@
+"""When all counters of all OSDs are read, and when two of most are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS, names_for
+from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.sampler import WARM_UP_ROUNDS, Sampler
+from rocksdb_tuner.settings import Settings
+from rocksdb_tuner.steps import Steps
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+from rocksdb_tuner.tests.observe.samples import sample
+
+OSDS, INTERVAL_S, BEGIN_S = 40, 10.0, 1000.0
+NAMES = names_for('pacific')
+TWO = {ALL_OPERATIONS, NAMES.kv_sync}
+
+
+class CountingCluster(FakeCluster):
+    def __init__(self) -> None:
+        super().__init__(OSDS)
+        self.fully: set[int] = set()
+
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        if not set(paths) <= TWO:
+            self.fully.add(osd_id)
+        return super().latest(osd_id, paths)
+
+    def report(self, osd_id: int, values: Sample) -> None:
+        for field, path in zip(NAMES._fields, NAMES):
+            value = getattr(values, field)
+            points = value if isinstance(value, tuple) else (value, None)
+            self.counters[osd_id, path] = CounterPoint(values.time_s, *points)
+
+
+class Run:
+    """Equal OSDs under a steady client, sampled every 10 s."""
+
+    def __init__(self) -> None:
+        self.cluster, self.ticks = CountingCluster(), 0
+        self.done = dict.fromkeys(range(OSDS), 0)
+        self.evaluates = True
+        self.sampler = Sampler(self.cluster, Steps(lambda: self.now_s), lambda newest, now_s: None)
+
+    @property
+    def now_s(self) -> float:
+        return BEGIN_S + self.ticks * INTERVAL_S
+
+    def tick(self, *, comparing: bool = False, paces: Mapping[int, int] = {}) -> int:
+        """The number of OSDs whose counters were all read."""
+        self.ticks += 1
+        for osd_id in self.done:
+            self.done[osd_id] += paces.get(osd_id, 1000)
+            self.cluster.report(osd_id, sample(self.now_s - 1, self.done[osd_id]))
+        self.cluster.fully.clear()
+        assert self.sampler.sample(Settings(), self.now_s, comparing=comparing)
+        if self.evaluates:
+            self.sampler.classify_osds(self.now_s)
+        return len(self.cluster.fully)
+
+    def warm_up(self) -> None:
+        for _ in range(WARM_UP_ROUNDS + 4):
+            self.tick()
+
+
+def test_all_osds_are_read_while_the_module_warms_up_and_at_every_third_tick() -> None:
+    run = Run()
+    assert [run.tick() for _ in range(WARM_UP_ROUNDS)] == [OSDS] * WARM_UP_ROUNDS
+    read = [run.tick() for _ in range(12)]
+    assert read.count(OSDS) == 4
+    assert all(read[i : i + 3].count(OSDS) == 1 for i in range(len(read) - 2))
+    # Those whose details are due
+    assert set(read) == {OSDS, OSDS // 8}
+
+
+def test_every_osd_is_read_in_full_at_every_tick_of_a_comparison() -> None:
+    run = Run()
+    run.warm_up()
+    assert [run.tick(comparing=True) for _ in range(5)] == [OSDS] * 5
+    after = [run.tick() for _ in range(9)]
+    assert after.count(OSDS) <= 4
+
+
+def test_osd_with_another_pace_is_read_at_the_next_tick_and_until_it_is_classified() -> None:
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    run.evaluates = False
+    before = run.sampler.observer.newest(33)
+    run.tick(paces={33: 0})
+    assert 33 in run.cluster.fully
+    after = run.sampler.observer.newest(33)
+    assert before is not None
+    assert after is not None
+    assert after.time_s == before.time_s + INTERVAL_S
+
+
+def test_clock_that_goes_back_does_not_delay_the_next_full_sample() -> None:
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    run.ticks -= 5
+    assert run.tick() == OSDS
+
+
+def test_signals_of_a_steady_osd_are_those_of_its_newest_full_sample() -> None:
+    run = Run()
+    run.warm_up()
+    ages = []
+    for _ in range(6):
+        run.tick()
+        found = run.sampler.signals()[0]
+        assert found.write_iops == pytest.approx(100.0)
+        newest = run.sampler.observer.newest(0)
+        assert newest is not None
+        assert found.sample_age_s == run.now_s - newest.time_s
+        ages.append(found.sample_age_s)
+    assert max(ages) <= 1 + 2 * INTERVAL_S
