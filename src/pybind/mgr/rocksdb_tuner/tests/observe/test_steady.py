@@ -96,6 +96,19 @@ def test_kv_sync_thread_with_other_work_is_a_change() -> None:
     assert not steady(now, kv_sync(now, total=0.3))
 
 
+def test_chance_alone_is_no_change_of_an_idle_osd() -> None:
+    def steady_after(operations: int, rounds: int, total_ms: float) -> bool:
+        mgr, idle = Mgr(), (sample(100.0, 0), sample(130.0, 0))
+        mgr.points[0, ALL_OPERATIONS] = CounterPoint(140.0, operations, None)
+        mgr.points[0, NAMES.kv_sync] = CounterPoint(140.0, round(total_ms * 1e6), rounds)
+        return is_steady(mgr, 0, NAMES, history(*idle), 141.0)
+
+    assert steady_after(10, 10, 100.0)
+    assert not steady_after(11, 10, 100.0)
+    assert not steady_after(10, 11, 100.0)
+    assert not steady_after(10, 10, 101.0)
+
+
 def test_counters_that_cannot_be_compared_are_no_proof_of_steadiness() -> None:
     now = sample(140.0, 40 * RATE)
     done, rounds = 40 * RATE * 2, now.kv_sync or (0, 0)
