@@ -48,7 +48,6 @@ def as_before(
         or kv_sync.avgcount is None
         or kv_sync.time_s != done.time_s
         or now_s - before.time_s > MAX_REPORT_AGE_S
-        or now_s - done.time_s > MAX_REPORT_AGE_S
         or window.kv_sync is None
         or before.kv_sync is None
         or window.op_w is None
