@@ -20,7 +20,7 @@ from .workload.records import Recognition
 
 #: Minimum pause between two ticks.
 TICK_MIN_S = 0.5
-#: Details of all OSDs are known by then: they are read of one OSD in eight per tick.
+#: Details of all OSDs are known by then: they are read of one OSD in four per tick.
 WARM_UP_ROUNDS = 8
 #: All counters of all OSDs are read this often: with the default interval at every third tick, as
 #: evaluations and the intervals of `WorkHistory` are due. In between only of an OSD whose work
@@ -145,13 +145,8 @@ class Sampler:
 
     def _observe(self, now_s: float, *, comparing: bool) -> None:
         full = comparing or self._full_due(now_s)
-        unsettled = self.classifier.unsettled_osds
-        self.observer.observe(
-            self._cluster,
-            self._cluster.cluster_map(),
-            now_s,
-            fully=lambda osd_id: full or osd_id in unsettled,
-        )
+        only = None if full else self.classifier.unsettled_osds
+        self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s, only)
         self.observed_s = now_s
         if full:
             self._full_s = now_s

@@ -196,7 +196,14 @@ class Tuner(Components):
         """Evaluate if due; True if it was due."""
         cluster_map = self.cluster.cluster_map()
         basis = self.evaluation.basis(cluster_map, settings)
-        if not self.schedule.due(basis, now_s, fresh=fresh, settling=self.sampler.settling):
+        paces_changed = self.sampler.observer.paces_changed
+        if not self.schedule.due(
+            basis,
+            now_s,
+            fresh=fresh,
+            settling=self.sampler.settling,
+            paces_changed=paces_changed,
+        ):
             return False
         # If it fails, it is due again at the next tick.
         self.schedule.invalidate()
@@ -205,7 +212,7 @@ class Tuner(Components):
             self.sampler.classify_osds(now_s)
         self.publication.newest = self.evaluation.evaluate(cluster_map, settings, now_s)
         if not self.steps.fails('advice'):
-            self.schedule.done(basis, now_s)
+            self.schedule.done(basis, now_s, paces_changed=paces_changed)
         return True
 
     def _act_on_advice(self, settings: Settings, now_s: float) -> None:

@@ -1,6 +1,6 @@
 """The perf counters that the module reads: each read costs the mgr microseconds.
 
-`CounterNames` are read at every tick, `DetailNames` for one OSD in eight.
+`CounterNames` are read for every full sample, `DetailNames` for one OSD in four.
 
 The priority of all of them is high enough to be sent to the mgr by default, according to the perf
 schemas of 16.2.15, 18.2.7 and 20.2.4.

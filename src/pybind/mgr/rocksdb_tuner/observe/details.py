@@ -1,4 +1,4 @@
-"""Detail counters, read for one OSD in eight per tick: the parts of a write, memory, caches.
+"""Detail counters, read for one OSD in four per full sample: the parts of a write, memory, caches.
 
 Reading a counter costs the mgr 2.5 us, too much at every tick for values that change slowly or are
 only displayed.
@@ -16,8 +16,8 @@ from .latency import WriteLatency
 from .sample import SAME_REPORT_S, Sample
 from .window import MIN_WINDOW_S, Latency
 
-#: Details are read for one OSD in this many per tick, so their window is as many ticks long.
-ROUNDS = 8
+#: Details are read for one OSD in this many per full sample, so their window is as many of them.
+ROUNDS = 4
 #: Minimum per tick, for small clusters.
 LEAST_PER_TICK = 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Callable, Mapping, NamedTuple, Optional
 
@@ -16,7 +17,7 @@ from .measure import signals
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals, aged
-from .steady import is_steady
+from .steady import as_before, is_steady, progress_of
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
@@ -125,22 +126,26 @@ class Observer:
         self._sharding = ShardingWatch()
         self._signals: Mapping[int, Signals] = {}
         self._rounds = 0
+        #: How often an OSD was found to work at another pace than before.
+        self.paces_changed = 0
 
     def observe(
         self,
         reader: CounterReader,
         cluster_map: ClusterMap,
         now_s: float,
-        fully: Callable[[int], bool] = lambda _: True,
+        only: Optional[Collection[int]] = None,
     ) -> None:
-        """One tick: read the counters of every OSD that is up.
+        """One tick: read the counters of every OSD that is up, and the details of some.
 
-        Of an OSD that is not to be read ``fully`` only two, unless its pace changed: until then it
-        keeps its newest sample, with the time of that.
+        With ``only``, all counters are read of these, and of others if two counters show that
+        their pace changed; until then they keep their newest sample, with the time of that.
         """
         found: dict[int, Signals] = {}
-        detailed = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
-        self._rounds += 1
+        detailed: Collection[int] = ()
+        if only is None:
+            detailed = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
+            self._rounds += 1
         by_release = {
             release: (by_any_name(reader, release), names_for(release))
             for release in {osd.release for osd in cluster_map.osds}
@@ -152,10 +157,10 @@ class Observer:
             counters, names = by_release[osd.release]
             before, newest = self._signals.get(osd.osd_id), watched.history.newest
             if (
-                before is not None
+                only is not None
+                and before is not None
                 and newest is not None
-                and osd.osd_id not in detailed
-                and not fully(osd.osd_id)
+                and osd.osd_id not in only
                 and is_steady(counters, osd.osd_id, names, watched.history, now_s)
             ):
                 found[osd.osd_id] = aged(before, max(0.0, now_s - newest.time_s))
@@ -173,6 +178,10 @@ class Observer:
                 watched.history.clear()
                 watched.detail_sample = watched.detail_before = watched.details = None
                 continue
+            if newest is None or not as_before(
+                progress_of(newest), watched.history.short, progress_of(sample)
+            ):
+                self.paces_changed += 1
             watched.history.add(sample)
             if osd.osd_id in detailed:
                 _read_details(counters, osd, watched, sample)

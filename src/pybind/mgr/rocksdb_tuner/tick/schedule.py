@@ -13,6 +13,8 @@ from ..workload.records import WorkloadClass
 #: Signals are means over 30 s, so a newer evaluation would say little else. With the default
 #: interval this is every third tick.
 PERIOD_S = 25.0
+#: While all OSDs work as they did: every sixth tick.
+STEADY_PERIOD_S = 55.0
 
 
 class Basis(NamedTuple):
@@ -45,18 +47,27 @@ class Schedule:
     def __init__(self) -> None:
         self._basis: Optional[Basis] = None
         self._evaluated_s = 0.0
+        self._paces_changed = 0
 
-    def due(self, basis: Basis, now_s: float, *, fresh: bool, settling: bool) -> bool:
-        """``fresh``: there are new samples; ``settling``: they are likely to say something new."""
+    def due(
+        self, basis: Basis, now_s: float, *, fresh: bool, settling: bool, paces_changed: int = 0
+    ) -> bool:
+        """``fresh``: there are new samples; ``settling``: they are likely to say something new.
+
+        ``paces_changed`` counts how often an OSD was found to work at another pace than before.
+        """
         if self._basis != basis:
             return True
         # If the clock went backwards, do not wait until it has caught up.
-        recent = 0 <= now_s - self._evaluated_s < PERIOD_S
+        steady = paces_changed == self._paces_changed
+        period_s = STEADY_PERIOD_S if steady else PERIOD_S
+        recent = 0 <= now_s - self._evaluated_s < period_s
         return fresh and (settling or not recent)
 
-    def done(self, basis: Basis, now_s: float) -> None:
+    def done(self, basis: Basis, now_s: float, *, paces_changed: int = 0) -> None:
         """The evaluation succeeded."""
         self._basis, self._evaluated_s = basis, now_s
+        self._paces_changed = paces_changed
 
     def invalidate(self) -> None:
         """Evaluate at the next tick."""

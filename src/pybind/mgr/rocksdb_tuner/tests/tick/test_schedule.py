@@ -12,7 +12,7 @@ from rocksdb_tuner.sampler import WARM_UP_ROUNDS
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tests.test_tuner import World
-from rocksdb_tuner.tick.schedule import PERIOD_S, Basis, Schedule
+from rocksdb_tuner.tick.schedule import PERIOD_S, STEADY_PERIOD_S, Basis, Schedule
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..fake_cluster import OPTION, FakeCluster
@@ -47,19 +47,25 @@ def test_first_evaluation_needs_no_sample() -> None:
 
 
 @pytest.mark.parametrize(
-    ('now_s', 'fresh', 'due'),
+    ('now_s', 'fresh', 'paces_changed', 'due'),
     [
-        (1000.0 + PERIOD_S - 1, True, False),
-        (1000.0 + PERIOD_S, True, True),
-        (1000.0 + PERIOD_S, False, False),
+        (1000.0 + PERIOD_S - 1, True, 8, False),
+        (1000.0 + PERIOD_S, True, 8, True),
+        (1000.0 + PERIOD_S, False, 8, False),
+        (1000.0 + STEADY_PERIOD_S - 1, True, 7, False),
+        (1000.0 + STEADY_PERIOD_S, True, 7, True),
+        (1000.0 + STEADY_PERIOD_S, False, 7, False),
         # The clock went backwards.
-        (900.0, True, True),
+        (900.0, True, 7, True),
     ],
 )
 def test_without_changes_new_samples_are_evaluated_once_per_period(
-    evaluated: Schedule, now_s: float, fresh: bool, due: bool
+    evaluated: Schedule, now_s: float, fresh: bool, paces_changed: int, due: bool
 ) -> None:
-    assert evaluated.due(BASIS, now_s, fresh=fresh, settling=False) is due
+    """The longer one while all OSDs work as they did at the last evaluation."""
+    evaluated.done(BASIS, 1000.0, paces_changed=7)
+    found = evaluated.due(BASIS, now_s, fresh=fresh, settling=False, paces_changed=paces_changed)
+    assert found is due
 
 
 def test_every_new_sample_is_evaluated_while_conclusions_settle(evaluated: Schedule) -> None:
@@ -133,8 +139,22 @@ def test_snapshot_and_its_inputs_are_of_the_same_moment_between_evaluations(worl
     assert after.snapshot.taken_s == before.snapshot.taken_s
 
 
-def test_third_sample_is_evaluated_at_an_interval_of_10_s(world: World) -> None:
+def test_sixth_sample_of_steady_osds_is_evaluated_at_an_interval_of_10_s(world: World) -> None:
     before = world.tuner.snapshot.taken_s
+    until_evaluated(world)
+    after = world.tuner.snapshot.taken_s
+    assert before is not None
+    assert after is not None
+    assert after - before == 60.0
+
+
+def test_third_sample_is_evaluated_if_an_osd_works_at_another_pace(world: World) -> None:
+    world.load_ops_per_s = 800
+    world.run(120.0)
+    until_evaluated(world)
+    before = world.tuner.snapshot.taken_s
+    # The workload stays the same
+    world.load_ops_per_s = 2000
     until_evaluated(world)
     after = world.tuner.snapshot.taken_s
     assert before is not None

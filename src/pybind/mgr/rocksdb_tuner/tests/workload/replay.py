@@ -124,7 +124,7 @@ class Recording:
             while readings and readings[0].time_s <= now_s:
                 newest = readings.pop(0)
             full = rounds < WARM_UP_ROUNDS or now_s - full_s >= FULL_S
-            observer.observe(mgr, newest.cluster_map, now_s, fully=_always if full else _never)
+            observer.observe(mgr, newest.cluster_map, now_s, None if full else ())
             rounds, full_s = rounds + 1, now_s if full else full_s
             yield Sample(now_s, newest.cluster_map, observer.signals(), newest.pool_counters)
             now_s += SAMPLE_INTERVAL_S
@@ -133,14 +133,6 @@ class Recording:
         """(time, signals of all OSDs) at every sampling."""
         for look in self.samples(offset_s):
             yield look.now_s, look.signals
-
-
-def _always(_: int) -> bool:
-    return True
-
-
-def _never(_: int) -> bool:
-    return False
 
 
 class _Mgr:
