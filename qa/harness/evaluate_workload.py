@@ -13,7 +13,7 @@ from .errors import UsageError
 from .recording_plan import HELD_OUT, SET
 
 
-def _gather(names: Sequence[str], *, of_osds: bool) -> tuple[list[Judged], list[Onset]]:
+def gather(names: Sequence[str], *, of_osds: bool) -> tuple[list[Judged], list[Onset]]:
     """The windows; of a device class also how each span was recognized."""
     judged: list[Judged] = []
     onsets: list[Onset] = []
@@ -94,7 +94,7 @@ def _work(arguments: argparse.Namespace) -> int:
         if name not in there:
             raise UsageError(f'no recording {name!r}: choose of {", ".join(there)}')
     names = arguments.names or [n for n in there if replay.load(n).part == arguments.part]
-    judged, onsets = _gather(names, of_osds=arguments.osds)
+    judged, onsets = gather(names, of_osds=arguments.osds)
     _scores(judged)
     _confusion(judged)
     _reliability(judged)
