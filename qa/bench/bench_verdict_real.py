@@ -21,6 +21,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -246,6 +247,25 @@ def windows(
     ]
 
 
+@contextmanager
+def _cluster(spec: ClusterSpec, arguments: argparse.Namespace) -> Iterator[Cluster]:
+    with Cluster.up(spec, arguments.dir, Progress()) as cluster:
+        set_module_options(cluster, arguments.option)
+        yield cluster
+
+
+def _record_windows(spec: ClusterSpec, arguments: argparse.Namespace) -> None:
+    """Each on fresh OSDs: memtables of 96 OSDs take 24 GiB within two windows."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    todo = windows(arguments.out, arguments.trials, arguments.osds, tuple(arguments.soak))
+    for window in todo:
+        with _cluster(spec, arguments) as cluster:
+            rate, settle_s = arguments.rate_iops, arguments.settle
+            for document in trial_windows.record(cluster, [window], rate, settle_s):
+                name = WINDOW.format(f'{document["trials"]["number"]:02}')
+                save(document, arguments.out / name)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = parser.add_subparsers(dest='what', required=True)
@@ -292,19 +312,16 @@ def main() -> int:
         slow_sync=True,
         few_mgr_modules=bool(count),
     )
-    with Cluster.up(spec, arguments.dir, Progress()) as cluster:
-        set_module_options(cluster, arguments.option)
-        rate, settle_s = arguments.rate_iops, arguments.settle
-        if count:
-            arguments.out.mkdir(parents=True, exist_ok=True)
-            todo = windows(arguments.out, count, arguments.osds, tuple(arguments.soak))
-            for document in trial_windows.record(cluster, todo, rate, settle_s):
-                name = WINDOW.format(f'{document["trials"]["number"]:02}')
-                save(document, arguments.out / name)
-        else:
-            phases = [parse_phase(text) for text in arguments.phases]
-            seconds = sum(phase.seconds for phase in phases)
-            save(run(cluster, iter(phases), seconds, rate, settle_s), arguments.out)
+    if count:
+        _record_windows(spec, arguments)
+        return 0
+    with _cluster(spec, arguments) as cluster:
+        phases = [parse_phase(text) for text in arguments.phases]
+        seconds = sum(phase.seconds for phase in phases)
+        save(
+            run(cluster, iter(phases), seconds, arguments.rate_iops, arguments.settle),
+            arguments.out,
+        )
     return 0
 
 

@@ -7,7 +7,7 @@ has one replica: with more, what an OSD counts depends on the others, and a null
 a slow OSD is none.
 
 How much longer syncs must take for a write to take `TARGET` longer depends on the machine, so it is
-calibrated before the first window, on times that no trial uses.
+calibrated before each recording, on times that no trial uses.
 """
 
 from __future__ import annotations
