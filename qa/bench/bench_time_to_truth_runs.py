@@ -69,8 +69,11 @@ _T = TypeVar('_T')
 
 
 def spec(release: str) -> ClusterSpec:
-    """A host for each OSD; all modules of Ceph, as in a manager in production."""
-    return ClusterSpec(release=release, osds=OSDS, crush_hosts=OSDS)
+    """A host for each OSD; all modules of Ceph, as in a manager in production.
+
+    Room for the WAL, which the string that is found has no limit for, in an hour.
+    """
+    return ClusterSpec(release=release, osds=OSDS, crush_hosts=OSDS, block_size_bytes=32 << 30)
 
 
 @contextmanager
