@@ -126,15 +126,18 @@ class Sampler:
             return False
         # First, so that a failing sample is not retried faster.
         self._sampled_s = now_s
-        run = self._steps.run
-        if not run('sampling', lambda: self._observe(now_s, comparing=comparing)):
+        run, paces_changed = self._steps.run, self.observer.paces_changed
+        full = comparing or self._full_due(now_s)
+        if not run('sampling', lambda: self._observe(now_s, full=full)):
             self.recognition = _NO_WORKLOADS
             return True
-        run('evidence', lambda: self._record(self.observer.newest, now_s))
-        run('trends', lambda: self._chart(now_s))
-        run('OSD load', lambda: self._keep_work(now_s))
-        run('pools', lambda: self._sample_pools(now_s))
-        run('workload', lambda: self._classify_groups(now_s))
+        # Of OSDs that work as before there is nothing new to keep or to classify.
+        if full or self.observer.paces_changed != paces_changed:
+            run('evidence', lambda: self._record(self.observer.newest, now_s))
+            run('trends', lambda: self._chart(now_s))
+            run('OSD load', lambda: self._keep_work(now_s))
+            run('pools', lambda: self._sample_pools(now_s))
+            run('workload', lambda: self._classify_groups(now_s))
         osds = len(self.observer.signals())
         self.interval_s = choose_interval(osds, self.cost_s, settings.sample_interval_s)
         return True
@@ -143,8 +146,7 @@ class Sampler:
         """Classify each OSD by its newest samples, for an evaluation."""
         self._steps.run('workload of OSDs', lambda: self._classify_osds(now_s))
 
-    def _observe(self, now_s: float, *, comparing: bool) -> None:
-        full = comparing or self._full_due(now_s)
+    def _observe(self, now_s: float, *, full: bool) -> None:
         only = None if full else self.classifier.unsettled_osds
         self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s, only)
         self.observed_s = now_s
@@ -158,6 +160,7 @@ class Sampler:
             # If the clock went backwards, do not wait until it has caught up.
             or not 0 <= now_s - self._full_s < FULL_S
             or self._rounds < WARM_UP_ROUNDS
+            or self.classifier.group_about_to_change
             # Times of an interval are those of its samples.
             or self.work.due(now_s)
         )

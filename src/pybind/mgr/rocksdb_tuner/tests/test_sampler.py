@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.mgr.records import CounterPoint, PoolCounters
 from rocksdb_tuner.observe.counters import ALL_OPERATIONS, names_for
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.sampler import WARM_UP_ROUNDS, Sampler
@@ -15,6 +15,7 @@ from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.steps import Steps
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.observe.samples import sample
+from rocksdb_tuner.workload.records import WorkloadClass
 
 OSDS, INTERVAL_S, BEGIN_S = 40, 10.0, 1000.0
 NAMES = names_for('pacific')
@@ -25,6 +26,11 @@ class CountingCluster(FakeCluster):
     def __init__(self) -> None:
         super().__init__(OSDS)
         self.fully: set[int] = set()
+        self.pools_read = 0
+
+    def pool_counters(self) -> Mapping[int, PoolCounters]:
+        self.pools_read += 1
+        return super().pool_counters()
 
     def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
         if not set(paths) <= TWO:
@@ -122,3 +128,31 @@ def test_signals_of_a_steady_osd_are_those_of_its_newest_full_sample() -> None:
         assert found.sample_age_s == run.now_s - newest.time_s
         ages.append(found.sample_age_s)
     assert max(ages) <= 1 + 2 * INTERVAL_S
+
+
+def test_steady_osds_are_not_classified_again_and_changed_ones_are() -> None:
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    before = run.cluster.pools_read
+    run.tick()
+    assert run.cluster.pools_read == before
+    run.tick(paces={33: 0})
+    assert run.cluster.pools_read == before + 1
+
+
+def test_all_osds_are_read_until_a_change_of_the_workload_is_confirmed() -> None:
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    assert run.tick() == 0
+    before = run.sampler.recognition.per_group['ssd'].workload_class
+    idle = dict.fromkeys(range(OSDS), 0)
+    seen = []
+    while WorkloadClass.IDLE not in seen:
+        assert run.tick(paces=idle) == OSDS
+        seen.append(run.sampler.recognition.per_group['ssd'].workload_class)
+    assert before is not WorkloadClass.IDLE
+    assert len(seen) <= 4

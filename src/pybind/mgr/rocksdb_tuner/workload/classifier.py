@@ -58,6 +58,14 @@ class Classifier:
             or memory.candidate is WorkloadClass.UNKNOWN
         )
 
+    @property
+    def group_about_to_change(self) -> bool:
+        """Whether a further sample may change the class of a device class."""
+        return any(
+            memory.candidate is not memory.believed.workload_class
+            for memory in self._groups.values()
+        )
+
     def recognize(
         self,
         signals: Mapping[int, Signals],
