@@ -126,7 +126,7 @@ class Observer:
         self._sharding = ShardingWatch()
         self._signals: Mapping[int, Signals] = {}
         self._rounds = 0
-        #: How often an OSD was found to work at another pace than before.
+        #: How often an OSD was found to work at another pace than before, or to be new or silent.
         self.paces_changed = 0
 
     def observe(
@@ -196,6 +196,8 @@ class Observer:
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._watched if i not in present]:
             self.forget(osd_id)
+        if found.keys() != self._signals.keys():
+            self.paces_changed += 1
         self._signals = found
 
     def signals(self) -> Mapping[int, Signals]:

@@ -156,3 +156,24 @@ def test_all_osds_are_read_until_a_change_of_the_workload_is_confirmed() -> None
         seen.append(run.sampler.recognition.per_group['ssd'].workload_class)
     assert before is not WorkloadClass.IDLE
     assert len(seen) <= 4
+
+
+def test_group_is_classified_again_when_an_osd_stops_between_full_samples() -> None:
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    before = run.cluster.pools_read
+    run.cluster.osds[7].up = False
+    run.tick()
+    assert run.cluster.pools_read == before + 1
+
+
+def test_osd_that_gets_another_device_class_between_full_samples_is_classified() -> None:
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    run.cluster.osds[7].device_class = 'nvme'
+    run.tick()
+    assert run.sampler.recognition.per_osd.keys() == set(range(OSDS))

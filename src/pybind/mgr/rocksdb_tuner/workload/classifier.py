@@ -127,7 +127,9 @@ class Classifier:
                 continue
             context, group = _NO_POOLS, None
             if device_class is not None:
-                context, group = self._pools[device_class], per_group[device_class]
+                # The class of an OSD may have changed since its group was classified.
+                context = self._pools.get(device_class, _NO_POOLS)
+                group = per_group.get(device_class)
             now = _with_replicas(classify(activity((seen,)), context), seen, group)
             memory = osds[osd_id] = remember(self._osds.get(osd_id), now, now_s)
             per_osd[osd_id] = memory.shown
