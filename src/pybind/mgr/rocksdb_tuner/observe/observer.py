@@ -193,9 +193,7 @@ class Observer:
             )
             if osd.dedicated_db:
                 self._grow(osd.osd_id, found[osd.osd_id], now_s)
-        present = {osd.osd_id for osd in cluster_map.osds}
-        for osd_id in [i for i in self._watched if i not in present]:
-            self.forget(osd_id)
+        self._keep_only({osd.osd_id for osd in cluster_map.osds})
         if found.keys() != self._signals.keys():
             self.paces_changed += 1
         self._signals = found
@@ -293,6 +291,10 @@ class Observer:
         self._growth.pop(osd_id, None)
         self._deep.forget(osd_id)
         self._sharding.forget(osd_id)
+
+    def _keep_only(self, present: Collection[int]) -> None:
+        for osd_id in [i for i in self._watched if i not in present]:
+            self.forget(osd_id)
 
     def _seen(self) -> list[tuple[int, int]]:
         return [(osd_id, self._watched[osd_id].nonce) for osd_id in self._signals]
