@@ -18,16 +18,12 @@ CHECKOUT = BENCH.parents[1]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
 from harness import workload_thresholds  # noqa: E402 - after the path to it
-from harness.evaluate_workload import gather  # noqa: E402
+from harness.evaluate_workload import by_span, gather, names_of  # noqa: E402
 from harness.recording_plan import HELD_OUT, SET  # noqa: E402
-from rocksdb_tuner.tests.workload import evaluation, replay  # noqa: E402
+from rocksdb_tuner.tests.workload import evaluation  # noqa: E402
 from rocksdb_tuner.tests.workload.evaluation import Judged, Onset  # noqa: E402
 
 RESULTS = BENCH / 'results/workload.json'
-
-
-def names_of(part: str) -> list[str]:
-    return [name for name in replay.campaign() if replay.load(name).part == part]
 
 
 def confidence(judged: Sequence[Judged]) -> list[dict[str, Any]]:
@@ -43,13 +39,12 @@ def confidence(judged: Sequence[Judged]) -> list[dict[str, Any]]:
 
 def onsets(found: Sequence[Onset]) -> list[dict[str, Any]]:
     told = []
-    for run, what in dict.fromkeys((o.run, o.span.what) for o in found):
-        of_span = [o for o in found if (o.run, o.span.what) == (run, what)]
+    for of_span in by_span(found):
         after = [o.right_after_s for o in of_span if o.right_after_s is not None]
         told.append(
             {
-                'run': run,
-                'what': what,
+                'run': of_span[0].run,
+                'what': of_span[0].span.what,
                 'right_after_s': [round(min(after)), round(max(after))] if after else [],
                 'changes': max(o.changes for o in of_span),
                 'true_changes': of_span[0].true_changes,

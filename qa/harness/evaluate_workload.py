@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rocksdb_tuner.tests.workload import evaluation, replay
 from rocksdb_tuner.tests.workload.evaluation import Judged, Onset
@@ -11,6 +11,17 @@ from rocksdb_tuner.tests.workload.evaluation import Judged, Onset
 from .cli import run_main
 from .errors import UsageError
 from .recording_plan import HELD_OUT, SET
+
+
+def names_of(part: str) -> list[str]:
+    """The recordings of a part of the campaign."""
+    return [name for name in replay.campaign() if replay.load(name).part == part]
+
+
+def by_span(onsets: Sequence[Onset]) -> Iterator[list[Onset]]:
+    """The onsets of each span, at all offsets."""
+    for run, what in dict.fromkeys((o.run, o.span.what) for o in onsets):
+        yield [o for o in onsets if (o.run, o.span.what) == (run, what)]
 
 
 def gather(names: Sequence[str], *, of_osds: bool) -> tuple[list[Judged], list[Onset]]:
@@ -58,8 +69,8 @@ def _reliability(judged: Sequence[Judged]) -> None:
 
 def _onsets(onsets: Sequence[Onset]) -> None:
     print(f'\n{"run":<22} {"what":<34} {"right after, s":>15} {"changes":>8} {"true":>5}')
-    for run, what in dict.fromkeys((o.run, o.span.what) for o in onsets):
-        of_span = [o for o in onsets if (o.run, o.span.what) == (run, what)]
+    for of_span in by_span(onsets):
+        run, what = of_span[0].run, of_span[0].span.what
         after = [o.right_after_s for o in of_span if o.right_after_s is not None]
         never = len(of_span) - len(after)
         times = f'{min(after):.0f} to {max(after):.0f}' if after else ''
@@ -93,7 +104,7 @@ def _work(arguments: argparse.Namespace) -> int:
     for name in arguments.names:
         if name not in there:
             raise UsageError(f'no recording {name!r}: choose of {", ".join(there)}')
-    names = arguments.names or [n for n in there if replay.load(n).part == arguments.part]
+    names = arguments.names or names_of(arguments.part)
     judged, onsets = gather(names, of_osds=arguments.osds)
     _scores(judged)
     _confusion(judged)

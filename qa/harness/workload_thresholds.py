@@ -23,6 +23,7 @@ from rocksdb_tuner.workload.thresholds import thresholds
 
 from .cli import run_main
 from .errors import HarnessError
+from .evaluate_workload import names_of
 from .recording_plan import SET
 
 #: Of recordings without spans: the class of each client, and whether it begins its work at once. It
@@ -244,7 +245,7 @@ def recordings() -> list[str]:
     """Those by which thresholds may be chosen."""
     return [
         *replay.names(),
-        *(name for name in replay.campaign() if replay.load(name).part == SET),
+        *names_of(SET),
     ]
 
 
