@@ -8,17 +8,16 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import CounterPoint, PoolCounters
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS, names_for
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.sampler import WARM_UP_ROUNDS, Sampler
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.steps import Steps
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
-from rocksdb_tuner.tests.observe.samples import sample
+from rocksdb_tuner.tests.observe.samples import NAMES, points_of, sample
 from rocksdb_tuner.workload.records import WorkloadClass
 
 OSDS, INTERVAL_S, BEGIN_S = 40, 10.0, 1000.0
-NAMES = names_for('pacific')
 TWO = {ALL_OPERATIONS, NAMES.kv_sync}
 
 
@@ -38,10 +37,7 @@ class CountingCluster(FakeCluster):
         return super().latest(osd_id, paths)
 
     def report(self, osd_id: int, values: Sample) -> None:
-        for field, path in zip(NAMES._fields, NAMES):
-            value = getattr(values, field)
-            points = value if isinstance(value, tuple) else (value, None)
-            self.counters[osd_id, path] = CounterPoint(values.time_s, *points)
+        self.counters.update({(osd_id, path): point for path, point in points_of(values)})
 
 
 class Run:

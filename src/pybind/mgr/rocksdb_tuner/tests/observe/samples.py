@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from rocksdb_tuner.mgr.records import CounterPoint, OsdInfo
@@ -61,6 +61,16 @@ def sample(time_s: float, progress: int, nonce: int = 7) -> Sample:
     )
 
 
+def points_of(values: Sample) -> Iterator[tuple[str, CounterPoint]]:
+    """The known counters as an OSD sends them."""
+    for field, path in zip(NAMES._fields, NAMES):
+        value = getattr(values, field)
+        if isinstance(value, tuple):
+            yield path, CounterPoint(values.time_s, *value)
+        elif value is not None:
+            yield path, CounterPoint(values.time_s, value, None)
+
+
 class CounterTable:
     """A CounterReader over a dictionary."""
 
@@ -72,9 +82,4 @@ class CounterTable:
 
     def report(self, osd_id: int, values: Sample) -> None:
         """As if the OSD had sent these values at their time."""
-        for field, path in zip(NAMES._fields, NAMES):
-            value = getattr(values, field)
-            if isinstance(value, tuple):
-                self.points[osd_id, path] = CounterPoint(values.time_s, *value)
-            elif value is not None:
-                self.points[osd_id, path] = CounterPoint(values.time_s, value, None)
+        self.points.update({(osd_id, path): point for path, point in points_of(values)})

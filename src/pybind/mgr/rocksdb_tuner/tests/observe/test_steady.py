@@ -16,6 +16,7 @@ from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S, Sample
 from rocksdb_tuner.observe.steady import is_steady
 
+from ..all_operations import all_operations
 from .samples import NAMES, CounterTable, osd_info, sample
 
 OSDS = 20
@@ -35,8 +36,9 @@ class Mgr(CounterTable):
 
     def report(self, osd_id: int, values: Sample) -> None:
         super().report(osd_id, values)
-        done = sum(count or 0 for count in (values.op_w, values.op_r, values.op_rw))
-        self.points[osd_id, ALL_OPERATIONS] = CounterPoint(values.time_s, done, None)
+        done = all_operations(lambda path: self.points.get((osd_id, path)))
+        assert done is not None
+        self.points[osd_id, ALL_OPERATIONS] = done
 
 
 def history(*samples: Sample) -> OsdHistory:
