@@ -20,7 +20,7 @@ from .workload.records import Recognition
 
 #: Minimum pause between two ticks.
 TICK_MIN_S = 0.5
-#: Details of all OSDs are known by then: they are read of one OSD in four per tick.
+#: Details of all OSDs have been read twice by then: they are read of one OSD in four per tick.
 WARM_UP_ROUNDS = 8
 #: All counters of all OSDs are read this often: with the default interval at every third tick, as
 #: evaluations and the intervals of `WorkHistory` are due. In between only of an OSD whose work

@@ -16,7 +16,7 @@ from .history import Anchor, OsdHistory
 from .measure import signals
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
-from .signals import Signals, aged
+from .signals import Signals
 from .steady import as_before, is_steady, progress_of
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
@@ -163,7 +163,7 @@ class Observer:
                 and osd.osd_id not in only
                 and is_steady(counters, osd.osd_id, names, watched.history, now_s)
             ):
-                found[osd.osd_id] = aged(before, max(0.0, now_s - newest.time_s))
+                found[osd.osd_id] = before._replace(sample_age_s=max(0.0, now_s - newest.time_s))
                 continue
             sample = take_sample(
                 counters,

@@ -71,13 +71,3 @@ class Signals(NamedTuple):
     wal_total_bytes: Optional[int] = None
     slow_used_bytes: Optional[int] = None
     slow_total_bytes: Optional[int] = None
-
-
-#: A third of the time of `_replace`, which is for every OSD at every tick.
-_new = tuple.__new__
-_AGE = Signals._fields.index('sample_age_s')
-
-
-def aged(signals: Signals, sample_age_s: float) -> Signals:
-    """The same signals later, when their newest report has this age."""
-    return _new(Signals, (*signals[:_AGE], sample_age_s, *signals[_AGE + 1 :]))

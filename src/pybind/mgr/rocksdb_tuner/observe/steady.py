@@ -31,8 +31,9 @@ def is_steady(
     reader: CounterReader, osd_id: int, names: CounterNames, history: OsdHistory, now_s: float
 ) -> bool:
     """Whether the process of ``history`` works as in its newest window; False if unknown."""
-    before = history.newest
-    if before is None or now_s - before.time_s > MAX_REPORT_AGE_S:
+    before, window = history.newest, history.short
+    # Without a window nothing that is read could be compared.
+    if before is None or window is None or now_s - before.time_s > MAX_REPORT_AGE_S:
         return False
     done, kv_sync = reader.latest(osd_id, (ALL_OPERATIONS, names.kv_sync))
     if (
@@ -43,8 +44,8 @@ def is_steady(
         or kv_sync.time_s != done.time_s
     ):
         return False
-    pace = Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount))
-    return as_before(progress_of(before), history.short, pace)
+    now = Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount))
+    return as_before(progress_of(before), window, now)
 
 
 def progress_of(sample: Sample) -> Optional[Progress]:
