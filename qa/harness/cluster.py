@@ -393,9 +393,14 @@ class Cluster:
         self.start_daemon(f'osd.{osd}')
 
     def pgs_are_clean(self) -> bool:
-        """Whether all placement groups are active and clean, scrubbed or not."""
+        """Whether all placement groups are active and clean, scrubbed or not.
+
+        Those of a new pool count from the start: the manager's summary lacks them at first.
+        """
+        wanted = sum(pool['pg_num'] for pool in self.ceph_json('osd', 'dump')['pools'])
         states = self.ceph_json('status')['pgmap'].get('pgs_by_state', [])
-        return all(state['state_name'].startswith('active+clean') for state in states)
+        clean = sum(s['count'] for s in states if s['state_name'].startswith('active+clean'))
+        return bool(clean == wanted)
 
     def log_tail(self, name: str, module: str | None = None, lines: int = LOG_TAIL_LINES) -> str:
         """The last lines of a daemon's log, with a heading; '' without a log.
