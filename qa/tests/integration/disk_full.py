@@ -1,6 +1,6 @@
 """Tests that failed while the machine's disk was full are run again, on their own clusters.
 
-OSDs abort when the file system under them is full, even briefly: that does not count against the
+Daemons abort when the file system under them is full, even briefly: that does not count against the
 tested code. Only if nothing else failed, and twice at most.
 """
 
@@ -27,17 +27,22 @@ MAX_AGAIN = 2
 ENOUGH_BYTES = 8 << 30
 WAIT_S = 600.0
 POLL_S = 5.0
-ENOSPC = '(28) No space left on device'
+ENOSPC = 'No space left on device'
 
 #: The tests that failed, and whether the disk was full.
 _failed: dict[str, bool] = {}
 _met: set[str] = set()
 
 
+def met(nodeid: str) -> None:
+    """The disk was full while this test ran."""
+    _met.add(nodeid)
+
+
 def look(nodeid: str, folders: Iterable[Path]) -> None:
-    """Keep whether OSDs of a test met a full disk, before its clusters go."""
-    if any(ENOSPC in log for log in _osd_logs(folders)):
-        _met.add(nodeid)
+    """Keep whether daemons of a test met a full disk, before its clusters go."""
+    if any(ENOSPC in log for log in _logs(folders)):
+        met(nodeid)
 
 
 def note(nodeid: str, error: BaseException | None, folders: Iterable[Path]) -> None:
@@ -49,12 +54,11 @@ def note(nodeid: str, error: BaseException | None, folders: Iterable[Path]) -> N
     _failed.setdefault(nodeid, isinstance(error, FullError) or nodeid in _met)
 
 
-def _osd_logs(folders: Iterable[Path]) -> Iterator[str]:
+def _logs(folders: Iterable[Path]) -> Iterator[str]:
     for folder in folders:
         try:
             cluster = Cluster.open(folder)
-            names = [name for name in cluster.record.daemons if name.startswith('osd.')]
-            for name in names:
+            for name in cluster.record.daemons:
                 path = cluster.host.outside(cluster.layout.log(name))
                 yield path.read_text(errors='replace')
         except (HarnessError, OSError):
