@@ -103,7 +103,7 @@ class GrowthHistory:
     __slots__ = ('_forecast', '_kept')
 
     def __init__(self) -> None:
-        self._kept = KeptGrowth(array('d'), array('q'), 0, 0)
+        self._kept = KeptGrowth(array('d'), array('Q'), 0, 0)
         self._forecast: Optional[Forecast] = None
 
     @property
@@ -143,13 +143,13 @@ class GrowthHistory:
         # New arrays, since other threads read the old ones.
         first = max(0, len(kept.times_s) + 1 - POINTS)
         times_s = kept.times_s[first:] + array('d', (time_s,))
-        used = kept.used_bytes[first:] + array('q', (used_bytes,))
+        used = kept.used_bytes[first:] + array('Q', (used_bytes,))
         self._kept = KeptGrowth(times_s, used, total_bytes, slow_used_bytes)
         self._forecast = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._kept = self._kept._replace(times_s=array('d'), used_bytes=array('q'))
+        self._kept = self._kept._replace(times_s=array('d'), used_bytes=array('Q'))
         self._forecast = None
 
     def _is_due(self, time_s: float, stagger_s: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple, Optional
 
 from .interval import MAX_INTERVAL_S
@@ -34,25 +35,49 @@ class Anchor(NamedTuple):
     sst_bytes: int
 
 
+class KeptAnchors(NamedTuple):
+    """The points of the long window in compact form; the arrays are never modified."""
+
+    times_s: array[float]
+    wal_bytes: array[int]
+    sst_bytes: array[int]
+
+    @property
+    def points(self) -> tuple[Anchor, ...]:
+        """Oldest first."""
+        return tuple(map(Anchor, *self))
+
+    def add(self, anchor: Anchor) -> KeptAnchors:
+        """With a newer point, and without the oldest one if there are too many."""
+        first = max(0, len(self.times_s) + 1 - ANCHORS)
+        return KeptAnchors(
+            self.times_s[first:] + array('d', (anchor.time_s,)),
+            self.wal_bytes[first:] + array('Q', (anchor.wal_bytes,)),
+            self.sst_bytes[first:] + array('Q', (anchor.sst_bytes,)),
+        )
+
+
+_NO_ANCHORS = KeptAnchors(array('d'), array('Q'), array('Q'))
+
+
 class OsdHistory:
     """Samples of one OSD. An OSD restart or a counter reset clears it."""
 
-    __slots__ = ('_anchors', '_recent', '_short')
+    __slots__ = ('_anchors', '_recent')
 
     def __init__(self) -> None:
         # Replaced, never modified: other threads read them.
         self._recent: tuple[Sample, ...] = ()
-        self._anchors: tuple[Anchor, ...] = ()
-        self._short: Optional[Window] = None
+        self._anchors = _NO_ANCHORS
 
     @property
     def newest(self) -> Optional[Sample]:
         return self._recent[-1] if self._recent else None
 
-    @property
     def short(self) -> Optional[Window]:
-        """The newest window; None until there are two comparable samples."""
-        return self._short
+        """The newest window, computed; None until there are two comparable samples."""
+        recent = self._recent
+        return window(recent[0], recent[-1]) if len(recent) > 1 else None
 
     @property
     def recent(self) -> tuple[Sample, ...]:
@@ -60,8 +85,8 @@ class OsdHistory:
         return self._recent
 
     @property
-    def anchors(self) -> tuple[Anchor, ...]:
-        """The points of the long window, oldest first."""
+    def anchors(self) -> KeptAnchors:
+        """The points of the long window."""
         return self._anchors
 
     def add(self, sample: Sample) -> None:
@@ -82,29 +107,30 @@ class OsdHistory:
         while len(recent) > 2 and sample.time_s - recent[0].time_s > SHORT_WINDOW_S:
             recent = recent[1:]
         self._recent = recent
-        self._short = window(recent[0], sample) if len(recent) > 1 else None
         self._anchor(sample)
 
     def clear(self) -> None:
         self._recent = ()
-        self._anchors = ()
-        self._short = None
+        self._anchors = _NO_ANCHORS
 
     def written(self) -> Optional[WrittenBytes]:
         """Bytes written over the long window; None without two samples."""
         newest = self.newest
-        if newest is None or not self._anchors:
+        anchors = self._anchors
+        if newest is None or not anchors.times_s:
             return None
-        anchor = self._anchors[0]
-        window_s = newest.time_s - anchor.time_s
+        window_s = newest.time_s - anchors.times_s[0]
         wal, sst = newest.bytes_written_wal, newest.bytes_written_sst
         if window_s <= 0 or wal is None or sst is None:
             return None
-        return WrittenBytes(window_s, wal - anchor.wal_bytes, sst - anchor.sst_bytes)
+        return WrittenBytes(window_s, wal - anchors.wal_bytes[0], sst - anchors.sst_bytes[0])
 
     def _anchor(self, sample: Sample) -> None:
         if sample.bytes_written_wal is None or sample.bytes_written_sst is None:
-            self._anchors = ()
-        elif not self._anchors or sample.time_s - self._anchors[-1].time_s >= ANCHOR_SPACING_S:
-            anchor = Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
-            self._anchors = (*self._anchors, anchor)[-ANCHORS:]
+            self._anchors = _NO_ANCHORS
+            return
+        times_s = self._anchors.times_s
+        if not times_s or sample.time_s - times_s[-1] >= ANCHOR_SPACING_S:
+            self._anchors = self._anchors.add(
+                Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
+            )

@@ -26,7 +26,7 @@ def signals(
     if newest is None:
         return Signals(osd_id=osd.osd_id)
     # One pass without a call for each field: this is for every OSD at every tick.
-    window = history.short or _NO_WINDOW
+    window = history.short() or _NO_WINDOW
     window_s, kv_sync, kv_flush, commit, op_w, op_w_in, op_w_latency, op_r, op_r_out = window[:9]
     op_rw, op_rw_in, recovered, recovered_bytes, wal_bytes, sst_bytes, slow_bytes = window[9:]
     written = history.written()

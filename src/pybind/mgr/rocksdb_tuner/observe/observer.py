@@ -12,12 +12,12 @@ from .counters import by_any_name, details_for, names_for
 from .deep import Answers, DeepRequest, DeepStatistics, KeptAnswers, RocksdbTimes
 from .details import Details, DetailSample, choose, details, take_details
 from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
-from .history import Anchor, OsdHistory
+from .history import Anchor, KeptAnchors, OsdHistory
 from .measure import signals
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
-from .steady import as_before, is_steady, progress_of
+from .steady import as_before, is_steady, pace_of, progress_of
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
@@ -65,7 +65,7 @@ class Evidence(NamedTuple):
 class _KeptOsd(NamedTuple):
     nonce: int
     recent: tuple[Sample, ...]
-    anchors: tuple[Anchor, ...]
+    anchors: KeptAnchors
     detail_before: Optional[DetailSample]
     detail_sample: Optional[DetailSample]
 
@@ -91,7 +91,7 @@ class Kept:
             kept.nonce,
             # A window needs its two ends only.
             kept.recent if len(kept.recent) < 2 else (kept.recent[0], kept.recent[-1]),
-            kept.anchors,
+            kept.anchors.points,
             tuple(d for d in (kept.detail_before, kept.detail_sample) if d is not None),
             self.answers.of(osd_id, kept.nonce),
         )
@@ -178,9 +178,7 @@ class Observer:
                 watched.history.clear()
                 watched.detail_sample = watched.detail_before = watched.details = None
                 continue
-            if newest is None or not as_before(
-                progress_of(newest), watched.history.short, progress_of(sample)
-            ):
+            if not as_before(pace_of(watched.history), progress_of(sample)):
                 self.paces_changed += 1
             watched.history.add(sample)
             if osd.osd_id in detailed:

@@ -8,7 +8,6 @@ from ..mgr.protocols import CounterReader
 from .counters import ALL_OPERATIONS, CounterNames
 from .history import OsdHistory
 from .sample import MAX_REPORT_AGE_S, Sample
-from .window import Window
 
 #: A pace is the same within this share of it, beyond the small numbers below, which are chance.
 #: Time in rounds of the kv_sync thread varies more than counts do under one steady load.
@@ -18,7 +17,7 @@ CHANCE_COUNT, CHANCE_TIME_S = 10, 0.1
 
 
 class Progress(NamedTuple):
-    """What an OSD did since its process started."""
+    """What an OSD did since its process started, at one time."""
 
     time_s: float
     #: Of clients, of all kinds.
@@ -27,13 +26,20 @@ class Progress(NamedTuple):
     kv_sync: tuple[int, int]
 
 
+class Pace(NamedTuple):
+    """What an OSD did until the first and until the last sample of its newest window."""
+
+    first: Progress
+    last: Progress
+
+
 def is_steady(
     reader: CounterReader, osd_id: int, names: CounterNames, history: OsdHistory, now_s: float
 ) -> bool:
     """Whether the process of ``history`` works as in its newest window; False if unknown."""
-    before, window = history.newest, history.short
-    # Without a window nothing that is read could be compared.
-    if before is None or window is None or now_s - before.time_s > MAX_REPORT_AGE_S:
+    newest, pace = history.newest, pace_of(history)
+    # Without a pace nothing that is read could be compared.
+    if newest is None or pace is None or now_s - newest.time_s > MAX_REPORT_AGE_S:
         return False
     done, kv_sync = reader.latest(osd_id, (ALL_OPERATIONS, names.kv_sync))
     if (
@@ -44,8 +50,7 @@ def is_steady(
         or kv_sync.time_s != done.time_s
     ):
         return False
-    now = Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount))
-    return as_before(progress_of(before), window, now)
+    return as_before(pace, Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount)))
 
 
 def progress_of(sample: Sample) -> Optional[Progress]:
@@ -55,38 +60,41 @@ def progress_of(sample: Sample) -> Optional[Progress]:
     return Progress(sample.time_s, sample.op_w + sample.op_r + sample.op_rw, sample.kv_sync)
 
 
-def as_before(
-    before: Optional[Progress], window: Optional[Window], now: Optional[Progress]
-) -> bool:
-    """Whether the work between two times has the pace of ``window``; False if that is unknown.
+def pace_of(history: OsdHistory) -> Optional[Pace]:
+    """None without a window, or if any of its counters is unknown."""
+    recent = history.recent
+    if len(recent) < 2:
+        return None
+    first, last = progress_of(recent[0]), progress_of(recent[-1])
+    return None if first is None or last is None else Pace(first, last)
+
+
+def as_before(pace: Optional[Pace], now: Optional[Progress]) -> bool:
+    """Whether the work since the last sample has the same pace; False if that is unknown.
 
     Client operations of any kind, rounds of the kv_sync thread and the time in them are compared:
     an OSD that does anything else than before also commits more or fewer transactions.
     """
-    if (
-        before is None
-        or now is None
-        or window is None
-        or window.kv_sync is None
-        or window.op_w is None
-        or window.op_r is None
-        or window.op_rw is None
-        or now.time_s < before.time_s
-    ):
+    if pace is None or now is None or now.time_s < pace.last.time_s:
         return False
-    share = (now.time_s - before.time_s) / window.window_s
-    operations = window.op_w + window.op_r + window.op_rw
+    first, last = pace
+    share = (now.time_s - last.time_s) / (last.time_s - first.time_s)
     return (
-        _alike(now.operations - before.operations, operations * share, COUNT_SHARE, CHANCE_COUNT)
-        and _alike(
-            now.kv_sync[1] - before.kv_sync[1],
-            window.kv_sync.operations * share,
+        _alike(
+            now.operations - last.operations,
+            (last.operations - first.operations) * share,
             COUNT_SHARE,
             CHANCE_COUNT,
         )
         and _alike(
-            (now.kv_sync[0] - before.kv_sync[0]) / 1e9,
-            window.kv_sync.total_s * share,
+            now.kv_sync[1] - last.kv_sync[1],
+            (last.kv_sync[1] - first.kv_sync[1]) * share,
+            COUNT_SHARE,
+            CHANCE_COUNT,
+        )
+        and _alike(
+            (now.kv_sync[0] - last.kv_sync[0]) / 1e9,
+            (last.kv_sync[0] - first.kv_sync[0]) / 1e9 * share,
             TIME_SHARE,
             CHANCE_TIME_S,
         )

@@ -74,7 +74,7 @@ def measure(
         )
         dumps = dumps[-1:]
     history, found = _observe(osd, osd.nonce, dumps)
-    window = history.short
+    window = history.short()
     if window is not None and not _is_possible(window):
         why = (
             'the kv_sync thread would have been busy for longer than the window: the times of the '

@@ -57,7 +57,7 @@ def _ms(latency: Optional[Latency]) -> Optional[float]:
 
 def plain_signals(history: OsdHistory, now_s: float, dedicated_db: Optional[bool]) -> Signals:
     """The signals that come from the newest window and the newest sample, by their names."""
-    newest, w = history.newest, history.short
+    newest, w = history.newest, history.short()
     assert newest is not None
     alone = dedicated_db is True
     found = Signals(

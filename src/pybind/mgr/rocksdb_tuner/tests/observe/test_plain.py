@@ -81,5 +81,5 @@ def test_recorded_osds_give_the_same(name: str) -> None:
         recent = history.recent
         if len(recent) > 1:
             windows += 1
-            assert history.short == plain_window(recent[0], recent[-1])
+            assert history.short() == plain_window(recent[0], recent[-1])
     assert windows > 20
