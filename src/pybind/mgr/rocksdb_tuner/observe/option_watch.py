@@ -67,6 +67,8 @@ class OptionWatch:
         self._entries: tuple[ConfigEntry, ...] = ()
         self._polled_s: Optional[float] = None
         self._answers: dict[int, _Answer] = {}
+        #: The options in the newest answer.
+        self._latest: Mapping[str, RunningOption] = {}
         #: How often a process was read for the first time, or differed from its last answer.
         self.changes = 0
 
@@ -120,6 +122,8 @@ class OptionWatch:
             if not same_process:
                 self._answers.pop(osd.osd_id, None)
             return
+        # Most OSDs run with the same options: those are kept, and compared, as one object.
+        running = self._latest = self._latest if running == self._latest else running
         if before is None or not same_process or before.running != running:
             self.changes += 1
         first_asked_s = before.first_asked_s if before and same_process else now_s

@@ -155,6 +155,18 @@ def test_many_osds_are_queried_over_several_ticks(config: FakeConfig) -> None:
     assert all(watch.running(o) is not None for o in osds)
 
 
+def test_equal_options_of_osds_are_one_object(config: FakeConfig) -> None:
+    """Ten thousand OSDs mostly run with the same ones."""
+    config.values = {0: 'a=1', 1: 'a=1', 2: 'a=2', 3: 'a=2'}
+    osds = [osd(i) for i in config.values]
+    watch = OptionWatch(config, [NAME])
+    watch.refresh(cluster_of(*osds), 0.0)
+    one, same, other, same_again = map(watch.running, osds)
+    assert one is same
+    assert other is same_again
+    assert one != other
+
+
 def test_removed_osd_is_dropped(config: FakeConfig) -> None:
     watch = OptionWatch(config, [NAME])
     watch.refresh(cluster_of(osd(0), osd(1)), 0.0)
