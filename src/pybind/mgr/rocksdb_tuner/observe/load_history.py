@@ -42,6 +42,9 @@ class Work(NamedTuple):
 
 
 WIDTH = len(Work._fields)
+#: The counters that it is computed from; those of the last interval's end are kept.
+_USED = ('kv_sync', 'commit', 'op_w_latency', 'bytes_written_wal', 'bytes_written_sst')
+_NONE_USED = Sample(0.0, 0, *(None for _ in Sample._fields[2:]))
 _UNKNOWN = array('f', [math.nan] * WIDTH)
 
 
@@ -69,7 +72,7 @@ class WorkHistory:
         self._spacing = 0
         self._times_s: list[float] = []
         self._rows: dict[int, array[float]] = {}
-        #: At the end of the last interval.
+        #: At the end of the last interval, with the counters in `_USED` only.
         self._last: dict[int, Sample] = {}
 
     def due(self, time_s: float) -> bool:
@@ -88,7 +91,7 @@ class WorkHistory:
             if self._times_s:
                 self._end_interval(samples)
             self._times_s.append(time_s)
-            self._last = {n: sample for n, sample in samples.items() if sample is not None}
+            self._last = {n: _used(sample) for n, sample in samples.items() if sample is not None}
             while len(self._times_s) > INTERVALS + 1:
                 self._make_room()
 
@@ -141,6 +144,11 @@ class WorkHistory:
         self._times_s = self._times_s[extra::count]
         for osd_id, row in self._rows.items():
             self._rows[osd_id] = _merged(row[oldest:], count)
+
+
+def _used(sample: Sample) -> Sample:
+    used = {field: getattr(sample, field) for field in _USED}
+    return _NONE_USED._replace(time_s=sample.time_s, nonce=sample.nonce, **used)
 
 
 def _row(first: Optional[Sample], last: Optional[Sample]) -> array[float]:
