@@ -1,7 +1,7 @@
 """Time series of the last hours in bounded memory: for charts only, never for a decision.
 
 All OSDs are sampled in the same tick, so they share one list of times. An OSD takes `WIDTH`
-four-byte numbers for each of `OSD_POINTS` times (4.2 KiB), a device class for each of
+four-byte numbers for each of `OSD_POINTS` times (2.2 KiB), a device class for each of
 `CLASS_POINTS` (56 KiB). Written by the serve thread, read by others.
 """
 
@@ -29,11 +29,12 @@ TREND_SIGNALS = (
     'db_used_bytes',
 )
 WIDTH = len(TREND_SIGNALS)
-#: Minimum spacing of an OSD's points: at least an hour in total.
-OSD_SPACING_S = 30.0
-OSD_POINTS = 120
-#: The same for a device class: at least a day in total.
-CLASS_SPACING_S = 60.0
+#: Minimum spacing of an OSD's points: the first until there is no more room, so that a chart soon
+#: shows something, then the second: an hour in total.
+OSD_SPACINGS_S = (30.0, 60.0)
+OSD_POINTS = 60
+#: The same for a device class: a day in total.
+CLASS_SPACINGS_S = (60.0,)
 CLASS_POINTS = 1440
 #: Maximum number of device classes with a trend.
 CLASSES_MAX = 32
@@ -60,10 +61,14 @@ class Trend(NamedTuple):
 
 
 class _Points(Generic[Key]):
-    """Ring buffers of several keys with common times."""
+    """Ring buffers of several keys with common times.
 
-    def __init__(self, spacing_s: float, points: int) -> None:
-        self._spacing_s, self._points = spacing_s, points
+    ``spacings_s``: each twice the previous one. ``points``: an even number.
+    """
+
+    def __init__(self, spacings_s: Sequence[float], points: int) -> None:
+        self._spacings_s, self._points = spacings_s, points
+        self._spacing = 0
         self._times_s: array[float] = array('d')
         self._next = 0
         self._rows: dict[Key, array[float]] = {}
@@ -73,7 +78,8 @@ class _Points(Generic[Key]):
             return True
         newest_s = self._times_s[self._next - 1]
         # If the clock went backwards, `add` starts over. Ticks jitter a little.
-        return time_s < newest_s or time_s - newest_s >= 0.9 * self._spacing_s
+        spacing_s = self._spacings_s[self._spacing]
+        return time_s < newest_s or time_s - newest_s >= 0.9 * spacing_s
 
     def add(self, time_s: float, rows: Mapping[Key, array[float]]) -> None:
         if self._times_s and time_s < self._times_s[self._next - 1]:
@@ -82,6 +88,12 @@ class _Points(Generic[Key]):
             # Right after startup no OSD has reported twice: an empty first point would only delay
             # the next one.
             return
+        if len(self._times_s) == self._points and self._spacing + 1 < len(self._spacings_s):
+            self._spacing += 1
+            span_s = self._times_s[-1] - self._times_s[0]
+            # Samples may be farther apart anyway.
+            if span_s < 0.9 * self._spacings_s[self._spacing] * (self._points - 1):
+                self._thin_out()
         slot = self._next
         if len(self._times_s) < self._points:
             self._times_s.append(time_s)
@@ -103,7 +115,19 @@ class _Points(Generic[Key]):
     def clear(self) -> None:
         del self._times_s[:]
         self._rows.clear()
-        self._next = 0
+        self._spacing = self._next = 0
+
+    def _thin_out(self) -> None:
+        """Drop every second point of a ring that is full for the first time, not the newest."""
+        kept = range(1, self._points, 2)
+        self._times_s = array('d', (self._times_s[slot] for slot in kept))
+        self._next = len(kept)
+        nothing = _NOTHING_KNOWN * (self._points - len(kept))
+        for key, row in self._rows.items():
+            thinned = array('f')
+            for slot in kept:
+                thinned.extend(row[slot * WIDTH : (slot + 1) * WIDTH])
+            self._rows[key] = thinned + nothing
 
     def read(self, key: Key) -> Optional[Trend]:
         kept = self._rows.get(key)
@@ -126,8 +150,8 @@ class Trends:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._osds: _Points[int] = _Points(OSD_SPACING_S, OSD_POINTS)
-        self._classes: _Points[str] = _Points(CLASS_SPACING_S, CLASS_POINTS)
+        self._osds: _Points[int] = _Points(OSD_SPACINGS_S, OSD_POINTS)
+        self._classes: _Points[str] = _Points(CLASS_SPACINGS_S, CLASS_POINTS)
 
     def add(
         self,

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import (
     CLASS_POINTS,
-    CLASS_SPACING_S,
+    CLASS_SPACINGS_S,
     CLASSES_MAX,
     OSD_POINTS,
-    OSD_SPACING_S,
+    OSD_SPACINGS_S,
     TREND_SIGNALS,
     Trends,
 )
+
+#: Between the first points of an OSD.
+FIRST_S, LATER_S = OSD_SPACINGS_S
 
 
 def signals(osd_id: int, kv_sync_ms: Optional[float]) -> Signals:
@@ -33,7 +36,7 @@ def test_all_points_of_an_osd_are_kept_in_order_with_gaps() -> None:
     trends = Trends()
     values: list[Optional[float]] = [1.0, None, 3.0]
     for step, value in enumerate(values):
-        add(trends, 1000 + step * OSD_SPACING_S, {0: value})
+        add(trends, 1000 + step * FIRST_S, {0: value})
     found = trends.of_osd(0)
     assert found is not None
     assert list(found.times_s) == [1000, 1030, 1060]
@@ -57,22 +60,72 @@ def test_first_point_has_the_first_rates() -> None:
         assert [*found.values['kv_sync_ms']] == [2]
 
 
-@given(st.integers(1, 3 * OSD_POINTS), st.integers(0, OSD_POINTS))
-def test_the_ring_keeps_the_newest_points_whenever_an_osd_came(steps: int, came: int) -> None:
+def kept_of(steps: int, interval_s: float) -> list[int]:
+    """The steps whose points an OSD keeps: all at first, then with the later spacing."""
+    kept: list[int] = []
+    spacing_s = FIRST_S
+    for step in range(steps):
+        if kept and (step - kept[-1]) * interval_s < 0.9 * spacing_s:
+            continue
+        if len(kept) == OSD_POINTS:
+            if spacing_s == FIRST_S and (kept[-1] - kept[0]) * interval_s < 0.9 * LATER_S * (
+                OSD_POINTS - 1
+            ):
+                kept = kept[1::2]
+            spacing_s = LATER_S
+        kept = [*kept, step][-OSD_POINTS:]
+    return kept
+
+
+@given(
+    st.integers(1, 6 * OSD_POINTS),
+    st.integers(0, 2 * OSD_POINTS),
+    st.sampled_from([30, 45, 60, 90]),
+)
+def test_the_ring_keeps_the_newest_points_whenever_an_osd_came(
+    steps: int, came: int, interval_s: float
+) -> None:
     trends = Trends()
     for step in range(steps):
         present = {0: float(step)} | ({1: float(step)} if step >= came else {})
-        add(trends, step * OSD_SPACING_S, dict(present))
+        add(trends, step * interval_s, dict(present))
     found = trends.of_osd(0)
     assert found is not None
-    kept = range(max(0, steps - OSD_POINTS), steps)
-    assert found.times_s == tuple(step * OSD_SPACING_S for step in kept)
+    kept = kept_of(steps, interval_s)
+    assert found.times_s == tuple(step * interval_s for step in kept)
     assert found.values['kv_sync_ms'] == tuple(float(step) for step in kept)
     later = trends.of_osd(1)
-    assert (later is not None) == (steps > came)
-    if later is not None:
+    if kept[-1] >= came:
+        assert later is not None
         expected = tuple(float(step) if step >= came else None for step in kept)
         assert later.values['kv_sync_ms'] == expected
+
+
+@pytest.mark.parametrize('interval_s', [10.0, 30.0, 45.0, 60.0, 90.0])
+def test_an_osd_has_a_point_in_each_minute_of_the_last_hour(interval_s: float) -> None:
+    """Or with each sample, where those are rarer."""
+    trends = Trends()
+    for step in range(round(4 * 3600 / interval_s)):
+        add(trends, step * interval_s, {0: float(step)})
+    found = trends.of_osd(0)
+    assert found is not None
+    assert len(found.times_s) == OSD_POINTS
+    apart_s = [b - a for a, b in zip(found.times_s, found.times_s[1:])]
+    assert max(apart_s) < 2 * LATER_S
+    assert found.times_s[-1] - found.times_s[0] >= 0.9 * 3600
+
+
+def test_early_points_of_an_osd_are_thinned_out_once() -> None:
+    """A point in half a minute at first; no more than an hour of minutes is kept."""
+    trends = Trends()
+    for step in range(OSD_POINTS + 1):
+        found = trends.of_osd(0)
+        assert step == 0 or (found is not None and len(found.times_s) == step)
+        add(trends, step * FIRST_S, {0: float(step)})
+    found = trends.of_osd(0)
+    assert found is not None
+    assert len(found.times_s) == OSD_POINTS // 2 + 1
+    assert found.times_s[-2:] == ((OSD_POINTS - 1) * FIRST_S, OSD_POINTS * FIRST_S)
 
 
 def test_points_closer_than_the_spacing_are_skipped() -> None:
@@ -95,8 +148,8 @@ def test_class_has_the_median_of_times_and_the_mean_of_rates_of_known_osds() -> 
 
 
 def test_class_has_a_longer_history_than_an_osd() -> None:
-    assert CLASS_POINTS * CLASS_SPACING_S >= 24 * 3600
-    assert OSD_POINTS * OSD_SPACING_S >= 3600
+    assert CLASS_POINTS * CLASS_SPACINGS_S[-1] >= 24 * 3600
+    assert OSD_POINTS * LATER_S >= 3600
 
 
 def test_clock_set_back_restarts_the_trend() -> None:
@@ -131,7 +184,7 @@ def test_memory_is_bounded_for_any_number_of_classes() -> None:
 def test_nan_is_unknown(bad: float) -> None:
     trends = Trends()
     add(trends, 0, {0: 1.0})
-    add(trends, OSD_SPACING_S, {0: bad})
+    add(trends, FIRST_S, {0: bad})
     found = trends.of_osd(0)
     assert found is not None
     assert found.values['kv_sync_ms'] == (1.0, None)
