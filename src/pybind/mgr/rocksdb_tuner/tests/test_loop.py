@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import threading
 import time
@@ -102,6 +103,16 @@ def closed_loop(work: Callable[[], object], threads: int = READERS) -> Iterator[
         stop.set()
         for thread in started:
             thread.join(30)
+
+
+def test_garbage_collections_leave_out_what_was_loaded() -> None:
+    """They would walk it in a tick, for tens of milliseconds."""
+    gc.unfreeze()
+    try:
+        with Served(osds=3, interval_s=3600.0).running():
+            assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
 
 
 @pytest.fixture
