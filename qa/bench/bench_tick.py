@@ -137,7 +137,9 @@ def measure_day(osds: int) -> float:
         cluster.now_s += 60.0 if step < 1440 else 30.0
         report(cluster, step)
         tuner.tick()
+    # What the double keeps is not the module's.
     cluster.counters.clear()
+    cluster.tell_commands.clear()
     gc.collect()
     kept = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
