@@ -260,10 +260,8 @@ def _record_windows(spec: ClusterSpec, arguments: argparse.Namespace) -> None:
     todo = windows(arguments.out, arguments.trials, arguments.osds, tuple(arguments.soak))
     for window in todo:
         with _cluster(spec, arguments) as cluster:
-            rate, settle_s = arguments.rate_iops, arguments.settle
-            for document in trial_windows.record(cluster, [window], rate, settle_s):
-                name = WINDOW.format(f'{document["trials"]["number"]:02}')
-                save(document, arguments.out / name)
+            document = trial_windows.record(cluster, window, arguments.rate_iops, arguments.settle)
+            save(document, arguments.out / WINDOW.format(f'{window.number:02}'))
 
 
 def main() -> int:

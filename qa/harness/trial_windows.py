@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, NamedTuple
@@ -89,12 +89,12 @@ def draw(osds: int, window: int) -> tuple[Group, ...]:
 
 
 def record(
-    cluster: Cluster, windows: Sequence[TrialWindow], rate_iops: int, settle_s: float
-) -> Iterator[dict[str, Any]]:
-    """A recording of each window as soon as it is over, all under one steady client."""
+    cluster: Cluster, window: TrialWindow, rate_iops: int, settle_s: float
+) -> dict[str, Any]:
+    """A recording of a window under one steady client, with its trials."""
     # It would move PGs for as long as it takes
     cluster.ceph('balancer', 'off')
-    seconds = settle_s + 2 * TRIED_S + sum(w.calm_s + w.slow_s + BESIDE_S for w in windows)
+    seconds = settle_s + 2 * TRIED_S + window.calm_s + window.slow_s + BESIDE_S
     pgs = pg_num(cluster.record.spec.osds)
     # A pool with more is made smaller and split under the client
     cluster.ceph('config', 'set', 'mon', 'mon_osd_max_initial_pgs', str(pgs))
@@ -102,18 +102,16 @@ def record(
     with steady_client(cluster, rate_iops, longer_s, pgs, IMAGE_BYTES) as client:
         cluster.progress.say(f'let the cluster settle: {settle_s:g} s')
         time.sleep(settle_s)
+        slower = [group.slower for group in window.groups]
         try:
-            percent = _calibrated(cluster, [group.slower for group in windows[0].groups])
-            for window in windows:
-                slowed = dict.fromkeys((group.slower for group in window.groups), percent)
-                phases = (Phase(window.calm_s), Phase(window.slow_s, slowed))
-                document = recorded(cluster, phases, rate_iops)
-                slow_down(cluster.dir, {})
-                if client.done():
-                    raise HarnessError(f'the client ended in window {window.number}')
-                yield {**document, 'trials': asdict(window)}
+            slowed = dict.fromkeys(slower, _calibrated(cluster, slower))
+            phases = (Phase(window.calm_s), Phase(window.slow_s, slowed))
+            document = recorded(cluster, phases, rate_iops)
         finally:
             slow_down(cluster.dir, {})
+        if client.done():
+            raise HarnessError('the client ended before the window did')
+    return {**document, 'trials': asdict(window)}
 
 
 def pg_num(osds: int) -> int:
