@@ -13,6 +13,7 @@ from ..mgr.protocols import CounterReader
 from .counters import DetailNames
 from .history import MAX_GAP_S
 from .latency import WriteLatency
+from .packed import Packed, pack, unpack
 from .sample import SAME_REPORT_S, Sample
 from .window import MIN_WINDOW_S, Latency
 
@@ -88,6 +89,22 @@ class DetailSample(NamedTuple):
     bluefs_fallbacks: Optional[int]
     fragmentation_micros: Optional[int]
     pgs: Optional[int]
+
+
+class KeptDetails(NamedTuple):
+    """The same in compact form."""
+
+    time_s: float
+    nonce: int
+    counters: Packed
+
+    @property
+    def sample(self) -> DetailSample:
+        return DetailSample(self.time_s, self.nonce, *unpack(self.counters))  # type: ignore[arg-type]
+
+
+def keep(sample: DetailSample) -> KeptDetails:
+    return KeptDetails(sample.time_s, sample.nonce, pack(sample[2:]))
 
 
 #: The latencies are adjacent.

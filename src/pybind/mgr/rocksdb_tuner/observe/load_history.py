@@ -17,6 +17,7 @@ from threading import Lock
 from typing import Mapping, NamedTuple, Optional
 
 from .history import MAX_GAP_S
+from .packed import Packed, pack, unpack
 from .sample import Sample
 from .window import window
 
@@ -42,9 +43,9 @@ class Work(NamedTuple):
 
 
 WIDTH = len(Work._fields)
-#: The counters that it is computed from; those of the last interval's end are kept.
+#: The counters that it is computed from.
 _USED = ('kv_sync', 'commit', 'op_w_latency', 'bytes_written_wal', 'bytes_written_sst')
-_NONE_USED = Sample(0.0, 0, *(None for _ in Sample._fields[2:]))
+_NOTHING = Sample(0.0, 0, *(None for _ in Sample._fields[2:]))
 _UNKNOWN = array('f', [math.nan] * WIDTH)
 
 
@@ -64,6 +65,24 @@ class KeptWork:
         return self.times_s[-1] - self.times_s[0] if self.times_s else 0.0
 
 
+class _Used(NamedTuple):
+    """A sample with the counters in `_USED` only."""
+
+    time_s: float
+    nonce: int
+    counters: Packed
+
+    @classmethod
+    def of(cls, sample: Sample) -> _Used:
+        counters = pack(getattr(sample, field) for field in _USED)
+        return cls(sample.time_s, sample.nonce, counters)
+
+    @property
+    def sample(self) -> Sample:
+        used = dict(zip(_USED, unpack(self.counters)))
+        return _NOTHING._replace(time_s=self.time_s, nonce=self.nonce, **used)  # type: ignore[arg-type]
+
+
 class WorkHistory:
     """The histories of all OSDs; one thread writes, any thread may read."""
 
@@ -72,8 +91,8 @@ class WorkHistory:
         self._spacing = 0
         self._times_s: list[float] = []
         self._rows: dict[int, array[float]] = {}
-        #: At the end of the last interval, with the counters in `_USED` only.
-        self._last: dict[int, Sample] = {}
+        #: At the end of the last interval.
+        self._last: dict[int, _Used] = {}
 
     def due(self, time_s: float) -> bool:
         """Whether `add` would use samples of that time."""
@@ -91,7 +110,9 @@ class WorkHistory:
             if self._times_s:
                 self._end_interval(samples)
             self._times_s.append(time_s)
-            self._last = {n: _used(sample) for n, sample in samples.items() if sample is not None}
+            self._last = {
+                n: _Used.of(sample) for n, sample in samples.items() if sample is not None
+            }
             while len(self._times_s) > INTERVALS + 1:
                 self._make_room()
 
@@ -146,13 +167,8 @@ class WorkHistory:
             self._rows[osd_id] = _merged(row[oldest:], count)
 
 
-def _used(sample: Sample) -> Sample:
-    used = {field: getattr(sample, field) for field in _USED}
-    return _NONE_USED._replace(time_s=sample.time_s, nonce=sample.nonce, **used)
-
-
-def _row(first: Optional[Sample], last: Optional[Sample]) -> array[float]:
-    span = None if first is None or last is None else window(first, last)
+def _row(first: Optional[_Used], last: Optional[Sample]) -> array[float]:
+    span = None if first is None or last is None else window(first.sample, last)
     if span is None or last is None:
         return _UNKNOWN
     kv_sync, commit, writes = span.kv_sync, span.commit, span.op_w_latency

@@ -10,7 +10,7 @@ from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
 from .counters import by_any_name, details_for, names_for
 from .deep import Answers, DeepRequest, DeepStatistics, KeptAnswers, RocksdbTimes
-from .details import Details, DetailSample, choose, details, take_details
+from .details import Details, DetailSample, KeptDetails, choose, details, keep, take_details
 from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
 from .history import Anchor, KeptAnchors, OsdHistory
 from .measure import signals
@@ -46,9 +46,9 @@ class _Watched:
         self.nonce = nonce
         self.not_before_s = not_before_s
         self.history = OsdHistory()
-        self.detail_sample: Optional[DetailSample] = None
+        self.detail_sample: Optional[KeptDetails] = None
         #: The previous one, which the newest is compared with.
-        self.detail_before: Optional[DetailSample] = None
+        self.detail_before: Optional[KeptDetails] = None
         self.details: Optional[Details] = None
 
 
@@ -66,8 +66,8 @@ class _KeptOsd(NamedTuple):
     nonce: int
     recent: tuple[Sample, ...]
     anchors: KeptAnchors
-    detail_before: Optional[DetailSample]
-    detail_sample: Optional[DetailSample]
+    detail_before: Optional[KeptDetails]
+    detail_sample: Optional[KeptDetails]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Kept:
             # A window needs its two ends only.
             kept.recent if len(kept.recent) < 2 else (kept.recent[0], kept.recent[-1]),
             kept.anchors.points,
-            tuple(d for d in (kept.detail_before, kept.detail_sample) if d is not None),
+            tuple(d.sample for d in (kept.detail_before, kept.detail_sample) if d is not None),
             self.answers.of(osd_id, kept.nonce),
         )
 
@@ -331,5 +331,5 @@ def _read_details(reader: CounterReader, osd: OsdInfo, watched: _Watched, sample
     if before is not None and sample.time_s == before.time_s:
         return
     after = take_details(reader, osd.osd_id, details_for(osd.release), sample)
-    watched.detail_before, watched.detail_sample = before, after
-    watched.details = details(before, after)
+    watched.detail_before, watched.detail_sample = before, keep(after)
+    watched.details = details(before and before.sample, after)

@@ -1,0 +1,42 @@
+"""Counters in a fifth of the memory, for those that are kept for long and seldom used. Pure."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from sys import intern
+from typing import NamedTuple, Optional, Union
+
+#: Unknown, a number, or a sum and a count; numbers have 64 bits without a sign.
+Counter = Union[None, int, tuple[int, int]]
+
+
+class Packed(NamedTuple):
+    """Counters of one time. The array is never modified."""
+
+    #: How many numbers each counter has, one digit for each; shared by OSDs with the same.
+    shape: str
+    numbers: array[int]
+
+
+def pack(counters: Iterable[Counter]) -> Packed:
+    """OverflowError for a number without 64 bits."""
+    each = [_numbers(counter) for counter in counters]
+    shape = ''.join(str(len(numbers)) for numbers in each)
+    return Packed(intern(shape), array('Q', [n for numbers in each for n in numbers]))
+
+
+def unpack(packed: Packed) -> list[Counter]:
+    """What was packed."""
+    numbers = iter(packed.numbers)
+    found: list[Counter] = []
+    for size in packed.shape:
+        first: Optional[int] = None if size == '0' else next(numbers)
+        found.append(first if first is None or size == '1' else (first, next(numbers)))
+    return found
+
+
+def _numbers(counter: Counter) -> tuple[int, ...]:
+    if counter is None:
+        return ()
+    return counter if isinstance(counter, tuple) else (counter,)
