@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import resource
 import statistics
 import sys
@@ -49,17 +50,22 @@ class CountingCluster(FakeCluster):
 def report(cluster: FakeCluster, step: int) -> None:
     """Every OSD sends a report of 4 KiB writes, on a dedicated DB device that fills."""
     for osd_id in cluster.osds:
-        # No two OSDs have done the same: equal numbers would share memory.
         done, now_s = (step + 1) * 4000 + osd_id, cluster.now_s
+        # No two counters are equal, since equal numbers might share memory.
+        different = itertools.count(done)
         values = {
-            path: CounterPoint(now_s, done, None if path.endswith(_PLAIN) else done)
+            path: CounterPoint(
+                now_s, next(different), None if path.endswith(_PLAIN) else next(different)
+            )
             for path in DETAILS
         }
         for path in NAMES:
             latency = path.endswith(('lat', 'latency'))
-            values[path] = CounterPoint(now_s, done, done if latency else None)
+            values[path] = CounterPoint(
+                now_s, next(different), next(different) if latency else None
+            )
         values[NAMES.op_w_in_bytes] = CounterPoint(now_s, done * 4096, None)
-        values[ALL_OPERATIONS] = CounterPoint(now_s, done, None)
+        values[ALL_OPERATIONS] = CounterPoint(now_s, values[NAMES.op_w_latency].avgcount or 0, None)
         # Where all that clients do is plain writes
         for path in (NAMES.op_r, NAMES.op_r_out_bytes, NAMES.op_rw, NAMES.op_rw_in_bytes):
             values[path] = CounterPoint(now_s, 0)
