@@ -36,7 +36,7 @@ def replaced(readme: str) -> str:
 
 def lines() -> Iterator[str]:
     """A bullet point for each result."""
-    for text, command in (_choice(), _regret(), _faults(), _ticks()):
+    for text, command in (_choice(), _regret(), _faults(), _verdicts(), _ticks()):
         yield from textwrap.wrap(f'* {text}', WIDTH, subsequent_indent='  ', break_on_hyphens=False)
         yield f'  Repeat: `{command}`'
 
@@ -116,6 +116,25 @@ def _faults() -> tuple[str, str]:
         f'{slowest["longest_write_s"]:.0f}s ({slowest["fault"]}); without a fault {plain:.1f}s.'
     )
     return text, 'make check-faults'
+
+
+def _verdicts() -> tuple[str, str]:
+    (soak,) = _read('verdict-trials-pacific')['soaks']
+    worse, same = soak['slower'], soak['unchanged']
+    found = {name: claim['of_all'] for name, claim in soak['claims'].items()}
+    errors = [found[name] for name in ('false fail', 'false better', 'missed')]
+    at_most = max(error['high_percent'] for error in errors)
+    slower = worse['true_percent']['kv_sync_ms_per_txn']['mean']
+    text = (
+        f'**Verdicts are right.** Of {same["trials"]} canaries to which nothing was done, '
+        f'{errors[0]["count"]} failed and {errors[1]["count"]} were called better; of '
+        f'{worse["trials"]} whose kv_sync became {slower:.0f}% slower, {errors[2]["count"]} passed '
+        f'and {found["caught"]["count"]} failed (independent trials on real OSDs, soaks of '
+        f'{soak["soak_s"][0] / 60:.0f} minutes). So each of the three errors is made in at most '
+        f'{at_most:.0f}% of such changes (95% confidence).'
+    )
+    record = 'bench_verdict_real.py record --osds 96 --hosts 4 --rate-iops 960 --trials 3'
+    return text, f'qa/bench/{record} --dir /tmp/verdict --out /tmp/windows'
 
 
 def _numbers(numbers: list[int]) -> str:
