@@ -1,7 +1,7 @@
 """Detail counters, read for one OSD in four per full sample: the parts of a write, memory, caches.
 
 Reading a counter costs the mgr 2.5 us, too much at every tick for values that change slowly or are
-only displayed.
+only displayed. The first sample of a process has them too.
 """
 
 from __future__ import annotations

@@ -181,7 +181,8 @@ class Observer:
             if not as_before(pace_of(watched.history), progress_of(sample)):
                 self.paces_changed += 1
             watched.history.add(sample)
-            if osd.osd_id in detailed:
+            # A new process has none yet, and its memory decides what suits it.
+            if osd.osd_id in detailed or watched.details is None:
                 _read_details(counters, osd, watched, sample)
             found[osd.osd_id] = signals(
                 osd,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
+from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
 from rocksdb_tuner.observe.counters import DetailNames, details_for
 from rocksdb_tuner.observe.details import (
     LEAST_PER_TICK,
@@ -26,14 +26,16 @@ from .samples import CounterTable, osd_info, sample
 MIB = 1 << 20
 
 
-def report(table: CounterTable, time_s: float, progress: int, names: DetailNames) -> None:
+def report(
+    table: CounterTable, time_s: float, progress: int, names: DetailNames, osd_id: int = 0
+) -> None:
     """Every latency counter grows by 2 ms for each operation."""
-    table.report(0, sample(time_s, progress))
+    table.report(osd_id, sample(time_s, progress))
     for field, path in zip(names._fields, names):
         if path is None:
             continue
         if field.endswith('_bytes'):
-            table.points[0, path] = CounterPoint(time_s, 512 * MIB, None)
+            table.points[osd_id, path] = CounterPoint(time_s, 512 * MIB, None)
         elif field in {
             'onode_hits',
             'onode_misses',
@@ -41,9 +43,9 @@ def report(table: CounterTable, time_s: float, progress: int, names: DetailNames
             'fragmentation_micros',
             'pgs',
         }:
-            table.points[0, path] = CounterPoint(time_s, progress, None)
+            table.points[osd_id, path] = CounterPoint(time_s, progress, None)
         else:
-            table.points[0, path] = CounterPoint(time_s, progress * 2_000_000, progress)
+            table.points[osd_id, path] = CounterPoint(time_s, progress * 2_000_000, progress)
 
 
 def looked_at(release: str) -> Details:
@@ -166,6 +168,29 @@ def test_detailed_samples_are_dropped_with_the_process() -> None:
     restarted = osd_info(nonce=8)
     observer.observe(table, ClusterMap(1, frozenset(), None, (restarted,), ()), 121.0)
     assert observer.details(0) is None
+
+
+@pytest.mark.parametrize('light', [False, True], ids=['full', 'between-full-samples'])
+def test_first_sample_of_a_process_has_details(light: bool) -> None:
+    """Whose turn it is does not matter: an OSD's memory decides what suits it."""
+    table, observer, names = CounterTable(), Observer(), details_for('pacific')
+
+    def observe(osds: list[OsdInfo], time_s: float, only: Optional[tuple[int, ...]] = None) -> None:
+        for osd in osds:
+            report(table, time_s, round(time_s), names, osd.osd_id)
+        cluster = ClusterMap(1, frozenset(), None, tuple(osds), ())
+        observer.observe(table, cluster, time_s + 1, only)
+
+    osds = [osd_info(n) for n in range(5 * ROUNDS)]
+    observe(osds, 100.0)
+    assert all(observer.details(osd.osd_id) is not None for osd in osds)
+    for restarted in (1, 2 * ROUNDS, 5 * ROUNDS - 1):
+        osds[restarted] = osd_info(restarted, nonce=8)
+    only = () if light else None
+    # Reports of before the restart was seen may be of the process before.
+    for time_s in (110.0, 120.0):
+        observe(osds, time_s, only)
+    assert all(observer.details(osd.osd_id) is not None for osd in osds)
 
 
 @given(st.lists(st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=26))
