@@ -108,12 +108,14 @@ class Latency:
 def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
     with_probe(cluster)
     time.sleep(WARM_UP_S)
-    osds, newest = 0, None
+    osds = 0
+    # Shown from before, when the module still warmed up and evaluated at every tick
+    newest = _sampling(cluster)['tick_ms']
     ticks_ms: list[float] = []
     others: list[dict[str, float]] = []
     until_s = time.monotonic() + seconds
     while time.monotonic() < until_s:
-        sampling = cluster.ceph_json(MODULE.replace('_', '-'), 'status')['sampling']
+        sampling = _sampling(cluster)
         # Two ticks never take the same time to the nanosecond
         if sampling['tick_ms'] not in (None, newest):
             newest = sampling['tick_ms']
@@ -140,6 +142,11 @@ def cost(cluster: Cluster, seconds: float, what: str) -> Cost:
         all_counters_us_per_osd=per_osd([found['all_counters_ms'] for found in others]),
         prometheus_us_per_osd=per_osd([found['prometheus_ms'] for found in others]),
     )
+
+
+def _sampling(cluster: Cluster) -> dict[str, Any]:
+    found: dict[str, Any] = cluster.ceph_json(MODULE.replace('_', '-'), 'status')['sampling']
+    return found
 
 
 def memory(cluster: Cluster, seconds: float) -> Memory:
