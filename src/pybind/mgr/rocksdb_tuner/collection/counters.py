@@ -16,7 +16,7 @@ MEMTABLE_TIME = 'rocksdb.rocksdb_write_memtable_time'
 
 _NS_PER_S = 1_000_000_000
 #: Ceph's counters have 64 bits.
-_LARGEST = 1 << 64
+_LARGEST = (1 << 64) - 1
 
 
 @lru_cache(maxsize=1)
