@@ -91,20 +91,12 @@ class DetailSample(NamedTuple):
     pgs: Optional[int]
 
 
-class KeptDetails(NamedTuple):
-    """The same in compact form."""
-
-    time_s: float
-    nonce: int
-    counters: Packed
-
-    @property
-    def sample(self) -> DetailSample:
-        return DetailSample(self.time_s, self.nonce, *unpack(self.counters))  # type: ignore[arg-type]
+def packed(sample: DetailSample) -> Packed:
+    return pack(sample.time_s, sample.nonce, sample[2:])
 
 
-def keep(sample: DetailSample) -> KeptDetails:
-    return KeptDetails(sample.time_s, sample.nonce, pack(sample[2:]))
+def unpacked(kept: Packed) -> DetailSample:
+    return DetailSample(kept.time_s, kept.nonce, *unpack(kept))  # type: ignore[arg-type]
 
 
 #: The latencies are adjacent.

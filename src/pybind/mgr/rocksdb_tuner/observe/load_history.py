@@ -65,24 +65,6 @@ class KeptWork:
         return self.times_s[-1] - self.times_s[0] if self.times_s else 0.0
 
 
-class _Used(NamedTuple):
-    """A sample with the counters in `_USED` only."""
-
-    time_s: float
-    nonce: int
-    counters: Packed
-
-    @classmethod
-    def of(cls, sample: Sample) -> _Used:
-        counters = pack(getattr(sample, field) for field in _USED)
-        return cls(sample.time_s, sample.nonce, counters)
-
-    @property
-    def sample(self) -> Sample:
-        used = dict(zip(_USED, unpack(self.counters)))
-        return _NOTHING._replace(time_s=self.time_s, nonce=self.nonce, **used)  # type: ignore[arg-type]
-
-
 class WorkHistory:
     """The histories of all OSDs; one thread writes, any thread may read."""
 
@@ -91,8 +73,8 @@ class WorkHistory:
         self._spacing = 0
         self._times_s: list[float] = []
         self._rows: dict[int, array[float]] = {}
-        #: At the end of the last interval.
-        self._last: dict[int, _Used] = {}
+        #: At the end of the last interval, with the counters in `_USED` only.
+        self._last: dict[int, Packed] = {}
 
     def due(self, time_s: float) -> bool:
         """Whether `add` would use samples of that time."""
@@ -110,9 +92,7 @@ class WorkHistory:
             if self._times_s:
                 self._end_interval(samples)
             self._times_s.append(time_s)
-            self._last = {
-                n: _Used.of(sample) for n, sample in samples.items() if sample is not None
-            }
+            self._last = {n: _used(sample) for n, sample in samples.items() if sample is not None}
             while len(self._times_s) > INTERVALS + 1:
                 self._make_room()
 
@@ -167,8 +147,18 @@ class WorkHistory:
             self._rows[osd_id] = _merged(row[oldest:], count)
 
 
-def _row(first: Optional[_Used], last: Optional[Sample]) -> array[float]:
-    span = None if first is None or last is None else window(first.sample, last)
+def _used(sample: Sample) -> Packed:
+    return pack(sample.time_s, sample.nonce, (getattr(sample, field) for field in _USED))
+
+
+def _sample_of(used: Packed) -> Sample:
+    """With no other counters."""
+    known = dict(zip(_USED, unpack(used)))
+    return _NOTHING._replace(time_s=used.time_s, nonce=used.nonce, **known)  # type: ignore[arg-type]
+
+
+def _row(first: Optional[Packed], last: Optional[Sample]) -> array[float]:
+    span = None if first is None or last is None else window(_sample_of(first), last)
     if span is None or last is None:
         return _UNKNOWN
     kv_sync, commit, writes = span.kv_sync, span.commit, span.op_w_latency

@@ -10,10 +10,11 @@ from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
 from .counters import by_any_name, details_for, names_for
 from .deep import Answers, DeepRequest, DeepStatistics, KeptAnswers, RocksdbTimes
-from .details import Details, DetailSample, KeptDetails, choose, details, keep, take_details
+from .details import Details, DetailSample, choose, details, packed, take_details, unpacked
 from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
 from .history import Anchor, KeptAnchors, OsdHistory
 from .measure import signals
+from .packed import Packed
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
@@ -46,9 +47,9 @@ class _Watched:
         self.nonce = nonce
         self.not_before_s = not_before_s
         self.history = OsdHistory()
-        self.detail_sample: Optional[KeptDetails] = None
+        self.detail_sample: Optional[Packed] = None
         #: The previous one, which the newest is compared with.
-        self.detail_before: Optional[KeptDetails] = None
+        self.detail_before: Optional[Packed] = None
         self.details: Optional[Details] = None
 
 
@@ -66,8 +67,8 @@ class _KeptOsd(NamedTuple):
     nonce: int
     recent: tuple[Sample, ...]
     anchors: KeptAnchors
-    detail_before: Optional[KeptDetails]
-    detail_sample: Optional[KeptDetails]
+    detail_before: Optional[Packed]
+    detail_sample: Optional[Packed]
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Kept:
             # A window needs its two ends only.
             kept.recent if len(kept.recent) < 2 else (kept.recent[0], kept.recent[-1]),
             kept.anchors.points,
-            tuple(d.sample for d in (kept.detail_before, kept.detail_sample) if d is not None),
+            tuple(unpacked(d) for d in (kept.detail_before, kept.detail_sample) if d is not None),
             self.answers.of(osd_id, kept.nonce),
         )
 
@@ -332,5 +333,5 @@ def _read_details(reader: CounterReader, osd: OsdInfo, watched: _Watched, sample
     if before is not None and sample.time_s == before.time_s:
         return
     after = take_details(reader, osd.osd_id, details_for(osd.release), sample)
-    watched.detail_before, watched.detail_sample = before, keep(after)
-    watched.details = details(before and before.sample, after)
+    watched.detail_before, watched.detail_sample = before, packed(after)
+    watched.details = details(None if before is None else unpacked(before), after)

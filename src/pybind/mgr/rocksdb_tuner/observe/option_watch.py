@@ -123,7 +123,9 @@ class OptionWatch:
                 self._answers.pop(osd.osd_id, None)
             return
         # Most OSDs run with the same options: those are kept, and compared, as one object.
-        running = self._latest = self._latest if running == self._latest else running
+        if running != self._latest:
+            self._latest = running
+        running = self._latest
         if before is None or not same_process or before.running != running:
             self.changes += 1
         first_asked_s = before.first_asked_s if before and same_process else now_s

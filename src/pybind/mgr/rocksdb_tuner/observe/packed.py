@@ -1,4 +1,4 @@
-"""Counters in a fifth of the memory, for those that are kept for long and seldom used. Pure."""
+"""Samples in a fifth of the memory, for those that are kept for long and seldom used. Pure."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ Counter = Union[None, int, tuple[int, int]]
 
 
 class Packed(NamedTuple):
-    """Counters of one time. The array is never modified."""
+    """The counters of one process at one time. The array is never modified."""
 
+    time_s: float
+    nonce: int
     #: How many numbers each counter has, one digit for each; shared by OSDs with the same.
     shape: str
     numbers: array[int]
 
 
-def pack(counters: Iterable[Counter]) -> Packed:
+def pack(time_s: float, nonce: int, counters: Iterable[Counter]) -> Packed:
     """OverflowError for a number without 64 bits."""
     each = [_numbers(counter) for counter in counters]
     shape = ''.join(str(len(numbers)) for numbers in each)
-    return Packed(intern(shape), array('Q', [n for numbers in each for n in numbers]))
+    return Packed(
+        time_s, nonce, intern(shape), array('Q', [n for numbers in each for n in numbers])
+    )
 
 
 def unpack(packed: Packed) -> list[Counter]:
-    """What was packed."""
+    """The counters that were packed."""
     numbers = iter(packed.numbers)
     found: list[Counter] = []
     for size in packed.shape:
