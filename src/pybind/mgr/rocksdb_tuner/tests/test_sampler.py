@@ -70,6 +70,15 @@ class Run:
             self.tick()
 
 
+def after_a_full_sample() -> Run:
+    """All OSDs are steady, and all counters of them were read in the last tick."""
+    run = Run()
+    run.warm_up()
+    while run.tick() != OSDS:
+        pass
+    return run
+
+
 def test_all_osds_are_read_while_the_module_warms_up_and_at_every_third_tick() -> None:
     run = Run()
     assert [run.tick() for _ in range(WARM_UP_ROUNDS)] == [OSDS] * WARM_UP_ROUNDS
@@ -88,10 +97,7 @@ def test_every_osd_is_read_in_full_at_every_tick_of_a_comparison() -> None:
 
 
 def test_osd_with_another_pace_is_read_at_the_next_tick_and_until_it_is_classified() -> None:
-    run = Run()
-    run.warm_up()
-    while run.tick() != OSDS:
-        pass
+    run = after_a_full_sample()
     run.evaluates = False
     before = run.sampler.observer.newest(33)
     run.tick(paces={33: 0})
@@ -103,10 +109,7 @@ def test_osd_with_another_pace_is_read_at_the_next_tick_and_until_it_is_classifi
 
 
 def test_clock_that_goes_back_does_not_delay_the_next_full_sample() -> None:
-    run = Run()
-    run.warm_up()
-    while run.tick() != OSDS:
-        pass
+    run = after_a_full_sample()
     run.ticks -= 5
     assert run.tick() == OSDS
 
@@ -127,10 +130,7 @@ def test_signals_of_a_steady_osd_are_those_of_its_newest_full_sample() -> None:
 
 
 def test_steady_osds_are_not_classified_again_and_changed_ones_are() -> None:
-    run = Run()
-    run.warm_up()
-    while run.tick() != OSDS:
-        pass
+    run = after_a_full_sample()
     before = run.cluster.pools_read
     run.tick()
     assert run.cluster.pools_read == before
@@ -139,10 +139,7 @@ def test_steady_osds_are_not_classified_again_and_changed_ones_are() -> None:
 
 
 def test_all_osds_are_read_until_a_change_of_the_workload_is_confirmed() -> None:
-    run = Run()
-    run.warm_up()
-    while run.tick() != OSDS:
-        pass
+    run = after_a_full_sample()
     assert run.tick() == 0
     before = run.sampler.recognition.per_group['ssd'].workload_class
     idle = dict.fromkeys(range(OSDS), 0)
@@ -155,10 +152,7 @@ def test_all_osds_are_read_until_a_change_of_the_workload_is_confirmed() -> None
 
 
 def test_group_is_classified_again_when_an_osd_stops_between_full_samples() -> None:
-    run = Run()
-    run.warm_up()
-    while run.tick() != OSDS:
-        pass
+    run = after_a_full_sample()
     before = run.cluster.pools_read
     run.cluster.osds[7].up = False
     run.tick()
@@ -166,10 +160,7 @@ def test_group_is_classified_again_when_an_osd_stops_between_full_samples() -> N
 
 
 def test_osd_that_gets_another_device_class_between_full_samples_is_classified() -> None:
-    run = Run()
-    run.warm_up()
-    while run.tick() != OSDS:
-        pass
+    run = after_a_full_sample()
     run.cluster.osds[7].device_class = 'nvme'
     run.tick()
     assert run.sampler.recognition.per_osd.keys() == set(range(OSDS))
