@@ -118,11 +118,7 @@ class ModuleClient:
         return self.wait_for(found, timeout_s, f'phase {" or ".join(phases)}')
 
     def wait_for_clean(self, timeout_s: float = 90) -> None:
-        def clean() -> bool:
-            states = self.cluster.ceph_json('pg', 'stat')['pg_summary']['num_pg_by_state']
-            return all('active+clean' in s['name'] for s in states)
-
-        self.wait_for(clean, timeout_s, 'all PGs active+clean')
+        self.wait_for(self.cluster.pgs_are_clean, timeout_s, 'all PGs active+clean')
 
     def restart_all(self) -> None:
         """Restart every OSD through the orchestrator, one after the other."""
