@@ -14,6 +14,8 @@ from enum import Enum
 from statistics import median
 from typing import NamedTuple, Optional
 
+from .packed import appended
+
 #: Spacing and number of points in the history: a day.
 SPACING_S = 1800.0
 POINTS = 49
@@ -140,10 +142,8 @@ class GrowthHistory:
             kept = self._kept = self._kept._replace(total_bytes=total_bytes)
         if kept.times_s and not self._is_due(time_s, stagger_s):
             return
-        # New arrays, since other threads read the old ones.
-        first = max(0, len(kept.times_s) + 1 - POINTS)
-        times_s = kept.times_s[first:] + array('d', (time_s,))
-        used = kept.used_bytes[first:] + array('Q', (used_bytes,))
+        times_s = appended(kept.times_s, time_s, POINTS)
+        used = appended(kept.used_bytes, used_bytes, POINTS)
         self._kept = KeptGrowth(times_s, used, total_bytes, slow_used_bytes)
         self._forecast = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
 

@@ -6,6 +6,7 @@ from array import array
 from typing import NamedTuple, Optional
 
 from .interval import MAX_INTERVAL_S
+from .packed import appended
 from .sample import Sample
 from .window import MIN_WINDOW_S, Window, comparable, window
 
@@ -49,11 +50,10 @@ class KeptAnchors(NamedTuple):
 
     def add(self, anchor: Anchor) -> KeptAnchors:
         """With a newer point, and without the oldest one if there are too many."""
-        first = max(0, len(self.times_s) + 1 - ANCHORS)
         return KeptAnchors(
-            self.times_s[first:] + array('d', (anchor.time_s,)),
-            self.wal_bytes[first:] + array('Q', (anchor.wal_bytes,)),
-            self.sst_bytes[first:] + array('Q', (anchor.sst_bytes,)),
+            appended(self.times_s, anchor.time_s, ANCHORS),
+            appended(self.wal_bytes, anchor.wal_bytes, ANCHORS),
+            appended(self.sst_bytes, anchor.sst_bytes, ANCHORS),
         )
 
 

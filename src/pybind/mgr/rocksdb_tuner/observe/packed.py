@@ -5,7 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from sys import intern
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, TypeVar, Union
+
+_Number = TypeVar('_Number', int, float)
 
 #: Unknown, a number, or a sum and a count; numbers have 64 bits without a sign.
 Counter = Union[None, int, tuple[int, int]]
@@ -38,6 +40,12 @@ def unpack(packed: Packed) -> list[Counter]:
         first: Optional[int] = None if size == '0' else next(numbers)
         found.append(first if first is None or size == '1' else (first, next(numbers)))
     return found
+
+
+def appended(kept: array[_Number], newest: _Number, most: int) -> array[_Number]:
+    """A new array, since other threads read the old one, of the newest ``most`` numbers."""
+    # `append` would reserve space for more.
+    return kept[max(0, len(kept) + 1 - most) :] + array(kept.typecode, (newest,))
 
 
 def _numbers(counter: Counter) -> tuple[int, ...]:
