@@ -6,10 +6,11 @@ cores) and writes each to the results as it ends, so that it can be stopped at a
 later: of one cell (`regret_trials.py` has the comparison) up to the given number, or with ``--all``
 of all cells, those that tell most first, until the given minutes are over. ``plan`` lists what is
 due, ``compare`` shows the results. With ``--undecided`` a cell whose goals are met or missed is not
-run again.
+run again. A further run compares only the sets that may still be better by more than the goal.
 
 One run of a cell already has an interval. With residuals of 1%, half of the interval of 95% is, in
-percent (of 3%, as beside other work that takes nearly all of the cores: three times as much):
+percent, if all runs compare all sets (of 3%, as beside other work that takes nearly all of the
+cores: three times as much):
 
     runs                                  1    2    3    4
     tuner's change and default           1.6  1.0  0.8  0.7
@@ -38,7 +39,17 @@ sys.path[:0] = [
 ]
 
 from bench_choice_judge import Window  # noqa: E402 - after the path to it
-from regret_judge import FIGURES, OPEN, Effects, Judgment, Ratio, Regret, Run, judgment  # noqa: E402
+from regret_judge import (  # noqa: E402
+    FIGURES,
+    OPEN,
+    Effects,
+    Judgment,
+    Ratio,
+    Regret,
+    Run,
+    contenders,
+    judgment,
+)
 from regret_trials import FORMS, RELEASES, WORKLOADS, Cell, Trial, cells, trial  # noqa: E402
 
 RESULTS = BENCH / 'results/regret.json'
@@ -182,15 +193,17 @@ def _measure(arguments: argparse.Namespace) -> None:
             continue
         if arguments.undecided and decided(runs, planned.cell):
             continue
+        of_cell = [run for run in runs if run.trial.cell == planned.cell]
+        drawn = trial(planned.cell, planned.number, contenders(of_cell))
         try:
-            run = make(planned, arguments.dir, Progress())
+            run = make(drawn, arguments.dir, Progress())
         except HarnessError as error:
             failed[planned.cell] = failed.get(planned.cell, 0) + 1
             print(f'{planned.name}: not made: {error}', flush=True)
             continue
         arguments.out.write_text(json.dumps(document([*runs, run]), indent=1) + '\n')
         print(f'{run.minutes} minutes, {run.others_cores} cores taken by others')
-        print('\n'.join(report([*(r for r in runs if r.trial.cell == planned.cell), run])))
+        print('\n'.join(report([*of_cell, run])))
         sys.stdout.flush()
 
 

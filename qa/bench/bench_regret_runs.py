@@ -27,6 +27,7 @@ from regret_trials import (
     Cell,
     Client,
     Trial,
+    published,
 )
 
 from harness import cores, osds
@@ -155,12 +156,12 @@ def make(trial: Trial, directory: Path, progress: Progress) -> Run:
 
 
 def _options(cluster: Cluster, trial: Trial, asked: _Asked) -> dict[str, str]:
+    """Of all published profiles, also those without a place: the tuner may end with one."""
     default = cluster.ceph('config', 'show', 'osd.0', OPTION).strip()
-    profiles = {*(name for phase in trial.phases for name in phase)} - {DEFAULT, TUNER}
     return {
         DEFAULT: default,
         TUNER: asked.advice or default,
-        **{name: profile(name).options for name in sorted(profiles)},
+        **{name: profile(name).options for name in sorted(published(trial.cell.release))},
     }
 
 

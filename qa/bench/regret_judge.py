@@ -32,7 +32,7 @@ from functools import lru_cache
 
 from bench_choice_judge import Window
 from least_squares import Difference, Fit, fit, student
-from regret_trials import DEFAULT, READ_ONLY, TUNER, Trial
+from regret_trials import DEFAULT, READ_ONLY, TUNER, Trial, published
 
 from rocksdb_tuner.judge.statistics import percent
 from rocksdb_tuner.options.grammar import same_meaning
@@ -171,13 +171,7 @@ class Effects:
         It is the most that the end takes more than any other set. So its upper end is the largest
         of theirs; its lower end is, too, but by Bonferroni, since each may exceed by chance.
         """
-        end = self._effect(TUNER)
-        others = {
-            name: {key: end.get(key, 0.0) - of.get(key, 0.0) for key in {*end, *of}}
-            for name in (DEFAULT, *self.names)
-            for of in [self._effect(name)]
-        }
-        behind = {name: self._fit.difference(of) for name, of in others.items()}
+        behind = self._behind()
         known = {name: found for name, found in behind.items() if found is not None}
         if len(known) < len(behind) or len(known) < 2:
             return None
@@ -192,6 +186,24 @@ class Effects:
             _percent(_most(lows)),
             _percent(_most(highs)),
         )
+
+    def better_by(self, bound: float) -> tuple[str, ...]:
+        """The sets that may take less than the tuner's end, by more than ``bound`` percent."""
+        ends = {
+            name: None if found is None else _percent(self._ends(found, _TAIL)[1])
+            for name, found in self._behind().items()
+        }
+        return tuple(name for name, end in ends.items() if end is None or end > bound)
+
+    def _behind(self) -> dict[str, Difference | None]:
+        """How much more the tuner's end takes than each set."""
+        end = self._effect(TUNER)
+        others = {
+            name: {key: end.get(key, 0.0) - of.get(key, 0.0) for key in {*end, *of}}
+            for name in (DEFAULT, *self.names)
+            for of in [self._effect(name)]
+        }
+        return {name: self._fit.difference(of) for name, of in others.items()}
 
     def _effect(self, name: str) -> dict[Hashable, float]:
         """Of a set, in terms of the fit; the tuner's end may differ from run to run."""
@@ -300,3 +312,23 @@ def judgment(runs: Sequence[Run]) -> Judgment:
     if clients is not None:
         harm = against(MOST_LOSS, clients.low_percent, clients.high_percent)
     return Judgment(figure, found, near, clients, harm)
+
+
+#: With fewer sets than that, the tuner's end shares their places: all are compared with it.
+_FEW = 4
+
+
+def contenders(runs: Sequence[Run]) -> tuple[str, ...] | None:
+    """The sets that share the places of the next run of a cell; None: all published profiles."""
+    if not runs:
+        return None
+    found = judgment(runs)
+    if OPEN not in {found.near_best, found.unharmed}:
+        return None
+    better: tuple[str, ...] = ()
+    if found.near_best == OPEN:
+        better = Effects(runs, found.figure).better_by(MOST_REGRET)
+    names = tuple(name for name in published(runs[0].trial.cell.release) if name in better)
+    if DEFAULT in better or found.unharmed == OPEN:
+        names = (*names, DEFAULT)
+    return names if len(names) >= _FEW else (*names, TUNER)

@@ -8,12 +8,15 @@ equal options, since a load is never spread evenly, and the tuner reports where 
 on its measurements. In each further phase one OSD runs the default, one the tuner's end, and the
 others a published profile each, under the same load. The sets change places from phase to phase.
 Two phases have each of eight published profiles once, and a run has four.
+
+A further run of a cell leaves out the profiles that are not better than the tuner's end by more
+than the goal, as the runs before have shown: the places go to those that may be.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -138,9 +141,9 @@ def published(release: str) -> tuple[str, ...]:
     return tuple(known.name for known in found)
 
 
-def trial(cell: Cell, number: int) -> Trial:
-    """The same each time."""
-    names, osds = list(published(cell.release)), list(range(OSDS))
+def trial(cell: Cell, number: int, sets: Sequence[str] | None = None) -> Trial:
+    """The same each time. ``sets`` share the places; None: all published profiles."""
+    names, osds = list(published(cell.release) if sets is None else sets), list(range(OSDS))
     rng = random.Random(_SEED + number)
     rng.shuffle(names)
     rng.shuffle(osds)
@@ -148,9 +151,9 @@ def trial(cell: Cell, number: int) -> Trial:
     phases = []
     for phase in range(PHASES):
         first = phase * others
-        sets = [DEFAULT, TUNER, *(names[(first + at) % len(names)] for at in range(others))]
+        placed = [DEFAULT, TUNER, *(names[(first + at) % len(names)] for at in range(others))]
         places = [osds[(at + phase) % OSDS] for at in range(OSDS)]
-        by_osd = dict(zip(places, sets))
+        by_osd = dict(zip(places, placed))
         phases.append(tuple(by_osd[osd] for osd in range(OSDS)))
     return Trial(cell, number, _SEED + number, tuple(phases))
 

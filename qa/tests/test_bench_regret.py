@@ -27,6 +27,7 @@ from regret_judge import (
     Run,
     against,
     change_of,
+    contenders,
     judgment,
     limiting,
     logarithm,
@@ -76,9 +77,10 @@ def run(
     changes: bool = True,
     levels: tuple[float, ...] = (1.0,) * OSDS,
     noise: float = 0.0,
+    sets: tuple[str, ...] | None = None,
 ) -> Run:
     """``cost`` is by the name of the set, 1 by default; ``noise`` is of logarithms."""
-    rng, known = random.Random(number), trial(CELL, number)
+    rng, known = random.Random(number), trial(CELL, number, sets)
     of = cost or {}
 
     def did(osd: int, name: str, phase_level: float) -> Window:
@@ -399,6 +401,57 @@ def test_cell_is_decided_when_both_goals_are() -> None:
     assert not bench_regret.decided([], CELL)
     assert bench_regret.decided([run(0, dear, changes=False, noise=0.001)], CELL)
     assert not bench_regret.decided([run(0, changes=False, noise=0.1)], CELL)
+
+
+def test_next_run_is_of_the_sets_that_may_be_better() -> None:
+    """With few of them the tuner's end has some of the places."""
+    dear = dict.fromkeys(OTHERS, 1.2)
+    close = {**dear, 'lz4-2025': 0.97, 'variant-2022-a': 0.97}
+    made = run(0, close, changes=False, noise=0.001)
+    assert contenders([]) is None
+    assert contenders([run(0, dear, changes=False, noise=0.001)]) is None, 'decided'
+    few = contenders([made])
+    assert few is not None
+    assert {*few} == {'lz4-2025', 'variant-2022-a', TUNER}
+    count = Counter(name for phase in trial(CELL, 1, few).phases for name in phase)
+    assert count[DEFAULT] == PHASES
+    assert sum(count.values()) == PHASES * OSDS
+    assert min(count[name] for name in few) >= 5
+    all_of_them = contenders([run(0, changes=False, noise=0.1)])
+    assert all_of_them is not None
+    assert {*all_of_them} == {*OTHERS}
+
+
+def test_next_run_compares_the_default_where_clients_may_lose() -> None:
+    """The end is the best by far, but what clients see of it is open."""
+    made = run(0, {**dict.fromkeys(OTHERS, 1.3), TUNER: 0.9}, noise=0.001)
+    chance = random.Random(1)
+
+    def waits(did: Window) -> Window:
+        return replace(did, ops_waited_s=1e-3 * did.writes * chance.uniform(0.9, 1.2))
+
+    noisy = tuple(tuple(map(waits, windows)) for windows in made.did)
+    assert contenders([replace(made, did=noisy)]) == (DEFAULT, TUNER)
+
+
+def test_focused_runs_find_what_others_find() -> None:
+    """A second run of the undecided sets alone narrows their intervals."""
+    cost = {**dict.fromkeys(OTHERS, 1.1), 'lz4-2025': 0.99, 'variant-2022-c': 0.99}
+    first = run(0, cost, changes=False, noise=0.02, levels=SPREAD)
+    few = contenders([first])
+    assert few is not None
+
+    def half(runs: list[Run]) -> float:
+        found = Effects(runs, LIMITING).ratio('lz4-2025')
+        assert found is not None
+        assert found.low_percent is not None
+        assert found.high_percent is not None
+        assert found.low_percent < -1.0 < found.high_percent
+        return found.high_percent - found.low_percent
+
+    focused = run(1, cost, changes=False, noise=0.02, levels=SPREAD, sets=few)
+    assert half([first, focused]) < half([first, run(1, cost, changes=False, noise=0.02)])
+    assert {*Effects([first, focused], LIMITING).names} == {*OTHERS}
 
 
 def test_minutes_are_those_of_the_closest_runs() -> None:
