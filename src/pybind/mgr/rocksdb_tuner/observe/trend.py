@@ -1,8 +1,8 @@
 """Time series of the last hours in bounded memory: for charts only, never for a decision.
 
 All OSDs are sampled in the same tick, so they share one list of times. An OSD takes `WIDTH`
-four-byte numbers for each of `OSD_POINTS` times (2.2 KiB), a device class for each of
-`CLASS_POINTS` (56 KiB). Written by the serve thread, read by others.
+two-byte numbers for each of `OSD_POINTS` times (1.1 KiB), a device class for each of
+`CLASS_POINTS` (25 KiB). Written by the serve thread, read by others.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Generic, Mapping, NamedTuple, Optional, TypeVar
 
+from .short_float import UNKNOWN, decode, encode
 from .signals import Signals
 
 #: Signals with a trend.
@@ -46,8 +47,9 @@ _OF_TWO_REPORTS = tuple(i for i, name in enumerate(TREND_SIGNALS) if name not in
 
 Key = TypeVar('Key')
 
-_UNKNOWN = math.nan
-_NOTHING_KNOWN = array('f', [_UNKNOWN] * WIDTH)
+_NOTHING_KNOWN = array('H', [UNKNOWN] * WIDTH)
+#: One point: a number for each signal, NaN for unknown ones.
+_Row = Sequence[float]
 
 
 class Trend(NamedTuple):
@@ -71,7 +73,7 @@ class _Points(Generic[Key]):
         self._spacing = 0
         self._times_s: array[float] = array('d')
         self._next = 0
-        self._rows: dict[Key, array[float]] = {}
+        self._rows: dict[Key, array[int]] = {}
 
     def due(self, time_s: float) -> bool:
         if not self._times_s:
@@ -81,7 +83,7 @@ class _Points(Generic[Key]):
         spacing_s = self._spacings_s[self._spacing]
         return time_s < newest_s or time_s - newest_s >= 0.9 * spacing_s
 
-    def add(self, time_s: float, rows: Mapping[Key, array[float]]) -> None:
+    def add(self, time_s: float, rows: Mapping[Key, _Row]) -> None:
         if self._times_s and time_s < self._times_s[self._next - 1]:
             self.clear()
         if not self._times_s and not any(_has_rates(row) for row in rows.values()):
@@ -102,10 +104,10 @@ class _Points(Generic[Key]):
         self._next = (slot + 1) % self._points
         for key in rows:
             if key not in self._rows:
-                self._rows[key] = array('f', _NOTHING_KNOWN * self._points)
+                self._rows[key] = _NOTHING_KNOWN * self._points
         begin, end = slot * WIDTH, (slot + 1) * WIDTH
         for key, kept in self._rows.items():
-            kept[begin:end] = rows.get(key, _NOTHING_KNOWN)
+            kept[begin:end] = encode(rows[key]) if key in rows else _NOTHING_KNOWN
 
     def keep_only(self, keys: Iterable[Key]) -> None:
         gone = self._rows.keys() - set(keys)
@@ -124,7 +126,7 @@ class _Points(Generic[Key]):
         self._next = len(kept)
         nothing = _NOTHING_KNOWN * (self._points - len(kept))
         for key, row in self._rows.items():
-            thinned = array('f')
+            thinned = array('H')
             for slot in kept:
                 thinned.extend(row[slot * WIDTH : (slot + 1) * WIDTH])
             self._rows[key] = thinned + nothing
@@ -139,7 +141,7 @@ class _Points(Generic[Key]):
         return Trend(
             tuple(self._times_s[slot] for slot in order),
             {
-                name: tuple(_known(kept[slot * WIDTH + column]) for slot in order)
+                name: tuple(decode(kept[slot * WIDTH + column]) for slot in order)
                 for column, name in enumerate(TREND_SIGNALS)
             },
         )
@@ -172,7 +174,7 @@ class Trends:
                 self._osds.keep_only(device_classes)
                 self._osds.add(time_s, rows)
             if classes_due:
-                by_class: dict[str, list[array[float]]] = {}
+                by_class: dict[str, list[_Row]] = {}
                 for osd_id, row in rows.items():
                     name = device_classes.get(osd_id)
                     if name is not None:
@@ -198,28 +200,24 @@ class Trends:
             self._classes.clear()
 
 
-def _row(signals: Signals) -> array[float]:
+def _row(signals: Signals) -> _Row:
     values = (getattr(signals, name) for name in TREND_SIGNALS)
-    return array('f', [_UNKNOWN if value is None else value for value in values])
+    return [math.nan if value is None else value for value in values]
 
 
-def _has_rates(row: array[float]) -> bool:
+def _has_rates(row: _Row) -> bool:
     return any(math.isfinite(row[column]) for column in _OF_TWO_REPORTS)
 
 
-def _together(rows: Sequence[array[float]]) -> array[float]:
+def _together(rows: Sequence[_Row]) -> _Row:
     """One row for the OSDs of a class, each signal over the OSDs that report it."""
     combined = []
     for column, name in enumerate(TREND_SIGNALS):
         known = [row[column] for row in rows if not math.isnan(row[column])]
         if not known:
-            combined.append(_UNKNOWN)
+            combined.append(math.nan)
         else:
             combined.append(
                 statistics.median(known) if name in _MEDIAN else math.fsum(known) / len(known)
             )
-    return array('f', combined)
-
-
-def _known(value: float) -> Optional[float]:
-    return value if math.isfinite(value) else None
+    return combined

@@ -15,7 +15,7 @@ _Values = tuple[Optional[Amount], ...]
 
 @dataclass(frozen=True)
 class Trend:
-    """Time series of an OSD or a device class."""
+    """Time series of an OSD or a device class; values are within 0.05%."""
 
     osd: Annotated[Optional[OsdId], 'Id of the OSD; null for a device class.']
     device_class: Annotated[Optional[str], 'Name of the device class; null for an OSD.']

@@ -2340,7 +2340,7 @@ export interface TrackRecord {
   naive_interval_score: number | null;
 }
 
-/** Time series of an OSD or a device class. */
+/** Time series of an OSD or a device class; values are within 0.05%. */
 export interface Trend {
   /** Id of the OSD; null for a device class. */
   osd: number | null;
