@@ -1,4 +1,4 @@
-"""The cores that processes may use."""
+"""The cores that processes and their threads may use."""
 
 from __future__ import annotations
 
@@ -8,11 +8,32 @@ from contextlib import suppress
 from pathlib import Path
 
 ALL = frozenset(range(os.cpu_count() or 1))
+_PROC = Path('/proc')
 
 
-def pin(pids: Iterable[int], cores: Collection[int]) -> None:
-    """All threads of these processes, and those that they start from now on."""
+def pin(pids: Iterable[int], cores: Collection[int], names: tuple[str, ...] = ('',)) -> None:
+    """The threads of these processes with such a start of their names; all by default.
+
+    Threads that they start from now on are pinned as well.
+    """
     for pid in pids:
-        for task in (Path('/proc') / str(pid) / 'task').iterdir():
-            with suppress(ProcessLookupError):
-                os.sched_setaffinity(int(task.name), cores)
+        for task in (_PROC / str(pid) / 'task').iterdir():
+            with suppress(ProcessLookupError, FileNotFoundError):
+                if (task / 'comm').read_text().startswith(names):
+                    os.sched_setaffinity(int(task.name), cores)
+
+
+def least_interrupted(interrupts: str | None = None) -> int:
+    """The core that handled the fewest interrupts of devices since the machine started.
+
+    A kernel without IRQ_TIME_ACCOUNTING charges them to the thread that they interrupt.
+    ``interrupts`` is the text of /proc/interrupts.
+    """
+    header, *lines = (interrupts or (_PROC / 'interrupts').read_text()).splitlines()
+    counts = dict.fromkeys((int(word.removeprefix('CPU')) for word in header.split()), 0)
+    for line in lines:
+        name, _, rest = line.partition(':')
+        if name.strip().isdigit():
+            for core, count in zip(counts, rest.split()):
+                counts[core] += int(count)
+    return min(counts, key=lambda core: counts[core])
