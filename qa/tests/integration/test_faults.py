@@ -38,7 +38,6 @@ OTHER = 'compression=kLZ4Compression'
 # -- the manager
 
 
-@pytest.mark.integration
 @pytest.mark.every_release
 def test_rollout_finishes_though_its_manager_is_killed_during_restarts_and_the_collapse(
     scenario: FaultScenario,
@@ -188,9 +187,12 @@ def flushing(scenario: FaultScenario) -> Iterator[None]:
     done.result()
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
-    ('policy', 'end'), [('auto', 'rolled-back'), ('promote', 'done')], ids=['auto', 'promote']
+    ('policy', 'end'),
+    [
+        pytest.param('auto', 'rolled-back', id='auto', marks=pytest.mark.integration),
+        pytest.param('promote', 'done', id='promote'),
+    ],
 )
 def test_change_without_the_expected_gain_does_not_spread_by_itself(
     scenario: FaultScenario, policy: str, end: str
