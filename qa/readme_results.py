@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -83,13 +84,14 @@ def _regret() -> tuple[str, str]:
     changed = sum(recommended(runs) > 0 for runs in cells.values())
     harmed = sum(of.unharmed == MISSED for of in found.values())
     undecided = len(near) - near.count(MET) - near.count(MISSED)
+    behind = statistics.median(of.regret.percent for of in found.values() if of.regret)
     text = (
-        f'{head} Compared with the default and all published profiles on real OSDs, the end of the '
-        f'tuner is at most {MOST_REGRET:.0f}% behind the best on the limiting resource in '
-        f'{near.count(MET)} of {len(near)} combinations of workload, release and hardware. It '
-        f'misses this in {near.count(MISSED)}, and the interval is too wide to tell in '
-        f'{undecided}. It recommended a change in {changed}; clients lost more than '
-        f'{MOST_LOSS:.0f}% in {harmed}.'
+        f'{head} What the tuner ends with was compared with the default and all published option '
+        f'sets on real OSDs, in {len(near)} combinations of workload, release and hardware. On the '
+        f'limiting resource it is {behind:.1f}% behind the best (median). With 95% confidence, it '
+        f'is at most {MOST_REGRET:.0f}% behind in {near.count(MET)} and more in '
+        f'{near.count(MISSED)}; in {undecided}, the interval is too wide to tell. It recommended a '
+        f'change in {changed}, and clients lost more than {MOST_LOSS:.0f}% in {harmed}.'
     )
     return text, command
 
