@@ -72,7 +72,8 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
         Client('s3-list', {'threads': 2, 'objects': 500}),
     ),
     's3-list': (Client('s3-list', {'objects': 5000}),),
-    's3-delete': (Client('s3-delete', {'threads': 2, 'objects': 10000}),),
+    # Enough for a whole phase
+    's3-delete': (Client('s3-delete', {'threads': 2, 'objects': 16000}),),
     's3-4m-put': (Client('s3-large-put', {'object_size_bytes': 4 << 20}),),
     'cephfs-metadata': (Client('cephfs-metadata'),),
     'rbd-and-s3': (
