@@ -18,11 +18,22 @@ _ZERO, UNKNOWN = 0, 0xFFFF
 _FIRST, _LAST = 1, UNKNOWN - 1
 _ORIGIN = math.log(LEAST)
 _SCALE = (_LAST - _FIRST) / (math.log(MOST) - _ORIGIN)
+#: Rounds to the nearest code.
+_OFFSET = _FIRST - _ORIGIN * _SCALE + 0.5
 
 
 def encode(values: Iterable[Optional[float]]) -> array[int]:
     """None, NaN, infinity and what is negative are unknown."""
-    return array('H', [_code(value) for value in values])
+    # Without a call for each of the numbers that are usual
+    return array(
+        'H',
+        [
+            int(math.log(value) * _SCALE + _OFFSET)
+            if value is not None and LEAST <= value <= MOST
+            else _outside(value)
+            for value in values
+        ],
+    )
 
 
 def decode(code: int) -> Optional[float]:
@@ -32,10 +43,8 @@ def decode(code: int) -> Optional[float]:
     return 0.0 if code == _ZERO else float(f'{math.exp(_ORIGIN + (code - _FIRST) / _SCALE):.5g}')
 
 
-def _code(value: Optional[float]) -> int:
+def _outside(value: Optional[float]) -> int:
     # Not a number is not within, either.
     if value is None or not 0 <= value < math.inf:
         return UNKNOWN
-    if value < LEAST:
-        return _ZERO
-    return min(_LAST, _FIRST + round((math.log(value) - _ORIGIN) * _SCALE))
+    return _ZERO if value < LEAST else _LAST
