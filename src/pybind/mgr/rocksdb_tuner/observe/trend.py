@@ -11,6 +11,7 @@ import math
 import statistics
 from array import array
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from threading import Lock
 from typing import Generic, Mapping, NamedTuple, Optional, TypeVar
 
@@ -30,6 +31,7 @@ TREND_SIGNALS = (
     'db_used_bytes',
 )
 WIDTH = len(TREND_SIGNALS)
+_values_of = attrgetter(*TREND_SIGNALS)
 #: Minimum spacing of an OSD's points: the first until there is no more room, so that a chart soon
 #: shows something, then the second: an hour in total.
 OSD_SPACINGS_S = (30.0, 60.0)
@@ -201,8 +203,7 @@ class Trends:
 
 
 def _row(signals: Signals) -> _Row:
-    values = (getattr(signals, name) for name in TREND_SIGNALS)
-    return [math.nan if value is None else value for value in values]
+    return [math.nan if value is None else value for value in _values_of(signals)]
 
 
 def _has_rates(row: _Row) -> bool:
