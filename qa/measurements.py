@@ -42,10 +42,14 @@ def _read(name: str) -> _Result:
     return json.loads((RESULTS / f'{name}.json').read_text())
 
 
+#: Not a hyphen, which reStructuredText takes for an item of a list.
+MISSING = '\N{EN DASH}'
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A simple table of reStructuredText; a missing value is shown as a dash."""
     cells = [
-        tuple('-' if cell is None or cell == '' else str(cell) for cell in row)
+        tuple(MISSING if cell in {None, '', '-'} else str(cell) for cell in row)
         for row in (headings, *rows)
     ]
     widths = [max(map(len, column)) for column in zip(*cells)]

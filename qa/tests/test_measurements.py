@@ -7,6 +7,7 @@ from pathlib import Path
 
 import measurements
 import pytest
+from measurements import MISSING
 
 from verdict_bounds import Outcome, claims
 
@@ -64,16 +65,27 @@ def test_proof_shows_each_claim_with_its_interval(
         'slower fails': ('70/72', '97.2% (90.3 to 99.7)', 'no'),
     }
     (slower,) = (row for row in rows if row[1:2] == ['slower'])
-    assert slower[2:] == ['72', '+22.4% (0.5)', '-', '-', '70', '0', '0', '2', '+0.02 (0.40)']
+    assert slower[2:] == [
+        '72',
+        '+22.4% (0.5)',
+        MISSING,
+        MISSING,
+        '70',
+        '0',
+        '0',
+        '2',
+        '+0.02 (0.40)',
+    ]
 
 
 def test_columns_fit_their_cells_and_gaps_are_shown() -> None:
-    """reStructuredText takes an empty first cell for a continued row."""
-    assert measurements.table(('a', 'b'), [('', 'long'), (None, 2)]).splitlines() == [
+    """reStructuredText takes an empty first cell for a continued row, and a hyphen for a list."""
+    assert measurements.table(('a', 'b'), [('', 'long'), (None, 2), ('-', 3)]).splitlines() == [
         '=  ====',
         'a  b',
         '=  ====',
-        '-  long',
-        '-  2',
+        f'{MISSING}  long',
+        f'{MISSING}  2',
+        f'{MISSING}  3',
         '=  ====',
     ]
