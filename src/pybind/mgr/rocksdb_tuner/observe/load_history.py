@@ -12,15 +12,14 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from sys import intern
 from threading import Lock
 from typing import Mapping, NamedTuple, Optional
 
 from .history import MAX_GAP_S
-from .packed import Packed, pack
+from .packed import Packed, pack, unpack
 from .sample import Sample
 from .short_float import UNKNOWN, decode, encode
-from .window import MIN_WINDOW_S
+from .window import MIN_WINDOW_S, differences
 
 #: Length of an interval; each is a multiple of the previous one.
 SPACINGS_S = (30.0, 60.0, 300.0)
@@ -44,8 +43,6 @@ class Work(NamedTuple):
 
 
 WIDTH = len(Work._fields)
-#: The shape of the used counters, see `_used`.
-_ALL_KNOWN = intern('22211')
 _UNKNOWN = array('H', [UNKNOWN] * WIDTH)
 
 
@@ -153,13 +150,17 @@ class WorkHistory:
 
 def _used(sample: Sample) -> Packed:
     """The counters that `Work` is computed from."""
-    kv_sync, commit, writes = sample.kv_sync, sample.commit, sample.op_w_latency
-    wal, sst = sample.bytes_written_wal, sample.bytes_written_sst
-    # As `pack` does, in a fourth of the time
-    if kv_sync and commit and writes and wal is not None and sst is not None:
-        numbers = array('Q', (*kv_sync, *commit, *writes, wal, sst))
-        return Packed(sample.time_s, sample.nonce, _ALL_KNOWN, numbers)
-    return pack(sample.time_s, sample.nonce, (kv_sync, commit, writes, wal, sst))
+    return pack(
+        sample.time_s,
+        sample.nonce,
+        (
+            sample.kv_sync,
+            sample.commit,
+            sample.op_w_latency,
+            sample.bytes_written_wal,
+            sample.bytes_written_sst,
+        ),
+    )
 
 
 def _row(
@@ -172,37 +173,20 @@ def _row(
         or last.time_s - first.time_s < MIN_WINDOW_S
     ):
         return _UNKNOWN
-    if first.shape is _ALL_KNOWN is last.shape:
-        done: Sequence[Optional[int]] = [b - a for a, b in zip(first.numbers, last.numbers)]
-    else:
-        done = [
-            None if a is None or b is None else b - a
-            for a, b in zip(_numbers(first), _numbers(last))
-        ]
-    kv_sync_ns, _, _, txns, write_ns, writes, wal, sst = done
-    # A counter that decreased was reset: nothing is known of any.
-    if any(number is not None and number < 0 for number in done):
+    done = differences(unpack(first), unpack(last))
+    if done is None:
         return _UNKNOWN
+    kv_sync, commit, writes, wal, sst = done
     return encode(
         Work(
-            kv_sync_s=None if kv_sync_ns is None else kv_sync_ns / 1e9,
-            txns=txns,
-            writes=writes,
-            write_s=None if write_ns is None else write_ns / 1e9,
+            kv_sync_s=kv_sync.total_s if kv_sync else None,
+            txns=commit.operations if commit else None,
+            writes=writes.operations if writes else None,
+            write_s=writes.total_s if writes else None,
             db_bytes=None if wal is None or sst is None else wal + sst,
             db_used_bytes=db_used_bytes,
         )
     )
-
-
-def _numbers(used: Packed) -> list[Optional[int]]:
-    """Those of all counters; None for an unknown counter's."""
-    known = iter(used.numbers)
-    return [
-        None if size == '0' else next(known)
-        for size, most in zip(used.shape, _ALL_KNOWN)
-        for _ in range(int(most))
-    ]
 
 
 def _merged(row: array[int], count: int) -> array[int]:

@@ -25,11 +25,18 @@ class Packed(NamedTuple):
 
 def pack(time_s: float, nonce: int, counters: Iterable[Counter]) -> Packed:
     """OverflowError for a number without 64 bits."""
-    each = [_numbers(counter) for counter in counters]
-    shape = ''.join(str(len(numbers)) for numbers in each)
-    return Packed(
-        time_s, nonce, intern(shape), array('Q', [n for numbers in each for n in numbers])
-    )
+    shape: list[str] = []
+    numbers: list[int] = []
+    for counter in counters:
+        if counter is None:
+            shape.append('0')
+        elif isinstance(counter, tuple):
+            shape.append('2')
+            numbers.extend(counter)
+        else:
+            shape.append('1')
+            numbers.append(counter)
+    return Packed(time_s, nonce, intern(''.join(shape)), array('Q', numbers))
 
 
 def unpack(packed: Packed) -> list[Counter]:
@@ -46,9 +53,3 @@ def appended(kept: array[_Number], newest: _Number, most: int) -> array[_Number]
     """A new array, since other threads read the old one, of the newest ``most`` numbers."""
     # `append` would reserve space for more.
     return kept[max(0, len(kept) + 1 - most) :] + array(kept.typecode, (newest,))
-
-
-def _numbers(counter: Counter) -> tuple[int, ...]:
-    if counter is None:
-        return ()
-    return counter if isinstance(counter, tuple) else (counter,)

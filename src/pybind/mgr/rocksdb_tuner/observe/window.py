@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import lt
 from typing import Any, NamedTuple, Optional
 
@@ -71,11 +72,17 @@ def window(before: Sample, after: Sample) -> Optional[Window]:
     window_s = after.time_s - before.time_s
     if before.nonce != after.nonce or window_s < MIN_WINDOW_S:
         return None
-    differences: list[object] = [window_s]
-    add = differences.append
-    # Numbers, pairs and None
-    earlier: tuple[Any, ...] = before[_FIRST:_END]
-    later: tuple[Any, ...] = after[_FIRST:_END]
+    found = differences(before[_FIRST:_END], after[_FIRST:_END])
+    return None if found is None else _new(Window, (window_s, *found))  # by the order of the fields
+
+
+def differences(earlier: Iterable[Any], later: Iterable[Any]) -> Optional[list[Any]]:
+    """Of counters: numbers, `Latency` for pairs, and None where one of the two is unknown.
+
+    None if a counter decreased: it was reset, so none of the differences is valid.
+    """
+    found: list[object] = []
+    add = found.append
     for old, new in zip(earlier, later):
         if old is None or new is None:
             add(None)
@@ -88,4 +95,4 @@ def window(before: Sample, after: Sample) -> Optional[Window]:
             if new < old:
                 return None
             add(new - old)
-    return _new(Window, differences)  # by the order of the fields
+    return found
