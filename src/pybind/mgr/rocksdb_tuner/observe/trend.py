@@ -50,8 +50,8 @@ _OF_TWO_REPORTS = tuple(i for i, name in enumerate(TREND_SIGNALS) if name not in
 Key = TypeVar('Key')
 
 _NOTHING_KNOWN = array('H', [UNKNOWN] * WIDTH)
-#: One point: a number for each signal, NaN for unknown ones.
-_Row = Sequence[float]
+#: One point: a number for each signal.
+_Row = Sequence[Optional[float]]
 
 
 class Trend(NamedTuple):
@@ -170,7 +170,7 @@ class Trends:
         osds_due, classes_due = self._osds.due(time_s), self._classes.due(time_s)
         if not (osds_due or classes_due):
             return
-        rows = {osd_id: _row(found) for osd_id, found in signals.items()}
+        rows: dict[int, _Row] = {n: _values_of(found) for n, found in signals.items()}
         with self._lock:
             if osds_due:
                 self._osds.keep_only(device_classes)
@@ -202,21 +202,19 @@ class Trends:
             self._classes.clear()
 
 
-def _row(signals: Signals) -> _Row:
-    return [math.nan if value is None else value for value in _values_of(signals)]
-
-
 def _has_rates(row: _Row) -> bool:
-    return any(math.isfinite(row[column]) for column in _OF_TWO_REPORTS)
+    values = (row[column] for column in _OF_TWO_REPORTS)
+    return any(value is not None and math.isfinite(value) for value in values)
 
 
 def _together(rows: Sequence[_Row]) -> _Row:
     """One row for the OSDs of a class, each signal over the OSDs that report it."""
-    combined = []
+    combined: list[Optional[float]] = []
     for column, name in enumerate(TREND_SIGNALS):
-        known = [row[column] for row in rows if not math.isnan(row[column])]
+        values = (row[column] for row in rows)
+        known = [value for value in values if value is not None and not math.isnan(value)]
         if not known:
-            combined.append(math.nan)
+            combined.append(None)
         else:
             combined.append(
                 statistics.median(known) if name in _MEDIAN else math.fsum(known) / len(known)
