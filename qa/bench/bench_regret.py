@@ -41,7 +41,6 @@ sys.path[:0] = [
 from bench_choice_judge import Window  # noqa: E402 - after the path to it
 from regret_judge import (  # noqa: E402
     FIGURES,
-    OPEN,
     Effects,
     Judgment,
     Ratio,
@@ -103,11 +102,8 @@ def due_of_all(runs: Sequence[Run], wanted: Sequence[Cell], count: int) -> Itera
 
 def decided(runs: Sequence[Run], cell: Cell) -> bool:
     """Whether both goals of a cell are met or missed."""
-    of_cell = [run for run in runs if run.trial.cell == cell]
-    if not of_cell:
-        return False
-    found = judgment(of_cell)
-    return OPEN not in {found.near_best, found.unharmed}
+    of_cell = by_cell(runs).get(cell)
+    return of_cell is not None and judgment(of_cell).decided
 
 
 def minutes_of(runs: Sequence[Run], cell: Cell) -> float:
@@ -193,7 +189,7 @@ def _measure(arguments: argparse.Namespace) -> None:
             continue
         if arguments.undecided and decided(runs, planned.cell):
             continue
-        of_cell = [run for run in runs if run.trial.cell == planned.cell]
+        of_cell = by_cell(runs).get(planned.cell, [])
         drawn = trial(planned.cell, planned.number, contenders(of_cell))
         try:
             run = make(drawn, arguments.dir, Progress())

@@ -300,6 +300,11 @@ class Judgment:
     clients: Ratio | None
     unharmed: str
 
+    @property
+    def decided(self) -> bool:
+        """Whether both goals are met or missed."""
+        return OPEN not in {self.near_best, self.unharmed}
+
 
 def judgment(runs: Sequence[Run]) -> Judgment:
     figure = limiting(runs)
@@ -323,7 +328,7 @@ def contenders(runs: Sequence[Run]) -> tuple[str, ...] | None:
     if not runs:
         return None
     found = judgment(runs)
-    if OPEN not in {found.near_best, found.unharmed}:
+    if found.decided:
         return None
     better: tuple[str, ...] = ()
     if found.near_best == OPEN:
