@@ -210,7 +210,7 @@ def _windows(recording: Recording, offset_s: float) -> Iterator[Window]:
         pools.add(look.pool_counters, look.now_s)
         of_class = list(look.signals.values())
         done = activity(of_class)
-        span = evaluation.span_of(recording, evaluation.covered(of_class, look.now_s))
+        span = evaluation.span_of(recording, evaluation.covered(of_class))
         # Where two names are correct, the side of a window is undefined.
         if done is None or span is None or len(span.labels) > 1:
             continue

@@ -198,7 +198,7 @@ def device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
         yield metric(figure.name, figure.help, samples)
 
 
-def osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric]:
+def osds(osds: Sequence[OsdFacts]) -> Iterable[Metric]:
     yield metric(
         'osd_info',
         'Workload and options of an OSD.',
@@ -219,7 +219,7 @@ def osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric]
         'osd_report_timestamp_seconds',
         'Time of the newest report of the OSD that was used.',
         osds,
-        lambda o: _sent_s(o, taken_s),
+        lambda o: o.signals.sampled_s if o.signals else None,
     )
     yield _of_osds(
         'osd_restart_pending',
@@ -243,12 +243,6 @@ def osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric]
 
 def _read(signal: _OsdSignal, osd: OsdFacts) -> Optional[float]:
     return None if osd.signals is None else signal.read(osd.signals)
-
-
-def _sent_s(osd: OsdFacts, taken_s: Optional[float]) -> Optional[float]:
-    if taken_s is None or osd.signals is None or osd.signals.sample_age_s is None:
-        return None
-    return taken_s - osd.signals.sample_age_s
 
 
 def _full_s(osd: OsdFacts, *, earliest: bool) -> Optional[float]:

@@ -49,7 +49,7 @@ def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
         *_rollout(snapshot.rollout),
         *_experiment(snapshot.experiment),
         *device_classes(snapshot.groups),
-        *(osds(snapshot.osds, snapshot.taken_s) if single else ()),
+        *(osds(snapshot.osds) if single else ()),
     )
 
 

@@ -18,9 +18,7 @@ MIN_SST_BYTES = 64 * 1024 * 1024
 _NO_WINDOW = Window(0.0, *(None for _ in Window._fields[1:]))
 
 
-def signals(
-    osd: OsdInfo, history: OsdHistory, compaction: Optional[CompactionRate], now_s: float
-) -> Signals:
+def signals(osd: OsdInfo, history: OsdHistory, compaction: Optional[CompactionRate]) -> Signals:
     """Signals of ``osd``; ``compaction``: RocksDB's own figure if available."""
     newest = history.newest
     if newest is None:
@@ -39,7 +37,7 @@ def signals(
     return Signals(
         osd.osd_id,
         window_s or None,
-        max(0.0, now_s - newest.time_s),
+        newest.time_s,
         kv_sync.mean_ms if kv_sync else None,  # kv_sync_ms
         # A round that ends in the window may have started before it.
         min(1.0, kv_sync.total_s / window_s) if kv_sync else None,  # kv_sync_busy

@@ -164,7 +164,7 @@ class Observer:
                 and osd.osd_id not in only
                 and is_steady(counters, osd.osd_id, names, watched.history, now_s)
             ):
-                found[osd.osd_id] = before._replace(sample_age_s=max(0.0, now_s - newest.time_s))
+                found[osd.osd_id] = before
                 continue
             sample = take_sample(
                 counters,
@@ -189,7 +189,6 @@ class Observer:
                 osd,
                 watched.history,
                 self._deep.compaction(osd.osd_id, osd.nonce, now_s),
-                now_s,
             )
             if osd.dedicated_db:
                 self._grow(osd.osd_id, found[osd.osd_id], now_s)

@@ -19,8 +19,8 @@ class Signals(NamedTuple):
     osd_id: int
     #: Length of the short window between two reports. None: no window yet.
     window_s: Optional[float] = None
-    #: Age of the newest report.
-    sample_age_s: Optional[float] = None
+    #: Time of the newest report, on the mgr's clock.
+    sampled_s: Optional[float] = None
 
     #: Mean duration of one round of BlueStore's kv_sync thread, and of its device flush.
     kv_sync_ms: Optional[float] = None
@@ -71,3 +71,7 @@ class Signals(NamedTuple):
     wal_total_bytes: Optional[int] = None
     slow_used_bytes: Optional[int] = None
     slow_total_bytes: Optional[int] = None
+
+    def age_s(self, now_s: float) -> Optional[float]:
+        """Age of the newest report; None without one."""
+        return None if self.sampled_s is None else max(0.0, now_s - self.sampled_s)

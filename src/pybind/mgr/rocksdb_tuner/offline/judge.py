@@ -79,15 +79,16 @@ def _snapshot(reading: Reading) -> Snapshot:
         if module
         else _release_of_osds(collection.cluster_map.osds)
     )
-    ages = [s.sample_age_s for s in seen.values() if s.sample_age_s is not None]
+    ages_s = [s.age_s(now_s) for s in seen.values()]
+    known_s = [age_s for age_s in ages_s if age_s is not None]
     return Snapshot(
         taken_s=taken_s,
         mode=module.mode if module else Mode.RECOMMEND,
         release=release.name if release else None,
         sampling=Sampling(
             interval_s=module.interval_s if module else None,
-            osds=len(ages),
-            last_sample_age_s=min(ages, default=None),
+            osds=len(known_s),
+            last_sample_age_s=min(known_s, default=None),
             tick_ms=module.tick_ms if module else None,
         ),
         osds=facts,

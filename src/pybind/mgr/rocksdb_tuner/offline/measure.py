@@ -91,7 +91,7 @@ def measure(
         if point is not None and point.avgcount:
             deep.accept_memtable_time(osd.osd_id, osd.nonce, (point.value / 1e9, point.avgcount))
     return Measured(
-        signals(osd, history, deep.compaction(osd.osd_id, osd.nonce, at_s), at_s)
+        signals(osd, history, deep.compaction(osd.osd_id, osd.nonce, at_s))
         if history.newest
         else None,
         found,

@@ -25,6 +25,8 @@ class OsdDetail:
     """An OSD with all related data."""
 
     facts: OsdFacts
+    #: Time of the snapshot; None before the first.
+    taken_s: Optional[float]
     findings: tuple[Finding, ...]
     recommendations: tuple[Recommendation, ...]
     #: The statistics of its RocksDB, if requested.
@@ -60,6 +62,7 @@ def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = N
     facts = facts_of(snapshot, osd_id)
     return OsdDetail(
         facts=facts,
+        taken_s=snapshot.taken_s,
         findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
         recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
         deep=deep,

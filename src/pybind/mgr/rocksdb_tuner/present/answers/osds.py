@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Literal, Optional, TypeVar
 
 from ...advise.records import OsdFacts
 from ...advise.whatif.modeled import Modeled
@@ -67,6 +67,9 @@ class Signals:
         'Size of the DB device in bytes; null if it is shared with the data.',
     ]
     slow_used_bytes: Annotated[Optional[Count], 'Bytes of the DB on the slow device.']
+
+
+_Signals = TypeVar('_Signals', bound=Signals)
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ class OsdDetail:
 
 
 def rows_of(snapshot: Snapshot) -> tuple[OsdRow, ...]:
-    return tuple(map(_row, snapshot.osds))
+    return tuple(_row(facts, snapshot.taken_s) for facts in snapshot.osds)
 
 
 def detail_of(detail: FoundDetail) -> OsdDetail:
@@ -207,7 +210,7 @@ def detail_of(detail: FoundDetail) -> OsdDetail:
         in_cluster=info.in_cluster,
         failure_domain=domain_of(info.failure_domain),
         described=like(Description, info),
-        signals=like(AllSignals, _signals(facts)),
+        signals=_signals(AllSignals, facts, detail.taken_s),
         sharded=facts.sharded,
         omap_seek_ms=close.omap_seek_ms if close else None,
         memory_mapped_bytes=close.memory_mapped_bytes if close else None,
@@ -226,18 +229,19 @@ def detail_of(detail: FoundDetail) -> OsdDetail:
     )
 
 
-def _row(facts: OsdFacts) -> OsdRow:
+def _row(facts: OsdFacts, taken_s: Optional[float]) -> OsdRow:
     return OsdRow(
         place_of(facts.info),
         workload_summary_of(facts.workload),
-        like(Signals, _signals(facts)),
+        _signals(Signals, facts, taken_s),
         running_of(facts.options),
     )
 
 
-def _signals(facts: OsdFacts) -> FoundSignals:
-    """Signals of an OSD; all unknown without samples."""
-    return facts.signals or FoundSignals(facts.info.osd_id)
+def _signals(answer: type[_Signals], facts: OsdFacts, taken_s: Optional[float]) -> _Signals:
+    """Signals of an OSD at the time of the snapshot; all unknown without samples."""
+    found = facts.signals or FoundSignals(facts.info.osd_id)
+    return like(answer, found, sample_age_s=None if taken_s is None else found.age_s(taken_s))
 
 
 def _model(found: Optional[Modeled]) -> Optional[OsdModel]:

@@ -72,7 +72,7 @@ def osd(detail: OsdDetail) -> str:
     return sections(
         head,
         _evidence(facts.workload),
-        _signal_fields(signals, facts) if facts.signals else _not_measured(facts),
+        _signal_fields(signals, facts, detail.taken_s) if facts.signals else _not_measured(facts),
         _latency_table(facts.write_latency),
         _model_fields(detail.modeled) if detail.modeled else '',
         deep_look(detail.deep, sharded=facts.sharded) if detail.deep else '',
@@ -128,13 +128,13 @@ def _devices(facts: OsdFacts) -> str:
     return f'{db}, dedicated WAL device' if info.dedicated_wal else db
 
 
-def _signal_fields(signals: Signals, facts: OsdFacts) -> str:
+def _signal_fields(signals: Signals, facts: OsdFacts, taken_s: Optional[float]) -> str:
     source = '' if signals.compaction_source is None else f' ({signals.compaction_source})'
     return fields(
         [
             (
                 'Window',
-                _window(signals),
+                _window(signals, taken_s),
             ),
             ('Client writes', _client(signals.write_iops, signals.write_bytes_per_s)),
             ('  mean size', format_bytes(signals.write_bytes_avg)),
@@ -226,9 +226,9 @@ def _not_measured(facts: OsdFacts) -> str:
     return 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
 
 
-def _window(signals: Signals) -> str:
-    age = f'newest sample {format_duration(signals.sample_age_s)} old'
-    return f'{format_duration(signals.window_s)}, {age}'
+def _window(signals: Signals, taken_s: Optional[float]) -> str:
+    age_s = None if taken_s is None else signals.age_s(taken_s)
+    return f'{format_duration(signals.window_s)}, newest sample {format_duration(age_s)} old'
 
 
 def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:

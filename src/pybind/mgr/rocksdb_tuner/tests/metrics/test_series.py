@@ -130,10 +130,7 @@ def test_values_are_in_base_units() -> None:
     assert signals.kv_sync_ms is not None
     assert value(found, 'osd_kv_sync_seconds', **osd) == pytest.approx(signals.kv_sync_ms / 1e3)
     assert value(found, 'osd_db_used_bytes', **osd) == signals.db_used_bytes
-    assert signals.sample_age_s is not None
-    assert value(found, 'osd_report_timestamp_seconds', **osd) == pytest.approx(
-        samples.NOW_S - signals.sample_age_s
-    )
+    assert value(found, 'osd_report_timestamp_seconds', **osd) == signals.sampled_s
     assert value(
         found,
         'osd_info',

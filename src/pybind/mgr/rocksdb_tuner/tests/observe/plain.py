@@ -55,14 +55,14 @@ def _ms(latency: Optional[Latency]) -> Optional[float]:
     return None if latency is None else latency.mean_ms
 
 
-def plain_signals(history: OsdHistory, now_s: float, dedicated_db: Optional[bool]) -> Signals:
+def plain_signals(history: OsdHistory, dedicated_db: Optional[bool]) -> Signals:
     """The signals that come from the newest window and the newest sample, by their names."""
     newest, w = history.newest, history.short()
     assert newest is not None
     alone = dedicated_db is True
     found = Signals(
         osd_id=0,
-        sample_age_s=max(0.0, now_s - newest.time_s),
+        sampled_s=newest.time_s,
         db_device_shared=None if dedicated_db is None else not dedicated_db,
         db_used_bytes=newest.db_used_bytes,
         db_total_bytes=newest.db_total_bytes if alone else None,

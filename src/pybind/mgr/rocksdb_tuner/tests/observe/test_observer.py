@@ -38,7 +38,7 @@ def two_samples(osd: OsdInfo, before: int = 0, after: int = 1000) -> Signals:
 def test_signals_of_a_busy_osd() -> None:
     found = two_samples(osd_info())
     assert found.window_s == 10.0
-    assert found.sample_age_s == 2.0
+    assert found.age_s(112.5) == 2.5
     assert found.kv_sync_ms == pytest.approx(2.0)
     assert found.kv_sync_busy == pytest.approx(0.2)
     assert found.commit_ms == pytest.approx(3.0)

@@ -47,13 +47,12 @@ def test_any_two_samples_give_the_same(
     history = OsdHistory()
     for one in both:
         history.add(one)
-    now_s = both[1].time_s + 2.5
     osd = osd_info(dedicated_db=dedicated_db)  # type: ignore[arg-type]
-    _compare(history, now_s, dedicated_db, signals(osd, history, None, now_s))
+    _compare(history, dedicated_db, signals(osd, history, None))
 
 
-def _compare(history: OsdHistory, now_s: float, dedicated_db: object, found: object) -> None:
-    expected = plain_signals(history, now_s, dedicated_db)  # type: ignore[arg-type]
+def _compare(history: OsdHistory, dedicated_db: object, found: object) -> None:
+    expected = plain_signals(history, dedicated_db)  # type: ignore[arg-type]
     for field in expected._fields:
         if field not in OTHERS:
             assert getattr(found, field) == getattr(expected, field), field
@@ -76,8 +75,7 @@ def test_recorded_osds_give_the_same(name: str) -> None:
         }
         history = histories.setdefault(report.osd_id, OsdHistory())
         history.add(taken._replace(**known))
-        now_s = report.time_s + 1.0
-        _compare(history, now_s, False, signals(osd_info(), history, None, now_s))
+        _compare(history, False, signals(osd_info(), history, None))
         recent = history.recent
         if len(recent) > 1:
             windows += 1

@@ -132,7 +132,7 @@ def signals(osd_id: int) -> Signals:
     return Signals(
         osd_id=osd_id,
         window_s=10.000213,
-        sample_age_s=3.141592653589793,
+        sampled_s=NOW_S - 3.141592653589793,
         kv_sync_ms=0.7312345678901234,
         kv_sync_busy=0.4312345678901234,
         kv_flush_ms=0.31,
@@ -568,7 +568,8 @@ def switched_off() -> Snapshot:
 def fresh_cluster() -> Snapshot:
     """OSDs are known from the maps; the first windows are not there yet."""
     osds = tuple(
-        OsdFacts(info(osd_id), Signals(osd_id, sample_age_s=0.5), None, None) for osd_id in range(3)
+        OsdFacts(info(osd_id), Signals(osd_id, sampled_s=NOW_S - 0.5), None, None)
+        for osd_id in range(3)
     )
     return replace(
         empty_cluster(),

@@ -118,7 +118,7 @@ def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = N
         shown.append(
             Seen(
                 look.now_s,
-                covered(of, look.now_s),
+                covered(of),
                 workload.workload_class.value,
                 workload.confidence,
                 tuple(e.statement for e in workload.evidence),
@@ -129,12 +129,12 @@ def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = N
     return shown
 
 
-def covered(signals: Sequence[Signals], now_s: float) -> Optional[tuple[float, float]]:
+def covered(signals: Sequence[Signals]) -> Optional[tuple[float, float]]:
     """From when to when the windows of all these OSDs reach; None where there is none."""
     ends = [
-        (now_s - s.sample_age_s, s.window_s)
+        (s.sampled_s, s.window_s)
         for s in signals
-        if s.window_s is not None and s.sample_age_s is not None
+        if s.window_s is not None and s.sampled_s is not None
     ]
     if not ends:
         return None
