@@ -16,16 +16,19 @@ from .observe.trend import Trends
 from .settings import Settings
 from .steps import Steps
 from .workload.classifier import Classifier
-from .workload.records import Recognition
+from .workload.records import Recognition, WorkloadClass
 
 #: Minimum pause between two ticks.
 TICK_MIN_S = 0.5
 #: Details of all OSDs have been read twice by then: they are read of one OSD in four per tick.
 WARM_UP_ROUNDS = 8
-#: All counters of all OSDs are read this often: with the default interval at every third tick, as
-#: evaluations and the intervals of `WorkHistory` are due. In between only of an OSD whose work
-#: changed.
+#: All counters of all OSDs are read this often: with the default interval at every third tick. In
+#: between only of an OSD whose work changed.
 FULL_S = 27.0
+#: The same without client I/O: at every sixth tick, as evaluations are due. Details are then read
+#: of twice as many OSDs, so that they are never older.
+IDLE_FULL_S = 57.0
+IDLE_DETAIL_ROUNDS = 2
 
 _NO_WORKLOADS = Recognition(per_osd={}, per_group={})
 
@@ -61,6 +64,8 @@ class Sampler:
         self._rounds = 0
         #: When all counters of all OSDs were last read.
         self._full_s: Optional[float] = None
+        #: Whether the newest sample has new counters only of OSDs whose work changed.
+        self.partial = False
         self.interval_s = choose_interval(0, None, 0.0)
         #: CPU time of a sample with its share of the evaluations: mean since the one before last.
         self.cost_s: Optional[float] = None
@@ -96,6 +101,7 @@ class Sampler:
             self.work.clear()
         self._sampled_s = now_s
         self._full_s = None
+        self.partial = False
         self._rounds = 0
         self.cost_s = None
         self._costs_s.clear()
@@ -128,14 +134,17 @@ class Sampler:
         self._sampled_s = now_s
         run, paces_changed = self._steps.run, self.observer.paces_changed
         full = comparing or self._full_due(now_s)
+        self.partial = False
         if not run('sampling', lambda: self._observe(now_s, full=full)):
             self.recognition = _NO_WORKLOADS
             return True
+        if full:
+            # Times of an interval are those of its samples.
+            run('OSD load', lambda: self._keep_work(now_s))
         # Of OSDs that work as before there is nothing new to keep or to classify.
         if full or self.observer.paces_changed != paces_changed:
             run('evidence', lambda: self._record(self.observer.newest, now_s))
             run('trends', lambda: self._chart(now_s))
-            run('OSD load', lambda: self._keep_work(now_s))
             run('pools', lambda: self._sample_pools(now_s))
             run('workload', lambda: self._classify_groups(now_s))
         osds = len(self.observer.signals())
@@ -148,8 +157,10 @@ class Sampler:
 
     def _observe(self, now_s: float, *, full: bool) -> None:
         only = None if full else self.classifier.unsettled_osds
-        self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s, only)
+        rounds = IDLE_DETAIL_ROUNDS if self._idle else 1
+        self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s, only, rounds)
         self.observed_s = now_s
+        self.partial = not full
         if full:
             self._full_s = now_s
         self._rounds += 1
@@ -158,12 +169,16 @@ class Sampler:
         return (
             self._full_s is None
             # If the clock went backwards, do not wait until it has caught up.
-            or not 0 <= now_s - self._full_s < FULL_S
+            or not 0 <= now_s - self._full_s < (IDLE_FULL_S if self._idle else FULL_S)
             or self._rounds < WARM_UP_ROUNDS
             or self.classifier.group_about_to_change
-            # Times of an interval are those of its samples.
-            or self.work.due(now_s)
         )
+
+    @property
+    def _idle(self) -> bool:
+        """Whether every device class is known to have no client I/O."""
+        groups = self.recognition.per_group.values()
+        return bool(groups) and all(g.workload_class is WorkloadClass.IDLE for g in groups)
 
     def _chart(self, now_s: float) -> None:
         classes = {osd.osd_id: osd.device_class for osd in self._cluster.cluster_map().osds}

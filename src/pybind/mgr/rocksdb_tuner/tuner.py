@@ -201,6 +201,7 @@ class Tuner(Components):
             basis,
             now_s,
             fresh=fresh,
+            partial=self.sampler.partial,
             settling=self.sampler.settling,
             paces_changed=paces_changed,
         ):

@@ -1,4 +1,4 @@
-"""Detail counters, read for one OSD in four per full sample: the parts of a write, memory, caches.
+"""Detail counters, read for some OSDs per full sample: the parts of a write, memory, caches.
 
 Reading a counter costs the mgr 2.5 us, too much at every tick for values that change slowly or are
 only displayed. The first sample of a process has them too.
@@ -17,10 +17,10 @@ from .packed import Packed, pack, unpack
 from .sample import SAME_REPORT_S, Sample
 from .window import MIN_WINDOW_S, Latency
 
-#: Details are read for one OSD in this many per full sample, so their window is as many of them.
+#: All OSDs have had their turn after this many rounds; a full sample is one or two of them.
 ROUNDS = 4
-#: Minimum per tick, for small clusters.
-LEAST_PER_TICK = 2
+#: Minimum per round, for small clusters.
+LEAST_PER_ROUND = 2
 
 #: All other details have a sum and a count.
 _NUMBERS = frozenset(
@@ -162,7 +162,7 @@ def _counted(before: Optional[DetailSample], after: DetailSample, field: str) ->
 
 def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
     """The OSDs to read details of in this round; all OSDs within ``ROUNDS`` rounds."""
-    per_round = max(LEAST_PER_TICK, -(-len(osd_ids) // ROUNDS))
+    per_round = max(LEAST_PER_ROUND, -(-len(osd_ids) // ROUNDS))
     rounds = max(1, -(-len(osd_ids) // per_round))
     first = round_number % rounds * per_round
     end = first + per_round

@@ -18,7 +18,7 @@ from .packed import Packed
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
-from .steady import as_before, is_steady, pace_of, progress_of
+from .steady import Pace, as_before, is_steady, pace_of, progress_of
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
@@ -41,16 +41,30 @@ class _Watched:
         'history',
         'nonce',
         'not_before_s',
+        'pace',
     )
 
     def __init__(self, nonce: int, not_before_s: float) -> None:
         self.nonce = nonce
         self.not_before_s = not_before_s
         self.history = OsdHistory()
+        #: Of the newest window.
+        self.pace: Optional[Pace] = None
         self.detail_sample: Optional[Packed] = None
         #: The previous one, which the newest is compared with.
         self.detail_before: Optional[Packed] = None
         self.details: Optional[Details] = None
+
+    def add(self, sample: Sample) -> bool:
+        """Whether the OSD works at another pace than before."""
+        changed = not as_before(self.pace, progress_of(sample))
+        self.history.add(sample)
+        self.pace = pace_of(self.history)
+        return changed
+
+    def clear(self) -> None:
+        self.history.clear()
+        self.pace = self.detail_sample = self.detail_before = self.details = None
 
 
 class Evidence(NamedTuple):
@@ -136,17 +150,21 @@ class Observer:
         cluster_map: ClusterMap,
         now_s: float,
         only: Optional[Collection[int]] = None,
+        detail_rounds: int = 1,
     ) -> None:
         """One tick: read the counters of every OSD that is up, and the details of some.
 
         With ``only``, all counters are read of these, and of others if two counters show that
         their pace changed; until then they keep their newest sample, with the time of that.
+        ``detail_rounds``: how many rounds of details are due (see `choose`).
         """
         found: dict[int, Signals] = {}
         detailed: Collection[int] = ()
         if only is None:
-            detailed = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
-            self._rounds += 1
+            osd_ids = [osd.osd_id for osd in cluster_map.osds]
+            rounds = range(self._rounds, self._rounds + detail_rounds)
+            detailed = frozenset().union(*(choose(osd_ids, number) for number in rounds))
+            self._rounds += detail_rounds
         by_release = {
             release: (by_any_name(reader, release), names_for(release))
             for release in {osd.release for osd in cluster_map.osds}
@@ -156,13 +174,12 @@ class Observer:
                 continue
             watched = self._watch(osd, osd.nonce, now_s)
             counters, names = by_release[osd.release]
-            before, newest = self._signals.get(osd.osd_id), watched.history.newest
+            before = self._signals.get(osd.osd_id)
             if (
                 only is not None
                 and before is not None
-                and newest is not None
                 and osd.osd_id not in only
-                and is_steady(counters, osd.osd_id, names, watched.history, now_s)
+                and is_steady(counters, osd.osd_id, names, watched.pace, now_s)
             ):
                 found[osd.osd_id] = before
                 continue
@@ -173,15 +190,13 @@ class Observer:
                 names,
                 now_s,
                 watched.not_before_s,
-                newest,
+                watched.history.newest,
             )
             if sample is None:
-                watched.history.clear()
-                watched.detail_sample = watched.detail_before = watched.details = None
+                watched.clear()
                 continue
-            if not as_before(pace_of(watched.history), progress_of(sample)):
+            if watched.add(sample):
                 self.paces_changed += 1
-            watched.history.add(sample)
             # A new process has none yet, and its memory decides what suits it.
             if osd.osd_id in detailed or watched.details is None:
                 _read_details(counters, osd, watched, sample)

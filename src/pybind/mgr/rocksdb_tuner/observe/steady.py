@@ -34,12 +34,11 @@ class Pace(NamedTuple):
 
 
 def is_steady(
-    reader: CounterReader, osd_id: int, names: CounterNames, history: OsdHistory, now_s: float
+    reader: CounterReader, osd_id: int, names: CounterNames, pace: Optional[Pace], now_s: float
 ) -> bool:
-    """Whether the process of ``history`` works as in its newest window; False if unknown."""
-    newest, pace = history.newest, pace_of(history)
+    """Whether the process that had this ``pace`` still has it; False if unknown."""
     # Without a pace nothing that is read could be compared.
-    if newest is None or pace is None or now_s - newest.time_s > MAX_REPORT_AGE_S:
+    if pace is None:
         return False
     done, kv_sync = reader.latest(osd_id, (ALL_OPERATIONS, names.kv_sync))
     if (
@@ -48,6 +47,7 @@ def is_steady(
         or kv_sync is None
         or kv_sync.avgcount is None
         or kv_sync.time_s != done.time_s
+        or now_s - done.time_s > MAX_REPORT_AGE_S
     ):
         return False
     return as_before(pace, Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount)))

@@ -47,6 +47,8 @@ class Run:
         self.cluster, self.ticks = CountingCluster(), 0
         self.done = dict.fromkeys(range(OSDS), 0)
         self.evaluates = True
+        #: Writes of an OSD between two ticks
+        self.clients = 1000
         self.sampler = Sampler(self.cluster, Steps(lambda: self.now_s), lambda newest, now_s: None)
 
     @property
@@ -57,7 +59,7 @@ class Run:
         """The number of OSDs whose counters were all read."""
         self.ticks += 1
         for osd_id in self.done:
-            self.done[osd_id] += paces.get(osd_id, 1000)
+            self.done[osd_id] += paces.get(osd_id, self.clients)
             self.cluster.report(osd_id, sample(self.now_s - 1, self.done[osd_id]))
         self.cluster.fully.clear()
         assert self.sampler.sample(Settings(), self.now_s, comparing=comparing)
@@ -86,6 +88,75 @@ def test_all_osds_are_read_while_the_module_warms_up_and_at_every_third_tick() -
     assert read.count(OSDS) == 4
     assert all(read[i : i + 3].count(OSDS) == 1 for i in range(len(read) - 2))
     assert set(read) == {OSDS, 0}
+
+
+def idle() -> Run:
+    """All OSDs are idle, as they were since the warm-up."""
+    run = Run()
+    run.clients = 0
+    run.warm_up()
+    assert run.sampler.recognition.per_group['ssd'].workload_class is WorkloadClass.IDLE
+    return run
+
+
+def test_idle_osds_are_read_at_every_sixth_tick() -> None:
+    run = idle()
+    while run.tick() != OSDS:
+        pass
+    assert [run.tick() for _ in range(12)] == [0, 0, 0, 0, 0, OSDS] * 2
+
+
+def test_details_of_an_osd_are_never_older_than_two_minutes() -> None:
+    """Idle or not, whatever the number of ticks between full samples."""
+    for clients in (0, 1000):
+        run = Run()
+        run.clients = clients
+        run.warm_up()
+        for _ in range(30):
+            run.tick()
+            for osd_id in range(OSDS):
+                found = run.sampler.observer.details(osd_id)
+                assert found is not None
+                assert run.now_s - found.time_s <= 121
+
+
+def test_first_operations_of_clients_are_seen_at_the_next_tick() -> None:
+    run = idle()
+    while run.tick() != OSDS:
+        pass
+    assert run.tick() == 0
+    run.clients = 1000
+    assert run.tick() == OSDS
+    assert run.sampler.signals()[0].write_iops == pytest.approx(50.0)
+    assert [run.tick() for _ in range(2)] == [OSDS] * 2
+    assert run.sampler.recognition.per_group['ssd'].workload_class is not WorkloadClass.IDLE
+
+
+def test_sample_is_partial_if_only_osds_with_another_pace_are_read() -> None:
+    run = after_a_full_sample()
+    partial = [run.sampler.partial]
+    run.tick(paces={33: 0})
+    partial.append(run.sampler.partial)
+    run.sampler.rest(Settings(), run.now_s)
+    partial.append(run.sampler.partial)
+    assert partial == [False, True, False]
+
+
+def test_intervals_of_work_end_with_samples_of_all_osds() -> None:
+    """Each OSD's work in an interval is that of two samples of the interval's ends."""
+    run = idle()
+    for ticks in range(40):
+        run.tick(paces={33: 200 * (ticks % 2)})
+    kept = run.sampler.work.read(range(OSDS))
+    lengths_s = [b - a for a, b in zip(kept.times_s, kept.times_s[1:])]
+    for osd_id in (0, 33):
+        works = kept.by_osd[osd_id][-5:]
+        assert len(works) == 5
+        for work, length_s in zip(works, lengths_s[-5:]):
+            # One transaction and one round a write, in these samples
+            assert work.writes == pytest.approx(
+                0 if osd_id == 0 else 10 * length_s, abs=200, rel=0.01
+            )
 
 
 def test_every_osd_is_read_in_full_at_every_tick_of_a_comparison() -> None:

@@ -13,8 +13,9 @@ from ..workload.records import WorkloadClass
 #: Signals are means over 30 s, so a newer evaluation would say little else. With the default
 #: interval this is every third tick.
 PERIOD_S = 25.0
-#: While all OSDs work as they did: every sixth tick.
-STEADY_PERIOD_S = 55.0
+#: While all OSDs work as they did, and only after a sample of all of them: every sixth tick, both
+#: under clients (every second such sample) and without (each).
+STEADY_PERIOD_S = 40.0
 
 
 class Basis(NamedTuple):
@@ -50,9 +51,17 @@ class Schedule:
         self._paces_changed = 0
 
     def due(
-        self, basis: Basis, now_s: float, *, fresh: bool, settling: bool, paces_changed: int = 0
+        self,
+        basis: Basis,
+        now_s: float,
+        *,
+        fresh: bool,
+        partial: bool,
+        settling: bool,
+        paces_changed: int = 0,
     ) -> bool:
-        """``fresh``: there are new samples; ``settling``: they are likely to say something new.
+        """``fresh``: there are new samples; ``partial``: only of OSDs whose work changed;
+        ``settling``: they are likely to say something new.
 
         ``paces_changed`` counts how often an OSD was found to work at another pace than before.
         """
@@ -62,7 +71,7 @@ class Schedule:
         steady = paces_changed == self._paces_changed
         period_s = STEADY_PERIOD_S if steady else PERIOD_S
         recent = 0 <= now_s - self._evaluated_s < period_s
-        return fresh and (settling or not recent)
+        return fresh and (settling or (not recent and not (partial and steady)))
 
     def done(self, basis: Basis, now_s: float, *, paces_changed: int = 0) -> None:
         """The evaluation succeeded."""

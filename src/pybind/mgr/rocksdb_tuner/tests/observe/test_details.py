@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
 from rocksdb_tuner.observe.counters import DetailNames, details_for
 from rocksdb_tuner.observe.details import (
-    LEAST_PER_TICK,
+    LEAST_PER_ROUND,
     ROUNDS,
     Details,
     DetailSample,
@@ -152,7 +152,7 @@ def test_all_osds_are_sampled_within_eight_ticks_few_at_a_time(osds: int) -> Non
     ids = list(range(osds))
     rounds = [choose(ids, number) for number in range(ROUNDS)]
     assert set().union(*rounds) == set(ids)
-    assert all(len(chosen) <= max(LEAST_PER_TICK, -(-osds // ROUNDS)) for chosen in rounds)
+    assert all(len(chosen) <= max(LEAST_PER_ROUND, -(-osds // ROUNDS)) for chosen in rounds)
 
 
 def test_detailed_samples_are_dropped_with_the_process() -> None:

@@ -43,7 +43,7 @@ def evaluated() -> Schedule:
 
 
 def test_first_evaluation_needs_no_sample() -> None:
-    assert Schedule().due(BASIS, 1000.0, fresh=False, settling=False)
+    assert Schedule().due(BASIS, 1000.0, fresh=False, partial=False, settling=False)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,36 @@ def test_without_changes_new_samples_are_evaluated_once_per_period(
 ) -> None:
     """The longer one while all OSDs work as they did at the last evaluation."""
     evaluated.done(BASIS, 1000.0, paces_changed=7)
-    found = evaluated.due(BASIS, now_s, fresh=fresh, settling=False, paces_changed=paces_changed)
+    found = evaluated.due(
+        BASIS, now_s, fresh=fresh, partial=False, settling=False, paces_changed=paces_changed
+    )
     assert found is due
 
 
+def test_samples_of_some_osds_wait_for_one_of_all_while_all_work_as_before(
+    evaluated: Schedule,
+) -> None:
+    evaluated.done(BASIS, 1000.0, paces_changed=7)
+
+    def due(paces_changed: int, *, partial: bool, settling: bool = False) -> bool:
+        return evaluated.due(
+            BASIS,
+            1000.0 + STEADY_PERIOD_S,
+            fresh=True,
+            partial=partial,
+            settling=settling,
+            paces_changed=paces_changed,
+        )
+
+    assert not due(7, partial=True)
+    assert due(7, partial=False)
+    assert due(8, partial=True)
+    assert due(7, partial=True, settling=True)
+
+
 def test_every_new_sample_is_evaluated_while_conclusions_settle(evaluated: Schedule) -> None:
-    assert evaluated.due(BASIS, 1005.0, fresh=True, settling=True)
-    assert not evaluated.due(BASIS, 1005.0, fresh=False, settling=True)
+    assert evaluated.due(BASIS, 1005.0, fresh=True, partial=False, settling=True)
+    assert not evaluated.due(BASIS, 1005.0, fresh=False, partial=False, settling=True)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +115,14 @@ def test_every_new_sample_is_evaluated_while_conclusions_settle(evaluated: Sched
 )
 def test_change_of_the_basis_is_evaluated_at_once(evaluated: Schedule, changed: Basis) -> None:
     assert changed != BASIS
-    assert evaluated.due(changed, 1001.0, fresh=False, settling=False)
+    assert evaluated.due(changed, 1001.0, fresh=False, partial=False, settling=False)
 
 
 def test_operators_requests_and_failures_are_evaluated_at_the_next_tick(
     evaluated: Schedule,
 ) -> None:
     evaluated.invalidate()
-    assert evaluated.due(BASIS, 1001.0, fresh=False, settling=False)
+    assert evaluated.due(BASIS, 1001.0, fresh=False, partial=False, settling=False)
 
 
 @pytest.fixture
