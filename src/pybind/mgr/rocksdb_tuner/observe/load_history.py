@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Mapping, NamedTuple, Optional
 
 from .history import MAX_GAP_S
-from .packed import Packed, pack, unpack
+from .packed import Counter, Packed, pack, unpack
 from .sample import Sample
 from .short_float import UNKNOWN, decode, encode
 from .window import MIN_WINDOW_S, differences
@@ -86,11 +86,14 @@ class WorkHistory:
                 self._clear()
             if not self._is_due(time_s):
                 return
-            newest = {n: _used(sample) for n, sample in samples.items() if sample is not None}
             if self._times_s:
-                self._end_interval(samples, newest)
+                self._end_interval(samples)
             self._times_s.append(time_s)
-            self._last = newest
+            self._last = {
+                osd_id: pack(sample.time_s, sample.nonce, _used(sample))
+                for osd_id, sample in samples.items()
+                if sample is not None
+            }
             while len(self._times_s) > INTERVALS + 1:
                 self._make_room()
 
@@ -118,9 +121,7 @@ class WorkHistory:
         self._rows.clear()
         self._last = {}
 
-    def _end_interval(
-        self, samples: Mapping[int, Optional[Sample]], used: Mapping[int, Packed]
-    ) -> None:
+    def _end_interval(self, samples: Mapping[int, Optional[Sample]]) -> None:
         for gone in self._rows.keys() - samples.keys():
             del self._rows[gone]
         before = len(self._times_s) - 1
@@ -128,8 +129,7 @@ class WorkHistory:
             row = self._rows.get(osd_id)
             if row is None:
                 row = self._rows[osd_id] = _UNKNOWN * before
-            space = None if newest is None else newest.db_used_bytes
-            row.extend(_row(self._last.get(osd_id), used.get(osd_id), space))
+            row.extend(_row(self._last.get(osd_id), newest))
 
     def _make_room(self) -> None:
         """Merge intervals, or drop the oldest of the longest ones."""
@@ -148,24 +148,18 @@ class WorkHistory:
             self._rows[osd_id] = _merged(row[oldest:], count)
 
 
-def _used(sample: Sample) -> Packed:
-    """The counters that `Work` is computed from."""
-    return pack(
-        sample.time_s,
-        sample.nonce,
-        (
-            sample.kv_sync,
-            sample.commit,
-            sample.op_w_latency,
-            sample.bytes_written_wal,
-            sample.bytes_written_sst,
-        ),
+def _used(sample: Sample) -> tuple[Counter, ...]:
+    """The counters whose differences make `Work`."""
+    return (
+        sample.kv_sync,
+        sample.commit,
+        sample.op_w_latency,
+        sample.bytes_written_wal,
+        sample.bytes_written_sst,
     )
 
 
-def _row(
-    first: Optional[Packed], last: Optional[Packed], db_used_bytes: Optional[int]
-) -> array[int]:
+def _row(first: Optional[Packed], last: Optional[Sample]) -> array[int]:
     if (
         first is None
         or last is None
@@ -173,7 +167,7 @@ def _row(
         or last.time_s - first.time_s < MIN_WINDOW_S
     ):
         return _UNKNOWN
-    done = differences(unpack(first), unpack(last))
+    done = differences(unpack(first), _used(last))
     if done is None:
         return _UNKNOWN
     kv_sync, commit, writes, wal, sst = done
@@ -184,7 +178,7 @@ def _row(
             writes=writes.operations if writes else None,
             write_s=writes.total_s if writes else None,
             db_bytes=None if wal is None or sst is None else wal + sst,
-            db_used_bytes=db_used_bytes,
+            db_used_bytes=last.db_used_bytes,
         )
     )
 
