@@ -127,6 +127,11 @@ class Case:
         }
         return misfit_objections(problems.values())
 
+    @cached_property
+    def running_misfits(self) -> tuple[Objection, ...]:
+        """`misfits` of the options that these OSDs run with."""
+        return self.misfits(self.running)
+
     def under_workload(self, text: str) -> tuple[Objection, ...]:
         if self.writer is None:
             return ()

@@ -151,4 +151,4 @@ def proposed(
 def _objected(case: Case) -> bool:
     """Whether there is an objection to the running options, independent of any gain."""
     chosen = bool(case.cohort.deciding_entries)
-    return bool((chosen and case.standing(case.running)) or case.misfits(case.running))
+    return bool((chosen and case.standing(case.running)) or case.running_misfits)

@@ -84,7 +84,7 @@ def assess(
 
 def _weighed(case: Case) -> Optional[Weighing]:
     """None if there is no resource to relieve, or no option string may be chosen."""
-    if case.why_no_tuning is not None or case.misfits(case.running):
+    if case.why_no_tuning is not None or case.running_misfits:
         return None
     if not case.effective(case.running):
         # The effective options are unknown.
@@ -117,7 +117,7 @@ def _advice(
         if not isinstance(found, str):
             fits = fitting(case, found) or fitting(case, target_for(case))
             return changed(case, all_osds, standing, fits or found)
-        if not case.misfits(case.running):
+        if not case.running_misfits:
             return found
     return _gain(case, all_osds, custom_profiles, weighed)
 
@@ -129,7 +129,7 @@ def _gain(
     weighed: Optional[Weighing],
 ) -> Union[Recommendation, str]:
     """A better option string for the workload, or why none is known."""
-    misfits = case.misfits(case.running)
+    misfits = case.running_misfits
     if misfits:
         return _fitted(case, all_osds, misfits)
     winner = winner_for(case)
