@@ -198,7 +198,7 @@ def rollout(release: str, directory: Path, soak: str, progress: Progress) -> Rol
     with _cluster(release, directory, progress) as cluster:
         set_module_options(cluster, (f'{name}={value}' for name, value in SOAKS[soak].items()))
         override(cluster)
-        writer = Overwriter(cluster, WRITES_PER_S, 0)
+        writer = Overwriter(cluster, WRITES_PER_S, 0, round(SETTLE_S + ADVICE_S + ROLLOUT_S))
         writer.start()
         try:
             time.sleep(SETTLE_S)

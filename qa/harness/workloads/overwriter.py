@@ -101,8 +101,15 @@ def written_from(answer: dict[str, Any]) -> Written:
 class Overwriter:
     """A client of so many writes and reads of 4 KiB per second, on its own image."""
 
-    def __init__(self, cluster: Cluster, writes_per_s: int, reads_per_s: int) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        cluster: Cluster,
+        writes_per_s: int,
+        reads_per_s: int,
+        max_seconds: int = MAX_SECONDS,
+    ) -> None:
+        """``max_seconds``: when the client ends, if nothing else ends it."""
+        self._cluster, self._max_seconds = cluster, max_seconds
         self._rates = {'writes_per_s': writes_per_s, 'reads_per_s': reads_per_s}
         # Never one that a client that was killed still holds
         self._image = f'qa-overwrite-{time.time():.0f}'
@@ -124,7 +131,7 @@ class Overwriter:
             'pool': POOL,
             'blocks': BLOCKS,
             'depth': DEPTH,
-            'seconds': MAX_SECONDS,
+            'seconds': self._max_seconds,
             'stuck_s': STUCK_S,
             'ready': str(ready),
             **self._rates,
