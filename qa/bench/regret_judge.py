@@ -5,7 +5,8 @@ is divided by the transactions of the OSD, written bytes by those of its WAL, an
 an OSD is compared with that of the same OSD in the first phase, when all of them had the default.
 On a scale of logarithms a figure is the sum of a level of the OSD, of one of the phase, which all
 OSDs share, and of the effect of the option set: least squares over all OSDs and phases of all runs
-of a cell. The residuals give the interval, also of a single run.
+of a cell. The residuals give the interval, also of a single run. Runs beside other work are noisier
+than others, so each counts with the inverse of its own residuals.
 
 In the recorded runs of `bench_choice_proof.py`, whose OSDs have equal options first and swap them
 later, the two halves disagree by 9.5% in the CPU time of kv_sync per write, and by 3.4% relative to
@@ -238,32 +239,59 @@ def _most(ends: Sequence[float | None]) -> float | None:
     return max(0.0, *known) if len(known) == len(ends) else None
 
 
+#: Terms and value of each row of a run.
+_Rows = tuple[tuple[tuple[Hashable, ...], float], ...]
+#: Fewer residuals say too little of a run, and smaller ones are rounding.
+_LEAST_DEGREES, _LEAST_VARIANCE = 8, 1e-12
+
+
 @lru_cache(maxsize=1024)
-def _fit_of(rows: tuple[tuple[tuple[Hashable, ...], float], ...]) -> Fit:
-    return fit([dict.fromkeys(terms, 1.0) for terms, _ in rows], [value for _, value in rows])
+def _fit_of(runs: tuple[_Rows, ...], weights: tuple[float, ...]) -> Fit:
+    rows = [(*row, weight) for of_run, weight in zip(runs, weights) for row in of_run]
+    return fit(
+        [dict.fromkeys(terms, weight) for terms, _, weight in rows],
+        [weight * value for _, value, weight in rows],
+    )
 
 
 def _fit(runs: Sequence[Run], figure: str) -> Fit:
-    rows: list[tuple[tuple[Hashable, ...], float]] = []
     levels = figure not in _WITHOUT_LEVEL
     if not levels and not any(did.sst_bytes for run in runs for phase in run.did for did in phase):
         # Without a flush anywhere nothing is known, rather than that there is no difference
         runs = ()
-    for number, run in enumerate(runs):
-        for phase, (windows, names) in enumerate(zip(run.did, run.placed)):
-            if phase == 0 and not levels:
+    rows = tuple(_rows(number, run, figure, levels=levels) for number, run in enumerate(runs))
+    return _fit_of(rows, _weights(rows))
+
+
+def _weights(runs: tuple[_Rows, ...]) -> tuple[float, ...]:
+    """Of the quietest run 1, of others by standard deviation; all alike if one is unknown."""
+    alike = (1.0,) * len(runs)
+    if len(runs) < 2:
+        return alike
+    alone = [_fit_of((rows,), (1.0,)) for rows in runs]
+    variances = [found.variance for found in alone if found.degrees >= _LEAST_DEGREES]
+    known = [variance for variance in variances if variance and variance > _LEAST_VARIANCE]
+    if len(known) < len(runs):
+        return alike
+    return tuple(math.sqrt(min(known) / variance) for variance in known)
+
+
+def _rows(number: int, run: Run, figure: str, *, levels: bool) -> _Rows:
+    rows: list[tuple[tuple[Hashable, ...], float]] = []
+    for phase, (windows, names) in enumerate(zip(run.did, run.placed)):
+        if phase == 0 and not levels:
+            continue
+        for osd, (did, name) in enumerate(zip(windows, names)):
+            value = logarithm(did, figure)
+            if value is None:
                 continue
-            for osd, (did, name) in enumerate(zip(windows, names)):
-                value = logarithm(did, figure)
-                if value is None:
-                    continue
-                terms: list[Hashable] = [('phase', number, phase)]
-                if levels:
-                    terms.append(('osd', number, osd))
-                if name != DEFAULT:
-                    terms.append(('set', name))
-                rows.append((tuple(terms), value))
-    return _fit_of(tuple(rows))
+            terms: list[Hashable] = [('phase', number, phase)]
+            if levels:
+                terms.append(('osd', number, osd))
+            if name != DEFAULT:
+                terms.append(('set', name))
+            rows.append((tuple(terms), value))
+    return tuple(rows)
 
 
 def logarithm(did: Window, figure: str) -> float | None:

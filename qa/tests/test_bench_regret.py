@@ -161,6 +161,29 @@ def test_interval_has_the_truth_as_often_as_it_says() -> None:
     assert 88 <= held <= 99
 
 
+def test_noisy_run_beside_a_quiet_one_neither_spoils_it_nor_is_believed() -> None:
+    """15% noise beside 2%: the interval is about that of the quiet run, and has the truth in it."""
+    held, widths = 0, []
+
+    def interval(*runs: Run) -> tuple[float, float]:
+        found = Effects(runs, LIMITING).ratio('variant-2022-d')
+        assert found is not None
+        assert found.low_percent is not None
+        assert found.high_percent is not None
+        return found.low_percent, found.high_percent
+
+    for number in range(0, 200, 2):
+        cost = {'variant-2022-d': 0.95}
+        quiet = run(number, cost, levels=SPREAD, noise=0.02)
+        alone = interval(quiet)
+        both = interval(run(number + 1, cost, levels=SPREAD, noise=0.15), quiet)
+        held += both[0] <= -5.0 <= both[1]
+        widths.append((both[1] - both[0]) / (alone[1] - alone[0]))
+    assert 88 <= held <= 99
+    assert statistics.fmean(widths) < 1.1
+    assert max(widths) < 1.5
+
+
 def test_interval_of_the_regret_has_the_truth_as_often_as_it_says() -> None:
     """The best of nine noisy figures is not taken at its word."""
     held = 0
