@@ -18,7 +18,7 @@ from .packed import Packed
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
-from .steady import Pace, as_before, is_steady, pace_of, progress_of
+from .steady import Pace, as_before, pace_of, progress_of, steady_report_s
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
@@ -141,6 +141,8 @@ class Observer:
         self._sharding = ShardingWatch()
         self._signals: Mapping[int, Signals] = {}
         self._rounds = 0
+        #: Time of the newest report of any OSD, as of the last tick; None: there was none.
+        self.newest_report_s: Optional[float] = None
         #: How often an OSD was found to work at another pace than before, or to be new or silent.
         self.paces_changed = 0
 
@@ -159,6 +161,7 @@ class Observer:
         ``detail_rounds``: how many rounds of details are due (see `choose`).
         """
         found: dict[int, Signals] = {}
+        reports_s: list[float] = []
         detailed: Collection[int] = ()
         if only is None:
             osd_ids = [osd.osd_id for osd in cluster_map.osds]
@@ -175,14 +178,12 @@ class Observer:
             watched = self._watch(osd, osd.nonce, now_s)
             counters, names = by_release[osd.release]
             before = self._signals.get(osd.osd_id)
-            if (
-                only is not None
-                and before is not None
-                and osd.osd_id not in only
-                and is_steady(counters, osd.osd_id, names, watched.pace, now_s)
-            ):
-                found[osd.osd_id] = before
-                continue
+            if only is not None and before is not None and osd.osd_id not in only:
+                report_s = steady_report_s(counters, osd.osd_id, names, watched.pace, now_s)
+                if report_s is not None:
+                    reports_s.append(report_s)
+                    found[osd.osd_id] = before
+                    continue
             sample = take_sample(
                 counters,
                 osd.osd_id,
@@ -195,22 +196,25 @@ class Observer:
             if sample is None:
                 watched.clear()
                 continue
+            reports_s.append(sample.time_s)
             if watched.add(sample):
                 self.paces_changed += 1
             # A new process has none yet, and its memory decides what suits it.
             if osd.osd_id in detailed or watched.details is None:
                 _read_details(counters, osd, watched, sample)
-            found[osd.osd_id] = signals(
-                osd,
-                watched.history,
-                self._deep.compaction(osd.osd_id, osd.nonce, now_s),
-            )
-            if osd.dedicated_db:
-                self._grow(osd.osd_id, found[osd.osd_id], now_s)
+            found[osd.osd_id] = self._measure(osd, watched, now_s)
         self._keep_only({osd.osd_id for osd in cluster_map.osds})
         if found.keys() != self._signals.keys():
             self.paces_changed += 1
         self._signals = found
+        self.newest_report_s = max(reports_s, default=None)
+
+    def _measure(self, osd: OsdInfo, watched: _Watched, now_s: float) -> Signals:
+        compaction = self._deep.compaction(osd.osd_id, watched.nonce, now_s)
+        found = signals(osd, watched.history, compaction)
+        if osd.dedicated_db:
+            self._grow(osd.osd_id, found, now_s)
+        return found
 
     def signals(self) -> Mapping[int, Signals]:
         """By OSD, as of the last tick, without OSDs that are down or never reported."""

@@ -33,13 +33,16 @@ class Pace(NamedTuple):
     last: Progress
 
 
-def is_steady(
+def steady_report_s(
     reader: CounterReader, osd_id: int, names: CounterNames, pace: Optional[Pace], now_s: float
-) -> bool:
-    """Whether the process that had this ``pace`` still has it; False if unknown."""
+) -> Optional[float]:
+    """Time of the newest report of an OSD that still has this ``pace``; None if it has not.
+
+    It is None, too, if that is unknown.
+    """
     # Without a pace nothing that is read could be compared.
     if pace is None:
-        return False
+        return None
     done, kv_sync = reader.latest(osd_id, (ALL_OPERATIONS, names.kv_sync))
     if (
         done is None
@@ -49,8 +52,9 @@ def is_steady(
         or kv_sync.time_s != done.time_s
         or now_s - done.time_s > MAX_REPORT_AGE_S
     ):
-        return False
-    return as_before(pace, Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount)))
+        return None
+    now = Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount))
+    return now.time_s if as_before(pace, now) else None
 
 
 def progress_of(sample: Sample) -> Optional[Progress]:

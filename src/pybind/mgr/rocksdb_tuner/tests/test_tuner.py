@@ -280,6 +280,25 @@ def test_small_writes_lead_to_advice_that_is_applied_and_rolled_back(world: Worl
     assert world.cluster.store == {}
 
 
+def test_age_of_the_newest_report_is_small_whenever_an_idle_cluster_is_evaluated(
+    world: World,
+) -> None:
+    """Also where most counters were read almost a minute before."""
+    world.settings = replace(world.settings, sample_interval_s=10.0)
+    world.run(200)
+    oldest_s = []
+    for _ in range(9):
+        world.tuner.schedule.invalidate()
+        world.run(10)
+        snapshot = world.tuner.snapshot
+        assert snapshot.taken_s is not None
+        assert snapshot.sampling.last_sample_age_s is not None
+        assert snapshot.sampling.last_sample_age_s <= 10.0
+        ages_s = [o.signals.age_s(snapshot.taken_s) for o in snapshot.osds if o.signals]
+        oldest_s.append(max(age_s for age_s in ages_s if age_s is not None))
+    assert max(oldest_s) >= 40.0
+
+
 def test_mode_observe_samples_and_does_not_advise(world: World) -> None:
     world.settings = replace(world.settings, mode=Mode.OBSERVE)
     world.load_ops_per_s = 800

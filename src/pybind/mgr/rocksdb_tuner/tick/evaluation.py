@@ -119,16 +119,16 @@ class Evaluation:
     ) -> Snapshot:
         """Measurements, recommendations and operations under way."""
         sampler = self._sampler
-        ages_s = [s.age_s(now_s) for s in sampler.signals().values()]
-        known_s = [age_s for age_s in ages_s if age_s is not None]
+        sampled = sampler.signals()
+        report_s = sampler.observer.newest_report_s if sampled else None
         return Snapshot(
             taken_s=now_s,
             mode=settings.mode,
             release=self._release,
             sampling=Sampling(
                 interval_s=sampler.interval_s,
-                osds=len(known_s),
-                last_sample_age_s=min(known_s, default=None),
+                osds=len(sampled),
+                last_sample_age_s=None if report_s is None else max(0.0, now_s - report_s),
                 tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
             ),
             osds=osds,

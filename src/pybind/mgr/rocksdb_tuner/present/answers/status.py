@@ -28,7 +28,9 @@ class Sampling:
         'Interval between two samples in seconds; null without sampling, as in offline.',
     ]
     osds: Annotated[Count, 'OSDs with at least one usable sample.']
-    last_sample_age_s: Annotated[Optional[Amount], 'Age of the newest sample, in seconds.']
+    last_sample_age_s: Annotated[
+        Optional[Amount], 'Age of the newest report of an OSD, in seconds.'
+    ]
     tick_ms: Annotated[
         Optional[Amount],
         'CPU time of a sampling with its share of the evaluations, in milliseconds.',

@@ -2127,7 +2127,7 @@ export interface Sampling {
   interval_s: number | null;
   /** OSDs with at least one usable sample. */
   osds: number;
-  /** Age of the newest sample, in seconds. */
+  /** Age of the newest report of an OSD, in seconds. */
   last_sample_age_s: number | null;
   /** CPU time of a sampling with its share of the evaluations, in milliseconds. */
   tick_ms: number | null;
