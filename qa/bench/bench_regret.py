@@ -4,9 +4,10 @@
 ``measure`` makes runs (root, Debian packages, some seven minutes each on a quiet machine of two
 cores) and writes each to the results as it ends, so that it can be stopped at any time and goes on
 later: of one cell (`regret_trials.py` has the comparison) up to the given number, or with ``--all``
-of all cells, those that tell most first, until the given minutes are over. ``plan`` lists what is
-due, ``compare`` shows the results. With ``--undecided`` a cell whose goals are met or missed is not
-run again. A further run compares only the sets that may still be better by more than the goal.
+of all cells, those that tell most first, or with ``--recorded`` of those that have a run, until the
+given minutes are over. ``plan`` lists what is due, ``compare`` shows the results. With
+``--undecided`` a cell whose goals are met or missed is not run again. A further run compares only
+the sets that may still be better by more than the goal.
 
 One run of a cell already has an interval. With residuals of 1%, half of the interval of 95% is, in
 percent, if all runs compare all sets (of 3%, as beside other work that takes nearly all of the
@@ -27,7 +28,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BENCH = Path(__file__).resolve().parent
 CHECKOUT = BENCH.parents[1]
@@ -49,7 +50,16 @@ from regret_judge import (  # noqa: E402
     contenders,
     judgment,
 )
-from regret_trials import FORMS, RELEASES, WORKLOADS, Cell, Trial, cells, trial  # noqa: E402
+from regret_trials import (  # noqa: E402
+    FORMS,
+    RELEASES,
+    WORKLOADS,
+    Cell,
+    Trial,
+    cells,
+    run_name,
+    trial,
+)
 
 RESULTS = BENCH / 'results/regret.json'
 MACHINE = (
@@ -87,17 +97,25 @@ def by_cell(runs: Sequence[Run]) -> dict[Cell, list[Run]]:
     return found
 
 
-def due(runs: Sequence[Run], cell: Cell, count: int) -> list[Trial]:
-    """The trials of a cell that no run was made of, of its first ``count``."""
-    made = {run.trial.number for run in runs if run.trial.cell == cell}
-    return [trial(cell, number) for number in range(count) if number not in made]
+class Planned(NamedTuple):
+    """A run to make; which sets it compares is known when it begins."""
+
+    cell: Cell
+    number: int
+
+    @property
+    def name(self) -> str:
+        return run_name(self.cell, self.number)
 
 
-def due_of_all(runs: Sequence[Run], wanted: Sequence[Cell], count: int) -> Iterator[Trial]:
-    """All cells once, then all of them twice, and so on: an end at any time leaves most cells."""
+def due(runs: Sequence[Run], wanted: Sequence[Cell], count: int) -> Iterator[Planned]:
+    """The runs that are not made, of the first ``count`` of each cell.
+
+    All cells once, then all of them twice, and so on: an end at any time leaves most cells.
+    """
     made = {(run.trial.cell, run.trial.number) for run in runs}
     for number in range(count):
-        yield from (trial(cell, number) for cell in wanted if (cell, number) not in made)
+        yield from (Planned(cell, number) for cell in wanted if (cell, number) not in made)
 
 
 def decided(runs: Sequence[Run], cell: Cell) -> bool:
@@ -158,17 +176,24 @@ def report(runs: Sequence[Run]) -> list[str]:
     return lines
 
 
-def _trials(arguments: argparse.Namespace, runs: Sequence[Run]) -> list[Trial]:
+def _wanted(arguments: argparse.Namespace, runs: Sequence[Run]) -> list[Cell]:
+    if not (arguments.all or arguments.recorded):
+        release, form = arguments.release or RELEASES[0], arguments.form or next(iter(FORMS))
+        return [Cell(arguments.workload or WORKLOADS[0], release, form)]
+    recorded = by_cell(runs)
+    return [
+        cell
+        for cell in cells()
+        if arguments.workload in (None, cell.workload)
+        and arguments.release in (None, cell.release)
+        and arguments.form in (None, cell.form)
+        and (arguments.all or cell in recorded)
+    ][: arguments.cells]
+
+
+def _due(arguments: argparse.Namespace, runs: Sequence[Run]) -> list[Planned]:
     """What is due, in order."""
-    if arguments.all:
-        releases = (arguments.release,) if arguments.release else RELEASES
-        forms = (arguments.form,) if arguments.form else tuple(FORMS)
-        wanted = [cell for cell in cells() if cell.release in releases and cell.form in forms]
-        return list(due_of_all(runs, wanted[: arguments.cells], arguments.runs))
-    cell = Cell(
-        arguments.workload, arguments.release or RELEASES[0], arguments.form or next(iter(FORMS))
-    )
-    return due(runs, cell, arguments.runs)
+    return list(due(runs, _wanted(arguments, runs), arguments.runs))
 
 
 def _measure(arguments: argparse.Namespace) -> None:
@@ -180,7 +205,7 @@ def _measure(arguments: argparse.Namespace) -> None:
 
     end_s = time.monotonic() + 60 * arguments.minutes
     failed: dict[Cell, int] = {}
-    for planned in _trials(arguments, read_runs(arguments.out)):
+    for planned in _due(arguments, read_runs(arguments.out)):
         runs = read_runs(arguments.out)
         # One that takes less may still fit
         if time.monotonic() + 60 * minutes_of(runs, planned.cell) > end_s:
@@ -205,7 +230,7 @@ def _measure(arguments: argparse.Namespace) -> None:
 
 def _plan(arguments: argparse.Namespace) -> None:
     runs, total = read_runs(arguments.out), 0.0
-    for planned in _trials(arguments, runs):
+    for planned in _due(arguments, runs):
         total += minutes_of(runs, planned.cell)
         print(f'{total:6.0f} minutes: {planned.name}')
 
@@ -220,9 +245,11 @@ def main() -> int:
     commands = parser.add_subparsers(required=True)
     for name, run in (('measure', _measure), ('plan', _plan)):
         command = commands.add_parser(name)
-        command.add_argument('--all', action='store_true', help='cells, instead of one')
-        command.add_argument('--cells', type=int, help='with --all: only so many, the first ones')
-        command.add_argument('--workload', choices=WORKLOADS, default=WORKLOADS[0])
+        which = command.add_mutually_exclusive_group()
+        which.add_argument('--all', action='store_true', help='cells, instead of one')
+        which.add_argument('--recorded', action='store_true', help='cells that have a run')
+        command.add_argument('--cells', type=int, help='of several only so many, the first ones')
+        command.add_argument('--workload', choices=WORKLOADS)
         command.add_argument('--release', choices=RELEASES)
         command.add_argument('--form', choices=tuple(FORMS))
         command.add_argument(

@@ -126,7 +126,11 @@ class Trial:
 
     @property
     def name(self) -> str:
-        return f'{self.cell.name}, run {self.number}'
+        return run_name(self.cell, self.number)
+
+
+def run_name(cell: Cell, number: int) -> str:
+    return f'{cell.name}, run {number}'
 
 
 def published(release: str) -> tuple[str, ...]:

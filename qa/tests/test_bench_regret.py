@@ -6,6 +6,7 @@ import json
 import math
 import random
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -393,20 +394,46 @@ def test_regret_is_of_the_resource_that_limited_most_runs() -> None:
 def test_completed_run_is_not_repeated() -> None:
     """A measurement that was stopped goes on where it was; other cells do not count."""
     made = [run(1)]
-    assert [t.number for t in bench_regret.due(made, CELL, 3)] == [0, 2]
+    assert [t.number for t in bench_regret.due(made, [CELL], 3)] == [0, 2]
     other = Cell('rgw-index', 'pacific', 'one device')
-    assert [t.number for t in bench_regret.due(made, other, 2)] == [0, 1]
+    assert [t.number for t in bench_regret.due(made, [other], 2)] == [0, 1]
 
 
 def test_all_cells_are_run_once_before_any_is_run_twice() -> None:
     wanted = [cell for cell in cells() if cell.form == 'one device']
-    due = list(bench_regret.due_of_all([run(0)], wanted, 2))
+    due = list(bench_regret.due([run(0)], wanted, 2))
     every = 3 * len(WORKLOADS)
     assert len(due) == 2 * every - 1
     assert all(planned.number == 0 for planned in due[: every - 1])
     assert due[every - 1].cell == CELL
     assert due[every - 1].number == 1
     assert len({planned.name for planned in due}) == len(due)
+
+
+@pytest.mark.parametrize(
+    ('order', 'planned'),
+    [
+        ('', ['rbd-4k, pacific, one device, run 1']),
+        ('--release reef', ['rbd-4k, reef, one device, run 0', 'rbd-4k, reef, one device, run 1']),
+        ('--recorded', ['rbd-4k, pacific, one device, run 1']),
+        ('--recorded --release reef', []),
+        ('--all --cells 1', ['rbd-4k, pacific, one device, run 1']),
+    ],
+)
+def test_plan_has_the_runs_that_are_not_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    order: str,
+    planned: list[str],
+) -> None:
+    results = tmp_path / 'regret.json'
+    results.write_text(json.dumps(bench_regret.document([run(0)])))
+    words = ['bench_regret.py', '--out', str(results), 'plan', '--runs', '2', *order.split()]
+    monkeypatch.setattr(sys, 'argv', words)
+    assert bench_regret.main() == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.partition(': ')[2] for line in shown] == planned
 
 
 def test_each_release_and_each_workload_is_among_the_first_cells() -> None:
