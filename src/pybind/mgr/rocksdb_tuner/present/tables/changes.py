@@ -168,18 +168,13 @@ def _verdict(state: RolloutState) -> str:
     watched = watched_batch(state)
     if watched is not None:
         return _not_yet(state, watched)
-    return _measured_before(state) if state.stage is Phase.PREFLIGHT else 'not judged'
-
-
-def _measured_before(state: RolloutState) -> str:
-    """The baseline is measured before the first change."""
-    needed_s = planned_batch(state.request, state.soak, 0).baseline_s
-    if not needed_s:
-        return 'not judged'
-    return (
-        f'none yet; measuring the baseline of osd.{state.request.order[0]}, '
-        f'{format_duration(state.baseline_s)} of {format_duration(needed_s)}'
-    )
+    canary, planned = f'osd.{state.request.order[0]}', planned_batch(state.request, state.soak, 0)
+    if state.stage is Phase.PREFLIGHT and planned.baseline_s:
+        measured = f'{format_duration(state.baseline_s)} of {format_duration(planned.baseline_s)}'
+        return f'none yet; measuring the baseline of {canary}, {measured}'
+    if state.stage is Phase.CANARY and planned.judged:
+        return f'none yet; {canary} is being changed'
+    return 'not judged'
 
 
 def _batch(state: RolloutState) -> list[tuple[str, str]]:

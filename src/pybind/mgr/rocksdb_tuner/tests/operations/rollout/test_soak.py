@@ -191,6 +191,19 @@ def test_status_shows_the_baseline_before_any_change(run: Run) -> None:
     assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
 
 
+def test_status_says_that_the_canary_will_be_judged_once_it_is_changed(run: Run) -> None:
+    run.start(soak=SOAK)
+    state = run.until(lambda state: state.stage is Phase.CANARY)
+    assert f'none yet; osd.{state.request.order[0]} is being changed' in changes.rollout(state)
+
+
+def test_status_promises_no_verdict_without_a_soak(run: Run) -> None:
+    run.start(soak=SoakPlan(0.0, 0.0))
+    reported = changes.rollout(run.until(lambda state: state.stage is Phase.CANARY))
+    assert 'not judged' in reported
+    assert 'none yet' not in reported
+
+
 def test_no_other_osd_is_touched_in_the_soak_of_the_canary(run: Run) -> None:
     run.start(soak=SOAK)
     state = run.until(soaking)
