@@ -153,6 +153,7 @@ def _rollout(state: RolloutState) -> str:
         pairs.append(('Last error', state.last_error))
     pairs += [
         ('Verdict', _verdict(state)),
+        *_missing(state),
         *_batch(state),
         ('Started', format_time(state.started_s) or UNKNOWN),
         ('Updated', format_time(state.updated_s) or UNKNOWN),
@@ -175,6 +176,14 @@ def _verdict(state: RolloutState) -> str:
     if state.stage is Phase.CANARY and planned.judged:
         return f'none yet; {canary} is being changed'
     return 'not judged'
+
+
+def _missing(state: RolloutState) -> list[tuple[str, str]]:
+    """What the verdict on the canary lacked, unless the rollout waits or failed and says so."""
+    judgement, said = state.judgement, state.paused_reason or state.failure
+    if judgement is None or not judgement.missing or said is not None:
+        return []
+    return [('  missing', '; '.join(judgement.missing))]
 
 
 def _batch(state: RolloutState) -> list[tuple[str, str]]:

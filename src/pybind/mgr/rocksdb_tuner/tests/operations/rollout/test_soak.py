@@ -298,6 +298,7 @@ def test_policy_promotes_without_a_verdict(run: Run) -> None:
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
     state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
+    assert ' '.join(changes.rollout(state).split()).count('client write latency: at least') == 1
 
 
 def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
@@ -307,6 +308,8 @@ def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
     assert 'rolled back by the policy, missing:' in (state.failure or '')
     assert run.cluster.entries_of() == {}
+    # Once in all
+    assert ' '.join(changes.rollout(state).split()).count('client write latency: at least') == 1
 
 
 def test_too_few_controls_are_reported_at_once_instead_of_a_futile_soak() -> None:
