@@ -18,7 +18,7 @@ from .packed import Packed
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
-from .steady import Pace, as_before, pace_of, progress_of, steady_report_s
+from .steady import as_before, pace_of, progress_of, steady_report_s
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
@@ -41,15 +41,12 @@ class _Watched:
         'history',
         'nonce',
         'not_before_s',
-        'pace',
     )
 
     def __init__(self, nonce: int, not_before_s: float) -> None:
         self.nonce = nonce
         self.not_before_s = not_before_s
         self.history = OsdHistory()
-        #: Of the newest window.
-        self.pace: Optional[Pace] = None
         self.detail_sample: Optional[Packed] = None
         #: The previous one, which the newest is compared with.
         self.detail_before: Optional[Packed] = None
@@ -57,14 +54,13 @@ class _Watched:
 
     def add(self, sample: Sample) -> bool:
         """Whether the OSD works at another pace than before."""
-        changed = not as_before(self.pace, progress_of(sample))
+        changed = not as_before(pace_of(self.history), progress_of(sample))
         self.history.add(sample)
-        self.pace = pace_of(self.history)
         return changed
 
     def clear(self) -> None:
         self.history.clear()
-        self.pace = self.detail_sample = self.detail_before = self.details = None
+        self.detail_sample = self.detail_before = self.details = None
 
 
 class Evidence(NamedTuple):
@@ -179,7 +175,7 @@ class Observer:
             counters, names = by_release[osd.release]
             before = self._signals.get(osd.osd_id)
             if only is not None and before is not None and osd.osd_id not in only:
-                report_s = steady_report_s(counters, osd.osd_id, names, watched.pace, now_s)
+                report_s = steady_report_s(counters, osd.osd_id, names, watched.history, now_s)
                 if report_s is not None:
                     reports_s.append(report_s)
                     found[osd.osd_id] = before

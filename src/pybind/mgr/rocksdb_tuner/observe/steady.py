@@ -34,12 +34,14 @@ class Pace(NamedTuple):
 
 
 def steady_report_s(
-    reader: CounterReader, osd_id: int, names: CounterNames, pace: Optional[Pace], now_s: float
+    reader: CounterReader, osd_id: int, names: CounterNames, history: OsdHistory, now_s: float
 ) -> Optional[float]:
-    """Time of the newest report of an OSD that still has this ``pace``; None if it has not.
+    """Time of the newest report of an OSD that works as in the newest window of ``history``.
 
-    It is None, too, if that is unknown.
+    None if it works at another pace, or if that is unknown.
     """
+    # Not kept: one for each of 10,000 OSDs would cost more than it saves.
+    pace = pace_of(history)
     # Without a pace nothing that is read could be compared.
     if pace is None:
         return None

@@ -14,7 +14,7 @@ from rocksdb_tuner.observe.counters import ALL_OPERATIONS
 from rocksdb_tuner.observe.history import OsdHistory
 from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S, Sample
-from rocksdb_tuner.observe.steady import Pace, pace_of, steady_report_s
+from rocksdb_tuner.observe.steady import steady_report_s
 
 from ..all_operations import all_operations
 from .samples import NAMES, CounterTable, osd_info, sample
@@ -41,8 +41,8 @@ class Mgr(CounterTable):
         self.points[osd_id, ALL_OPERATIONS] = done
 
 
-def is_steady(mgr: Mgr, pace: Optional[Pace], now_s: float) -> bool:
-    return steady_report_s(mgr, 0, NAMES, pace, now_s) is not None
+def is_steady(mgr: Mgr, known: OsdHistory, now_s: float) -> bool:
+    return steady_report_s(mgr, 0, NAMES, known, now_s) is not None
 
 
 def history(*samples: Sample) -> OsdHistory:
@@ -65,7 +65,7 @@ def steady(now: Sample, *changed: tuple[str, Optional[CounterPoint]], now_s: flo
             del mgr.points[0, path]
         else:
             mgr.points[0, path] = point
-    return is_steady(mgr, pace_of(history(*BEFORE)), now_s)
+    return is_steady(mgr, history(*BEFORE), now_s)
 
 
 def test_unchanged_pace_is_steady() -> None:
@@ -106,7 +106,7 @@ def test_chance_alone_is_no_change_of_an_idle_osd() -> None:
         mgr, idle = Mgr(), (sample(100.0, 0), sample(130.0, 0))
         mgr.points[0, ALL_OPERATIONS] = CounterPoint(140.0, operations, None)
         mgr.points[0, NAMES.kv_sync] = CounterPoint(140.0, round(total_ms * 1e6), rounds)
-        return is_steady(mgr, pace_of(history(*idle)), 141.0)
+        return is_steady(mgr, history(*idle), 141.0)
 
     assert steady_after(10, 10, 100.0)
     assert not steady_after(11, 10, 100.0)
@@ -146,7 +146,7 @@ def test_history_with_an_unknown_counter_is_no_proof_of_steadiness(
     known[place] = Sample(**{**known[place]._asdict(), missing: None})
     mgr.report(0, sample(140.0, 40 * RATE))
     for unknown in (history(*known), history(BEFORE[0]), history()):
-        assert not is_steady(mgr, pace_of(unknown), 142.0)
+        assert not is_steady(mgr, unknown, 142.0)
 
 
 @given(rate=st.integers(0, 5000), factor=st.floats(0, 4), passed_s=st.floats(5, 29))
@@ -157,7 +157,7 @@ def test_more_than_a_tolerated_change_is_never_steady(
     done = round(rate * passed_s * factor)
     mgr = Mgr()
     mgr.report(0, sample(130.0 + passed_s, 30 * rate + done))
-    found = is_steady(mgr, pace_of(history(*before)), 130.0 + passed_s)
+    found = is_steady(mgr, history(*before), 130.0 + passed_s)
     expected = rate * passed_s
     if abs(done - expected) > 0.26 * expected + 11:
         assert not found
