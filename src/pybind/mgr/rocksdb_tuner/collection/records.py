@@ -59,6 +59,8 @@ class ModuleState:
     manager_release: str
     managers: tuple[ManagerInfo, ...]
     interval_s: float
+    #: Age of the newest report of an OSD at ``taken_s``.
+    last_sample_age_s: Optional[float]
     tick_ms: Optional[float]
     orchestrated: bool
     rollout_under_way: bool

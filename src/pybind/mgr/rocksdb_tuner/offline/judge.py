@@ -88,7 +88,7 @@ def _snapshot(reading: Reading) -> Snapshot:
         sampling=Sampling(
             interval_s=module.interval_s if module else None,
             osds=len(known_s),
-            last_sample_age_s=min(known_s, default=None),
+            last_sample_age_s=(module.last_sample_age_s if module else min(known_s, default=None)),
             tick_ms=module.tick_ms if module else None,
         ),
         osds=facts,

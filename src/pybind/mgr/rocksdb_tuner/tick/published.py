@@ -75,6 +75,7 @@ class Published:
                 manager_release=manager_release,
                 managers=snapshot.managers,
                 interval_s=inputs.interval_s,
+                last_sample_age_s=snapshot.sampling.last_sample_age_s,
                 tick_ms=snapshot.sampling.tick_ms,
                 orchestrated=inputs.orchestrator_reason is None,
                 rollout_under_way=(rollout is not None and not rollout.ended)

@@ -112,6 +112,9 @@ class KeptState:
     manager_release: str
     managers: tuple[KeptManager, ...]
     interval_s: _Figure
+    last_sample_age_s: Annotated[
+        Optional[_Figure], 'Age of the newest report of an OSD, in seconds.'
+    ]
     tick_ms: Optional[_Figure]
     orchestrated: Annotated[bool, 'Whether an orchestrator can restart daemons.']
     rollout_under_way: bool

@@ -178,6 +178,7 @@ def module_state(dice: Dice) -> ModuleState:
             for name in {dice.host(), 'x'}
         ),
         interval_s=10.0,
+        last_sample_age_s=dice.maybe(3.5),
         tick_ms=dice.maybe(dice.share()),
         orchestrated=dice.flag(),
         rollout_under_way=dice.flag(),

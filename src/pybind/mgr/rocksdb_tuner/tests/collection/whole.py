@@ -122,6 +122,7 @@ def _module() -> ModuleState:
             ManagerInfo('y', None, active=False, has_module=False),
         ),
         interval_s=10.0,
+        last_sample_age_s=2.25,
         tick_ms=12.5,
         orchestrated=True,
         rollout_under_way=False,

@@ -994,6 +994,8 @@ export interface KeptState {
   manager_release: string;
   managers: KeptManager[];
   interval_s: number;
+  /** Age of the newest report of an OSD, in seconds. */
+  last_sample_age_s: number | null;
   tick_ms: number | null;
   /** Whether an orchestrator can restart daemons. */
   orchestrated: boolean;
