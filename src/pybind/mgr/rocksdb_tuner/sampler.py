@@ -134,8 +134,9 @@ class Sampler:
         self._sampled_s = now_s
         run, paces_changed = self._steps.run, self.observer.paces_changed
         full = comparing or self._full_due(now_s)
-        self.partial = False
-        if not run('sampling', lambda: self._observe(now_s, full=full)):
+        observed = run('sampling', lambda: self._observe(now_s, full=full))
+        self.partial = observed and not full
+        if not observed:
             self.recognition = _NO_WORKLOADS
             return True
         if full:
@@ -160,7 +161,6 @@ class Sampler:
         rounds = IDLE_DETAIL_ROUNDS if self._idle else 1
         self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s, only, rounds)
         self.observed_s = now_s
-        self.partial = not full
         if full:
             self._full_s = now_s
         self._rounds += 1

@@ -72,6 +72,8 @@ class Signals(NamedTuple):
     slow_used_bytes: Optional[int] = None
     slow_total_bytes: Optional[int] = None
 
-    def age_s(self, now_s: float) -> Optional[float]:
-        """Age of the newest report; None without one."""
-        return None if self.sampled_s is None else max(0.0, now_s - self.sampled_s)
+    def age_s(self, now_s: Optional[float]) -> Optional[float]:
+        """Age of the newest report; None without one, or if the time is unknown."""
+        if self.sampled_s is None or now_s is None:
+            return None
+        return max(0.0, now_s - self.sampled_s)

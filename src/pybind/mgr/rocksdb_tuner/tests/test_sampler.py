@@ -72,9 +72,10 @@ class Run:
             self.tick()
 
 
-def after_a_full_sample() -> Run:
+def after_a_full_sample(clients: int = 1000) -> Run:
     """All OSDs are steady, and all counters of them were read in the last tick."""
     run = Run()
+    run.clients = clients
     run.warm_up()
     while run.tick() != OSDS:
         pass
@@ -91,18 +92,14 @@ def test_all_osds_are_read_while_the_module_warms_up_and_at_every_third_tick() -
 
 
 def idle() -> Run:
-    """All OSDs are idle, as they were since the warm-up."""
-    run = Run()
-    run.clients = 0
-    run.warm_up()
+    """`after_a_full_sample` of OSDs without clients."""
+    run = after_a_full_sample(clients=0)
     assert run.sampler.recognition.per_group['ssd'].workload_class is WorkloadClass.IDLE
     return run
 
 
 def test_idle_osds_are_read_at_every_sixth_tick() -> None:
     run = idle()
-    while run.tick() != OSDS:
-        pass
     assert [run.tick() for _ in range(12)] == [0, 0, 0, 0, 0, OSDS] * 2
 
 
@@ -122,8 +119,6 @@ def test_details_of_an_osd_are_never_older_than_two_minutes() -> None:
 
 def test_first_operations_of_clients_are_seen_at_the_next_tick() -> None:
     run = idle()
-    while run.tick() != OSDS:
-        pass
     assert run.tick() == 0
     run.clients = 1000
     assert run.tick() == OSDS

@@ -241,7 +241,7 @@ def _row(facts: OsdFacts, taken_s: Optional[float]) -> OsdRow:
 def _signals(answer: type[_Signals], facts: OsdFacts, taken_s: Optional[float]) -> _Signals:
     """Signals of an OSD at the time of the snapshot; all unknown without samples."""
     found = facts.signals or FoundSignals(facts.info.osd_id)
-    return like(answer, found, sample_age_s=None if taken_s is None else found.age_s(taken_s))
+    return like(answer, found, sample_age_s=found.age_s(taken_s))
 
 
 def _model(found: Optional[Modeled]) -> Optional[OsdModel]:

@@ -227,8 +227,8 @@ def _not_measured(facts: OsdFacts) -> str:
 
 
 def _window(signals: Signals, taken_s: Optional[float]) -> str:
-    age_s = None if taken_s is None else signals.age_s(taken_s)
-    return f'{format_duration(signals.window_s)}, newest sample {format_duration(age_s)} old'
+    age = f'newest sample {format_duration(signals.age_s(taken_s))} old'
+    return f'{format_duration(signals.window_s)}, {age}'
 
 
 def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
