@@ -21,7 +21,6 @@ from ..observe.signals import Signals
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.classifier import Classifier
-from ..workload.hysteresis import CONFIRM_S
 from ..workload.records import Recognition, Workload, WorkloadClass
 from .configured import configured
 from .gaps import gaps
@@ -160,9 +159,10 @@ def _recognize(
         return classifier.recognize(
             seen, collection.cluster_map, module.sampled_s, module.pool_rates, looks.get
         )
-    # A single sample: classify it twice, so that hysteresis does not suppress it.
+    # One window: the workload that it shows lasted from its first dump to its last one.
     classifier = Classifier()
-    classifier.recognize(seen, collection.cluster_map, now_s - CONFIRM_S)
+    covered_s = max((s.window_s or 0.0 for s in seen.values()), default=0.0)
+    classifier.recognize(seen, collection.cluster_map, now_s - covered_s)
     return classifier.recognize(seen, collection.cluster_map, now_s, details=looks.get)
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -16,12 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.collection.counters import format_perf_dump
 from rocksdb_tuner.collection.names import Kind, file_name, parse_name
 from rocksdb_tuner.collection.read import SourceFile, UnreadableError, read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.present import render
+
+from ..workload import replay
 
 DATA = Path(__file__).parent / 'data/pacific'
 MAPS = Path(__file__).parents[1] / 'mgr/data/pacific'
@@ -136,6 +139,76 @@ def test_all_prints_the_output_of_each_command(
     status, text, _ = run(capsys, folder)
     assert status == 0
     assert [f'== {name}' in text for name in whole] == [True] * 5
+
+
+def _work(folder: Path, seconds: int, rates: dict[str, int], applications: Sequence[str]) -> None:
+    """Two dumps, between which clients did ``rates`` per second."""
+    before = json.loads((folder / BEFORE).read_text())
+    after = json.loads((folder / BEFORE).read_text())
+    (folder / AFTER).unlink()
+    for name, per_s in rates.items():
+        after['osd'][name] = before['osd'][name] + per_s * seconds
+    (folder / f'osd.0.perf_dump.{1795217000 + seconds}.json').write_text(json.dumps(after))
+    _serve_pools(folder, applications)
+
+
+def _serve_pools(folder: Path, applications: Sequence[str]) -> None:
+    dump = json.loads((folder / 'osd_dump.json').read_text())
+    dump['pools'] = [
+        {**dump['pools'][-1], 'pool': i, 'application_metadata': {name: {}}}
+        for i, name in enumerate(applications, start=1)
+    ]
+    (folder / 'osd_dump.json').write_text(json.dumps(dump))
+
+
+#: Operations per second, KiB of each write, applications of the pools.
+MIXED = {
+    '70/30': ((280, 120, 0), 4, ('rbd',)),
+    'RBD with S3': ((40, 200, 50), 30, ('rbd', 'rgw')),
+    '32 KiB': ((0, 200, 0), 32, ('rbd',)),
+}
+
+
+@pytest.mark.parametrize('name', MIXED)
+@pytest.mark.parametrize(('seconds', 'found'), [(10, 'unknown'), (30, 'mixed'), (300, 'mixed')])
+def test_mixed_workload_is_classified_if_the_dumps_are_far_enough_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, seconds: int, found: str
+) -> None:
+    """As by the module, a workload has to last: here from one dump to the other."""
+    (reads, writes, class_calls), kib, applications = MIXED[name]
+    rates = {
+        'op': reads + writes + class_calls,
+        'op_r': reads,
+        'op_w': writes,
+        'op_w_in_bytes': writes * kib * 1024,
+        'op_rw': class_calls,
+    }
+    _work(folder, seconds, rates, applications)
+    (group,) = document(capsys, folder, 'workload')['groups']
+    assert group['workload']['class'] == found
+    answer = run(capsys, folder, 'recommend')[1]
+    assert ('no workload has lasted long enough' in answer) is (found == 'unknown')
+
+
+@pytest.mark.parametrize('name', ['p-randrw', 'p-randrw-2'])
+def test_recorded_mixed_workload_is_classified_from_two_dumps(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Half reads and half writes, recorded on a real cluster; the dumps are 30s apart."""
+    recording = replay.load(name)
+    (span,) = (s for s in recording.spans if s.labels == ('mixed',))
+    reports = [r for r in recording.reports if r.osd_id == 0 and r.time_s >= span.begin_s + 10]
+    last = next(r for r in reports if r.time_s >= reports[0].time_s + 30)
+    for file in (folder / BEFORE, folder / AFTER):
+        file.unlink()
+    for report_of_osd in (reports[0], last):
+        dump = format_perf_dump(report_of_osd.points)
+        time_s = 1795217000 + report_of_osd.time_s
+        (folder / file_name(Kind.PERF_DUMP, 0, time_s)).write_text(json.dumps(dump))
+    _serve_pools(folder, ('rbd', 'rgw'))
+    (group,) = document(capsys, folder, 'workload')['groups']
+    assert group['workload']['class'] == 'mixed'
+    assert 'no workload has lasted long enough' not in run(capsys, folder, 'recommend')[1]
 
 
 @pytest.mark.parametrize(
