@@ -75,7 +75,7 @@ help:
 	@echo '              HEALTH_CHECK_ALERTS=1: also those that repeat health checks'
 	@echo 'make uninstall DESTDIR=...   remove all that the three have installed'
 	@echo 'make dist     a release tarball with the built tab, in build/packages'
-	@echo 'make deb | rpm   packages of it'
+	@echo 'make deb | rpm   packages of it; installs what builds them (root, Debian)'
 	@echo 'make quick-start   do what the quick start of the manual says from these packages, and time it;'
 	@echo '              RELEASES="reef tentacle" for a part (root)'
 	@echo 'make packages-check   install, upgrade, downgrade and remove them on real clusters (root)'
@@ -205,6 +205,7 @@ pictures: $(TOX)
 tab: $(TAB_BUNDLE) $(AXE)
 
 $(TAB_BUNDLE) $(REPORT_SCRIPT) $(AXE) &: $(addprefix $(TAB)/,package.json package-lock.json tsconfig.json build.mjs) $(wildcard $(TAB)/src/* $(TAB)/tests/* $(PANEL)/*)
+	@command -v npm > /dev/null || packaging/apt-install npm
 	mkdir -p build/dashboard
 	scratch=$$(mktemp -d build/tab.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
 	cp -R $(TAB)/. $$scratch && cp -R $(PANEL) $$scratch/src/panel && \

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from .errors import CancelledError, HarnessError
 from .host import Host
 from .layout import CHECKOUT
-from .packages import INSTALL_TIMEOUT_S, install
+from .packages import INSTALL_TIMEOUT_S
 from .progress import Progress
 
 NAME = '_rocksdb_tuner_tab.js'
@@ -23,15 +22,12 @@ def bundle() -> Path | None:
 
 
 def build(progress: Progress) -> None:
-    """Build the tab from its source, unless it is there already; with npm, from its registry."""
+    """Build the tab from its source, unless it is there already."""
     released, _ = _PLACES
     if released.is_file():
         return
-    host = Host()
-    if shutil.which('npm') is None:
-        install(host, ['npm'], progress)
     with progress.step('build the tab of the dashboard'):
-        host.run(['make', '-s', '-C', str(CHECKOUT), 'tab'], timeout_s=INSTALL_TIMEOUT_S)
+        Host().run(['make', '-s', '-C', str(CHECKOUT), 'tab'], timeout_s=INSTALL_TIMEOUT_S)
 
 
 def build_if_possible(progress: Progress) -> None:

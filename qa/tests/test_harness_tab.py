@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that would run, on a machine with npm."""
+    """The commands that would run."""
     commands: list[list[str]] = []
 
     def run(_host: Host, argv: list[str], **_: object) -> Completed:
@@ -33,7 +32,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return Completed(tuple(argv), 0, '', '')
 
     monkeypatch.setattr(Host, 'run', run)
-    monkeypatch.setattr(shutil, 'which', lambda _: '/usr/bin/npm')
     return commands
 
 

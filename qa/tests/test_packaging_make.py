@@ -209,6 +209,49 @@ def test_release_installs_the_tab_without_npm(checkout: Path, tmp_path: Path) ->
     assert not (unpacked / 'build').exists()
 
 
+@pytest.mark.parametrize(
+    ('kind', 'tool', 'packages'),
+    [('deb', 'dpkg-buildpackage', 'build-essential debhelper'), ('rpm', 'rpmbuild', 'rpm')],
+)
+def test_missing_build_tools_are_installed(
+    checkout: Path, tmp_path: Path, kind: str, tool: str, packages: str
+) -> None:
+    """On a machine without them, whose first try finds no list of packages."""
+    calls = tmp_path / 'calls'
+    doubles = {
+        'dpkg-query': 'exit 1',
+        'id': 'echo 0',
+        'apt-get': f"""
+            echo "$*" >> {calls}
+            case "$*" in
+            *update*) exit ;;
+            esac
+            test -e {tmp_path}/tried || {{ touch {tmp_path}/tried; exit 100; }}
+            printf '#!/bin/sh\\nexit 3\\n' > "$(dirname "$0")/{tool}"
+            chmod +x "$(dirname "$0")/{tool}"
+        """,
+    }
+    for name, script in doubles.items():
+        (tmp_path / 'bin' / name).write_text(f'#!/bin/sh\n{script}\n')
+        (tmp_path / 'bin' / name).chmod(0o755)
+    # Nothing else is found that a bare machine has not
+    used = 'bash cat chmod cp date dirname env git gzip install make mktemp mkdir mv printf'
+    for name in (*used.split(), 'realpath', 'rm', 'sed', 'sh', 'stat', 'tar', 'touch'):
+        (tmp_path / 'bin' / name).symlink_to(str(shutil.which(name)))
+    done = subprocess.run(
+        ['make', '-s', kind],
+        cwd=checkout,
+        env={**os.environ, 'PATH': str(tmp_path / 'bin')},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode != 0, 'the double of the tool builds nothing'
+    first, update, second = calls.read_text().splitlines()
+    assert first == second
+    assert first.endswith(f'install --no-install-recommends {packages}')
+    assert update.endswith('update')
+
+
 def test_every_library_of_the_bundle_is_in_the_copyright_file() -> None:
     lock = json.loads((CHECKOUT / TAB / 'package-lock.json').read_text())
     text = (CHECKOUT / 'packaging/debian/copyright').read_text()

@@ -13,8 +13,8 @@ from harness.layout import CHECKOUT
 from harness.packages import install
 from rocksdb_tuner.version import VERSION
 
-#: The tools that build and examine packages, and the tab in them.
-TOOLS = ('dpkg-dev', 'debhelper', 'lintian', 'rpm', 'rpm2cpio', 'cpio')
+#: The tools that examine packages; `make deb` and `make rpm` install what builds them.
+TOOLS = ('lintian', 'rpm2cpio', 'cpio')
 NAMES = ('ceph-mgr-rocksdb-tuner', 'ceph-mgr-dashboard-rocksdb-tuner')
 OLDER = '0.9.0'
 #: Only the older version has it.
