@@ -118,9 +118,15 @@ def _assessments(
         return ()
     if context.no_advice is not None:
         return tuple(Assessment(g.who, context.no_advice, ()) for g in found_groups)
-    return tuple(
-        _assessment(advised(group, advised_on), osds, context, steps) for group in found_groups
-    )
+    known: set[str] = set()
+    assessments = []
+    for group in found_groups:
+        found = _assessment(advised(group, advised_on), osds, context, steps)
+        # Groups that share an entry want the same removal, which is one change.
+        new = tuple(r for r in found.recommendations if r.recommendation_id not in known)
+        known.update(r.recommendation_id for r in new)
+        assessments.append(replace(found, recommendations=new))
+    return tuple(assessments)
 
 
 def advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:

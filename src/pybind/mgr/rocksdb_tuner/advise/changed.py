@@ -13,7 +13,7 @@ from .case import Case, fits
 from .choice import Target
 from .effect import predicted_write_amplification, reason_of
 from .objections import Objection
-from .overrides import by_hand, other_affected_osds
+from .overrides import by_hand, down_osds, other_affected_osds, stays_for
 from .predictions import predictions_of
 from .proposal import purpose_of, recommendation
 from .reasons import (
@@ -100,13 +100,21 @@ def removed(
     *,
     gain: bool = False,
 ) -> Union[Recommendation, str]:
-    """Recommend to remove the entries, unless that changes OSDs outside of the cohort."""
+    """Recommend to remove the entries.
+
+    One that other OSDs need stays for them: a rollout compares OSDs of one group only.
+    """
     cohort = case.cohort
     if not cohort.own_entries:
         (who,) = cohort.deciding_entries
         others = other_affected_osds(who, cohort, all_osds)
         if others:
-            return by_hand(who, OPTION, reasons[0], others)
+            unread = any(o.options is None for o in all_osds if o.info.osd_id in others)
+            if unread or case.alike(cohort.running, target.options):
+                return by_hand(who, OPTION, reasons[0], others)
+            reasons = (*reasons, stays_for(who, others))
+            return proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk, gain=gain)
+        reasons = (*reasons, *down_osds(all_osds))
     return proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk, gain=gain)
 
 

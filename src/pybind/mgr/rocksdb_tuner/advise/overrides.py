@@ -7,11 +7,19 @@ from typing import Optional
 
 from ..plan.records import ANNEX
 from .cohort import Cohort
+from .facts import redundant_annex, release_of_osd
 from .naming import name_osds
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 
-__all__ = ['by_hand', 'other_affected_osds', 'redundant_annex_entry', 'redundant_entry']
+__all__ = [
+    'by_hand',
+    'down_osds',
+    'other_affected_osds',
+    'redundant_annex_entry',
+    'redundant_entry',
+    'stays_for',
+]
 
 RELEASE_DEFAULT_SOURCE = (
     'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
@@ -47,30 +55,64 @@ def redundant_annex_entry(cohort: Cohort) -> Reason:
 
 
 def other_affected_osds(who: str, cohort: Cohort, all_osds: Sequence[OsdFacts]) -> list[int]:
-    """Other OSDs whose options would change without the entry, outside of any rollout.
+    """Other OSDs that would start with other options without the entry, outside of any rollout.
 
-    OSDs that are down and out do not count.
+    Not those that are down: see `down_osds`.
     """
     reached = {osd.info.osd_id for osd in cohort.osds}
     return [
         osd.info.osd_id
         for osd in all_osds
         if osd.info.osd_id not in reached
-        and (osd.info.up or osd.info.in_cluster)
-        and (osd.options is None or _decides(who, cohort, osd.options))
+        and osd.info.up
+        and (osd.options is None or _needs(who, cohort, osd, osd.options))
     ]
 
 
-def _decides(who: str, cohort: Cohort, options: OsdOptions) -> bool:
+def _needs(who: str, cohort: Cohort, osd: OsdFacts, options: OsdOptions) -> bool:
     if cohort.annex is not None:
-        return options.annex_who == who
-    return options.deciding_who == who and not options.overruled
+        return options.annex_who == who and not redundant_annex(osd)
+    if options.deciding_who != who or options.overruled:
+        return False
+    release, configured = release_of_osd(osd.info), options.next_start
+    if release is None or configured is None or options.annex_who is not None:
+        return True
+    version = release.rocksdb_version
+    return not (
+        check(configured, version).accepted
+        and same_meaning(configured, release.default_options, version)
+    )
+
+
+def down_osds(all_osds: Sequence[OsdFacts]) -> tuple[Reason, ...]:
+    """OSDs that may start without the entry later; those down and out do not count."""
+    down = [o.info.osd_id for o in all_osds if o.info.in_cluster and not o.info.up]
+    if not down:
+        return ()
+    return (
+        Reason(
+            f'Down: {name_osds(down)}. What they run is unknown; without an entry of their own '
+            'they will start with the default of their release. A rollout waits until they are up '
+            'or out.',
+            RELEASE_DEFAULT_SOURCE,
+        ),
+    )
+
+
+def stays_for(who: str, others: Sequence[int]) -> Reason:
+    """Why this group gets entries of single OSDs with the default instead."""
+    return Reason(
+        f'The entry for {who} also applies to {name_osds(others)}: it stays for them, and each OSD '
+        'of this group gets the default by an entry of its own, which is removed once the other '
+        'one is gone.',
+        RELEASE_DEFAULT_SOURCE,
+    )
 
 
 def by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> str:
     return (
-        f'The entry for {who} should be removed ({reason.statement}) but it also applies, or may '
-        f'apply once they are up, to {name_osds(others)}, which this change would not reach: '
+        f'The entry for {who} should be removed ({reason.statement}) but it also applies '
+        f'to {name_osds(others)}, which this change would not reach: '
         f'remove it manually with "ceph config rm {who} {option}" once that is right for all of '
         'them.'
     )

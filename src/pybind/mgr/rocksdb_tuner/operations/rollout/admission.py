@@ -11,7 +11,7 @@ from ...judge.soak import contradiction
 from ...mgr.records import ClusterMap, OsdInfo, RunningOption
 from ...plan.entries import decided_by, own, starts_with
 from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
-from ...plan.request import overruled
+from ...plan.request import overruled, starts_alike
 from ..errors import OperationRefused
 from .identity import uuid_head
 from .records import Before, OsdBefore, OsdProgress, OsdStep, RolloutState
@@ -62,7 +62,7 @@ def planned(
     after = {who: value for who, value in entries.items() if who not in request.final_by_who}
     after.update({who: value for who, value in request.final_entries if value is not None})
     _refuse_shadowed(request, osds, after, same_meaning)
-    _refuse_outsiders(request, cluster, entries, after, same_meaning)
+    _refuse_outsiders(request, cluster, entries, after, other_entries)
     return RolloutState(
         rollout_id=rollout_id,
         request=request,
@@ -205,28 +205,25 @@ def _refuse_outsiders(
     cluster: ClusterMap,
     entries: Mapping[str, str],
     after: Mapping[str, str],
-    same_meaning: Callable[[str, str], bool],
+    other_entries: Optional[Mapping[str, str]],
 ) -> None:
     """No OSD outside the request may get another value at its next restart."""
-    changed = []
-    for osd in cluster.osds:
-        # An OSD that is down and out returns only if an operator restarts it.
-        if osd.osd_id in request.position or not (osd.up or osd.in_cluster):
-            continue
-        old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)
-        if old != new and (old is None or new is None or not same_meaning(old, new)):
-            changed.append(osd.osd_id)
+    removed = request.kind is ChangeKind.REMOVE_OVERRIDE
+    changed = [
+        osd.osd_id
+        for osd in cluster.osds
+        if osd.osd_id not in request.position
+        # An OSD that is down and out returns only if an operator restarts it. One that is down and
+        # in holds the rollout, and keeps a removed entry in place if it returns.
+        and (osd.up or (osd.in_cluster and not removed))
+        and not starts_alike(request, osd, entries, after, other_entries)
+    ]
     if changed:
         raise OperationRefused(
             errno.EINVAL,
             f'{_osds(changed)} not among the OSDs to change, but would get another value at the '
             'next restart',
         )
-
-
-def _value(entries: Mapping[str, str], osd_id: int) -> Optional[str]:
-    started = starts_with(entries, osd_id)
-    return None if started is None else started[1]
 
 
 def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> dict[str, str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
 from ...plan.actions import RemoveEntry, SetEntry
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import ChangeKind
-from ...plan.request import end_value, target
+from ...plan.request import end_value, starts_alike, target
 from ..absence import Away, absent
 from ..phases import Outcome, Phase
 from ..texts import clip
@@ -27,7 +26,7 @@ def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         return Step(start_leaving(state, *gone))
     if state.own_entries_stay is not None:
         return _keep_own_entries(rules, state, seen)
-    reason = _why_keep_own_entries(rules, state, seen)
+    reason = _why_keep_own_entries(state, seen)
     if reason is not None:
         return Step(replace(state, own_entries_stay=clip(reason), entries_done=0, errors=0))
     shared = state.request.shared_entries
@@ -60,7 +59,7 @@ def _gone_or_replaced(state: RolloutState, seen: Observation) -> Optional[tuple[
     return None
 
 
-def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> Optional[str]:
+def _why_keep_own_entries(state: RolloutState, seen: Observation) -> Optional[str]:
     """Why the entries of single OSDs are kept: a shared one would change unchecked OSDs."""
     shared = state.request.shared_entries
     checked = {osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND}
@@ -76,7 +75,7 @@ def _why_keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) 
         # An OSD that is down and out returns only if an operator restarts it, which is likely for
         # an OSD of the rollout.
         and (osd.up or osd.in_cluster or osd.osd_id in left)
-        and not _starts_with_same(rules, before, after, osd.osd_id)
+        and not starts_alike(state.request, osd, before, after, seen.other_entries)
     ]
     if not reached:
         return None
@@ -92,15 +91,6 @@ def _put(entries: dict[str, str], who: str, value: Optional[str]) -> None:
     entries.pop(who, None)
     if value is not None:
         entries[who] = value
-
-
-def _starts_with_same(
-    rules: Rules, one: Mapping[str, str], other: Mapping[str, str], osd_id: int
-) -> bool:
-    old, new = starts_with(one, osd_id), starts_with(other, osd_id)
-    if old is None or new is None:
-        return old is new
-    return rules.same_meaning(old[1], new[1])
 
 
 def _keep_own_entries(rules: Rules, state: RolloutState, seen: Observation) -> Step:

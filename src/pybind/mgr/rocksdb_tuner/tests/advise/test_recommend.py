@@ -16,7 +16,8 @@ from rocksdb_tuner.advise.no_change import NO_ADVICE_FOR
 from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognize
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.evaluate import AdviceContext, conclude
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.signals import Signals
@@ -26,6 +27,7 @@ from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.present.subjects import plan
+from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
@@ -34,6 +36,7 @@ from .builders import ALL, PACIFIC, entry, facts, group, osd_info, workload
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
 RGW = workload(WorkloadClass.RGW_METADATA)
 ALTERNATE = profile('alternate-2019').options
+LZ4_2025 = profile('lz4-2025').options
 IDLE = workload(WorkloadClass.IDLE)
 
 
@@ -196,29 +199,90 @@ def test_possible_loss_from_replacing_the_2019_string_is_reported() -> None:
     assert '-8.6%' in lost
 
 
-def test_override_used_by_other_classes_is_left_to_the_operator() -> None:
-    entries = (entry('osd', ALTERNATE),)
-    ssd = facts(osd_info(0), ALTERNATE, 'mon', entries)
-    hdd = facts(osd_info(1, device_class='hdd'), ALTERNATE, 'mon', entries)
-    assessment = assess(group(ssd, does=IDLE), (ssd, hdd))
-    assert assessment.recommendations == ()
-    assert 'osd.1' in assessment.conclusion
-    assert 'ceph config rm osd bluestore_rocksdb_options' in assessment.conclusion
+def _of_class(device_class: str, *osds: OsdFacts) -> GroupFacts:
+    return GroupFacts(device_class, IDLE, osds)
 
 
-@pytest.mark.parametrize('up', [True, False])
-def test_override_is_left_alone_while_an_osd_that_may_use_it_is_silent(
-    up: bool,
-) -> None:
-    """One that is down, or whose options were not read yet, must not change unwatched."""
+@pytest.mark.parametrize('masked', [None, 'osd/class:hdd'])
+def test_stale_override_of_two_classes_goes_with_the_last_of_them(masked: Optional[str]) -> None:
+    """A rollout compares OSDs of one group; none waits for the other. A class mask is no entry."""
+    shared = (entry('osd', ALTERNATE), *((entry(masked, 'x=1'),) if masked else ()))
+
+    def now(osd_id: int, device_class: str, value: str, *own: ConfigEntry) -> OsdFacts:
+        info = osd_info(osd_id, device_class=device_class)
+        return facts(info, value, 'mon', (*shared, *own))
+
+    ssd, hdd = now(0, 'ssd', ALTERNATE), now(1, 'hdd', ALTERNATE)
+    for device_class, osd in (('ssd', ssd), ('hdd', hdd)):
+        first = only(assess(_of_class(device_class, osd), (ssd, hdd)))
+        n = osd.info.osd_id
+        assert (first.kind, first.who) == (Kind.SET_PROFILE, f'osd/class:{device_class}')
+        assert first.final_entries == ((f'osd.{n}', PACIFIC),)
+        assert f'also applies to osd.{1 - n}' in first.reasons[-1].statement
+    moved = now(0, 'ssd', PACIFIC, entry('osd.0', PACIFIC))
+    assert assess(_of_class('ssd', moved), (moved, hdd)).recommendations == ()
+    last = only(assess(_of_class('hdd', hdd), (moved, hdd)))
+    assert (last.kind, last.final_entries) == (Kind.REMOVE_OVERRIDE, (('osd', None),))
+    alone = facts(osd_info(0), PACIFIC, 'mon', (entry('osd.0', PACIFIC),))
+    default = facts(osd_info(1, device_class='hdd'))
+    end = only(assess(_of_class('ssd', alone), (alone, default)))
+    assert (end.kind, end.restart_required) == (Kind.REMOVE_OVERRIDE, False)
+
+
+def test_override_goes_although_the_other_class_wants_to_keep_its_own_string() -> None:
+    """OSDs with entries of their own do not need the shared one."""
+    shared = entry('osd', ALTERNATE)
+    ssd = facts(osd_info(0), ALTERNATE, 'mon', (shared,))
+    own = (shared, entry('osd.1', LZ4_2025))
+    hdd = facts(osd_info(1, device_class='hdd'), LZ4_2025, 'mon', own)
+    found = only(assess(_of_class('ssd', ssd), (ssd, hdd)))
+    assert (found.kind, found.final_entries) == (Kind.REMOVE_OVERRIDE, (('osd', None),))
+
+
+def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> None:
+    """It changes nothing for any of them; OSDs with another default need it."""
+    entries = (entry('osd', PACIFIC),)
+    ssd, hdd = (
+        facts(osd_info(i, device_class=name), PACIFIC, 'mon', entries)
+        for i, name in enumerate(('ssd', 'hdd'))
+    )
+    context = AdviceContext(Mode.RECOMMEND, entries)
+    found = conclude((ssd, hdd), {}, {}, context).assessments
+    (advice,) = (r for a in found for r in a.recommendations)
+    assert (advice.kind, advice.who) == (Kind.REMOVE_OVERRIDE, 'osd')
+    assert not advice.restart_required
+    for other in (
+        facts(osd_info(1, 'reef', device_class='hdd'), PACIFIC, 'mon', entries),
+        facts(osd_info(1, None, device_class='hdd'), PACIFIC, 'mon', entries),
+        facts(
+            osd_info(1, device_class='hdd'), PACIFIC, 'mon', (*entries, entry('osd', 'a=1', ANNEX))
+        ),
+    ):
+        kept = assess(_of_class('ssd', ssd), (ssd, other))
+        assert kept.recommendations == ()
+        assert 'osd.1, which this change would not reach' in kept.conclusion
+        assert 'ceph config rm osd bluestore_rocksdb_options' in kept.conclusion
+
+
+def test_override_stays_for_an_osd_whose_options_were_not_read_yet() -> None:
     entries = (entry('osd', ALTERNATE),)
     reported = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
-    silent = facts(osd_info(2, up=up))._replace(options=None)
-    assessment = assess(group(*reported, silent, does=IDLE), (*reported, silent))
-    assert assessment.recommendations == ()
-    assert 'osd.2, which this change would not reach' in assessment.conclusion
-    gone = silent._replace(info=replace(silent.info, up=False, in_cluster=False))
-    assert only(assess(group(*reported, gone, does=IDLE), (*reported, gone))).who == 'osd'
+    silent = facts(osd_info(2))._replace(options=None)
+    found = assess(group(*reported, silent, does=IDLE), (*reported, silent))
+    assert found.recommendations == ()
+    assert 'osd.2, which this change would not reach' in found.conclusion
+
+
+@pytest.mark.parametrize('in_cluster', [True, False])
+def test_override_is_removed_although_an_osd_is_down(in_cluster: bool) -> None:
+    """Its running options are unknown, which is said; the rollout waits for it."""
+    entries = (entry('osd', ALTERNATE),)
+    reported = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
+    down = facts(osd_info(2, up=False, in_cluster=in_cluster))._replace(options=None)
+    found = only(assess(group(*reported, down, does=IDLE), (*reported, down)))
+    assert (found.kind, found.who) == (Kind.REMOVE_OVERRIDE, 'osd')
+    named = [r.statement for r in found.reasons if r.statement.startswith('Down: osd.2.')]
+    assert len(named) == in_cluster
 
 
 def test_stale_string_in_entries_of_single_osds_is_removed_in_one_recommendation() -> None:

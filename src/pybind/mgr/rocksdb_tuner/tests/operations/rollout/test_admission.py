@@ -240,6 +240,39 @@ def test_unrelated_osd_down_and_out_is_allowed(run: Run) -> None:
     assert run.start(set_profile(run.cluster, targets=targets, order=(0, 2)))
 
 
+def test_override_is_removed_beside_an_osd_that_is_down_once_that_is_back() -> None:
+    """The rollout waits for it; it comes back with the entry, which stays for it."""
+    run = Run(overridden('osd'))
+    run.cluster.stop_osd(1)
+    targets = tuple((n, DEFAULTS['pacific']) for n in (0, 2))
+    run.start(replace(remove_override(run.cluster), targets=targets, order=(0, 2), controls=(2,)))
+    run.to_a_wait('osd.1 is down')
+    run.cluster.start_osd(1)
+    run.run_to_end()
+    assert run.cluster.entries_of()['osd'] == OLD
+    assert 'would also change osd.1' in str(run.state.failure)
+
+
+def test_override_that_equals_the_default_is_removed_beside_unrelated_osds() -> None:
+    """They start with the same, up or down; those of another release with another default."""
+    run = Run()
+    run.cluster.operator_sets('osd', DEFAULTS['pacific'])
+    run.cluster.stop_osd(2)
+    request = replace(
+        remove_override(run.cluster),
+        targets=((0, DEFAULTS['pacific']),),
+        order=(0,),
+        controls=(),
+        restart=False,
+    )
+    run.cluster.osds[1].release = 'reef'
+    refuses(run, request, errno.EINVAL, r'osd\.1 is not among the OSDs to change')
+    run.cluster.osds[1].release = 'pacific'
+    run.start(request)
+    run.run_to_end()
+    assert (run.state.phase, run.cluster.entries_of()) == (Phase.DONE, {})
+
+
 def test_override_covering_unrelated_osds_is_refused() -> None:
     run = Run(overridden('osd'))
     request = replace(
