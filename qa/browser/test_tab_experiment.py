@@ -168,7 +168,7 @@ def test_refusal_shows_reason_and_requirements(
 ) -> None:
     made = answers(OSDS, 'quiet') | {'/experiment/plan': refused(osds, duration_s)}
     form = previewed(pages.open(made, may_change=True))
-    expect(form).to_contain_text('No experiment is possible: an effect of 10% is not detectable')
+    expect(form).to_contain_text('Not possible here: an effect of 10% is not detectable')
     if takes is None:
         expect(form).not_to_contain_text('It would take')
     else:

@@ -85,7 +85,7 @@ def planned(tuner: ModuleClient, form: Locator) -> bool:
     expect(form.get_by_role('status')).not_to_contain_text('Planning')
     found = form.get_by_role('button', name='Start …').count() > 0
     if not found:
-        text = re.compile('try again in|No experiment is possible')
+        text = re.compile('try again in|Not possible here')
         expect(form.get_by_role('status')).to_contain_text(text)
     return found
 

@@ -126,7 +126,7 @@ def refused(osds: Optional[int] = 24, duration_s: Optional[float] = 64800.0) -> 
         'duration_s': None,
         'restarts': None,
         'periods': [],
-        'summary': f'No experiment is possible: {reason}.',
+        'summary': f'Not possible here: {reason}.',
         'refusal': {'reason': reason, 'osds': osds, 'duration_s': duration_s},
         'risk': [],
         'unknown': [],

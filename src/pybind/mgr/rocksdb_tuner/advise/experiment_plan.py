@@ -13,11 +13,18 @@ from ..judge.experiment_limits import experiment_limits
 from ..judge.history_blocks import history_blocks, undisturbed
 from ..judge.noise import LEAST_OSDS, MeasuredNoise, Noise, measured_noise
 from ..judge.signals import JudgedSignal, judged_signals, limits
-from ..observe.load_history import KeptWork
+from ..observe.load_history import LONGEST_S, KeptWork
 from ..options.verdict import BadQuestionError
 from ..plan.batches import LEAST_FILLS
 from ..plan.commands import TYPICAL_RESTART_S
-from ..plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
+from ..plan.experiment_design import (
+    MIN_EFFECT_BOUNDS,
+    ExperimentPlan,
+    Refusal,
+    Terms,
+    plan_experiment,
+    too_small,
+)
 from ..plan.experiment_osds import Candidate
 from ..plan.steps import ShownSteps
 from ..units import format_bytes, format_duration, format_percent
@@ -31,8 +38,6 @@ from .records import GroupFacts, MeasuredArm, OsdFacts
 from .weighing import Bars, Weighing
 from .whatif.fill import fill_s
 
-#: Smaller effects are not worth restarts, larger ones need no experiment.
-MIN_EFFECT_BOUNDS = (0.01, 0.5)
 MAX_DURATION_BOUNDS_S = (600.0, 14 * 86400.0)
 
 
@@ -131,12 +136,6 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
     kept = grounds.history([osd.info.osd_id for osd in case.osds])
     block_s = _block_s(grounds.least_block_s, fill, kept.spacing_s)
     needed = [signal for signal in judged_signals() if _is_needed(signal, objective)]
-    blocks = _blocks(kept, block_s, objective)
-    noises = {
-        signal.name: noise
-        for signal in needed
-        if (noise := measured_noise(signal.name, blocks)) is not None
-    }
     terms = Terms(
         arms=tuple(arm.name for arm in arms),
         objective=objective,
@@ -146,6 +145,14 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         max_duration_s=question.max_duration_s,
         share=grounds.share,
     )
+    # Neither is worth waiting for a history.
+    never = too_small(len(case.osds), terms) or _never_known(block_s)
+    blocks = () if never else _blocks(kept, block_s, objective)
+    noises = {
+        signal.name: noise
+        for signal in needed
+        if (noise := measured_noise(signal.name, blocks)) is not None
+    }
     return PlannedExperiment(
         who=group.who,
         arms=arms,
@@ -156,7 +163,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
         from_options=case.running,
         fill_s=fill,
         block_s=block_s,
-        plan=_planned(similar_by(case, kept, noises.get(objective)), terms, noises, fill),
+        plan=never or _planned(similar_by(case, kept, noises.get(objective)), terms, noises, fill),
         history_s=len(blocks) * block_s,
         release=case.release.name,
         workload=None if case.writer is None else case.writer.workload_class.value,
@@ -231,6 +238,19 @@ def _block_s(least_s: float, fill: Optional[float], spacing_s: float) -> float:
     """A multiple of the history's spacing; covers as many flushes as a canary's soak."""
     wanted_s = max(least_s, LEAST_FILLS * (fill or 0.0))
     return math.ceil(wanted_s / spacing_s) * spacing_s
+
+
+def _never_known(block_s: float) -> Optional[Refusal]:
+    """Why the noise of such long blocks cannot be known, however long one waits."""
+    least = experiment_limits().least_history_blocks
+    if least * block_s <= LONGEST_S:
+        return None
+    return Refusal(
+        f'a block covers {LEAST_FILLS} memtable flushes, {format_duration(block_s)} under this '
+        f'load, and the noise of {least} blocks has to be known, but the history has '
+        f'{format_duration(LONGEST_S)}; more client writes or arms with smaller memtables would '
+        'shorten the blocks'
+    )
 
 
 def _blocks(kept: KeptWork, block_s: float, objective: str) -> tuple[Block, ...]:

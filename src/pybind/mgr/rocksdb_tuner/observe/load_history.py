@@ -23,8 +23,9 @@ from .window import MIN_WINDOW_S, differences
 
 #: Length of an interval; each is a multiple of the previous one.
 SPACINGS_S = (30.0, 60.0, 300.0)
-#: Twelve hours of the longest intervals.
 INTERVALS = 144
+#: Twelve hours of the longest intervals.
+LONGEST_S = INTERVALS * SPACINGS_S[-1]
 
 
 class Work(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional, Union
 
 from ..judge.experiment_limits import experiment_limits
@@ -18,6 +18,8 @@ from ..units import format_plural
 from .experiment_osds import Candidate, choose, usable
 from .experiment_precision import Shape, detectable, unsafe_detectable
 
+#: Smaller effects are not worth restarts, larger ones need no experiment.
+MIN_EFFECT_BOUNDS = (0.01, 0.5)
 #: Workloads of a group change over longer times.
 LONGEST_S = 14 * 86400.0
 #: More OSDs per arm gain little.
@@ -84,6 +86,8 @@ class Refusal:
     osds: Optional[int] = None
     #: Required time with the current OSDs.
     duration_s: Optional[float] = None
+    #: Minimum effect that these OSDs detect in the allowed time.
+    min_effect: Optional[float] = None
 
 
 def plan_experiment(
@@ -93,18 +97,13 @@ def plan_experiment(
 
     ``noises`` has the objective and the signals that end an unsafe arm early.
     """
+    small = too_small(len(candidates), terms)
+    if small is not None:
+        return small
     arms = len(terms.arms)
     least = experiment_limits().least_arm_osds
-    if not arms:
-        return Refusal('no arms are given')
     ordered = usable(candidates)
     most = int(len(candidates) * terms.share) // arms
-    if most < least:
-        return Refusal(
-            f'{format_plural(arms, "arm")} of {least} OSDs would be more than {terms.share:.0%} of '
-            f'the {len(candidates)} OSDs of the group',
-            osds=_group(arms * least, terms),
-        )
     if terms.objective not in noises:
         return Refusal(f'the noise of {terms.objective} is unknown')
     sizes = [
@@ -124,6 +123,21 @@ def plan_experiment(
             'and controls'
         )
     return _too_imprecise(largest, terms, noises)
+
+
+def too_small(osds: int, terms: Terms) -> Optional[Refusal]:
+    """Why a group of this size has no room for the arms, whatever its noise; None if it has."""
+    arms = len(terms.arms)
+    least = experiment_limits().least_arm_osds
+    if not arms:
+        return Refusal('no arms are given')
+    if int(osds * terms.share) // arms >= least:
+        return None
+    return Refusal(
+        f'{format_plural(arms, "arm")} of {least} OSDs would be more than {terms.share:.0%} of '
+        f'the {osds} OSDs of the group',
+        osds=_group(arms * least, terms),
+    )
 
 
 def _plan(
@@ -198,10 +212,16 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
     shapes = [s for _, s in _shapes(arms, *most, terms, terms.max_duration_s)]
     effects = [d for s in shapes if (d := detectable(s, noises[terms.objective])) is not None]
     soon = [u for s in shapes if (u := unsafe_detectable(s, noises, terms.objective)) is not None]
+    wider = None
     if not shapes:
         reason = 'the time is too short for a baseline and one period'
     elif min(effects, default=math.inf) > terms.min_effect:
         reason = f'a difference of {terms.min_effect:.0%} is not detectable'
+        largest = replace(terms, min_effect=MIN_EFFECT_BOUNDS[1])
+        seen = [
+            detectable(s, noises[terms.objective]) for s in shapes if _suffices(s, largest, noises)
+        ]
+        wider = min((math.ceil(100 * effect) / 100 for effect in seen if effect), default=None)
     else:
         limits = experiment_limits()
         reason = (
@@ -224,6 +244,7 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
         min(soon, default=None),
         None if more is None else _group(arms * more, terms),
         None if longer is None else longer.total_blocks(terms.settle_blocks) * terms.block_s,
+        wider,
     )
 
 

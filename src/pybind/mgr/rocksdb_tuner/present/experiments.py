@@ -130,7 +130,7 @@ def plan_summary(planned: PlannedExperiment) -> str:
     """The plan or its refusal in a sentence."""
     plan = planned.plan
     if isinstance(plan, Refusal):
-        return f'No experiment is possible: {plan.reason}.'
+        return f'Not possible here: {plan.reason}.'
     shape = plan.shape
     return (
         f'{format_plural(shape.arms, "option string")} on {shape.changed} OSDs, compared with '
@@ -198,4 +198,6 @@ def would_take(found: Refusal) -> str:
         ways.append(f'a group of {found.osds} OSDs')
     if found.duration_s is not None:
         ways.append(f'{format_duration(found.duration_s)} with these OSDs')
+    if found.min_effect is not None:
+        ways.append(f'--min-effect {100 * found.min_effect:.0f}')
     return ' or '.join(ways)

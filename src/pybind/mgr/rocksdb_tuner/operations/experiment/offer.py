@@ -16,7 +16,7 @@ def request_of(planned: PlannedExperiment, actor: str, *, adopt: bool) -> Experi
     if isinstance(plan, Refusal):
         raise OperationRefused(
             errno.EINVAL,
-            f'no experiment is possible: {plan.reason}; "ceph rocksdb-tuner experiment plan" with '
+            f'not possible here: {plan.reason}; "ceph rocksdb-tuner experiment plan" with '
             'the same arguments shows what is missing',
         )
     return ExperimentRequest(

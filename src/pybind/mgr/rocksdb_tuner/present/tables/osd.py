@@ -7,7 +7,7 @@ from typing import Optional
 
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
 from ...advise.whatif.modeled import Modeled
-from ...observe.growth import Forecast, Outlook
+from ...observe.growth import HORIZON, Forecast, Outlook
 from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals
 from ...observe.starts import LastStart
@@ -185,8 +185,11 @@ def _forecast(forecast: Forecast) -> str:
     if forecast.outlook is Outlook.BEYOND_HORIZON:
         return f'not soon: {growth}'
     earliest = format_duration(forecast.full_earliest_s)
-    latest = format_duration(forecast.full_latest_s)
-    return f'in {format_duration(forecast.full_in_s)} ({earliest} to {latest}): {growth}'
+    latest = forecast.full_latest_s
+    # Beyond the horizon of the history a time says nothing.
+    known = latest is not None and latest <= HORIZON * forecast.history_s
+    within = f'{earliest} to {format_duration(latest)}' if known else f'{earliest} or later'
+    return f'in {format_duration(forecast.full_in_s)} ({within}): {growth}'
 
 
 _INDENTS = {

@@ -13,6 +13,7 @@ from rocksdb_tuner.advise.experiment_plan import PlannedExperiment, Question, pl
 from rocksdb_tuner.advise.profiles import Profile
 from rocksdb_tuner.advise.records import Limit, Resource
 from rocksdb_tuner.observe.load_history import KeptWork, Work
+from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.plan.commands import TYPICAL_RESTART_S
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, Refusal
@@ -217,6 +218,26 @@ def test_short_history_reports_how_long_to_wait() -> None:
     nothing = refused(kept=KeptWork((), 300.0, dict.fromkeys(range(24), ())))
     assert nothing.errno == errno.EAGAIN
     assert 'is known for 0s of the required 2h' in str(nothing)
+
+
+def test_block_longer_than_the_history_is_refused_with_what_shortens_it() -> None:
+    """On a new cluster memtables take days to fill: nobody can wait for twelve such blocks."""
+    quiet = Signals(0, write_iops=1.0, wal_bytes_per_s=100.0)
+    idle = [member(n)._replace(signals=quiet._replace(osd_id=n)) for n in range(24)]
+    found = plan_for(Question(arms=ARMS), grounds(*idle, kept=KeptWork((), 300.0, {})))
+    assert isinstance(found.plan, Refusal)
+    assert 12 * found.block_s > 43200
+    assert found.history_s == 0
+    assert 'the history has 12h; more client writes or arms with smaller' in found.plan.reason
+    assert 'try again' not in found.plan.reason
+
+
+def test_small_group_is_refused_before_it_waits_for_a_history() -> None:
+    found = plan_for(
+        Question(arms=ARMS), grounds(*(member(n) for n in range(3)), kept=KeptWork((), 300.0, {}))
+    )
+    assert isinstance(found.plan, Refusal)
+    assert found.plan.osds == 16
 
 
 def test_restarts_shorten_the_history() -> None:

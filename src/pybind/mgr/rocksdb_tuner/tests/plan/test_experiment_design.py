@@ -120,6 +120,8 @@ def test_plan_that_needs_more_osds_reports_the_number() -> None:
     assert found.reason == 'a difference of 10% is not detectable'
     assert found.osds is not None
     assert planned(found.osds, noise=LOUD).detectable <= TERMS.min_effect
+    # Nor would a larger effect do: an unsafe arm would run too long.
+    assert found.min_effect is None
 
 
 def test_plan_that_needs_more_time_reports_the_duration() -> None:
@@ -129,6 +131,8 @@ def test_plan_that_needs_more_time_reports_the_duration() -> None:
     found = refused(40, short, scattered)
     assert found.duration_s is not None
     assert planned(40, replace(short, max_duration_s=found.duration_s), scattered)
+    assert found.min_effect is not None
+    assert planned(40, replace(short, min_effect=found.min_effect), scattered)
 
 
 def test_plan_without_time_for_a_period_is_refused() -> None:
@@ -153,7 +157,7 @@ def test_long_run_of_an_unsafe_arm_is_refused() -> None:
 def test_diverging_osds_cannot_be_planned() -> None:
     """Neither OSDs nor time in any number that is worth a thought."""
     found = refused(24, noise=Noise(0.5, 0.5))
-    assert (found.osds, found.duration_s) == (None, None)
+    assert (found.osds, found.duration_s, found.min_effect) == (None, None, None)
 
 
 def test_groups_that_are_too_small_are_refused() -> None:

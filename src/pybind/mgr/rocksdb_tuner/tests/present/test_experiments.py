@@ -98,7 +98,7 @@ def test_refusal_shows_its_requirements() -> None:
     assert (found['risk'], found['unknown'], found['periods']) == ([], [], [])
     assert (found['duration_s'], found['restarts'], found['detectable_percent']) == (None,) * 3
     text = render.experiment_plan(experiments.impossible(), 'plain')
-    assert 'No experiment is possible: 2 arms of 2 OSDs' in text
+    assert 'Not possible here: 2 arms of 2 OSDs' in text
     assert 'a group of 40 OSDs' in text
     assert 'To start it' not in text
     unknown = replace(experiments.impossible(), plan=Refusal('why', detectable=0.3))
@@ -114,6 +114,7 @@ def test_refusal_shows_its_requirements() -> None:
         (Refusal('why', osds=24), 'a group of 24 OSDs'),
         (Refusal('why', duration_s=7200), '2h with these OSDs'),
         (Refusal('why', osds=24, duration_s=7200), 'a group of 24 OSDs or 2h with these OSDs'),
+        (Refusal('why', osds=24, min_effect=0.31), 'a group of 24 OSDs or --min-effect 31'),
     ],
 )
 def test_requirements_are_osds_or_hours(refusal: Refusal, text: str) -> None:

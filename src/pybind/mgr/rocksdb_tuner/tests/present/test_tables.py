@@ -747,9 +747,16 @@ def test_osd_shows_its_db_forecast_and_sharding() -> None:
     assert 'not sharded' in text
     snapshot = sampled_in_detail()
     young = Forecast(Outlook.NOT_ENOUGH_HISTORY, 1e9, 3600.0, 3)
-    first = snapshot.osds[0]._replace(forecast=young)
-    reported = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
-    assert 'not enough history (60m)' in reported or 'not enough history (1h)' in reported
+
+    def shown(forecast: Forecast) -> str:
+        first = snapshot.osds[0]._replace(forecast=forecast)
+        return render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
+
+    assert 'not enough history (60m)' in shown(young) or 'not enough history (1h)' in shown(young)
+    known = snapshot.osds[0].forecast
+    assert known is not None
+    # An interval to the end of time says no more than its beginning.
+    assert 'in 10d (5d or later)' in shown(replace(known, full_latest_s=1e12))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_request_equals_the_plan() -> None:
 
 
 def test_nothing_starts_without_a_plan() -> None:
-    with pytest.raises(OperationRefused, match='no experiment is possible: 2 arms of 2') as error:
+    with pytest.raises(OperationRefused, match='not possible here: 2 arms of 2') as error:
         request_of(experiments.impossible(), 'client.admin', adopt=False)
     assert error.value.errno == errno.EINVAL
 
