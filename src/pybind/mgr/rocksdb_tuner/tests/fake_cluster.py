@@ -87,6 +87,7 @@ class FakeOsd:
     nonce: int = 0
     dedicated_db: bool = False
     db_device_bytes: Optional[int] = None
+    main_device_bytes: int = 1 << 40
     #: Values of options in its own ceph.conf: they beat the config store.
     conf_file: dict[str, str] = field(default_factory=dict)
     #: Its ceph.conf names its host: it starts with the entries for that host.
@@ -655,6 +656,7 @@ def _info(osd: FakeOsd) -> OsdInfo:
         dedicated_wal=False,
         db_device_bytes=osd.db_device_bytes,
         objectstore='bluestore',
+        main_device_bytes=osd.main_device_bytes,
         failure_domain=osd.failure_domain,
         uuid=osd.uuid,
     )

@@ -44,6 +44,7 @@ class World:
         self.settings = Settings(sample_interval_s=5.0)
         self.progress = 0
         self.load_ops_per_s = 0
+        self.not_reporting: set[int] = set()
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
         #: Waits for an OSD end at once, since time does not pass by itself.
@@ -79,7 +80,7 @@ class World:
         names = names_for('pacific')
         n, now_s = self.progress, self.cluster.now_s + self.clock_offset_s
         for osd in self.cluster.osds.values():
-            if not osd.up:
+            if not osd.up or osd.osd_id in self.not_reporting:
                 continue
             values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
             values[names.op_w] = (n, None)
@@ -515,6 +516,25 @@ def test_campaign_compacts_every_osd_after_a_compression_change(world: World) ->
     assert world.tuner.snapshot.campaign == campaign
     world.run(60)
     assert world.tuner.snapshot.recommendations == ()
+
+
+def test_campaign_waits_while_an_osd_does_not_report(world: World) -> None:
+    """Its last report gets too old, though others show that reports arrive."""
+    world.compact(world.changed_compression())
+    while not world.cluster.compactions.requested:
+        world.run(2)
+    world.not_reporting = {1}
+    world.run(400)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.paused_reason == (
+        'it is unknown whether a second copy of the DB fits on osd.1: no current sample of its DB '
+        'use and size'
+    )
+    assert world.cluster.compactions.requested == [0]
+    world.not_reporting.clear()
+    world.run(600)
+    assert sorted(world.cluster.compactions.requested) == [0, 1, 2]
 
 
 def test_completed_campaign_is_not_offered_when_its_end_is_first_seen(world: World) -> None:

@@ -13,6 +13,7 @@ from ..advise.proposal import change_request
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
 from ..mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
+from ..mgr.records import OsdInfo
 from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..observe.slow_events import SlowEvents, read_slow_events
@@ -182,7 +183,8 @@ class OperationControl:
         campaign = self.campaign.state if self.campaign.under_way else None
         self.campaign.load()
         # A pass over all OSDs, which only a campaign needs.
-        measured = measurements(signals if self.campaign.under_way else {})
+        osds = self._cluster.cluster_map().osds if self.campaign.under_way else ()
+        measured = measurements(osds, signals)
         self.campaign.tick(now_s, measured, allowed, monotonic_s=self._monotonic())
         if campaign is None or self.campaign.under_way:
             return None
@@ -259,17 +261,22 @@ def _article(noun: str) -> str:
     return 'an' if noun[0] in 'aeiou' else 'a'
 
 
-def measurements(signals: Mapping[int, Signals]) -> Measured:
-    """Measurements that a campaign needs."""
-    writes = [
-        (s.op_w_latency_ms, s.write_iops)
-        for s in signals.values()
-        if s.op_w_latency_ms is not None and s.write_iops
-    ]
+def measurements(osds: Iterable[OsdInfo], signals: Mapping[int, Signals]) -> Measured:
+    """Measurements of the current samples that a campaign needs."""
+    used, sizes, writes = {}, {}, []
+    unmeasured: Optional[int] = None
+    for osd in osds:
+        found = signals.get(osd.osd_id, Signals(osd.osd_id))
+        iops, latency_ms = found.write_iops, found.op_w_latency_ms
+        if iops and latency_ms is not None:
+            writes.append((latency_ms, iops))
+        elif iops != 0 and osd.up and unmeasured is None:
+            unmeasured = osd.osd_id
+        size = osd.main_device_bytes if osd.dedicated_db is False else found.db_total_bytes
+        if found.db_used_bytes is not None:
+            used[osd.osd_id] = found.db_used_bytes
+        if size:
+            sizes[osd.osd_id] = size
     total = sum(iops for _, iops in writes)
-    mean_ms = sum(ms * iops for ms, iops in writes) / total if total else None
-    return Measured(
-        {n: s.db_used_bytes for n, s in signals.items() if s.db_used_bytes is not None},
-        {n: s.db_total_bytes for n, s in signals.items() if s.db_total_bytes is not None},
-        None if mean_ms is None else round(mean_ms, 3),
-    )
+    mean_ms = round(sum(ms * iops for ms, iops in writes) / total, 3) if total else None
+    return Measured(used, sizes, mean_ms, unmeasured)

@@ -189,6 +189,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             used_bytes=measured.used_bytes,
             total_bytes=measured.total_bytes,
             latency_ms=measured.latency_ms,
+            unmeasured=measured.unmeasured,
             watched_s=watched_s,
             in_step_s={
                 osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).update(

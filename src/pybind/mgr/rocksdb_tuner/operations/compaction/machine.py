@@ -28,6 +28,7 @@ from .rules import (
     why_down,
     why_given_up,
     why_held,
+    why_unknown,
 )
 from .states import concluded, skipped, waiting, with_osd, with_pause
 from .view import Probe, View
@@ -114,28 +115,27 @@ def _start_osd(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
     closed = why_down(n, view) or closed_gate(view.cluster, n) or view.cluster.schedule_reason
     if closed is not None:
         return Step(waiting(state, closed))
-    if state.stage is Phase.PREFLIGHT:
-        if view.watched_s < limits.baseline_s:
-            return Step(state, waits_for='measuring client write latency before the first OSD')
+    if state.stage is Phase.PREFLIGHT and view.watched_s < limits.baseline_s:
+        return Step(state, waits_for='measuring client write latency before the first OSD')
+    unknown = why_unknown(n, view)
+    if unknown is None and _lacks_baseline(state, view):
         return Step(replace(state, stage=_stage(state), baseline_ms=view.latency_ms))
-    slower = _slower(state, view, limits)
-    if slower is not None:
-        return Step(waiting(state, slower))
+    closed = unknown or _slower(state, view, limits)
+    if closed is not None:
+        return Step(waiting(state, closed))
     probe = probe_of(n, view)
     if probe is None:
         return Step(state, waits_for=f'osd.{n} has not returned its counters yet')
     if probe.running:
         return Step(waiting(state, f'osd.{n} is already compacting, not started by this campaign'))
-    used, total = view.used_bytes.get(n), view.total_bytes.get(n)
-    if used is not None and total is not None and 2 * used > total:
+    used = view.used_bytes[n]
+    if 2 * used > view.total_bytes[n]:
         reason = 'its DB device has no room for a second copy of the compacted data'
         return Step(with_osd(state, skipped(osd, reason)))
     return _asked(state, osd, probe, used)
 
 
-def _asked(
-    state: CampaignState, osd: OsdCompaction, probe: Probe, used_bytes: Optional[int]
-) -> Step:
+def _asked(state: CampaignState, osd: OsdCompaction, probe: Probe, used_bytes: int) -> Step:
     compacting = replace(
         osd,
         step=CompactionStep.COMPACTING,
@@ -163,9 +163,18 @@ def _following(state: CampaignState, cluster: ClusterMap) -> Optional[OsdCompact
     return following if together((following, *flying), cluster) else None
 
 
+def _lacks_baseline(state: CampaignState, view: View) -> bool:
+    """Whether to measure it now: before the first OSD, or once clients start to write."""
+    if state.stage is Phase.PREFLIGHT:
+        return True
+    return state.baseline_ms is None and view.latency_ms is not None and not state.in_flight
+
+
 def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
-    if state.baseline_ms is None or view.latency_ms is None:
+    if view.latency_ms is None:
         return None
+    if state.baseline_ms is None:
+        return 'client write latency has no baseline: clients started to write during a compaction'
     if view.latency_ms <= state.baseline_ms * limits.slower:
         return None
     # Without the current value: the text would change, and be stored, at every step.

@@ -89,7 +89,7 @@ class CampaignState:
     stage: Phase = Phase.PREFLIGHT
     paused_reason: Optional[str] = None
     paused_by: Optional[str] = None
-    #: Client write latency before the first compaction; None: not measured, or no writes.
+    #: Client write latency while no OSD compacted; None: not measured, or no writes.
     baseline_ms: Optional[float] = None
     #: Why no further OSD is started.
     ending: Optional[str] = None

@@ -98,6 +98,21 @@ def why_down(osd_id: int, view: View) -> Optional[str]:
     return f'{why_away(osd_id, away)}: it will be left behind unless it returns'
 
 
+def why_unknown(osd_id: int, view: View) -> Optional[str]:
+    """Which guard cannot be evaluated for want of current samples; None: all can be."""
+    if osd_id not in view.used_bytes or osd_id not in view.total_bytes:
+        return (
+            f'it is unknown whether a second copy of the DB fits on osd.{osd_id}: no current '
+            'sample of its DB use and size'
+        )
+    if view.unmeasured is not None:
+        return (
+            'it is unknown whether client writes are slow: no current sample of client writes on '
+            f'osd.{view.unmeasured}'
+        )
+    return None
+
+
 def together(osds: Collection[OsdCompaction], cluster: ClusterMap) -> bool:
     """Whether OSDs are in one failure domain now: some may have moved since they were planned."""
     wanted = {osd.osd_id for osd in osds}

@@ -59,6 +59,7 @@ class Measured(NamedTuple):
     used_bytes: Mapping[int, int]
     total_bytes: Mapping[int, int]
     latency_ms: Optional[float]
+    unmeasured: Optional[int]
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,13 @@ class View:
     #: Maps, health, gates; `waited_s` and the verdict's parts are not used.
     cluster: ClusterView
     probes: Mapping[int, Probe] = field(default_factory=dict)
-    #: Used bytes of the DB, and the size of a dedicated DB device.
+    #: Used bytes of the DB, and the size of the device that it is on.
     used_bytes: Mapping[int, int] = field(default_factory=dict)
     total_bytes: Mapping[int, int] = field(default_factory=dict)
-    #: Mean client write latency over all OSDs; None without writes.
+    #: Mean client write latency over all OSDs; None without writes, unless one is `unmeasured`.
     latency_ms: Optional[float] = None
+    #: An OSD that is up and whose client writes are not known; None: there is none.
+    unmeasured: Optional[int] = None
     #: How long this manager has been observing, and how long it has seen each OSD in its step.
     watched_s: float = 0.0
     in_step_s: Mapping[int, float] = field(default_factory=dict)

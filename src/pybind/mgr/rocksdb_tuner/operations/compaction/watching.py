@@ -16,6 +16,7 @@ from .rules import (
     why_down,
     why_given_up,
     why_held,
+    why_unknown,
 )
 from .states import skipped
 from .view import Probe, View
@@ -79,6 +80,7 @@ def _not_started(state: CampaignState, osd: OsdCompaction, view: View, limits: L
     closed = (
         why_held(state, view)
         or closed_gate(view.cluster, osd.osd_id)
+        or why_unknown(osd.osd_id, view)
         or _apart(state, osd, view, limits)
     )
     if closed is not None:

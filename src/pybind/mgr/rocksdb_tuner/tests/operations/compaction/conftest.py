@@ -53,9 +53,11 @@ class Run:
         self.latency_ms: Optional[float] = 5.0
         #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
-        self.total_bytes: dict[int, int] = {}
+        #: An OSD whose client writes are unknown.
+        self.unmeasured: Optional[int] = None
         self.ended: list[CampaignState] = []
         self.cluster.compactions.used_bytes = dict.fromkeys(self.cluster.osds, USED_BYTES)
+        self.total_bytes = dict.fromkeys(self.cluster.osds, 10 * USED_BYTES)
         self.driver = self.new_driver()
         for _ in range(10):
             self.tick()
@@ -84,7 +86,7 @@ class Run:
         used = dict(self.cluster.compactions.used_bytes)
         self.driver.tick(
             self.cluster.now_s + self.offset_s,
-            Measured(used, self.total_bytes, self.latency_ms),
+            Measured(used, self.total_bytes, self.latency_ms, self.unmeasured),
             Permissions(self.may_act, self.outside_window),
             monotonic_s=self.cluster.now_s,
         )

@@ -149,7 +149,7 @@ def test_missing_client_latency_blocks_nothing(run: Run) -> None:
 
 
 def test_db_device_without_space_is_skipped_and_reported(run: Run) -> None:
-    run.total_bytes = {1: 2 * USED_BYTES - 1, 2: 2 * USED_BYTES}
+    run.total_bytes.update({1: 2 * USED_BYTES - 1, 2: 2 * USED_BYTES})
     run.start()
     state = run.run_to_end()
     assert run.cluster.compactions.requested == [0, 2, 3]

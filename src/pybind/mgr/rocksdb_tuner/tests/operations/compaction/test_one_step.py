@@ -165,7 +165,8 @@ def test_client_latency_is_sampled_for_a_minute_and_stored(
 
 def test_request_stores_process_count_and_size(cluster: FakeCluster) -> None:
     state = campaign(cluster, errors=2, last_error='x', stage=Phase.CANARY)
-    view = observer(cluster, used_bytes={0: 2 * GIB - 1}, total_bytes={0: 4 * GIB})
+    view = observer(cluster)
+    view = replace(view, used_bytes={**view.used_bytes, 0: 2 * GIB - 1})
     found = after(state, view)
     assert found.compact == 0
     assert first(found) == replace(
@@ -181,23 +182,67 @@ def test_request_stores_process_count_and_size(cluster: FakeCluster) -> None:
     assert after(campaign(cluster, SKIPPED), view).state.stage is Phase.PROMOTING
 
 
-@pytest.mark.parametrize(
-    ('used', 'total', 'asked'),
-    [
-        (2 * GIB, 4 * GIB, True),
-        (2 * GIB + 1, 4 * GIB, False),
-        (None, 4 * GIB, True),
-        (9 * GIB, None, True),
-    ],
-)
-def test_second_copy_of_the_db_must_fit_if_sizes_are_known(
-    cluster: FakeCluster, used: Optional[int], total: Optional[int], asked: bool
-) -> None:
-    known = {'used_bytes': {0: used}, 'total_bytes': {0: total}}
-    view = observer(cluster, **{k: {n: v for n, v in d.items() if v} for k, d in known.items()})
+@pytest.mark.parametrize(('used', 'asked'), [(0, True), (2 * GIB, True), (2 * GIB + 1, False)])
+def test_second_copy_of_the_db_must_fit(cluster: FakeCluster, used: int, asked: bool) -> None:
+    view = observer(cluster, used_bytes={0: used}, total_bytes={0: 4 * GIB})
     found = after(campaign(cluster), view)
     assert (found.compact == 0) == asked
     assert (first(found).step is SKIPPED) == (not asked)
+
+
+#: Without current samples, and the guard that cannot be evaluated.
+UNKNOWN = [
+    ({'used_bytes': {0: GIB}}, 'whether a second copy of the DB fits on osd.1'),
+    ({'total_bytes': {0: 4 * GIB}}, 'whether a second copy of the DB fits on osd.1'),
+    ({'unmeasured': 3, 'latency_ms': None}, 'whether client writes are slow'),
+    # Others are fast, but writes on this one may take long.
+    ({'unmeasured': 3}, 'no current sample of client writes on osd.3'),
+]
+
+
+@pytest.mark.parametrize(('unknown', 'named'), UNKNOWN)
+@pytest.mark.parametrize('stage', [Phase.PREFLIGHT, Phase.PROMOTING])
+def test_guard_that_cannot_be_evaluated_holds_the_next_osd(
+    cluster: FakeCluster, unknown: dict[str, object], named: str, stage: Phase
+) -> None:
+    state = campaign(cluster, DONE, stage=stage)
+    found = after(state, observer(cluster, **unknown))
+    assert (found.compact, found.state.osds, found.state.stage) == (None, state.osds, stage)
+    assert named in (found.state.paused_reason or '')
+    assert found.state.phase is Phase.WAITING
+
+
+@pytest.mark.parametrize(('unknown', 'named'), UNKNOWN)
+def test_unknown_guard_holds_a_second_request_and_not_what_is_under_way(
+    cluster: FakeCluster, unknown: dict[str, object], named: str
+) -> None:
+    state = campaign(cluster, DONE, COMPACTING)
+    view = observer(cluster, **unknown)
+    found = after(state, view)
+    assert found.compact is None
+    assert named in (found.state.paused_reason or '')
+    over = after(state, with_probe(view, 1, probe(cluster, 1, started=5)))
+    assert over.state.osds[1].step is SETTLING
+
+
+def test_no_client_writes_are_not_unknown_ones(cluster: FakeCluster) -> None:
+    """No writes at all let the next OSD start; the first writes become the baseline."""
+    state = campaign(cluster, DONE, baseline_ms=None)
+    assert after(state, observer(cluster, latency_ms=None)).compact == 1
+    written = after(state, observer(cluster, latency_ms=7.0))
+    assert (written.compact, written.state.baseline_ms) == (None, 7.0)
+    assert after(written.state, observer(cluster, latency_ms=7.0)).compact == 1
+    slow = after(written.state, observer(cluster, latency_ms=70.0))
+    assert (slow.compact, slow.state.phase) == (None, Phase.WAITING)
+
+
+def test_writes_during_a_compaction_are_no_baseline(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2, baseline_ms=None)
+    running = {n: probe(cluster, n, running=n == 1) for n in cluster.osds}
+    found = after(state, observer(cluster, latency_ms=7.0, probes=running))
+    assert (found.compact, found.state.baseline_ms) == (None, None)
+    assert 'no baseline' in (found.state.paused_reason or '')
+    assert after(state, observer(cluster, latency_ms=None, probes=running)).compact == 2
 
 
 def test_osd_with_unknown_state_is_not_asked(cluster: FakeCluster) -> None:
@@ -229,8 +274,6 @@ def test_latency_of_more_than_one_and_a_half_blocks_the_next_osd(
     assert ('more than 1.5 times the baseline of 5.0 ms' in (found.state.paused_reason or '')) == (
         not asked
     )
-    unknown = campaign(cluster, DONE, baseline_ms=None)
-    assert after(unknown, observer(cluster, latency_ms=latency)).compact == 1
 
 
 def test_blocking_reason_is_named_and_prevents_the_request(

@@ -125,7 +125,7 @@ def _previous_counters_dropped(patch: Patch) -> None:
 
 
 def _ignores_missing_space(patch: Patch) -> None:
-    _view_of(patch, lambda view: replace(view, total_bytes={}))
+    _view_of(patch, lambda view: replace(view, total_bytes=dict.fromkeys(view.used_bytes, 1 << 60)))
 
 
 def _accepts_half_the_space(patch: Patch) -> None:
@@ -133,6 +133,18 @@ def _accepts_half_the_space(patch: Patch) -> None:
         patch,
         lambda view: replace(view, total_bytes={n: 2 * v for n, v in view.total_bytes.items()}),
     )
+
+
+def _unknown_db_has_room(patch: Patch) -> None:
+    def guessed(view: Any) -> Any:
+        small = dict.fromkeys(view.total_bytes, 1)
+        return replace(view, used_bytes={**small, **view.used_bytes})
+
+    _view_of(patch, guessed)
+
+
+def _unknown_writes_are_fast(patch: Patch) -> None:
+    _view_of(patch, lambda view: replace(view, unmeasured=None))
 
 
 def _flags_and_health_ignored(patch: Patch) -> None:
@@ -443,6 +455,18 @@ MUTANTS = (
     Mutant('not started is over', Rule.COMPACTED, _previous_counters_dropped, _NOT_STARTED),
     Mutant('no room is room', Rule.HAS_ROOM, _ignores_missing_space, (ChaosEvent.DB_IS_FULL,)),
     Mutant('room for a half', Rule.HAS_ROOM, _accepts_half_the_space, (ChaosEvent.DB_IS_FULL,)),
+    Mutant(
+        'unknown is room',
+        Rule.GUARDS_KNOWN,
+        _unknown_db_has_room,
+        (ChaosEvent.OSD_NOT_SAMPLED,),
+    ),
+    Mutant(
+        'unknown is fast',
+        Rule.GUARDS_KNOWN,
+        _unknown_writes_are_fast,
+        (ChaosEvent.WRITES_NOT_SAMPLED,),
+    ),
     Mutant(
         'flags and health ignored',
         Rule.GATES,

@@ -67,6 +67,9 @@ class ChaosEvent(Enum):
     CLIENTS_STOP = auto()
     REPORTS_STOP = auto()
     REPORTS_COME = auto()
+    OSD_NOT_SAMPLED = auto()
+    WRITES_NOT_SAMPLED = auto()
+    ALL_SAMPLED = auto()
 
 
 #: These happen between two samples of the manager; all others may happen within one.
@@ -89,6 +92,9 @@ BETWEEN_SAMPLES = frozenset(
         ChaosEvent.DB_IS_FULL,
         ChaosEvent.REPORTS_STOP,
         ChaosEvent.REPORTS_COME,
+        ChaosEvent.OSD_NOT_SAMPLED,
+        ChaosEvent.WRITES_NOT_SAMPLED,
+        ChaosEvent.ALL_SAMPLED,
     }
 )
 
@@ -110,6 +116,8 @@ ENDS_WITH = {
     ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
     ChaosEvent.CLIENTS_SLOW: ChaosEvent.CLIENTS_FAST,
     ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
+    ChaosEvent.OSD_NOT_SAMPLED: ChaosEvent.ALL_SAMPLED,
+    ChaosEvent.WRITES_NOT_SAMPLED: ChaosEvent.ALL_SAMPLED,
 }
 
 

@@ -127,6 +127,7 @@ class ScheduleRun:
         world.may_act = True
         world.outside_window = world.no_reports_reason = None
         world.latency_ms = USUAL_MS
+        _all_sampled(world)
         cluster.errors.clear()
         cluster.health.clear()
         cluster.flags -= {'noout', 'nobackfill', 'norecover'}
@@ -253,6 +254,11 @@ def _of_world(name: str, value: object) -> _Effect:
     return lambda world, _, __: setattr(world, name, value)
 
 
+def _all_sampled(world: World) -> None:
+    world.db_unknown.clear()
+    world.writes_unknown.clear()
+
+
 def _refuse(prefix: str) -> _Effect:
     return lambda world, _, __: world.cluster.errors.update({prefix: CommandError(110, 'no')})
 
@@ -321,4 +327,7 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.CLIENTS_STOP: _of_world('latency_ms', value=None),
     ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
     ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
+    ChaosEvent.OSD_NOT_SAMPLED: lambda w, _, n: w.db_unknown.add(n),
+    ChaosEvent.WRITES_NOT_SAMPLED: lambda w, _, n: w.writes_unknown.add(n),
+    ChaosEvent.ALL_SAMPLED: lambda w, _, __: _all_sampled(w),
 }

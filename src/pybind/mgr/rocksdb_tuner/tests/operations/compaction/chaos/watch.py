@@ -57,6 +57,8 @@ class Rule(Enum):
     STOPS = 'an OSD is not asked repeatedly'
     HAS_REASON = 'every wait and skipped OSD has a reason'
     ALARM = 'exactly a long unintended wait raises a health check'
+    #: Rule 9
+    GUARDS_KNOWN = 'no OSD compacts while its DB or client writes are unknown'
     #: Rule 10
     BOUNDED_TICK = 'a sample has a bounded number of queries'
     #: In all cases
@@ -113,6 +115,8 @@ class Watch(Checks[Rule]):
             # A monitor was slow after the manager had sampled.
             return
         self._gates(osd_id, reported)
+        unknown = {osd_id} & world.db_unknown | world.writes_unknown
+        self.require(Rule.GUARDS_KNOWN, not unknown, f'{reported} without samples of {unknown}')
         if osd.asked == 1:
             self._started(state, osd_id, reported)
 
@@ -156,10 +160,8 @@ class Watch(Checks[Rule]):
         world = self.world
         self.require(Rule.WINDOW, world.outside_window is None, f'{reported} outside the window')
         used = world.cluster.compactions.used_bytes.get(osd_id, 0)
-        total = world.total_bytes.get(osd_id)
-        self.require(
-            Rule.HAS_ROOM, total is None or 2 * used <= total, f'{reported}: {used}/{total}'
-        )
+        total = world.total_bytes[osd_id]
+        self.require(Rule.HAS_ROOM, 2 * used <= total, f'{reported}: {used}/{total}')
         baseline, now = state.baseline_ms, world.latency_ms
         slow = baseline is not None and now is not None and now > baseline * Limits().slower
         self.require(Rule.CLIENTS_FIRST, not slow, f'{reported} at {now} ms, {baseline} ms before')

@@ -96,7 +96,10 @@ class World:
         self.outside_window: Optional[str] = None
         self.no_reports_reason: Optional[str] = None
         self.latency_ms: Optional[float] = USUAL_MS
-        self.total_bytes: dict[int, int] = {}
+        self.total_bytes = dict.fromkeys(self.cluster.osds, 10 * USED_BYTES)
+        #: OSDs without a current sample of their DB, and of their client writes.
+        self.db_unknown: set[int] = set()
+        self.writes_unknown: set[int] = set()
         #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
@@ -169,10 +172,19 @@ class World:
     def _tick(self) -> None:
         self.driver.tick(
             self.clock_s,
-            Measured(dict(self.cluster.compactions.used_bytes), self.total_bytes, self.latency_ms),
+            self._measured(),
             Permissions(self.may_act, self.outside_window, self.no_reports_reason),
             # Each manager has its own.
             monotonic_s=self.cluster.now_s - self.active_since_s,
+        )
+
+    def _measured(self) -> Measured:
+        used = self.cluster.compactions.used_bytes
+        return Measured(
+            {n: size for n, size in used.items() if n not in self.db_unknown},
+            self.total_bytes,
+            self.latency_ms,
+            min(self.writes_unknown, default=None),
         )
 
     def guarded(self, work: Callable[[], object]) -> bool:
