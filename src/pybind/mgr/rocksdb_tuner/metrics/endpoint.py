@@ -62,8 +62,9 @@ class MetricsEndpoint:
 
         Returns the reason for a failure, None on success. A failure is retried at the next call.
         """
-        if wanted == self._address:
+        if wanted == self._address and (self._server is None or self._server.running):
             return None
+        # Another address, or its thread ended.
         self.close()
         if wanted is None:
             return None
@@ -77,10 +78,10 @@ class MetricsEndpoint:
             )
         try:
             server = _Server(_listening(wanted), self._text)
-        except (OSError, OverflowError) as error:
+            server.start()
+        except (OSError, OverflowError, RuntimeError) as error:
             return f'cannot listen on {wanted.host} port {wanted.port}: {error}'
         self._server, self._address = server, wanted
-        threading.Thread(target=server.run, name='rocksdb_tuner-metrics', daemon=True).start()
         log.info('metrics are served on %s port %d', *wanted)
         return None
 
@@ -158,16 +159,33 @@ class _Server:
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._stopping = False
         self._deaf = threading.Event()
+        self._thread = threading.Thread(target=self._run, name='rocksdb_tuner-metrics', daemon=True)
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Raises RuntimeError if there are too many threads; then nothing listens."""
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Returns once nothing listens any more."""
         self._stopping = True
-        self._waker.send(b'x')
-        if self._deaf.wait(_CLOSE_TIMEOUT_S):
+        if self.running:
+            self._waker.send(b'x')
+            self._deaf.wait(_CLOSE_TIMEOUT_S)
+        else:
+            self._stop_listening()
+        if self._deaf.is_set():
             self._woken.close()
             self._waker.close()
 
-    def run(self) -> None:
+    def _run(self) -> None:
         try:
             while not self._stopping:
                 self._look()

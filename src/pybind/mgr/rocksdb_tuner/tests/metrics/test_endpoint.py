@@ -26,6 +26,7 @@ from rocksdb_tuner.metrics.endpoint import (
     REQUEST_TIMEOUT_S,
     Address,
     MetricsEndpoint,
+    _Server,
 )
 from rocksdb_tuner.metrics.exposition import Metric
 from rocksdb_tuner.metrics.text import MetricsText
@@ -339,6 +340,43 @@ def test_closed_endpoint_finishes_responses_and_leaves_no_thread(
     while any(t.name == 'rocksdb_tuner-metrics' for t in threading.enumerate()):
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
+
+
+def test_endpoint_whose_thread_ended_is_started_again(
+    endpoint: MetricsEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither reported as running nor does closing it wait."""
+    address = free_address()
+    with monkeypatch.context() as broken:
+        broken.setattr(_Server, '_look', lambda _: 1 / 0)
+        assert endpoint.follow(address) is None
+        while any(thread.name == 'rocksdb_tuner-metrics' for thread in threading.enumerate()):
+            time.sleep(0.01)
+    with pytest.raises(ConnectionRefusedError):
+        ask(address)
+    assert endpoint.follow(address) is None
+    assert ask(address)[1] == TEXT.encode()
+
+
+def test_thread_that_cannot_start_is_a_problem_and_blocks_nothing(
+    endpoint: MetricsEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = free_address()
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as exhausted:
+        exhausted.setattr(threading.Thread, 'start', refused)
+        begin_s = time.monotonic()
+        reason = endpoint.follow(address)
+        endpoint.close()
+    assert time.monotonic() - begin_s < SOON_S
+    assert "can't start new thread" in (reason or '')
+    with pytest.raises(ConnectionRefusedError):
+        ask(address)
+    assert endpoint.follow(address) is None
+    assert ask(address)[1] == TEXT.encode()
 
 
 def test_text_is_rendered_once_per_snapshot_and_limit(
