@@ -57,7 +57,7 @@ _AUTO_APPLY_COOLDOWN = in_seconds(
     _DAY_S,
     0,
     _MONTH_S,
-    'how long auto-apply waits after any rollout or campaign ends',
+    'how long auto-apply waits after any operation ends',
 )
 _AUTO_APPLY_CONFIDENCE = share(
     'auto_apply_confidence',

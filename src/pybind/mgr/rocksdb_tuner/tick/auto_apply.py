@@ -59,6 +59,7 @@ class AutoApply:
             self._orchestrator.unavailable_reason(),
             campaign.under_way,
             experiment_under_way=experiment.under_way,
+            ended_id=driver.ended_id,
             ended_ago_s=driver.since_end_s,
             broken=(*driver.broken, *campaign.problems, *experiment.problems),
             impossible=contradiction(settings.soak),

@@ -57,7 +57,9 @@ class Preconditions:
     no_orchestrator: Optional[str] = None
     #: A compaction campaign is under way.
     campaign_under_way: bool = False
-    #: Time since it ended, while managers were active; None: unknown.
+    #: The operation of any kind that ended last, and the time since, while managers were active;
+    #: None: unknown.
+    ended_id: Optional[str] = None
     ended_ago_s: Optional[float] = None
     experiment_under_way: bool = False
     #: Problems of the stored state, as sentences.
@@ -119,19 +121,17 @@ def _why_nothing(preconditions: Preconditions, policy: Policy) -> Optional[str]:
         return 'an experiment is under way'
     if preconditions.campaign_under_way:
         return 'a compaction campaign is under way'
-    if last is None:
-        return None
-    if not last.ended:
+    if last is not None and not last.ended:
         return f'rollout {last.rollout_id} is under way'
-    if why_failed(last) is not None and not preconditions.acknowledged:
+    if last is not None and why_failed(last) is not None and not preconditions.acknowledged:
         return (
             f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" '
             'acknowledges it'
         )
     left_s = policy.cooldown_s - (preconditions.ended_ago_s or 0.0)
-    if left_s > 0:
+    if preconditions.ended_id is not None and left_s > 0:
         return (
-            f'rollout {last.rollout_id} ended less than {format_duration(policy.cooldown_s)} ago; '
+            f'{preconditions.ended_id} ended less than {format_duration(policy.cooldown_s)} ago; '
             f'{format_duration(left_s)} left'
         )
     return None

@@ -48,8 +48,13 @@ class Driver(RolloutTicks):
 
     @property
     def since_end_s(self) -> Optional[float]:
-        """Time since the last rollout ended, while managers were active; None: none ended."""
+        """Time since the last operation ended, while managers were active; None: none ended."""
         return self._time.since_end_s
+
+    @property
+    def ended_id(self) -> Optional[str]:
+        """The last operation that ended, of any kind."""
+        return self._time.ended_id
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -136,8 +141,11 @@ class Driver(RolloutTicks):
         return self._storage.next_id()[1:]
 
     def add_record(self, record: HistoryRecord) -> None:
-        """Record a change that was not a rollout; raises CommandError."""
+        """Record the end of an operation that was not a rollout; raises CommandError."""
+        known = record in self._archive.records
         self._archive.keep(record)
+        if not known:
+            self._time.ended_now(record.rollout_id)
 
     def acknowledge(self) -> RolloutState:
         """Acknowledge the end of the last rollout; raises OperationRefused."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterable
 from typing import Optional
 
 from ...mgr.protocols import CommandError
 from ..stopwatch import ClockState, SteadyClock
-from .records import RolloutState
 from .restart_log import DAY_S, RestartLog
-from .storage import RolloutStorage
+from .storage import RolloutStorage, number_of
 
 log = logging.getLogger(__name__)
 
 #: Interval between two writes: a manager that takes over loses at most this much.
 STORE_PERIOD_S = 600.0
-#: Beyond this, the time since a rollout ended no longer matters.
+#: Beyond this, the time since an operation ended no longer matters.
 _LONG_AGO_S = 32 * DAY_S
 
 
@@ -28,7 +28,7 @@ class PersistentClock:
         #: The restarts of the last day by all rollouts.
         self._restarts = RestartLog()
         self._clock = SteadyClock()
-        #: When it was last stored, and when the last rollout ended, by this clock.
+        #: When it was last stored, and when the last operation ended, by this clock.
         self._kept_s = 0.0
         self._ended: Optional[tuple[str, float]] = None
 
@@ -38,8 +38,13 @@ class PersistentClock:
 
     @property
     def since_end_s(self) -> Optional[float]:
-        """Time since the last rollout ended, while managers were active; None: none ended."""
+        """Time since the last operation ended, while managers were active; None: none ended."""
         return None if self._ended is None else max(self.now_s - self._ended[1], 0.0)
+
+    @property
+    def ended_id(self) -> Optional[str]:
+        """The last operation that ended."""
+        return None if self._ended is None else self._ended[0]
 
     def load(self) -> None:
         self._restarts = self._storage.load_restarts()
@@ -57,15 +62,16 @@ class PersistentClock:
         """Why the daily limit forbids another restart; None if it does not."""
         return self._restarts.limit_reason(restarts_per_day, time_of_day_s, self.now_s)
 
-    def ended_now(self, rollout_id: str) -> None:
-        self._ended = (rollout_id, self.now_s)
+    def ended_now(self, operation_id: str) -> None:
+        self._ended = (operation_id, self.now_s)
         self._kept_s = -math.inf
 
-    def keep(self, last: Optional[RolloutState]) -> None:
-        """Store the time periodically while it matters."""
-        if last is not None and last.ended and (self._ended or ('', 0))[0] != last.rollout_id:
-            # Its end was not recorded: count from now.
-            self.ended_now(last.rollout_id)
+    def keep(self, ended: Iterable[str]) -> None:
+        """Store the time periodically while it matters; ``ended``: the last operations."""
+        for operation_id in ended:
+            if self._ended is None or number_of(operation_id) > number_of(self._ended[0]):
+                # Its end was not recorded: count from now.
+                self.ended_now(operation_id)
         since_s = self.since_end_s
         if self._restarts.restarts or (since_s is not None and since_s < _LONG_AGO_S):
             self.keep_periodically()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
@@ -21,6 +22,7 @@ from ...plan.actions import Action, RestartOsd
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
+from ..phases import Outcome
 from . import alarm, machine, operator_actions
 from .archive import RolloutArchive
 from .execution import execute
@@ -137,13 +139,20 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         asked = None if self._state is None else self._state.asked
         self._observer.track_request(asked, steady_s)
         self._schedule_reason = outside_window or self._time.limit_reason(restarts_per_day, now_s)
-        self._time.keep(self._state)
+        self._time.keep(self._last_ended())
         self._no_reports_reason, self._reports_unknown = no_reports_reason, reports_unknown
         self._may_act, self._watched_s = may_act, self._watched.update(None, steady_s)
         if self._problems:
             self._problems = self._storage.problems()
         if self._state is not None:
             self._advance(now_s, self._observe, self._wait_key, steady_s)
+
+    def _last_ended(self) -> Iterator[str]:
+        """The last operations that ended; the archive may lack the end of a rollout."""
+        if self._state is not None and self._state.ended:
+            yield self._state.rollout_id
+        ended = (r for r in reversed(self._archive.records) if r.outcome is not Outcome.WAITING)
+        yield from (record.rollout_id for record in islice(ended, 1))
 
     def _wait_key(self, state: RolloutState) -> object:
         """What it waits for; a new value each time if it does not wait, or by choice."""

@@ -8,6 +8,8 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.errors import PresentError
 from rocksdb_tuner.present.health import health_checks
@@ -74,3 +76,21 @@ def test_contradictory_options_are_reported_and_nothing_is_applied(world: World)
     world.run(60)
     assert world.tuner.snapshot.rollout is not None
     assert health_checks(world.tuner.snapshot) == {}
+
+
+@pytest.mark.parametrize('ended', ['c1', 'e1'])
+def test_cooldown_starts_at_the_end_of_any_operation(world: World, ended: str) -> None:
+    """A campaign or an experiment, with no rollout before it."""
+    with_override(world, 60.0)
+    world.settings = replace(world.settings, auto_apply=automatically(60.0, cooldown_s=600.0))
+    record = HistoryRecord(
+        ended, 0.0, 'osd-abc', 'osd', 'ttl=1', 'ttl=1', 'operator', Outcome.DONE, None, None, None
+    )
+    world.submit(lambda: world.tuner.operations.driver.add_record(record))
+    world.run(300)
+    (refusal,) = world.tuner.snapshot.auto_apply_refusals
+    assert refusal.reason.startswith(f'{ended} ended less than 10m ago; ')
+    world.run(250)
+    assert world.tuner.snapshot.rollout is None
+    world.run(100)
+    assert world.tuner.snapshot.rollout is not None

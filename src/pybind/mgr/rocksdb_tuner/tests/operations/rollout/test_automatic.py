@@ -130,15 +130,21 @@ def test_same_options_under_another_name_are_the_same_change() -> None:
 
 
 def test_any_change_starts_the_cooldown() -> None:
-    last = ended_rollout()
-    early, late = (Preconditions(last=last, ended_ago_s=ago_s) for ago_s in (DAY_S - 60, DAY_S))
-    assert 'ended less than' in reason(decided(ADVICE, preconditions=early))
-    assert decided(ADVICE, preconditions=late).chosen == ADVICE
+    """A campaign or an experiment as well, with a rollout before it or without."""
+    for last in (None, ended_rollout()):
+        for ended_id in ('r1', 'c2', 'e3'):
+            early, late = (
+                Preconditions(last=last, ended_id=ended_id, ended_ago_s=ago_s)
+                for ago_s in (DAY_S - 60, DAY_S)
+            )
+            found = reason(decided(ADVICE, preconditions=early))
+            assert found == f'{ended_id} ended less than 24h ago; 60s left'
+            assert decided(ADVICE, preconditions=late).chosen == ADVICE
 
 
 def test_end_at_an_unknown_time_starts_the_cooldown_now() -> None:
     assert 'ended less than' in reason(
-        decided(ADVICE, preconditions=Preconditions(last=ended_rollout()))
+        decided(ADVICE, preconditions=Preconditions(last=ended_rollout(), ended_id='r1'))
     )
 
 
@@ -229,12 +235,14 @@ def test_most_serious_of_several_reasons_is_reported(
 
 
 def test_cooldown_time_is_reported() -> None:
-    last = ended_rollout()
-    found = reason(decided(ADVICE, preconditions=Preconditions(last=last, ended_ago_s=DAY_S - 90)))
-    assert found == 'rollout r1 ended less than 24h ago; 90s left'
-    unknown = reason(decided(ADVICE, preconditions=Preconditions(last=last)))
-    assert unknown == 'rollout r1 ended less than 24h ago; 24h left'
-    failed = Preconditions(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
+    ended = Preconditions(ended_id='r1', ended_ago_s=DAY_S - 90)
+    found = reason(decided(ADVICE, preconditions=ended))
+    assert found == 'r1 ended less than 24h ago; 90s left'
+    unknown = reason(decided(ADVICE, preconditions=replace(ended, ended_ago_s=None)))
+    assert unknown == 'r1 ended less than 24h ago; 24h left'
+    failed = Preconditions(
+        last=ended_rollout(breaks=True), acknowledged=True, ended_id='r1', ended_ago_s=1.0
+    )
     assert 'ended less than' in reason(decided(ADVICE, preconditions=failed))
     assert reason(decided(ADVICE, preconditions=replace(failed, acknowledged=False))) == (
         'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" acknowledges it'
@@ -308,11 +316,8 @@ def test_default_policy_is_a_day_a_day_and_nine_tenths() -> None:
 
 
 def test_rest_of_the_cooldown_and_unstable_advice_block_a_change() -> None:
-    last = ended_rollout()
-    assert (
-        decided(ADVICE, preconditions=Preconditions(last=last, ended_ago_s=DAY_S - 0.5)).chosen
-        is None
-    )
+    recent = Preconditions(ended_id='r1', ended_ago_s=DAY_S - 0.5)
+    assert decided(ADVICE, preconditions=recent).chosen is None
     at_once = replace(POLICY, after_s=0.0)
     assert decide([ADVICE], RecommendationAges(), Preconditions(), NOW_S, at_once).chosen is None
     assert decided(ADVICE, stable_s=0.0, policy=at_once).chosen == ADVICE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -121,6 +122,34 @@ def test_end_without_a_stored_time_was_just_now(run: Run) -> None:
     run.fail_over()
     run.tick()
     assert run.driver.since_end_s == 0.0
+
+
+def test_end_of_any_operation_counts(run: Run) -> None:
+    """A campaign that ended after the rollout, also if its time was lost with its manager."""
+    run.start()
+    run.run_to_end()
+    run.cluster.now_s += DAY_S
+    run.tick()
+    record = replace(run.driver.history[0], rollout_id='c2')
+    run.driver.add_record(record)
+    assert (run.driver.ended_id, run.driver.since_end_s) == ('c2', 0.0)
+    run.tick()
+    run.cluster.now_s += 600.0
+    run.tick()
+    waited_s = run.driver.since_end_s
+    assert waited_s is not None
+    assert waited_s >= 600.0
+    # Recorded again, as an experiment whose winner could not be stored.
+    run.driver.add_record(record)
+    assert run.driver.since_end_s == waited_s
+    run.fail_over()
+    run.tick()
+    assert run.driver.ended_id == 'c2'
+    assert (run.driver.since_end_s or 0.0) >= 600.0
+    del run.store.values[CLOCK]
+    run.fail_over()
+    run.tick()
+    assert (run.driver.ended_id, run.driver.since_end_s) == ('c2', 0.0)
 
 
 def test_lost_state_of_the_last_rollout_is_reported(run: Run) -> None:
