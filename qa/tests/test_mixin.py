@@ -14,7 +14,7 @@ import pytest
 
 from manual.pages import REFERENCES, pages
 from rocksdb_tuner.advise.conditions.registry import conditions
-from rocksdb_tuner.advise.records import GroupFacts
+from rocksdb_tuner.advise.records import GroupFacts, Severity
 from rocksdb_tuner.metrics.making import PREFIX
 from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
@@ -62,6 +62,18 @@ def test_only_existing_metrics_and_labels_are_used(name: str) -> None:
     for metric, matchers in named:
         assert metric in known
         assert set(re.findall(r'(\w+)(?:=~|!~|!=|=)"', matchers)) <= known[metric] | added
+
+
+def test_findings_that_ceph_reports_itself_raise_no_alert_of_the_module() -> None:
+    (expression,) = re.findall(
+        r'severity=\\"warning\\", finding!~\\"([^"\\]+)', mixin.alerts(healthCheckAlerts=True)
+    )
+    of_ceph = {
+        known.condition_id
+        for known in conditions().values()
+        if known.severity is Severity.WARNING and known.health is None
+    }
+    assert set(expression.split('|')) == of_ceph
 
 
 def test_each_alert_names_a_section_of_the_manual() -> None:

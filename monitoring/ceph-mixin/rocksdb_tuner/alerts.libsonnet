@@ -77,7 +77,7 @@
       '1h',
       'critical',
       'The DB device of {{ $labels.ceph_daemon }} will be full soon',
-      'At the growth rate of the last day, the DB device of {{ $labels.ceph_daemon }} is full in {{ $value | humanizeDuration }}, and RocksDB then spills over to the slow device. "ceph rocksdb-tuner osd {{ reReplaceAll "osd." "" $labels.ceph_daemon }}" shows the forecast.',
+      'At the growth rate of the last three days, the DB device of {{ $labels.ceph_daemon }} is full in {{ $value | humanizeDuration }}, and RocksDB then spills over to the slow device. "ceph rocksdb-tuner osd {{ reReplaceAll "osd." "" $labels.ceph_daemon }}" shows the forecast.',
       'monitoring-osds',
       'One OSD',
       oid=2,
@@ -119,7 +119,11 @@
     ),
     alert(
       'CephRocksDBTunerFindingWarning',
-      'max by (%s) (%s{severity="warning"})' % [$.labels(['finding']), m('finding_osds')],
+      'max by (%s) (%s{severity="warning", finding!~"%s"})' % [
+        $.labels(['finding']),
+        m('finding_osds'),
+        std.join('|', c.findingsOfCeph),
+      ],
       '1h',
       'warning',
       'RocksDB Tuner finding {{ $labels.finding }} on {{ $value }} OSD(s)',

@@ -21,6 +21,8 @@
     // Alerts for what the module raises as health checks too, which Ceph's own alerts report as
     // CephHealthWarning and CephHealthError.
     healthCheckAlerts: false,
+    // Warnings for which Ceph has health checks of its own.
+    findingsOfCeph: ['spillover', 'level-does-not-fit', 'legacy-omap', 'large-omap-objects'],
 
     // Alertmanager as cephadm configures it sends only alerts with an `oid` of Ceph's to the SNMP
     // gateway. CEPH-MIB has none for this module and stops far below this number; '' leaves them out.

@@ -14,7 +14,7 @@
         $.stat('Workload', 'Workload of the clients.', series('osd_info'), 'none', $.neutral, '{{workload}}'),
         $.stat('Options', 'Profile of the running options; empty if they match none.', series('osd_info'), 'none', $.neutral, '{{profile}}'),
         $.stat('Restart pending', '1 if the configured options need a restart to take effect.', 'max(%s)' % series('osd_restart_pending'), 'none', $.bad('orange')),
-        $.stat('DB device full in', 'Forecast at the growth rate of the last day.', 'min(%s) - time()' % series('osd_db_full_timestamp_seconds'), 's', [
+        $.stat('DB device full in', 'Forecast at the growth rate of the last three days.', 'min(%s) - time()' % series('osd_db_full_timestamp_seconds'), 's', [
           { color: 'red', value: null },
           { color: 'orange', value: c.dbFullCriticalSeconds },
           { color: 'green', value: 30 * 86400 },

@@ -16,14 +16,14 @@ from typing import NamedTuple, Optional
 
 from .packed import appended
 
-#: Spacing and number of points in the history: a day.
-SPACING_S = 1800.0
-POINTS = 49
-#: Minimum for a forecast: compaction alone changes the size by a tenth within hours.
+#: Spacing and number of points in the history: three and a half days.
+SPACING_S = 5400.0
+POINTS = 57
+#: Minimum for a forecast: an ingest of some hours, or of one day of the week, is no trend.
 MIN_POINTS = 12
-MIN_HISTORY_S = 6 * 3600.0
+MIN_HISTORY_S = 3 * 86400.0
 #: Maximum forecast relative to the length of the history.
-HORIZON = 90.0
+HORIZON = 30.0
 #: Quantile of the standard normal distribution for a 90% interval.
 _Z_90_PERCENT = 1.645
 _DAY_S = 86400.0
@@ -97,7 +97,7 @@ class KeptGrowth(NamedTuple):
 
 
 class GrowthHistory:
-    """Used bytes of one DB device over a day, in 0.9 KiB.
+    """Used bytes of one DB device over some days, in 0.9 KiB.
 
     It survives OSD restarts, which do not change the contents of the device.
     """

@@ -74,18 +74,13 @@ def unlimited_wal(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
 @condition(
     'too-many-compactions',
     title='An OSD has more compaction threads than cores',
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     remedy=(
         'Lower {culprit}, or remove the override: the default is 2 to 4. Restart one OSD at a '
         'time, each after "ceph osd ok-to-stop <id>".'
     ),
     source=(
         'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning: OSDs have 6 to 10 cores'
-    ),
-    health=HealthPolicy(
-        'run more RocksDB compaction threads than they have cores',
-        raise_after_s=300,
-        clear_after_s=60,
     ),
     tests=(
         'tests/advise/conditions/test_options.py',
@@ -224,18 +219,13 @@ _REPORTED_ELSEWHERE = frozenset(
 @condition(
     'unwise-options',
     title='OSDs run options that "check" warns of',
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     remedy=(
         'Change {culprit}, or remove the override: "ceph rocksdb-tuner check" explains why. '
         'Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
     ),
     commands=('ceph config rm {who} {option}',),
     source='The checks of this module, with the source of each',
-    health=HealthPolicy(
-        'run RocksDB options that "ceph rocksdb-tuner check" warns of',
-        raise_after_s=300,
-        clear_after_s=60,
-    ),
     tests=('tests/advise/conditions/test_options.py',),
 )
 def unwise_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:

@@ -51,8 +51,9 @@ from .subjects import Figure, Reaches, Subject
         ),
     },
     remedy=(
-        'Wait until it ends. Next time compact one OSD, or at most one failure domain, at a time. '
-        'Before 17.2.8, 18.2.5 and 19.2.1 a compaction also blocks the command that started it.'
+        'Stop what starts further compactions; those under way end by themselves. Next time '
+        'compact one OSD, or at most one failure domain, at a time. Before 17.2.8, 18.2.5 and '
+        '19.2.1 a compaction also blocks the command that started it.'
     ),
     do_not=(
         'Do not run "ceph tell osd.* compact". Do not restart OSDs that compact: they start over.'
@@ -61,7 +62,7 @@ from .subjects import Figure, Reaches, Subject
         'ceph/ceph#42218: online compaction of index OSDs leads to them being marked down; '
         'ceph/ceph#57107'
     ),
-    health=HealthPolicy('compact at once', raise_after_s=60, clear_after_s=120),
+    health=HealthPolicy('compact at once', raise_after_s=1800, clear_after_s=120),
     tests=('tests/advise/conditions/test_load.py',),
 )
 def compaction_storm(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -124,7 +125,7 @@ def _storm(signals: Signals) -> tuple[FindingEvidence, ...]:
         'facebook/rocksdb v7.9.2, db/column_family.cc: writes stop at 36 files in level 0, all '
         'memtables full, or 256 GiB to compact'
     ),
-    health=HealthPolicy('have RocksDB write stalls', raise_after_s=0, clear_after_s=600),
+    health=HealthPolicy('have RocksDB write stalls', raise_after_s=600, clear_after_s=600),
     tests=('tests/advise/conditions/test_load.py',),
 )
 def write_stalls(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:

@@ -318,7 +318,8 @@ def _db_use(signals: Signals) -> tuple[FindingEvidence, ...]:
     ),
     commands=('ceph rocksdb-tuner osd {osd}',),
     source=(
-        'Growth of bluefs.db_used_bytes over a day, slope of Theil and Sen with an interval of 90%'
+        'Growth of bluefs.db_used_bytes over three days, slope of Theil and Sen with an interval '
+        'of 90%'
     ),
     health=HealthPolicy(
         'have a DB device that will be full soon', raise_after_s=3600, clear_after_s=3600
@@ -343,7 +344,7 @@ def db_device_filling(cluster: ClusterFacts, condition: Condition) -> Iterable[F
         yield condition.finding(
             f'the DB device of {worst.names} will be full in '
             f'{forecast.full_in_s / _DAY_S:.1f} days, if it grows as in the last '
-            f'{forecast.history_s / 3600:.0f} hours',
+            f'{forecast.history_s / _DAY_S:.0f} days',
             worst.ids,
             worst.evidence,
         )

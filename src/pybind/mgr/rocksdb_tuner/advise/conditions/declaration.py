@@ -72,7 +72,7 @@ class Condition:
     do_not: Optional[str]
     source: str
     health: Optional[HealthPolicy]
-    #: Equivalent Ceph health checks; while one is raised, this one is not.
+    #: Ceph's own health checks for it; while one is raised, the module raises none.
     ceph_checks: tuple[str, ...]
     #: Prerequisite of the condition; None: a condition of the setup.
     needs: Optional[Needs]

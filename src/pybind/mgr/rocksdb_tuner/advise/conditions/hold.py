@@ -38,7 +38,7 @@ def hold(
 
     A condition is raised once found without interruption for its ``raise_after_s``, and cleared
     once not found for its ``clear_after_s``. A clock that is set back restarts both. A condition is
-    not raised in addition to an equivalent alert of newer Ceph releases (``health_codes``).
+    not raised in addition to Ceph's own check for it (``health_codes``).
     """
     found: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -49,7 +49,7 @@ def hold(
         return after
     for condition_id, known in conditions().items():
         policy = known.health
-        if policy is None or not health_codes.isdisjoint(known.values.get('ceph_alerts', ())):
+        if policy is None or not health_codes.isdisjoint(known.ceph_checks):
             continue
         before, now = state.get(condition_id), found.get(condition_id)
         if now:

@@ -14,7 +14,7 @@ from ...options.memtables import (
 )
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
+from .declaration import Condition, ModuleOption, Threshold, condition
 from .facts import ClusterFacts, RunningString
 from .subjects import Subject
 
@@ -22,7 +22,7 @@ from .subjects import Subject
 @condition(
     'memtables-exceed-memory',
     title='Memtables may take more memory than the OSD has',
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     needs=Subject.CHOSEN_STRING,
     thresholds={
         'share_of_target': Threshold(
@@ -48,9 +48,6 @@ from .subjects import Subject
     source=(
         'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022: buffers are per column family; '
         'ceph/ceph#22970: memory autotuning does not cover memtables'
-    ),
-    health=HealthPolicy(
-        'may need more memory for memtables than they have', raise_after_s=300, clear_after_s=60
     ),
     tests=(
         'tests/advise/conditions/test_options.py',

@@ -9,22 +9,17 @@ from ..naming import name_osds
 from ..profiles import Profile
 from ..records import Finding, FindingEvidence, Severity
 from ..strings import recognize, same_meaning
-from .declaration import Condition, HealthPolicy, condition
+from .declaration import Condition, condition
 from .facts import ClusterFacts
 
 
 @condition(
     'superseded-options',
     title='A published option string that its authors no longer recommend',
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     remedy='See "ceph rocksdb-tuner recommend", and "ceph rocksdb-tuner profile show {profile}".',
     commands=('ceph rocksdb-tuner recommend',),
     source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning; ceph/ceph#35277',
-    health=HealthPolicy(
-        'run RocksDB options that their authors no longer recommend',
-        raise_after_s=300,
-        clear_after_s=60,
-    ),
     tests=(
         'tests/advise/conditions/test_options.py',
         'qa/tests/integration/test_conditions.py',

@@ -44,14 +44,13 @@ class _Set(NamedTuple):
 @condition(
     'buffered-io-off',
     title='bluefs_buffered_io is disabled',
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     remedy='ceph config rm {who} bluefs_buffered_io, and disable swap on the hosts.',
     commands=('ceph config rm {who} bluefs_buffered_io',),
     source=(
         'v14.2.22 and v15.2.13 release notes: the default went back to true because iterating '
         'omap was slow without it'
     ),
-    health=HealthPolicy('read RocksDB without the page cache', raise_after_s=300, clear_after_s=60),
     tests=(
         'tests/advise/conditions/test_load.py',
         'qa/tests/integration/test_conditions.py',

@@ -25,7 +25,7 @@ _PG_LOG = 'P'
     'unsharded',
     title='A RocksDB without column families, created before Pacific',
     severity=Severity.WARNING,
-    values={'ceph_alerts': ('BLUESTORE_NO_DB_SHARDING',)},
+    ceph_checks=('BLUESTORE_NO_DB_SHARDING',),
     remedy=(
         'Reshard it, one host at a time, with the OSD stopped and noout set; with cephadm run '
         'ceph-bluestore-tool in "cephadm shell --name osd.{osd}".'

@@ -64,16 +64,13 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
 @condition(
     'unjudged-options',
     title='It is unknown whether OSDs start with these options',
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     remedy=(
         'Try them on one OSD that may be down, or use options that "ceph rocksdb-tuner check" can '
         'validate.'
     ),
     commands=("ceph rocksdb-tuner check '<options>'",),
     source='The option catalog of this module: forms of values that were not measured',
-    health=HealthPolicy(
-        'have RocksDB options that cannot be validated', raise_after_s=300, clear_after_s=60
-    ),
     tests=('tests/advise/conditions/test_options.py',),
 )
 def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -93,7 +90,6 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             ),
             tuple(ids),
             (FindingEvidence(OPTION, text, 'option string', None),),
-            severity=Severity.INFO if runs else Severity.WARNING,
             who=who,
             option=OPTION,
         )

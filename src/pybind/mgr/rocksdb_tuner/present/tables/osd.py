@@ -7,7 +7,7 @@ from typing import Optional
 
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
 from ...advise.whatif.modeled import Modeled
-from ...observe.growth import HORIZON, Forecast, Outlook
+from ...observe.growth import HORIZON, MIN_HISTORY_S, Forecast, Outlook
 from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals
 from ...observe.starts import LastStart
@@ -178,7 +178,7 @@ def _forecast(forecast: Forecast) -> str:
     if forecast.outlook is Outlook.SPILLED:
         return 'already spilled over to the slow device'
     if forecast.outlook is Outlook.NOT_ENOUGH_HISTORY:
-        return f'not enough history ({history})'
+        return f'not enough history ({history} of {format_duration(MIN_HISTORY_S)})'
     if forecast.outlook is Outlook.NOT_GROWING:
         return f'no growth in the last {history}'
     growth = f'{format_bytes(forecast.growth_bytes_per_day)}/day over the last {history}'

@@ -50,6 +50,30 @@ def test_raised_check_does_not_flap() -> None:
     assert played(start + after)[1:] == [True] * 51
 
 
+@pytest.mark.parametrize(
+    ('name', 'least_s'), [('compaction-storm', 1800.0), ('write-stalls', 600.0)]
+)
+def test_what_ends_by_itself_has_to_last(name: str, least_s: float) -> None:
+    """A storm of a minute, or one sample with a stall, is no reason to wake anyone."""
+    finding = conditions()[name].finding('It is so.', (0,), ())
+    state = hold(hold({}, [finding], 0.0), [finding], least_s - 1)
+    assert raised(state) == ()
+    assert raised(hold(state, [finding], least_s)) == (finding,)
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        *('superseded-options', 'too-many-compactions', 'unwise-options', 'unjudged-options'),
+        *('memtables-exceed-memory', 'buffered-io-off'),
+    ],
+)
+def test_what_harms_nothing_by_itself_is_worth_knowing_only(name: str) -> None:
+    """A health check would push to a change, which may lose."""
+    known = conditions()[name]
+    assert (known.severity, known.health) == (Severity.INFO, None)
+
+
 def test_error_pending_until_the_next_restart_is_raised_at_once() -> None:
     finding = conditions()['unstartable-options'].finding(
         'It is so.', (0,), (), who='osd', option='bluestore_rocksdb_options'

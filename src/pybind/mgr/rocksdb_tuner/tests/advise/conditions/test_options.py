@@ -117,7 +117,7 @@ def test_string_of_2019_is_recognized_by_name() -> None:
     finding = found(facts(osd_info(0), ALTERNATE, 'mon', entries), entries=entries)[
         'superseded-options'
     ]
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.INFO
     assert '2019' in finding.summary
 
 
@@ -350,7 +350,7 @@ def test_string_that_cannot_be_checked_is_neither_an_error_nor_a_default() -> No
     entries = (entry('osd', NOT_JUDGED),)
     waiting = facts(osd_info(0), PACIFIC, 'default', entries)
     of_waiting = found(waiting, entries=entries)
-    assert of_waiting['unjudged-options'].severity is Severity.WARNING
+    assert of_waiting['unjudged-options'].severity is Severity.INFO
     runs = facts(osd_info(0), NOT_JUDGED, 'mon', entries)
     of_running = found(runs, entries=entries)
     assert of_running['unjudged-options'].severity is Severity.INFO
@@ -362,7 +362,7 @@ def test_string_that_cannot_be_checked_is_neither_an_error_nor_a_default() -> No
 def test_check_warning_is_a_finding_on_the_osd_that_runs_the_string() -> None:
     text = f'{PACIFIC},max_write_buffer_number=16,write_buffer_size=64M'
     finding = found(facts(osd_info(0), text, 'mon'))['unwise-options']
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.INFO
     assert 'min_write_buffer_number_to_merge' in finding.remedy
     assert 'unwise-options' not in found(facts(osd_info(0), PACIFIC, 'mon'))
     # A published string is reported as a whole, but not what it does to a small device.
