@@ -4,7 +4,7 @@ Read in 16.2.15 and 18.2.7, which agree. Quincy (17.2) lies between them and Squ
 to be as Reef, after the public history of the file: neither was installed or run.
 """
 
-from typing import Any, Callable, Dict, TypeVar
+from typing import Any, Callable, Dict, List, TypeVar
 
 from _mgr_module import (
     CounterPointT,
@@ -26,6 +26,9 @@ def CLIReadCommand(prefix: str, poll: bool = ...) -> Callable[[_F], _F]: ...
 def CLIWriteCommand(prefix: str, poll: bool = ...) -> Callable[[_F], _F]: ...
 
 class MgrModule(MgrModuleOfAll):
+    def get_counter(
+        self, svc_type: str, svc_name: str, path: str
+    ) -> Dict[str, List[CounterPointT]]: ...
     def get_latest_counter(
         self, svc_type: str, svc_name: str, path: str
     ) -> Dict[str, CounterPointT]: ...

@@ -24,6 +24,9 @@ class CLICommandBase:
     def make_registry_subtype(cls, name: str) -> Any: ...
 
 class MgrModule(MgrModuleOfAll):
+    def get_unlabeled_counter(
+        self, svc_type: str, svc_name: str, path: str
+    ) -> Dict[str, List[CounterPointT]]: ...
     def get_latest_counter(
         self,
         svc_type: str,

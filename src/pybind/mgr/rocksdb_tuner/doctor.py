@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from .mgr.records import ManagerHost, ManagerInfo
+from .observe.report_interval import ReportInterval, Reports
 from .snapshot import Mode, Snapshot
 from .units import format_duration, format_ids, format_plural
 from .version import MINIMUM_PYTHON
@@ -25,6 +26,9 @@ _WAIT_FOR_REPORTS = (
     'wait a minute; if that does not help, "ceph config get osd mgr_stats_threshold" must be 5 or '
     'less'
 )
+_NO_REPORTS = '"ceph mgr fail" fails over to a standby; the logs of OSDs show why they are cut off'
+_SHORTEN = '"ceph config set mgr mgr_stats_period 5"'
+_NO_AUTOTUNE = '"ceph config set mgr mgr_stats_period_autotune false"'
 _RESTART_MANAGERS = (
     'restart every manager: "systemctl restart ceph-mgr.target" on its host, or with cephadm '
     '"ceph orch restart mgr"'
@@ -66,7 +70,6 @@ def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
         _mode,
         _managers,
         _release,
-        _sampling,
         _parts,
         _stored_data,
         _options,
@@ -75,6 +78,7 @@ def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
     about_environment = (_python, _orchestrator, _dashboard, _metrics)
     return (
         *(check(snapshot) for check in about_snapshot),
+        _sampling(snapshot, environment),
         *(check(environment) for check in about_environment),
     )
 
@@ -137,14 +141,19 @@ def _release(snapshot: Snapshot) -> Check:
     return Check('release', True, f'{snapshot.release} is a known release')
 
 
-def _sampling(snapshot: Snapshot) -> Check:
+def _sampling(snapshot: Snapshot, environment: Environment) -> Check:
     up = [osd for osd in snapshot.osds if osd.info.up]
     sampling = snapshot.sampling
     if snapshot.mode is Mode.OFF or not up:
         return Check('sampling', None, 'no OSD is sampled')
     silent = [osd.info.osd_id for osd in up if osd.signals is None]
-    late_s = LATE_INTERVALS * (sampling.interval_s or 0.0)
-    age_s = sampling.last_sample_age_s
+    known, age_s = ReportInterval(sampling.report_interval_s), sampling.last_sample_age_s
+    late_s = max(LATE_INTERVALS * (sampling.interval_s or 0.0), known.stale_s)
+    every = f'OSDs report every {format_duration(known.interval_s)} (mgr_stats_period)'
+    if sampling.reports is Reports.SLOW:
+        return Check('sampling', False, f'{every}: too rarely to be judged', _shorten(environment))
+    if sampling.reports is Reports.NONE:
+        return Check('sampling', False, 'no OSD reports to this manager', _NO_REPORTS)
     if age_s is None:
         return Check(
             'sampling',
@@ -152,7 +161,7 @@ def _sampling(snapshot: Snapshot) -> Check:
             'no OSD has reported counters to this manager yet',
             _WAIT_FOR_REPORTS,
         )
-    if late_s and age_s > late_s:
+    if age_s > late_s:
         return Check(
             'sampling',
             False,
@@ -164,12 +173,20 @@ def _sampling(snapshot: Snapshot) -> Check:
             'sampling',
             False,
             f'no usable sample of osd.{format_ids(silent)}, which is up',
-            _WAIT_FOR_REPORTS,
+            f'{every}: wait for the second report' if known.late_s else _WAIT_FOR_REPORTS,
         )
-    return Check(
-        'sampling',
-        True,
-        f'{format_plural(len(up), "OSD")} sampled, newest sample {format_duration(age_s)} old',
+    sampled = f'{format_plural(len(up), "OSD")} sampled, newest sample {format_duration(age_s)} old'
+    return Check('sampling', True, f'{sampled}; {every}' if known.unusual else sampled)
+
+
+def _shorten(environment: Environment) -> str:
+    """How to make OSDs report more often."""
+    host = environment.host
+    if host is None or not host.report_period_autotuned:
+        return _SHORTEN
+    return (
+        'a busy manager raises it: disable manager modules that are not needed ("ceph mgr module '
+        f'ls"), or {_NO_AUTOTUNE} and {_SHORTEN}'
     )
 
 

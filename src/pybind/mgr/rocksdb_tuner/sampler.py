@@ -9,6 +9,7 @@ from .observe.interval import choose_interval
 from .observe.load_history import WorkHistory
 from .observe.observer import Observer
 from .observe.pool_rates import PoolHistory, PoolRates
+from .observe.report_interval import DEFAULT, ReportInterval
 from .observe.sample import Sample
 from .observe.signals import Signals
 from .observe.starts import StartWatch
@@ -62,6 +63,8 @@ class Sampler:
         #: Time of the newest signals.
         self.observed_s: Optional[float] = None
         self._rounds = 0
+        #: As of the newest sample.
+        self.reports = DEFAULT
         #: When all counters of all OSDs were last read.
         self._full_s: Optional[float] = None
         #: Whether the newest sample has new counters only of OSDs whose work changed.
@@ -123,7 +126,14 @@ class Sampler:
         """Track restarts of OSDs since the last tick."""
         self.starts.sample(self._cluster.cluster_map().osds, monotonic_s, self.interval_s)
 
-    def sample(self, settings: Settings, now_s: float, *, comparing: bool = False) -> bool:
+    def sample(
+        self,
+        settings: Settings,
+        now_s: float,
+        *,
+        comparing: bool = False,
+        reports: ReportInterval = DEFAULT,
+    ) -> bool:
         """Sample if due; True if it was due.
 
         ``comparing``: OSDs are being compared, so that each needs all its counters at every tick.
@@ -131,7 +141,7 @@ class Sampler:
         if self._sampled_s is not None and abs(now_s - self._sampled_s) < self.interval_s:
             return False
         # First, so that a failing sample is not retried faster.
-        self._sampled_s = now_s
+        self._sampled_s, self.reports = now_s, reports
         run, paces_changed = self._steps.run, self.observer.paces_changed
         full = comparing or self._full_due(now_s)
         observed = run('sampling', lambda: self._observe(now_s, full=full))
@@ -159,7 +169,9 @@ class Sampler:
     def _observe(self, now_s: float, *, full: bool) -> None:
         only = None if full else self.classifier.unsettled_osds
         rounds = IDLE_DETAIL_ROUNDS if self._idle else 1
-        self.observer.observe(self._cluster, self._cluster.cluster_map(), now_s, only, rounds)
+        self.observer.observe(
+            self._cluster, self._cluster.cluster_map(), now_s, only, rounds, self.reports
+        )
         self.observed_s = now_s
         if full:
             self._full_s = now_s
@@ -185,14 +197,14 @@ class Sampler:
         self.trends.add(self.observer.signals(), classes, now_s)
 
     def _keep_work(self, now_s: float) -> None:
-        if not self.work.due(now_s):
+        if not self.work.due(now_s, self.reports):
             return
         osds = self._cluster.cluster_map().osds
         self.work.add({osd.osd_id: self.observer.newest(osd.osd_id) for osd in osds}, now_s)
 
     def _sample_pools(self, now_s: float) -> None:
         self.pool_rates = {}
-        self._pools.add(self._cluster.pool_counters(), now_s)
+        self._pools.add(self._cluster.pool_counters(), now_s, self.reports)
         self.pool_rates = self._pools.rates()
 
     def _classify_groups(self, now_s: float) -> None:
@@ -204,11 +216,14 @@ class Sampler:
             now_s,
             self.pool_rates,
             self.observer.details,
+            self.reports,
         )
         self.recognition = Recognition(per_osd, per_group)
 
     def _classify_osds(self, now_s: float) -> None:
         per_group = self.recognition.per_group
         self.recognition = Recognition({}, per_group)
-        per_osd = self.classifier.recognize_osds(self.signals(), self._cluster.cluster_map(), now_s)
+        per_osd = self.classifier.recognize_osds(
+            self.signals(), self._cluster.cluster_map(), now_s, self.reports
+        )
         self.recognition = Recognition(per_osd, per_group)

@@ -12,6 +12,7 @@ from typing import Optional, TypedDict
 from .advise.assessment import Assessment
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .mgr.records import ManagerInfo
+from .observe.report_interval import Reports
 from .operations.compaction.records import CampaignState
 from .operations.experiment.records import ExperimentState
 from .operations.history import HistoryRecord
@@ -38,6 +39,9 @@ class Sampling:
     last_sample_age_s: Optional[float]
     #: CPU time of a tick: mean of those from the evaluation before the last to the last.
     tick_ms: Optional[float]
+    #: How often OSDs report, and whether that is often enough; None: unknown.
+    report_interval_s: Optional[float] = None
+    reports: Optional[Reports] = None
 
 
 class ShownOperations(TypedDict):

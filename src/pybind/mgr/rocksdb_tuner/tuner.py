@@ -135,7 +135,10 @@ class Tuner(Components):
         # time determines the interval.
         cpu_before_s = time.thread_time()
         sampled = reads and self.sampler.sample(
-            settings, now_s, comparing=self.operations.under_way
+            settings,
+            now_s,
+            comparing=self.operations.under_way,
+            reports=self.permission.report_interval,
         )
         evaluated = self.steps.value(
             'evaluation', lambda: self._evaluate(settings, now_s, fresh=sampled or not reads), False

@@ -8,6 +8,7 @@ from typing import Mapping, NamedTuple, Optional
 from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, RunningOption
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
+from ..observe.report_interval import Reports
 from ..observe.starts import LastStart
 from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord
@@ -62,6 +63,8 @@ class ModuleState:
     #: Age of the newest report of an OSD at ``taken_s``.
     last_sample_age_s: Optional[float]
     tick_ms: Optional[float]
+    report_interval_s: Optional[float]
+    reports: Optional[Reports]
     orchestrated: bool
     rollout_under_way: bool
     #: Thresholds of conditions, by module option.

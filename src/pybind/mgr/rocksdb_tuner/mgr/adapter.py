@@ -44,7 +44,7 @@ from .records import (
     PoolCounters,
     RunningOption,
 )
-from .releases import latest_counter_reader
+from .releases import counter_reader, latest_counter_reader
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,8 @@ ORCHESTRATOR_MAX_AGE_S = 15.0
 CANNOT_UPGRADE = 'does not support'
 #: Lines of the audit log to read: some seconds of a busy cluster.
 AUDITED = 1000
+#: Each report of an OSD of any release has it.
+REPORTED = 'osd.op_w'
 #: Reference of events in `ceph progress json`.
 PROGRESS_ORIGIN = 'rocksdb_tuner'
 #: Exceptions from parsing a document of an unexpected shape.
@@ -136,8 +138,8 @@ class MgrAnswer:
 class MgrCluster:
     """Access to the cluster.
 
-    Implements CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Upgrades and
-    Announcements. Calls block on:
+    Implements CounterReader, ReportReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator,
+    Upgrades and Announcements. Calls block on:
 
     * an OSD: `tell`, for at most `TELL_TIMEOUT_S`. Never in the module's serve thread.
     * the monitors: `entries`, `set`, `remove`, `resolved`, `running`, `ok_to_stop`,
@@ -147,7 +149,8 @@ class MgrCluster:
     * the orchestrator module, through the monitors: `unavailable_reason`, `restart_osd`,
       `orchestrated_upgrade`. cephadm schedules a restart and answers at once.
     * the monitors, in a background thread: `audited`.
-    * nothing: CounterReader, ClusterReader, Announcements, and `ask`, whose answer comes later.
+    * nothing: CounterReader, ReportReader, ClusterReader, Announcements, and `ask`, whose answer
+      comes later.
 
     `cluster_map`, `ask` and `tell` are thread-safe.
     """
@@ -155,6 +158,7 @@ class MgrCluster:
     def __init__(self, module: MgrModule) -> None:
         self._module = module
         self._latest_counter = latest_counter_reader(module)
+        self._counter = counter_reader(module)
         self._ending = threading.Event()
         self._map_lock = threading.Lock()
         self._map: Optional[ClusterMap] = None
@@ -176,6 +180,18 @@ class MgrCluster:
         read, name = self._latest_counter, str(osd_id)
         # [] is a counter that this daemon never sent.
         return [counter_point(read('osd', name, path).get(path)) for path in paths]
+
+    # -- ReportReader
+
+    def report_times(self, osd_id: int) -> Sequence[float]:
+        points = self._counter('osd', str(osd_id), REPORTED).get(REPORTED)
+        if not isinstance(points, (list, tuple)):
+            return ()
+        return [found.time_s for found in map(counter_point, points) if found is not None]
+
+    def last_report_s(self, osd_id: int) -> Optional[float]:
+        (point,) = self.latest(osd_id, (REPORTED,))
+        return None if point is None else point.time_s
 
     # -- ClusterReader
 
@@ -230,7 +246,8 @@ class MgrCluster:
                     self._module.module_name,
                     lambda name: self._module.get_metadata('mgr', name) or {},
                 )
-                self._host = manager_host(mgr_map, MODULES)
+                autotuned = self._module.get_ceph_option('mgr_stats_period_autotune')
+                self._host = manager_host(mgr_map, MODULES, autotuned)
 
     def fsid(self) -> Optional[str]:
         with understood('the monitor map'):

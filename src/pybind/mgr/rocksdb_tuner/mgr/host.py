@@ -28,10 +28,15 @@ TAB_FILES = tuple(
 )
 
 
-def manager_host(mgr_map: Mapping[str, Any], modules: Path) -> ManagerHost:
-    """``mgr_map`` as the mgr API returns it; ``modules``: the folder of all mgr modules."""
+def manager_host(
+    mgr_map: Mapping[str, Any], modules: Path, report_period_autotuned: object = None
+) -> ManagerHost:
+    """Map and option as the mgr API returns them; ``modules``: the folder of all mgr modules."""
     return ManagerHost(
         python=sys.version_info[:2],
         dashboard_enabled='dashboard' in enabled_modules(mgr_map),
         tab_installed=all((modules / name).is_file() for name in TAB_FILES),
+        report_period_autotuned=(
+            None if report_period_autotuned is None else bool(report_period_autotuned)
+        ),
     )

@@ -45,6 +45,16 @@ class CounterReader(Protocol):
         """
 
 
+class ReportReader(Protocol):
+    """When OSDs sent their counters to the mgr, by the mgr's clock."""
+
+    def report_times(self, osd_id: int) -> Sequence[float]:
+        """The last reports, at most 20, oldest first."""
+
+    def last_report_s(self, osd_id: int) -> Optional[float]:
+        """The last one; None: it never reported."""
+
+
 class ClusterReader(Protocol):
     """The mgr's own maps; never blocks on another daemon."""
 

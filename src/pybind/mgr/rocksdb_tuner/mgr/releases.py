@@ -43,6 +43,7 @@ __all__ = [
     'CLICommand',
     'CLIReadCommand',
     'CLIWriteCommand',
+    'counter_reader',
     'latest_counter_reader',
 ]
 
@@ -58,4 +59,10 @@ def latest_counter_reader(module: Any) -> LatestCounter:
     """
     unlabeled = getattr(module, 'get_latest_unlabeled_counter', None)
     reader: LatestCounter = unlabeled or module.get_latest_counter
+    return reader
+
+
+def counter_reader(module: Any) -> LatestCounter:
+    """The same for the last 20 points of a counter: {path: points}."""
+    reader: LatestCounter = getattr(module, 'get_unlabeled_counter', None) or module.get_counter
     return reader

@@ -7,8 +7,9 @@ from typing import NamedTuple, Optional
 
 from .interval import MAX_INTERVAL_S
 from .packed import appended
+from .report_interval import DEFAULT, ReportInterval
 from .sample import Sample
-from .window import MIN_WINDOW_S, Window, comparable, window
+from .window import Window, comparable, window
 
 #: Length of the short window: long enough to smooth, short enough to classify a workload within a
 #: minute of its start.
@@ -89,7 +90,7 @@ class OsdHistory:
         """The points of the long window."""
         return self._anchors
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: Sample, reports: ReportInterval = DEFAULT) -> None:
         """Add a sample, unless it is the same report or too close to the last one.
 
         A sample older than the last one means that the clock went backwards: the history is
@@ -98,7 +99,7 @@ class OsdHistory:
         newest = self.newest
         if newest is not None:
             apart_s = sample.time_s - newest.time_s
-            if sample.nonce == newest.nonce and 0 <= apart_s < MIN_WINDOW_S:
+            if sample.nonce == newest.nonce and 0 <= apart_s < reports.least_window_s:
                 return
             if apart_s > MAX_GAP_S or not comparable(newest, sample):
                 self.clear()

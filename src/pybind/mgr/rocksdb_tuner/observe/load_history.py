@@ -17,6 +17,7 @@ from typing import Mapping, NamedTuple, Optional
 
 from .history import MAX_GAP_S
 from .packed import Counter, Packed, pack, unpack
+from .report_interval import DEFAULT, ReportInterval
 from .sample import Sample
 from .short_float import UNKNOWN, decode, encode
 from .window import MIN_WINDOW_S, differences
@@ -69,14 +70,17 @@ class WorkHistory:
     def __init__(self) -> None:
         self._lock = Lock()
         self._spacing = 0
+        #: Each interval must have a report at its end that is newer than at its start.
+        self._least_s = 0.0
         self._times_s: list[float] = []
         self._rows: dict[int, array[int]] = {}
         #: At the end of the last interval, with the used counters only.
         self._last: dict[int, Packed] = {}
 
-    def due(self, time_s: float) -> bool:
+    def due(self, time_s: float, reports: ReportInterval = DEFAULT) -> bool:
         """Whether `add` would use samples of that time."""
         with self._lock:
+            self._least_s = reports.two_reports_s
             return self._is_due(time_s)
 
     def add(self, samples: Mapping[int, Optional[Sample]], time_s: float) -> None:
@@ -102,19 +106,23 @@ class WorkHistory:
         with self._lock:
             unknown = _UNKNOWN * max(0, len(self._times_s) - 1)
             rows = {n: self._rows.get(n, unknown)[:] for n in osd_ids}
-            times_s, spacing_s = tuple(self._times_s), SPACINGS_S[self._spacing]
+            times_s, spacing_s = tuple(self._times_s), self._spacing_s
         return KeptWork(times_s, spacing_s, {n: _works(row) for n, row in rows.items()})
 
     def clear(self) -> None:
         with self._lock:
             self._clear()
 
+    @property
+    def _spacing_s(self) -> float:
+        return max(SPACINGS_S[self._spacing], self._least_s)
+
     def _is_due(self, time_s: float) -> bool:
         if not self._times_s:
             return True
         passed_s = time_s - self._times_s[-1]
         # Ticks jitter a little.
-        return not 0 <= passed_s < 0.9 * SPACINGS_S[self._spacing]
+        return not 0 <= passed_s < 0.9 * self._spacing_s
 
     def _clear(self) -> None:
         self._spacing = 0

@@ -15,6 +15,7 @@ from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
 from .history import Anchor, KeptAnchors, OsdHistory
 from .measure import signals
 from .packed import Packed
+from .report_interval import DEFAULT, ReportInterval
 from .sample import Sample, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
@@ -52,10 +53,10 @@ class _Watched:
         self.detail_before: Optional[Packed] = None
         self.details: Optional[Details] = None
 
-    def add(self, sample: Sample) -> bool:
+    def add(self, sample: Sample, reports: ReportInterval) -> bool:
         """Whether the OSD works at another pace than before."""
         changed = not as_before(pace_of(self.history), progress_of(sample))
-        self.history.add(sample)
+        self.history.add(sample, reports)
         return changed
 
     def clear(self) -> None:
@@ -149,6 +150,7 @@ class Observer:
         now_s: float,
         only: Optional[Collection[int]] = None,
         detail_rounds: int = 1,
+        reports: ReportInterval = DEFAULT,
     ) -> None:
         """One tick: read the counters of every OSD that is up, and the details of some.
 
@@ -175,7 +177,9 @@ class Observer:
             counters, names = by_release[osd.release]
             before = self._signals.get(osd.osd_id)
             if only is not None and before is not None and osd.osd_id not in only:
-                report_s = steady_report_s(counters, osd.osd_id, names, watched.history, now_s)
+                report_s = steady_report_s(
+                    counters, osd.osd_id, names, watched.history, now_s, reports
+                )
                 if report_s is not None:
                     reports_s.append(report_s)
                     found[osd.osd_id] = before
@@ -188,12 +192,13 @@ class Observer:
                 now_s,
                 watched.not_before_s,
                 watched.history.newest,
+                reports,
             )
             if sample is None:
                 watched.clear()
                 continue
             reports_s.append(sample.time_s)
-            if watched.add(sample):
+            if watched.add(sample, reports):
                 self.paces_changed += 1
             # A new process has none yet, and its memory decides what suits it.
             if osd.osd_id in detailed or watched.details is None:

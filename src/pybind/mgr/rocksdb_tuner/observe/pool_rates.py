@@ -7,6 +7,7 @@ from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import PoolCounters
 from .history import MAX_GAP_S, SHORT_WINDOW_S
+from .report_interval import DEFAULT, ReportInterval
 from .window import MIN_WINDOW_S
 
 
@@ -33,8 +34,16 @@ class PoolHistory:
     def __init__(self) -> None:
         self._recent: deque[_Reading] = deque()
 
-    def add(self, pools: Mapping[int, PoolCounters], now_s: float) -> None:
-        """Add a reading. If the clock went backwards, earlier readings are dropped."""
+    def add(
+        self,
+        pools: Mapping[int, PoolCounters],
+        now_s: float,
+        reports: ReportInterval = DEFAULT,
+    ) -> None:
+        """Add a reading. If the clock went backwards, earlier readings are dropped.
+
+        Counters of a pool change with each report, in a reading those of some OSDs.
+        """
         if self._recent:
             apart_s = now_s - self._recent[-1].time_s
             if 0 <= apart_s < MIN_WINDOW_S:
@@ -42,7 +51,8 @@ class PoolHistory:
             if not 0 <= apart_s <= MAX_GAP_S:
                 self._recent.clear()
         self._recent.append(_Reading(now_s, pools))
-        while len(self._recent) > 2 and now_s - self._recent[0].time_s > SHORT_WINDOW_S:
+        most_s = max(SHORT_WINDOW_S, reports.two_reports_s)
+        while len(self._recent) > 2 and now_s - self._recent[0].time_s > most_s:
             self._recent.popleft()
 
     def rates(self) -> Mapping[int, PoolRates]:

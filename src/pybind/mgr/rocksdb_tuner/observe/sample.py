@@ -9,13 +9,11 @@ from typing import NamedTuple, Optional
 from ..mgr.protocols import CounterReader
 from ..mgr.records import CounterPoint
 from .counters import ALL_OPERATIONS, CounterNames
+from .report_interval import DEFAULT, ReportInterval
 
 #: All counters of a report have one timestamp. A counter that is older by more than this was not in
 #: the report: the OSD stopped sending it, so its value is stale.
 SAME_REPORT_S = 1.0
-#: OSDs report every 5 s unless `mgr_stats_period` was raised. A report older than this is stale:
-#: a hanging OSD stays "up" for a while.
-MAX_REPORT_AGE_S = 30.0
 
 
 class Sample(NamedTuple):
@@ -161,6 +159,7 @@ def take_sample(
     now_s: float,
     not_before_s: float = 0.0,
     known: Optional[Sample] = None,
+    reports: ReportInterval = DEFAULT,
 ) -> Optional[Sample]:
     """The OSD's newest report; None if there is none or it is stale.
 
@@ -191,7 +190,7 @@ def take_sample(
             if not times:
                 return None
         time_s = max(times)
-    if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
+    if time_s <= not_before_s or now_s - time_s > reports.stale_s:
         return None
     _fill(values, wanted, points, time_s - SAME_REPORT_S)
     values[:_FIRST] = (time_s, nonce)

@@ -7,7 +7,8 @@ from typing import NamedTuple, Optional
 from ..mgr.protocols import CounterReader
 from .counters import ALL_OPERATIONS, CounterNames
 from .history import OsdHistory
-from .sample import MAX_REPORT_AGE_S, Sample
+from .report_interval import DEFAULT, ReportInterval
+from .sample import Sample
 
 #: A pace is the same within this share of it, beyond the small numbers below, which are chance.
 #: Time in rounds of the kv_sync thread varies more than counts do under one steady load.
@@ -34,7 +35,12 @@ class Pace(NamedTuple):
 
 
 def steady_report_s(
-    reader: CounterReader, osd_id: int, names: CounterNames, history: OsdHistory, now_s: float
+    reader: CounterReader,
+    osd_id: int,
+    names: CounterNames,
+    history: OsdHistory,
+    now_s: float,
+    reports: ReportInterval = DEFAULT,
 ) -> Optional[float]:
     """Time of the newest report of an OSD that works as in the newest window of ``history``.
 
@@ -52,7 +58,7 @@ def steady_report_s(
         or kv_sync is None
         or kv_sync.avgcount is None
         or kv_sync.time_s != done.time_s
-        or now_s - done.time_s > MAX_REPORT_AGE_S
+        or now_s - done.time_s > reports.stale_s
     ):
         return None
     now = Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount))

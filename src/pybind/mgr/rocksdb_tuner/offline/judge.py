@@ -17,6 +17,7 @@ from ..mgr.records import OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
 from ..observe.details import Details
 from ..observe.growth import GrowthPoints
+from ..observe.report_interval import ReportInterval
 from ..observe.signals import Signals
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
@@ -89,6 +90,8 @@ def _snapshot(reading: Reading) -> Snapshot:
             osds=len(known_s),
             last_sample_age_s=(module.last_sample_age_s if module else min(known_s, default=None)),
             tick_ms=module.tick_ms if module else None,
+            report_interval_s=module.report_interval_s if module else None,
+            reports=module.reports if module else None,
         ),
         osds=facts,
         groups=concluded.groups,
@@ -157,7 +160,12 @@ def _recognize(
         # Repeat the module's last classification, from its previous state.
         classifier = Classifier(module.memories)
         return classifier.recognize(
-            seen, collection.cluster_map, module.sampled_s, module.pool_rates, looks.get
+            seen,
+            collection.cluster_map,
+            module.sampled_s,
+            module.pool_rates,
+            looks.get,
+            ReportInterval(module.report_interval_s),
         )
     # One window: the workload that it shows lasted from its first dump to its last one.
     classifier = Classifier()

@@ -7,13 +7,15 @@ from typing import Optional, Union
 
 from ..advise.conditions.registry import conditions
 from ..advise.records import Finding, Severity
+from ..observe.report_interval import USABLE_S, ReportInterval, Reports
 from ..operations.experiment.alarm import why_failed as why_experiment_failed
 from ..operations.phases import Phase
 from ..operations.rollout.alarm import why_failed
 from ..operations.rollout.identity import describe_left_behind
 from ..operations.rollout.records import RolloutState
-from ..snapshot import Snapshot
+from ..snapshot import Sampling, Snapshot
 from ..steps import StepFailure
+from ..units import format_duration
 from .layout import clean
 
 #: Severity, summary, count and detail of each check, by code.
@@ -27,8 +29,11 @@ COMPACTION_WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 EXPERIMENT_FAILED = 'ROCKSDB_TUNER_EXPERIMENT_FAILED'
 EXPERIMENT_WAITING = 'ROCKSDB_TUNER_EXPERIMENT_WAITING'
 _ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" acknowledges it'
+REPORTS_SLOW = 'ROCKSDB_TUNER_REPORTS_SLOW'
+REPORTS_MISSING = 'ROCKSDB_TUNER_REPORTS_MISSING'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
 STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
+_DOCTOR = '"ceph rocksdb-tuner doctor" has the command that mends it'
 #: Monitors may refuse commands for a moment.
 _REFUSED_S = 60.0
 
@@ -54,6 +59,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
         checks[OPTIONS_CONFLICT] = _check(
             'rocksdb_tuner cannot apply changes with its current options', [snapshot.impossible]
         )
+    checks |= _report_checks(snapshot.sampling)
     checks |= failing_checks(snapshot.failing, _now_s(snapshot))
     rollout = snapshot.rollout
     if rollout is not None:
@@ -94,6 +100,22 @@ def failing_checks(failing: Iterable[StepFailure], now_s: Optional[float]) -> He
 
 def _now_s(snapshot: Snapshot) -> Optional[float]:
     return snapshot.taken_s if snapshot.published_s is None else snapshot.published_s
+
+
+def _report_checks(sampling: Sampling) -> HealthChecks:
+    """Without them an answer would look as if OSDs were measured."""
+    if sampling.reports is Reports.NONE:
+        detail = ['Workloads and limits are unknown, and no OSD is changed.', _DOCTOR]
+        return {REPORTS_MISSING: _check('no OSD reports to rocksdb_tuner', detail)}
+    if sampling.reports is Reports.SLOW:
+        known = ReportInterval(sampling.report_interval_s)
+        every = (
+            f'OSDs report every {format_duration(known.interval_s)} (mgr_stats_period); at most '
+            f'{format_duration(USABLE_S)} can be judged: no further OSD is changed.'
+        )
+        check = _check('OSDs report too rarely for rocksdb_tuner', [every, _DOCTOR])
+        return {REPORTS_SLOW: check}
+    return {}
 
 
 def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
+from rocksdb_tuner.mgr.adapter import REPORTED
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import (
     AuditLine,
@@ -167,6 +168,8 @@ class FakeCluster:
         self.resolves: dict[str, set[int]] = {}
         #: The monitor's own defaults, by option.
         self.mon_defaults: dict[str, str] = {OPTION: DEFAULTS[release]}
+        #: When OSDs reported; those that are not in here: at the time of their counters.
+        self.report_log: dict[int, tuple[float, ...]] = {}
         self.counters: dict[tuple[int, str], CounterPoint] = {}
         #: Output of `tell osd.N PREFIX`, by (osd_id, prefix).
         self.tell_answers: dict[tuple[int, str], str] = {}
@@ -344,6 +347,16 @@ class FakeCluster:
         if path == ALL_OPERATIONS and (osd_id, path) not in self.counters:
             return all_operations(lambda kind: self.counters.get((osd_id, kind)))
         return self.counters.get((osd_id, path))
+
+    # -- ReportReader
+
+    def report_times(self, osd_id: int) -> Sequence[float]:
+        last_s = self.last_report_s(osd_id)
+        return self.report_log.get(osd_id, () if last_s is None else (last_s,))
+
+    def last_report_s(self, osd_id: int) -> Optional[float]:
+        point = self.counters.get((osd_id, REPORTED))
+        return None if point is None else point.time_s
 
     # -- ClusterReader
 

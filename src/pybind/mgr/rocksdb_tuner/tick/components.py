@@ -18,6 +18,7 @@ from ..mgr.protocols import (
     Orchestrator,
     OsdCommands,
     OsdQuestions,
+    ReportReader,
     Store,
     Upgrades,
 )
@@ -48,6 +49,7 @@ CONCURRENT_QUERIES = 2
 
 class Cluster(
     CounterReader,
+    ReportReader,
     ClusterReader,
     ConfigStore,
     OsdCommands,
@@ -107,6 +109,7 @@ class Components:
             self.cluster_state,
             self.operations,
             self.current,
+            self.permission,
             self.steps,
             CustomProfiles(store),
             self.auto_apply.update,

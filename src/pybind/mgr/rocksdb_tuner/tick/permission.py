@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 from typing import Optional, Protocol
 
-from ..mgr.protocols import ClusterReader, CounterReader
+from ..mgr.protocols import ClusterReader, ReportReader
+from ..observe.report_interval import USABLE_S, ReportInterval, Reports, ReportWatch
 from ..operations.rollout.maintenance import outside
-from ..operations.rollout.report_watch import ReportWatch
 from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode
 from ..steps import Steps
 from .current_settings import CurrentSettings
 
-#: Without a report from any OSD for this long, and for three samples, the mgr is cut off.
-NO_REPORTS_S = 60.0
 
-
-class ReportSource(CounterReader, ClusterReader, Protocol):
+class ReportSource(ReportReader, ClusterReader, Protocol):
     """Cluster interfaces to detect OSD reports."""
 
 
@@ -40,8 +37,20 @@ class Permission:
         self._reports = ReportWatch()
 
     def check_reports(self, now_s: float) -> None:
-        """Check for a new report from any OSD."""
+        """Check for new reports."""
         self._reports.update(self._cluster, self._cluster.cluster_map(), now_s)
+
+    @property
+    def report_interval(self) -> ReportInterval:
+        """How often OSDs report."""
+        return self._reports.interval
+
+    @property
+    def reports(self) -> Optional[Reports]:
+        """Whether they report often enough; None: unknown."""
+        if self._steps.fails('OSD reports'):
+            return None
+        return self._reports.state(least_silence_s=3 * self._sampler.interval_s)
 
     def may_change(self, settings: Settings) -> bool:
         """Whether changes are allowed: never through an untested mgr API."""
@@ -55,6 +64,8 @@ class Permission:
             return 'this manager has not sampled the OSDs yet'
         if self._steps.fails('sampling'):
             return 'the OSDs cannot be sampled at the moment'
+        if self.reports is Reports.SLOW:
+            return f'OSDs report less often than every {USABLE_S:.0f}s: too rarely to be judged'
         local = time.localtime(now_s)
         minute = local.tm_hour * 60 + local.tm_min
         return outside(settings.maintenance, local.tm_wday, minute)
@@ -65,7 +76,7 @@ class Permission:
             return 'OSDs are not sampled in mode off', None
         if self._steps.fails('OSD reports'):
             return None, 'it is unknown whether OSDs report to this manager'
-        if self._reports.silent_s >= max(NO_REPORTS_S, 3 * self._sampler.interval_s):
+        if self.reports is Reports.NONE:
             return 'no OSD reports to this manager', None
         if not self._reports.has_reports:
             return None, 'it is not known yet whether OSDs report to this manager'

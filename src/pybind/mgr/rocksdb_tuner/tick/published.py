@@ -77,6 +77,8 @@ class Published:
                 interval_s=inputs.interval_s,
                 last_sample_age_s=snapshot.sampling.last_sample_age_s,
                 tick_ms=snapshot.sampling.tick_ms,
+                report_interval_s=snapshot.sampling.report_interval_s,
+                reports=snapshot.sampling.reports,
                 orchestrated=inputs.orchestrator_reason is None,
                 rollout_under_way=(rollout is not None and not rollout.ended)
                 or (experiment is not None and not experiment.ended),

@@ -6,6 +6,7 @@ from collections.abc import KeysView
 from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ConfigEntry, ManagerInfo, OsdInfo
+from ..observe.report_interval import Reports
 from ..operations.history import HistoryRecord
 from ..settings import Settings
 from ..workload.records import WorkloadClass
@@ -37,6 +38,8 @@ class Basis(NamedTuple):
     health_codes: frozenset[str]
     orchestrator_reason: Optional[str]
     managers: tuple[ManagerInfo, ...]
+    #: Whether OSDs report often enough.
+    reports: Optional[Reports]
     #: Whether a rollout or an experiment changes OSDs.
     changing: bool
     history: tuple[HistoryRecord, ...]

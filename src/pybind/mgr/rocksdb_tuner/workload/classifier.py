@@ -8,6 +8,7 @@ from typing import Callable, Mapping, NamedTuple, Optional
 from ..mgr.records import ClusterMap
 from ..observe.details import Details
 from ..observe.pool_rates import PoolRates
+from ..observe.report_interval import DEFAULT, ReportInterval
 from ..observe.signals import Signals
 from .activity import activity
 from .classify import classify
@@ -73,10 +74,12 @@ class Classifier:
         now_s: float,
         pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
         details: Callable[[int], Optional[Details]] = lambda _: None,
+        reports: ReportInterval = DEFAULT,
     ) -> Recognition:
         """`recognize_groups`, then `recognize_osds`."""
-        per_group = self.recognize_groups(signals, cluster_map, now_s, pool_rates, details)
-        return Recognition(self.recognize_osds(signals, cluster_map, now_s), per_group)
+        per_group = self.recognize_groups(signals, cluster_map, now_s, pool_rates, details, reports)
+        per_osd = self.recognize_osds(signals, cluster_map, now_s, reports)
+        return Recognition(per_osd, per_group)
 
     def recognize_groups(
         self,
@@ -85,6 +88,7 @@ class Classifier:
         now_s: float,
         pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
         details: Callable[[int], Optional[Details]] = lambda _: None,
+        reports: ReportInterval = DEFAULT,
     ) -> Mapping[str, Workload]:
         """Classify every device class; call once per tick.
 
@@ -106,12 +110,16 @@ class Classifier:
             now = with_pressure(
                 classify(work, pools[name]), of_class, (d for d in found if d is not None)
             )
-            groups[name] = remember(self._groups.get(name), now, now_s)
+            groups[name] = remember(self._groups.get(name), now, now_s, reports)
         self._groups, self._pools = groups, pools
         return {name: memory.shown for name, memory in groups.items()}
 
     def recognize_osds(
-        self, signals: Mapping[int, Signals], cluster_map: ClusterMap, now_s: float
+        self,
+        signals: Mapping[int, Signals],
+        cluster_map: ClusterMap,
+        now_s: float,
+        reports: ReportInterval = DEFAULT,
     ) -> Mapping[int, Workload]:
         """Classify every OSD in ``signals``, of which `recognize_groups` has classified the groups.
 
@@ -131,7 +139,7 @@ class Classifier:
                 context = self._pools.get(device_class, _NO_POOLS)
                 group = per_group.get(device_class)
             now = _with_replicas(classify(activity((seen,)), context), seen, group)
-            memory = osds[osd_id] = remember(self._osds.get(osd_id), now, now_s)
+            memory = osds[osd_id] = remember(self._osds.get(osd_id), now, now_s, reports)
             per_osd[osd_id] = memory.shown
         self._osds = osds
         return per_osd

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
+from ..observe.report_interval import DEFAULT, ReportInterval
 from .records import Workload, WorkloadClass
 
-#: A new class needs this time without interruption: two samples at any interval. With a 30 s window
-#: a workload is classified within 60 s.
-CONFIRM_S = 4.0
-#: A window across a change of workload looks mixed for about 12 of its 30 s, so MIXED needs longer.
-CONFIRM_MIXED_S = 15.0
 #: With this confidence a class needs no second sample if the current class is in doubt already.
 SURE = 0.9
 #: Factor on the confidence while the newest sample contradicts the class.
@@ -36,8 +32,14 @@ class Memory(NamedTuple):
         return self.believed._replace(confidence=self.believed.confidence * DOUBTED)
 
 
-def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
+def remember(
+    memory: Optional[Memory], now: Workload, now_s: float, reports: ReportInterval = DEFAULT
+) -> Memory:
     """The state after another sample; ``memory`` is None before the first.
+
+    A new class needs two reports without interruption. With a 30 s window a workload is classified
+    within 60 s. A window across a change of workload looks mixed for about 12 of its 30 s, so MIXED
+    needs longer.
 
     Idle is accepted at once, since the window is long enough to bridge pauses. So is recovery,
     which has its own counter.
@@ -50,14 +52,14 @@ def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
     since_s = memory.since_s if memory.candidate is found else now_s
     in_doubt = memory.candidate is not believed and believed is not WorkloadClass.UNKNOWN
     doubted_s = memory.doubted_s if in_doubt else now_s
-    unsure = believed is WorkloadClass.MIXED or now_s - doubted_s >= CONFIRM_S
-    taken = _taken(now, now_s - since_s, unsure=unsure)
+    unsure = believed is WorkloadClass.MIXED or now_s - doubted_s >= reports.confirm_s
+    taken = _taken(now, now_s - since_s, reports, unsure=unsure)
     return Memory(now if taken else memory.believed, found, since_s, doubted_s)
 
 
-def _taken(now: Workload, seen_s: float, *, unsure: bool) -> bool:
+def _taken(now: Workload, seen_s: float, reports: ReportInterval, *, unsure: bool) -> bool:
     if now.workload_class is WorkloadClass.MIXED:
-        return seen_s >= CONFIRM_MIXED_S
+        return seen_s >= reports.confirm_change_s
     # Between two workloads samples show others, mostly MIXED: one with high confidence is the new
     # workload.
-    return seen_s >= CONFIRM_S or (now.confidence >= SURE and unsure)
+    return seen_s >= reports.confirm_s or (now.confidence >= SURE and unsure)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal, Optional
 
 from ...kinds import Only
+from ...observe.report_interval import Reports
 from ...snapshot import Mode
 from ...store.codec import ADDED_LATER
 from ...workload.records import WorkloadClass
@@ -116,6 +117,10 @@ class KeptState:
         Optional[_Figure], 'Age of the newest report of an OSD, in seconds.'
     ]
     tick_ms: Optional[_Figure]
+    report_interval_s: Annotated[
+        Optional[_Figure], 'Measured interval between two reports of an OSD, in seconds.'
+    ]
+    reports: Annotated[Optional[Reports], 'Whether OSDs report often enough.']
     orchestrated: Annotated[bool, 'Whether an orchestrator can restart daemons.']
     rollout_under_way: bool
     limits: Annotated[Mapping[str, _Figure], 'Thresholds of conditions, by module option.']

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...advise.records import Severity
+from ...observe.report_interval import Reports
 from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Snapshot
 from ...units import format_time
@@ -34,6 +35,16 @@ class Sampling:
     tick_ms: Annotated[
         Optional[Amount],
         'CPU time of a sampling with its share of the evaluations, in milliseconds.',
+    ]
+    report_interval_s: Annotated[
+        Optional[Amount],
+        'Measured interval between two reports of an OSD (mgr_stats_period), in seconds; null if '
+        'unknown, as in offline.',
+    ]
+    reports: Annotated[
+        Optional[Reports],
+        'Whether OSDs report often enough: ok, slow (too rarely to be judged) or none; null if '
+        'unknown, as in offline.',
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ...observe.report_interval import ReportInterval, Reports
 from ...operations.compaction.records import CampaignState
 from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import track_record
@@ -91,6 +92,12 @@ def _sampling(current: Mode, sampling: Sampling) -> str:
         if sampling.last_sample_age_s is None
         else f'newest sample {format_duration(sampling.last_sample_age_s)} old',
     ]
+    known = ReportInterval(sampling.report_interval_s)
+    if sampling.reports is Reports.NONE:
+        parts.append('OSDs do not report')
+    elif known.unusual:
+        rarely = ', too rarely to be judged' if sampling.reports is Reports.SLOW else ''
+        parts.append(f'OSDs report every {format_duration(known.interval_s)}{rarely}')
     if sampling.tick_ms is not None:
         parts.append(f'tick {format_ms(sampling.tick_ms)} CPU')
     return ', '.join(parts)

@@ -16,6 +16,7 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.report_interval import DEFAULT
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.rollout.automatic import Policy
 from rocksdb_tuner.operations.rollout.driver import Driver
@@ -28,7 +29,6 @@ from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.operations.rollout.conftest import Run
-from rocksdb_tuner.tick.permission import NO_REPORTS_S
 from rocksdb_tuner.tick.published import Published
 from rocksdb_tuner.tuner import Tuner
 
@@ -311,7 +311,7 @@ class LoopWorld(World):
         """It takes a while to miss a report."""
         return (
             self.no_reports_reason is None
-            or self.cluster.now_s - self._reported_s < 2 * NO_REPORTS_S
+            or self.cluster.now_s - self._reported_s < 2 * DEFAULT.silent_s
         )
 
     def _spoil(self, tuner: Tuner) -> None:

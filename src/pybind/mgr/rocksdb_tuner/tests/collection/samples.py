@@ -42,6 +42,7 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.observe.counters import CounterNames
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
@@ -180,6 +181,8 @@ def module_state(dice: Dice) -> ModuleState:
         interval_s=10.0,
         last_sample_age_s=dice.maybe(3.5),
         tick_ms=dice.maybe(dice.share()),
+        report_interval_s=dice.maybe(60.5),
+        reports=dice.maybe(Reports.OK),
         orchestrated=dice.flag(),
         rollout_under_way=dice.flag(),
         limits={'db_used_limit': dice.share()} if dice.flag() else {},

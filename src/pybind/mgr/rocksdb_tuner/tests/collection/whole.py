@@ -32,6 +32,7 @@ from rocksdb_tuner.mgr.records import (
 )
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
@@ -124,6 +125,8 @@ def _module() -> ModuleState:
         interval_s=10.0,
         last_sample_age_s=2.25,
         tick_ms=12.5,
+        report_interval_s=60.25,
+        reports=Reports.OK,
         orchestrated=True,
         rollout_under_way=False,
         limits={'db_used_limit': 0.9},

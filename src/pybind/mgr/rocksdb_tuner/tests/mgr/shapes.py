@@ -98,6 +98,9 @@ class _UnlabeledCounters(_MgrModule):
     def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> dict[str, Any]:
         return {path: POINT}
 
+    def get_counter(self, svc_type: str, svc_name: str, path: str) -> dict[str, Any]:
+        return {path: [POINT]}
+
 
 class _LabelledCounters(_MgrModule):
     def get_latest_counter(
@@ -114,6 +117,12 @@ class _LabelledCounters(_MgrModule):
         self, svc_type: str, svc_name: str, path: str
     ) -> dict[str, Any]:
         return {path: POINT}
+
+    def get_counter(self, *_: object) -> dict[str, Any]:
+        raise AssertionError('labeled counters were asked for')
+
+    def get_unlabeled_counter(self, svc_type: str, svc_name: str, path: str) -> dict[str, Any]:
+        return {path: [POINT]}
 
 
 def _global_commands() -> dict[str, Any]:

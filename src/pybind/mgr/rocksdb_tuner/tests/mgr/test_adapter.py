@@ -606,3 +606,27 @@ def test_an_osd_that_did_not_change_stays_the_same_object(module: Any) -> None:
     assert after == parse_cluster_map(
         module.data['osd_map'], module.data['osd_map_crush'], module.data['osd_metadata']
     )
+
+
+def test_times_of_reports_are_those_of_the_counter_that_each_report_has(module: Any) -> None:
+    cluster = MgrCluster(module)
+    module.counters = {('3', 'osd.op_w'): [100.5, 7]}
+    assert list(cluster.report_times(3)) == [100.5]
+    assert cluster.last_report_s(3) == 100.5
+    assert list(cluster.report_times(4)) == []
+    assert cluster.last_report_s(4) is None
+    module.get_counter = lambda *_: {'osd.op_w': [[1.0, 7], [6.0, 7], 'no', [11.0, 9]]}
+    assert list(MgrCluster(module).report_times(3)) == [1.0, 6.0, 11.0]
+    module.get_counter = lambda *_: {'osd.op_w': None}
+    assert list(MgrCluster(module).report_times(3)) == []
+
+
+@pytest.mark.parametrize(('value', 'known'), [(None, None), (True, True), (False, False)])
+def test_manager_that_raises_the_report_period_by_itself_is_known(
+    module: Any, value: Optional[bool], known: Optional[bool]
+) -> None:
+    module.data['mgr_map'] = {'active_name': '', 'available_modules': [], 'standbys': []}
+    module.ceph_options = {'mgr_stats_period_autotune': value}
+    host = MgrCluster(module).manager_host()
+    assert host is not None
+    assert host.report_period_autotuned is known

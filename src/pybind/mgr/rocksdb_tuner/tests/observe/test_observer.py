@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
 from rocksdb_tuner.observe.interval import MAX_SHARE, MIN_INTERVAL_S, choose_interval
 from rocksdb_tuner.observe.observer import Observer
-from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S, Sample, take_sample
+from rocksdb_tuner.observe.report_interval import DEFAULT
+from rocksdb_tuner.observe.sample import Sample, take_sample
 from rocksdb_tuner.observe.signals import Signals
 
 from .samples import MIB, NAMES, CounterTable, osd_info, sample
@@ -100,7 +101,7 @@ def test_osd_down_or_without_reports_has_no_signals() -> None:
 def test_stale_report_gives_no_signal() -> None:
     table, observer = CounterTable(), Observer()
     table.report(0, sample(100.0, 1000))
-    observer.observe(table, cluster_of(osd_info()), 101.0 + MAX_REPORT_AGE_S)
+    observer.observe(table, cluster_of(osd_info()), 101.0 + DEFAULT.stale_s)
     assert observer.signals() == {}
 
 

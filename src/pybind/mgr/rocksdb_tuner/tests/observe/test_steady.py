@@ -13,7 +13,8 @@ from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
 from rocksdb_tuner.observe.counters import ALL_OPERATIONS
 from rocksdb_tuner.observe.history import OsdHistory
 from rocksdb_tuner.observe.observer import Observer
-from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S, Sample
+from rocksdb_tuner.observe.report_interval import DEFAULT
+from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.steady import steady_report_s
 
 from ..all_operations import all_operations
@@ -132,9 +133,9 @@ def test_counters_that_cannot_be_compared_are_no_proof_of_steadiness() -> None:
 
 
 def test_stale_report_is_no_proof_of_steadiness_and_an_old_sample_does_not_matter() -> None:
-    assert not steady(BEFORE[-1], now_s=130.0 + MAX_REPORT_AGE_S + 1)
-    assert steady(BEFORE[-1], now_s=130.0 + MAX_REPORT_AGE_S)
-    assert steady(sample(190.0, 90 * RATE), now_s=190.0 + MAX_REPORT_AGE_S)
+    assert not steady(BEFORE[-1], now_s=130.0 + DEFAULT.stale_s + 1)
+    assert steady(BEFORE[-1], now_s=130.0 + DEFAULT.stale_s)
+    assert steady(sample(190.0, 90 * RATE), now_s=190.0 + DEFAULT.stale_s)
 
 
 @pytest.mark.parametrize('missing', ['kv_sync', 'op_w', 'op_r', 'op_rw'])
@@ -229,7 +230,7 @@ def test_osd_that_restarts_or_stops_reporting_has_no_old_signals_between_full_ti
     for osd_id in range(OSDS):
         mgr.report(osd_id, sample(140.0, 40 * RATE))
     mgr.report(12, sample(130.0, 30 * RATE))
-    mgr.report(15, sample(142.0 - MAX_REPORT_AGE_S - 1, 1))
+    mgr.report(15, sample(142.0 - DEFAULT.stale_s - 1, 1))
     lightly(mgr, observer, osds)
     assert not {12, 14, 15} & observer.signals().keys()
     assert len(observer.signals()) == OSDS - 3

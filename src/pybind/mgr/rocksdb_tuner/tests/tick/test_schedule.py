@@ -29,6 +29,7 @@ BASIS = Basis(
     health_codes=frozenset(),
     orchestrator_reason=None,
     managers=(),
+    reports=None,
     changing=False,
     history=(),
 )

@@ -997,6 +997,10 @@ export interface KeptState {
   /** Age of the newest report of an OSD, in seconds. */
   last_sample_age_s: number | null;
   tick_ms: number | null;
+  /** Measured interval between two reports of an OSD, in seconds. */
+  report_interval_s: number | null;
+  /** Whether OSDs report often enough. */
+  reports: 'ok' | 'slow' | 'none' | null;
   /** Whether an orchestrator can restart daemons. */
   orchestrated: boolean;
   rollout_under_way: boolean;
@@ -2133,6 +2137,10 @@ export interface Sampling {
   last_sample_age_s: number | null;
   /** CPU time of a sampling with its share of the evaluations, in milliseconds. */
   tick_ms: number | null;
+  /** Measured interval between two reports of an OSD (mgr_stats_period), in seconds; null if unknown, as in offline. */
+  report_interval_s: number | null;
+  /** Whether OSDs report often enough: ok, slow (too rarely to be judged) or none; null if unknown, as in offline. */
+  reports: 'ok' | 'slow' | 'none' | null;
 }
 
 /** Range of sensible values. */

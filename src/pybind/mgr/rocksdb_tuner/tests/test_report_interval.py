@@ -1,0 +1,191 @@
+"""A cluster whose OSDs report every 5 to 60 s is recognized alike, and says so if it is not."""
+
+from __future__ import annotations
+
+import random
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.doctor import Environment, examine
+from rocksdb_tuner.mgr.records import CounterPoint, ManagerHost, PoolCounters
+from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.report_interval import Reports
+from rocksdb_tuner.present.health import REPORTS_MISSING, REPORTS_SLOW, health_checks
+from rocksdb_tuner.present.tables.status import status
+from rocksdb_tuner.settings import Settings
+from rocksdb_tuner.snapshot import Snapshot
+from rocksdb_tuner.tests.test_tuner import World
+from rocksdb_tuner.workload.records import WorkloadClass
+
+INTERVALS_S = (5.0, 15.0, 30.0, 36.0, 45.0, 60.0)
+NAMES = names_for('pacific')
+
+
+class SlowWorld(World):
+    """OSDs report every `period_s`, each in its own phase; a new period holds from then on."""
+
+    def __init__(self, period_s: float, osds: int = 4) -> None:
+        self.period_s, self.size = period_s, 4096
+        self._dice = random.Random(11)
+        self._due_s: dict[int, float] = {}
+        self.mute = False
+        super().__init__(osds)
+        self.settings = Settings()
+        self.load_ops_per_s = 800
+        self.bytes = 0
+
+    def report(self) -> None:
+        now_s = self.cluster.now_s
+        self.bytes += self.load_ops_per_s * 2 * self.size
+        n = self.progress
+        self.cluster.pool_io = {1: PoolCounters(0, 0, n, self.bytes)}
+        for osd_id, osd in self.cluster.osds.items():
+            due_s = self._due_s.setdefault(osd_id, now_s + self._dice.uniform(0, self.period_s))
+            if now_s < due_s:
+                continue
+            self._due_s[osd_id] = due_s + self.period_s
+            if self.mute or not osd.up:
+                continue
+            values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(NAMES, (0, None))
+            values[NAMES.op_w], values[NAMES.op_w_in_bytes] = (n, None), (self.bytes, None)
+            values[NAMES.bytes_written_wal] = (n * 16384, None)
+            values[NAMES.bytes_written_sst] = (n * 512, None)
+            for path in (NAMES.kv_sync, NAMES.commit, NAMES.op_w_latency, NAMES.kv_flush):
+                values[path] = (n * 500_000, n)
+            for path, (value, count) in values.items():
+                self.cluster.counters[osd_id, path] = CounterPoint(due_s, value, count)
+            known = self.cluster.report_log.get(osd_id, ())
+            self.cluster.report_log[osd_id] = (*known, due_s)[-20:]
+
+    @property
+    def recognized(self) -> Optional[WorkloadClass]:
+        (group,) = self.tuner.snapshot.groups
+        return None if group.workload is None else group.workload.workload_class
+
+    def follow(self, seconds: float) -> list[object]:
+        """What is recognized of the group and of each OSD, and how often OSDs are not measured."""
+        found: list[object] = []
+        for _ in range(int(seconds / 10)):
+            self.run(10)
+            snapshot = self.tuner.snapshot
+            found.append(
+                (
+                    self.recognized,
+                    *(o.workload and o.workload.workload_class for o in snapshot.osds),
+                    tuple(sorted(r.options_to for r in snapshot.recommendations)),
+                    sum(o.signals is None or o.signals.window_s is None for o in snapshot.osds),
+                )
+            )
+        return found
+
+
+@pytest.mark.parametrize('period_s', INTERVALS_S)
+def test_workload_and_advice_are_steady_at_every_interval(period_s: float) -> None:
+    world = SlowWorld(period_s)
+    world.run(90 + 3 * period_s)
+    found = world.follow(1800)
+    assert set(found) == {found[0]}
+    assert found[0][0] is WorkloadClass.RBD_SMALL_WRITE  # type: ignore[index]
+    assert found[0][-1] == 0  # type: ignore[index]
+    sampling = world.tuner.snapshot.sampling
+    assert sampling.report_interval_s == pytest.approx(period_s)
+    assert sampling.reports is Reports.OK
+    assert not health_checks(world.tuner.snapshot).keys() & {REPORTS_SLOW, REPORTS_MISSING}
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_changes_of_the_interval_change_no_answer(seed: int) -> None:
+    dice = random.Random(seed)
+    world = SlowWorld(dice.choice(INTERVALS_S))
+    world.run(90 + 3 * world.period_s)
+    found = []
+    for _ in range(6):
+        world.period_s = dice.choice(INTERVALS_S)
+        found += world.follow(dice.choice((60, 120, 300)))
+    assert set(found) == {found[0]}
+
+
+@pytest.mark.parametrize('period_s', INTERVALS_S)
+def test_another_workload_is_recognized_once_and_not_as_mixed(period_s: float) -> None:
+    world = SlowWorld(period_s)
+    world.run(90 + 3 * period_s)
+    world.size = 1 << 20
+    classes = []
+    for _ in range(60):
+        world.run(10)
+        classes.append(world.recognized)
+    changes = [b for a, b in zip(classes, classes[1:]) if a is not b]
+    assert changes == [WorkloadClass.LARGE_WRITE]
+    # Within a minute by default, else within three reports.
+    late = classes.index(WorkloadClass.LARGE_WRITE)
+    assert late * 10 <= max(60, 3.2 * period_s)
+
+
+def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
+    world = SlowWorld(90.0)
+    world.run(600)
+    snapshot = world.tuner.snapshot
+    assert snapshot.sampling.reports is Reports.SLOW
+    check = health_checks(snapshot)[REPORTS_SLOW]
+    assert 'every 90s' in str(check['detail'])
+    assert 'at most 60s' in str(check['detail'])
+    assert 'OSDs report every 90s, too rarely to be judged' in shown(snapshot)
+    assert 'OSDs report less often' in str(world.tuner.permission.start_blocked(Settings(), 0.0))
+    for autotuned, expected in ((None, False), (False, False), (True, True)):
+        (doctor,) = (
+            c for c in examine(snapshot, environment(autotuned)) if c.check_id == 'sampling'
+        )
+        assert doctor.ok is False
+        assert 'mgr_stats_period' in doctor.summary
+        assert '"ceph config set mgr mgr_stats_period 5"' in str(doctor.remedy)
+        assert ('mgr_stats_period_autotune false' in str(doctor.remedy)) is expected
+        assert 'threshold' not in str(doctor.remedy)
+    world.period_s = 60.0
+    world.run(300)
+    assert world.tuner.permission.start_blocked(Settings(), 0.0) is None
+    assert 'OSDs report every 60s' in shown(world.tuner.snapshot)
+    (doctor,) = (
+        c for c in examine(world.tuner.snapshot, environment(None)) if c.check_id == 'sampling'
+    )
+    assert doctor.ok is True
+    assert 'every 60s (mgr_stats_period)' in doctor.summary
+
+
+def test_silence_of_all_osds_is_said() -> None:
+    world = SlowWorld(5.0)
+    world.run(120)
+    world.mute = True
+    world.run(240)
+    snapshot = world.tuner.snapshot
+    assert snapshot.sampling.reports is Reports.NONE
+    assert REPORTS_MISSING in health_checks(snapshot)
+    assert 'OSDs do not report' in shown(snapshot)
+    (doctor,) = (c for c in examine(snapshot, environment(None)) if c.check_id == 'sampling')
+    assert (doctor.ok, doctor.summary) == (False, 'no OSD reports to this manager')
+    assert all(osd.signals is None for osd in snapshot.osds)
+    world.mute = False
+    world.run(100)
+    assert world.tuner.snapshot.sampling.reports is Reports.OK
+    assert REPORTS_MISSING not in health_checks(world.tuner.snapshot)
+
+
+def shown(snapshot: Snapshot) -> str:
+    return ' '.join(status(snapshot).split())
+
+
+def environment(autotuned: Optional[bool]) -> Environment:
+    host = ManagerHost(
+        (3, 11),
+        dashboard_enabled=True,
+        tab_installed=True,
+        report_period_autotuned=autotuned,
+    )
+    return Environment(
+        host=host,
+        orchestrated=True,
+        orchestrator_reason=None,
+        tab_unplaced=False,
+        metrics_url=None,
+        metrics_enabled=False,
+    )
