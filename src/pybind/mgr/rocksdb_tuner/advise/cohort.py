@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from ..mgr.records import ConfigEntry, OsdInfo
 from ..options.releases import KnownRelease
 from ..plan.precedence import is_own_entry
 from ..plan.steps import ShownSteps
-from .facts import redundant_annex, release_of_osd
+from .facts import next_start, redundant_annex, release_of_osd
 from .naming import name_osds
-from .records import GroupFacts, OsdFacts, OsdOptions
+from .records import GroupFacts, NextStart, OsdFacts, OsdOptions
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ def group_cohort(
     known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
     if not known:
         return 'No OSD of the group is up with known options.'
+    unstartable = [(o.info.osd_id, options) for o, options in known if options.starts is False]
+    if unstartable:
+        return f'{first_remove([n for n, _ in unstartable], unstartable[0][1])}.'
     releases = {release_of_osd(o.info) for o, _ in known}
     if None in releases:
         return 'The release of at least one OSD is unknown to this module: no recommendations.'
@@ -119,6 +123,21 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     return None
 
 
+def why_unstartable(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> Optional[str]:
+    """Why ``osd`` must not be restarted with these entries; None if it may be."""
+    options = next_start(osd, entries, {})
+    return first_remove([osd.osd_id], options) if options.starts is False else None
+
+
+def first_remove(osd_ids: Sequence[int], options: NextStart) -> str:
+    """Which entries keep OSDs from starting, as a command."""
+    removed = ' and '.join(f'"ceph config rm {e.who} {e.name}"' for e in options.culprits)
+    return (
+        f'{name_osds(osd_ids)} would not start again with the configured options: first run '
+        f'{removed}'
+    )
+
+
 def _annex_is_set(osd_ids: Sequence[int]) -> str:
     return (
         f'bluestore_rocksdb_options_annex is set for {name_osds(osd_ids)}: it is appended to any '
@@ -136,6 +155,8 @@ def own_entry_cohorts(
         if not osd.info.up or release is None or options is None or not options.own_entry_only:
             continue
         if options.overruled or options.annex or options.annex_who or options.pending_restart:
+            continue
+        if options.starts is False:
             continue
         alike.setdefault((release, options.running), []).append(osd)
     return tuple(

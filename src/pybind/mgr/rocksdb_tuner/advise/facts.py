@@ -13,7 +13,7 @@ from ..options.releases import KnownRelease, release_of
 from ..plan.precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from ..plan.records import ANNEX, OPTION
 from ..workload.records import Workload
-from .records import GroupFacts, OsdFacts, OsdOptions, Setting
+from .records import GroupFacts, NextStart, OsdFacts, OsdOptions, Setting
 from .strings import check, recognize, same_meaning
 
 #: Options checked by conditions, in addition to the option strings. Read when a column family is
@@ -59,26 +59,89 @@ def osd_options(
     release = release_of_osd(osd)
     main, annex = running[OPTION], running[ANNEX]
     text = in_force(main.value, annex.value)
-    overruled = main.beats_config_store
-    next_start, who, annex_who = _next_start(osd, entries, main, annex, release)
-    if overruled:
-        next_start = text
+    configured = next_start(osd, entries, running)
     version = release.rocksdb_version if release else None
     profile = recognize(text, release)
     return OsdOptions(
+        **vars(configured),
         osd_id=osd.osd_id,
         running=text,
         source=main.source,
-        next_start=next_start,
-        deciding_who=who,
-        pending_restart=next_start is not None and not same_meaning(text, next_start, version),
-        overruled=overruled,
+        pending_restart=configured.next_start is not None
+        and configured.starts is not False
+        and not same_meaning(text, configured.next_start, version),
+        overruled=main.beats_config_store,
         annex=annex.value,
         profile=profile.name if profile else None,
         own_entry_only=_own_entry_only(osd, entries),
-        annex_who=annex_who,
         annex_by_entry_only=_annex_by_entry_only(osd, entries, annex),
     )
+
+
+def next_start(
+    osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
+) -> NextStart:
+    """The configured options of ``osd``; ``running`` is empty for an OSD that was not queried."""
+    try:
+        main, annex = (_deciding(name, osd, entries) for name in (OPTION, ANNEX))
+    except UnknownMaskError:
+        return NextStart(None, '', None, None, None, ())
+    found = _configured(osd, entries, running)
+    accepted, culprits = _accepted(osd, found), []
+    if accepted is not True:
+        # A running option from ceph.conf or the like is no entry's.
+        removable = [e for e in (annex, main) if e and not _overruled(e.name, running)]
+        alone = (
+            e
+            for e in removable
+            if _accepted(osd, _configured(osd, [o for o in entries if o is not e], running))
+            is not accepted
+        )
+        first = next(alone, None)
+        culprits = removable if first is None else [first]
+    return NextStart(
+        next_start=in_force(*found) if found else None,
+        next_annex=found[1] if found else '',
+        deciding_who=main.who if main else None,
+        annex_who=annex.who if annex else None,
+        # The OSD did start with what no entry sets.
+        starts=accepted if accepted or culprits else None,
+        culprits=tuple(culprits),
+    )
+
+
+def _deciding(name: str, osd: OsdInfo, entries: Sequence[ConfigEntry]) -> Optional[ConfigEntry]:
+    return deciding_entry((e for e in entries if e.name == name), osd)
+
+
+def _overruled(name: str, running: Mapping[str, RunningOption]) -> bool:
+    return name in running and running[name].beats_config_store
+
+
+def _configured(
+    osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
+) -> Optional[tuple[str, str]]:
+    """Option string and annex of the next start; None: unknown."""
+    release = release_of_osd(osd)
+    defaults = {OPTION: release.default_options if release else None, ANNEX: ''}
+    values: list[Optional[str]] = []
+    for name, default in defaults.items():
+        entry, shown = _deciding(name, osd, entries), running.get(name)
+        if _overruled(name, running) or (entry is None and shown and shown.source == 'default'):
+            # The OSD's own default; the monitor may run another release.
+            values.append(running[name].value)
+        else:
+            values.append(entry.value if entry else default)
+    main, annex = values
+    return None if main is None or annex is None else (main, annex)
+
+
+def _accepted(osd: OsdInfo, strings: Optional[tuple[str, str]]) -> Optional[bool]:
+    """The judgment of string and annex together: whether ``osd`` would start; None: unknown."""
+    release = release_of_osd(osd)
+    if release is None or strings is None:
+        return None
+    return check(in_force(*strings), release.rocksdb_version).accepted
 
 
 def _own_entry_only(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
@@ -123,32 +186,6 @@ def redundant_annex(osd: OsdFacts) -> bool:
     return bool(check(options.running, version).accepted) and all(
         same_meaning(text, default, version) for text in (options.running, options.next_start)
     )
-
-
-def _next_start(
-    osd: OsdInfo,
-    entries: Sequence[ConfigEntry],
-    main: RunningOption,
-    annex: RunningOption,
-    release: Optional[KnownRelease],
-) -> tuple[Optional[str], Optional[str], Optional[str]]:
-    try:
-        deciding = deciding_entry((e for e in entries if e.name == OPTION), osd)
-        deciding_annex = deciding_entry((e for e in entries if e.name == ANNEX), osd)
-    except UnknownMaskError:
-        return None, None, None
-    next_annex, annex_who = '', None
-    if deciding_annex:
-        next_annex, annex_who = deciding_annex.value, deciding_annex.who
-    if annex.beats_config_store:
-        next_annex = annex.value
-    if deciding:
-        return in_force(deciding.value, next_annex), deciding.who, annex_who
-    if main.source == 'default':
-        # The OSD's own default; the monitor may run another release.
-        return in_force(main.value, next_annex), None, annex_who
-    default = in_force(release.default_options, next_annex) if release else None
-    return default, None, annex_who
 
 
 def settings_in_force(

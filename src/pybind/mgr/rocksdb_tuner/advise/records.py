@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Mapping, NamedTuple, Optional
 
-from ..mgr.records import OsdInfo, Place
+from ..mgr.records import ConfigEntry, OsdInfo, Place
 from ..observe.deep import RocksdbTimes
 from ..observe.details import Details
 from ..observe.growth import Forecast
@@ -67,7 +67,25 @@ UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)
 
 
 @dataclass(frozen=True)
-class OsdOptions:
+class NextStart:
+    """The configured options of one OSD: the option string with its annex, judged as one."""
+
+    #: Option string after the next start; None: unknown.
+    next_start: Optional[str]
+    #: The part of it from `bluestore_rocksdb_options_annex`.
+    next_annex: str
+    #: The config store entry in force for this OSD; None if there is none.
+    deciding_who: Optional[str]
+    #: The config store entry of this OSD's annex; None if there is none.
+    annex_who: Optional[str]
+    #: Whether the OSD would start with it; None: unknown.
+    starts: Optional[bool]
+    #: The config store entries because of which that is not certain.
+    culprits: tuple[ConfigEntry, ...]
+
+
+@dataclass(frozen=True)
+class OsdOptions(NextStart):
     """The option string of one OSD: running, after the next restart, and its source.
 
     Strings are ``bluestore_rocksdb_options`` with the annex appended.
@@ -77,24 +95,23 @@ class OsdOptions:
     running: str
     #: Of the main option: "default", "mon", "file", "env", "cmdline" or "override".
     source: str
-    #: Option string after the next restart; None: unknown.
-    next_start: Optional[str]
-    #: The config store entry in force for this OSD; None if there is none.
-    deciding_who: Optional[str]
-    #: The configured value needs a restart to take effect; None: unknown.
+    #: A restart would apply the configured options; None: unknown.
     pending_restart: Optional[bool]
     #: ceph.conf, the environment or the command line overrides the config store.
     overruled: bool
-    #: The part of both strings from `bluestore_rocksdb_options_annex`.
+    #: The part of ``running`` from `bluestore_rocksdb_options_annex`.
     annex: str
     #: Name of the profile of ``running``; None if it is not a known profile.
     profile: Optional[str]
     #: The OSD's own entry is in force, and without it the release's default would be.
     own_entry_only: bool = False
-    #: The config store entry of this OSD's annex; None if there is none.
-    annex_who: Optional[str] = None
-    #: Without that entry this OSD would start without an annex.
+    #: Without the entry of its annex this OSD would start without an annex.
     annex_by_entry_only: bool = False
+
+    @property
+    def kept_annex(self) -> str:
+        """The annex that any other option string would be joined with."""
+        return self.annex if self.next_start is None else self.next_annex
 
 
 class Setting(NamedTuple):

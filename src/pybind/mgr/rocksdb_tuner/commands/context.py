@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, Optional
 
+from ..advise.cohort import first_remove
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import Recommendation
 from ..setting import ReadOption
@@ -101,6 +102,10 @@ class Context:
         if recommendation_id in known:
             return known[recommendation_id]
         missing = f'recommendation "{recommendation_id}" does not exist'
+        for osd in self.snapshot.osds:
+            if osd.options and osd.options.starts is False:
+                why = first_remove([osd.info.osd_id], osd.options)
+                raise CommandRefusedError(errno.ENOENT, f'{missing}: {why}')
         changed = [one for one in sorted(known) if _place(one) == _place(recommendation_id)]
         if changed:
             raise CommandRefusedError(

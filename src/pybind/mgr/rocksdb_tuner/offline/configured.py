@@ -40,7 +40,11 @@ def configured(
     if entries is None:
         # The entry in force at the next start is unknown, and so is a pending restart.
         options = replace(
-            osd_options(osd, (), running), next_start=None, deciding_who=None, pending_restart=None
+            osd_options(osd, (), running),
+            next_start=None,
+            deciding_who=None,
+            pending_restart=None,
+            starts=None,
         )
         return Configured(options)
     options = osd_options(osd, entries, running)

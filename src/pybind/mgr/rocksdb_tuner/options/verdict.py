@@ -14,7 +14,7 @@ from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
 from .hardware import Hardware
 from .related_options import RelatedOption, related_options
 from .releases import KnownRelease, announced_release, known_releases
-from .syntax import combine
+from .syntax import in_force
 
 __all__ = [
     'BadQuestionError',
@@ -105,7 +105,7 @@ def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
         )
     verdicts = []
     for subject in subjects:
-        whole = combine(text, subject.annex)
+        whole = in_force(text, subject.annex)
         result = check(whole, subject.release.rocksdb_version, subject.hardware)
         verdicts.append(ReleaseVerdict(subject, whole, result))
     return Verdict(text, tuple(sorted(verdicts, key=_badness)))

@@ -9,6 +9,7 @@ import errno
 from collections.abc import Iterable, Iterator
 from typing import Callable, Mapping, Optional, Protocol
 
+from ..advise.cohort import why_unstartable
 from ..advise.proposal import change_request
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
@@ -66,6 +67,7 @@ class OperationControl:
             upgrades=cluster,
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
+            why_unstartable=why_unstartable,
             on_change=self._announcer.changed,
             changes_allowed=current.changes_enabled,
             guard=steps,

@@ -5,9 +5,11 @@ A condition without its required signals yields no finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Mapping, NamedTuple, Optional
 
+from ..naming import name_osds
 from ..records import Finding, OsdFacts, Severity
 from .declaration import Condition
 from .facts import ClusterFacts
@@ -18,6 +20,8 @@ from .presence import (
     subjects_of_the_setup,
 )
 from .registry import conditions
+from .settings import cache_ratios
+from .starting import unstartable_options
 from .subjects import Below, Reaches, Subject
 
 __all__ = [
@@ -29,6 +33,8 @@ __all__ = [
     'findings',
 ]
 
+#: As errors: OSDs would not start again.
+_KEEP_DOWN = {known.condition_id for known in (unstartable_options, cache_ratios)}
 _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 
 #: Conditions of the OSDs' setup and configuration.
@@ -85,7 +91,31 @@ def findings(
     extremes = extremes_of(cluster.osds)
     reached = [known for known in OF_A_FIGURE if is_reached(known, extremes, cluster.limits)]
     found += _look_for(reached, cluster)
+    found = _held(found)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
+
+
+def _held(found: Sequence[Finding]) -> list[Finding]:
+    """The findings without remedies that may stop an OSD which would not start again."""
+    first = {n: f for f in found if _keeps_down(f) for n in f.osds}
+    return [_without_remedy(f, first) for f in found] if first else list(found)
+
+
+def _keeps_down(finding: Finding) -> bool:
+    return finding.finding_id in _KEEP_DOWN and finding.severity is Severity.ERROR
+
+
+def _without_remedy(finding: Finding, first: Mapping[int, Finding]) -> Finding:
+    ids = sorted(first.keys() & finding.osds)
+    if not ids or _keeps_down(finding):
+        return finding
+    return replace(
+        finding,
+        remedy=f'{name_osds(ids)} would not start again. Remove the cause first, see "ceph '
+        f'rocksdb-tuner finding show {first[ids[0]].finding_id}".',
+        commands=(),
+        do_not=None,
+    )
 
 
 def _look_for(known: Iterable[Condition], cluster: ClusterFacts) -> Iterator[Finding]:

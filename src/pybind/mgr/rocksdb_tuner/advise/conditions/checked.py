@@ -153,6 +153,7 @@ def _of_problems(
     names = tuple(dict.fromkeys(p.option for p in problems if p.option))
     first = problems[0]
     more = f' (and {len(problems) - 1} more)' if len(problems) > 1 else ''
+    who, option = running.set_by(names)
     return condition.finding(
         f'{name_osds(running.ids)}: {first.option or "the string"}: {first.message}{more}',
         running.ids,
@@ -162,8 +163,8 @@ def _of_problems(
         ),
         severity=severity,
         culprit=' and '.join(names) or 'the cause',
-        who=running.who,
-        option=OPTION,
+        who=who,
+        option=option,
     )
 
 
@@ -194,14 +195,15 @@ def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[F
         if running.checked is None or not names:
             continue
         seconds = {name: int(running.checked.effective[name]) for name in names}
+        who, option = running.set_by(names)
         yield condition.finding(
             f'{name_osds(running.ids)} rewrite the whole RocksDB every {min(seconds.values())}s, '
             'needed or not',
             running.ids,
             tuple(FindingEvidence(name, value, 's', None) for name, value in seconds.items()),
             culprit=' and '.join(names),
-            who=running.who,
-            option=OPTION,
+            who=who,
+            option=option,
         )
 
 

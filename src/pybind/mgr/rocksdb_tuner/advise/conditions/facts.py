@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Callable, Mapping, NamedTuple, Optional
@@ -10,9 +11,10 @@ from typing import Callable, Mapping, NamedTuple, Optional
 from ...mgr.records import ConfigEntry
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
-from ..facts import release_of_osd
+from ...plan.records import ANNEX, OPTION
+from ..facts import next_start, release_of_osd
 from ..naming import name_osds
-from ..records import FindingEvidence, OsdFacts
+from ..records import FindingEvidence, NextStart, OsdFacts
 from ..strings import check
 
 #: RocksDB of the first release that compacts on deletion by default.
@@ -33,11 +35,16 @@ class RunningString:
     def ids(self) -> tuple[int, ...]:
         return tuple(osd.info.osd_id for osd in self.osds)
 
-    @property
-    def who(self) -> str:
-        """The first entry that sets it, for a command."""
+    def set_by(self, names: Iterable[str]) -> tuple[str, str]:
+        """Entry and option that set the named options in the first OSD, for a command."""
         options = self.osds[0].options
-        return (options.deciding_who if options else None) or '<who>'
+        assert options is not None
+        by_annex = options.source == 'default' or any(
+            re.search(rf'\b{re.escape(name)}\b', options.annex) for name in names
+        )
+        if options.annex and by_annex:
+            return options.annex_who or '<who>', ANNEX
+        return options.deciding_who or '<who>', OPTION
 
     @property
     def checked(self) -> Optional[CheckResult]:
@@ -94,7 +101,8 @@ class ClusterFacts:
         for osd in self.osds:
             options, info = osd.options, osd.info
             if options is not None:
-                key = (options.running, options.source == 'default', info.version, info.release)
+                is_default = options.source == 'default'
+                key = (options.running, options.annex, is_default, info.version, info.release)
                 groups.setdefault(key, []).append(osd)
         found = []
         for osds in groups.values():
@@ -103,12 +111,21 @@ class ClusterFacts:
             found.append(
                 RunningString(
                     options.running,
-                    options.source == 'default',
+                    options.source == 'default' and not options.annex,
                     release_of_osd(osds[0].info),
                     tuple(osds),
                 )
             )
         return tuple(found)
+
+    @cached_property
+    def next_starts(self) -> Mapping[int, NextStart]:
+        """The configured options by OSD id, also of OSDs that are down and were not queried."""
+        return {
+            osd.info.osd_id: osd.options or next_start(osd.info, self.entries, {})
+            for osd in self.osds
+            if osd.options or not osd.info.up
+        }
 
     @cached_property
     def chosen_strings(self) -> tuple[RunningString, ...]:

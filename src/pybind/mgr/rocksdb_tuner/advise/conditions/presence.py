@@ -20,7 +20,7 @@ def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
         options = osd.options
         if osd.info.dedicated_db:
             found.add(Subject.DB_DEVICE)
-        if options is not None and options.source != 'default':
+        if options is not None and (options.source != 'default' or options.annex):
             found.add(Subject.CHOSEN_STRING)
         if options is not None and options.pending_restart:
             found.add(Subject.PENDING_RESTART)

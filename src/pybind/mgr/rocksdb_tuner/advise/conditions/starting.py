@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Optional
+from collections.abc import Iterable, Sequence
+from typing import Mapping, Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
-from ...options.grammar import in_force
 from ...plan.precedence import (
     UnknownMaskError,
     deciding_entry,
@@ -14,14 +13,14 @@ from ...plan.precedence import (
 )
 from ...plan.records import ANNEX, OPTION
 from ...plan.restarts import restart_command
-from ..facts import release_of_osd
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from ..strings import check
+from ..records import Finding, FindingEvidence, Severity
 from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
 from .facts import ClusterFacts
 from .subjects import Subject
 
+#: In the plural, for sentences.
+_PARTS = {OPTION: 'options', ANNEX: 'options of the annex'}
 _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the environment'}
 
 
@@ -46,18 +45,15 @@ _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the envir
 )
 def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An option string with which an OSD would not start, or did not."""
-    refused: dict[tuple[str, str, bool], list[int]] = {}
-    for osd, who, text in _next_starts(cluster, accepted=False):
-        refused.setdefault((who, text, osd.info.up), []).append(osd.info.osd_id)
-    for (who, text, up), ids in refused.items():
+    for (entry, text, up), ids in _culprits(cluster, starts=False).items():
         yield condition.finding(
             f'{name_osds(ids)} '
             + ('would not start again' if up else 'went down, and cannot start')
-            + f' with the options set for {who}',
+            + f' with the {_PARTS[entry.name]} set for {entry.who}',
             tuple(ids),
             (FindingEvidence(OPTION, text, 'option string', None),),
-            who=who,
-            option=OPTION,
+            who=entry.who,
+            option=entry.name,
         )
 
 
@@ -75,14 +71,10 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
 )
 def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An option string for which it is unknown whether an OSD would start."""
-    unjudged: dict[tuple[str, str, bool], list[int]] = {}
-    for osd, who, text in _next_starts(cluster, accepted=None):
-        # The OSD did start with its running string.
-        runs = osd.options is not None and osd.options.running == text
-        unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
-    for (who, text, runs), ids in unjudged.items():
+    for (entry, text, runs), ids in _culprits(cluster, starts=None).items():
         yield condition.finding(
-            f'the module cannot validate the form of the options set for {who}: '
+            f'the module cannot validate the form of the {_PARTS[entry.name]} set for '
+            f'{entry.who}: '
             + (
                 f'{name_osds(ids)} started with them, but their effective values are unknown'
                 if runs
@@ -90,42 +82,28 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             ),
             tuple(ids),
             (FindingEvidence(OPTION, text, 'option string', None),),
-            who=who,
-            option=OPTION,
+            who=entry.who,
+            option=entry.name,
         )
 
 
-def _next_starts(
-    cluster: ClusterFacts, *, accepted: Optional[bool]
-) -> Iterator[tuple[OsdFacts, str, str]]:
-    """(OSD, who, string) for the next start of OSDs, by the result of the check."""
+def _culprits(
+    cluster: ClusterFacts, *, starts: Optional[bool]
+) -> Mapping[tuple[ConfigEntry, Optional[str], bool], Sequence[int]]:
+    """OSDs by (entry, option string, flag), where that entry is why they would not start.
+
+    The flag is whether they are up or, if it is unknown whether they would start, whether they did.
+    """
+    found: dict[tuple[ConfigEntry, Optional[str], bool], list[int]] = {}
     for osd in cluster.osds:
-        release = release_of_osd(osd.info)
-        configured = _next_start(osd, cluster.entries) if release else None
-        if release is None or configured is None:
+        at_start = cluster.next_starts.get(osd.info.osd_id)
+        if at_start is None or at_start.starts is not starts:
             continue
-        who, text = configured
-        if check(text, release.rocksdb_version).accepted is accepted:
-            yield osd, who, text
-
-
-def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple[str, str]]:
-    """(who, string) from the config store; None if there is none or it is unknown."""
-    options = osd.options
-    if options is not None:
-        if options.overruled or options.next_start is None or options.deciding_who is None:
-            return None
-        return options.deciding_who, options.next_start
-    if osd.info.up or not entries:
-        return None
-    try:
-        deciding = deciding_entry((e for e in entries if e.name == OPTION), osd.info)
-        annex = deciding_entry((e for e in entries if e.name == ANNEX), osd.info)
-    except UnknownMaskError:
-        return None
-    if deciding is None:
-        return None
-    return deciding.who, in_force(deciding.value, annex.value if annex else '')
+        runs = osd.options is not None and osd.options.running == at_start.next_start
+        flag = runs if starts is None else osd.info.up
+        for entry in at_start.culprits:
+            found.setdefault((entry, at_start.next_start, flag), []).append(osd.info.osd_id)
+    return found
 
 
 @condition(
@@ -250,7 +228,10 @@ def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> I
 def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A configured option string that needs an OSD restart; a warning after a day."""
     overdue_s = condition.limit('overdue_s', cluster.limits)
-    pending = [o for o in cluster.osds if o.options and o.options.pending_restart]
+    # Nobody is told to restart an OSD that may not start.
+    pending = [
+        o for o in cluster.osds if o.options and o.options.pending_restart and o.options.starts
+    ]
     overdue = [o for o in pending if cluster.pending_s.get(o.info.osd_id, 0.0) >= overdue_s]
     recent = [o for o in pending if cluster.pending_s.get(o.info.osd_id, 0.0) < overdue_s]
     for osds, severity in ((overdue, Severity.WARNING), (recent, Severity.INFO)):
@@ -261,7 +242,7 @@ def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         strings = {o.options.next_start or '' for o in osds if o.options}
         seen_s = max(cluster.pending_s.get(osd_id, 0.0) for osd_id in ids)
         yield condition.finding(
-            f'{name_osds(ids)} did not restart after {OPTION} was changed',
+            f'{name_osds(ids)} did not restart after their option string was changed',
             ids,
             (
                 *(FindingEvidence('next_start', s, 'option string', None) for s in sorted(strings)),

@@ -85,7 +85,7 @@ def _by_release_and_annex(
     for facts in osds:
         release = planned or release_of_osd(facts.info)
         if release is not None:
-            annex = facts.options.annex if facts.options else ''
+            annex = facts.options.kept_annex if facts.options else ''
             alike.setdefault((release, annex), []).append(facts)
     return tuple(
         Subject(

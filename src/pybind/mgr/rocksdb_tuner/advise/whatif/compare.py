@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from ...options.catalogue import OptionInfo, catalogue
 from ...options.effective import as_read_by
-from ...options.grammar import diff, normalize
+from ...options.grammar import diff, in_force, normalize
 from ...options.releases import KnownRelease
 from ...options.syntax import OptionSet, OptionSyntaxError, parse
 from ...options.verdict import BadQuestionError, find_release, judge, releases_to_judge
@@ -27,7 +27,7 @@ class Side:
 
     #: "the profile lz4-2025", "osd.3".
     name: str
-    #: Includes the annex of an OSD.
+    #: Includes the annex of the OSD, if one is compared.
     options: str
 
 
@@ -93,6 +93,7 @@ def sides(
         raise BadQuestionError(
             errno.EINVAL, f'osd.{osd_id} runs an unknown release: name one with --release'
         )
+    to = replace(to, options=in_force(to.options, facts.options.kept_annex))
     return Side(f'osd.{osd_id}', facts.options.running), to, chosen
 
 

@@ -68,6 +68,8 @@ class Situation:
     selection: VolumeSelection = field(default_factory=VolumeSelection)
     load: Load = field(default_factory=Load)
     osd_id: Optional[int] = None
+    #: The annex that the OSD joins with an option string.
+    annex: str = ''
     #: Objects that clients write to; None if unknown or without effect.
     working_set: Optional[WorkingSet] = None
     assumptions: Assumptions = field(default_factory=Assumptions)
@@ -218,6 +220,7 @@ def situation_of_osd(
         selection=_selection(facts.settings or {}),
         load=_load(load, overrides),
         osd_id=info.osd_id,
+        annex=facts.options.kept_annex if facts.options else '',
         assumptions=Assumptions(
             tuple(common),
             (

@@ -13,7 +13,7 @@ from ...lsm.records import Amplification, TreeModel
 from ...lsm.tree_options import NotModeledError
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
-from ...options.syntax import format, parse  # noqa: A004
+from ...options.syntax import format, in_force, parse  # noqa: A004
 from ...options.verdict import BadQuestionError, judge
 from ..profiles import recognize
 from .situation import Situation
@@ -33,12 +33,12 @@ class TreeAnswer:
 
 
 def tree(options: str, situation: Situation) -> TreeAnswer:
-    """Model ``options`` in a situation.
+    """Model ``options`` in a situation, with the annex of its OSD.
 
     Raises BadQuestionError (EINVAL) for a string with which no OSD starts, and for a tree without
     levels.
     """
-    release = situation.release
+    release, options = situation.release, in_force(options, situation.annex)
     result = judge(options, (release,)).worst.result
     if not result.accepted:
         worst = result.problems[0]

@@ -14,6 +14,7 @@ from ...plan.entries import own, starts_with
 from ...plan.records import ChangeKind, ChangeRequest
 from ..errors import OperationRefused
 from ..rollout.admission import planned as planned_rollout
+from ..rollout.observation import WhyUnstartable
 from .records import ExperimentOsd, ExperimentRequest, ExperimentState
 
 SameMeaning = Callable[[str, str], bool]
@@ -28,6 +29,7 @@ def planned(
     other_entries: Mapping[str, str],
     running: Mapping[int, RunningOption],
     same_meaning: SameMeaning,
+    why_unstartable: WhyUnstartable = lambda *_: None,
     now_s: float,
     steady_s: float,
 ) -> ExperimentState:
@@ -47,6 +49,7 @@ def planned(
         other_entries=other_entries,
         running=running,
         same_meaning=same_meaning,
+        why_unstartable=why_unstartable,
         now_s=now_s,
         soak=SoakPlan(),
     )

@@ -106,6 +106,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             other_entries=as_mapping(entries, ANNEX),
             running=self._cluster.running(first_change(request), concerned(request)),
             same_meaning=self._machine.rollouts.same_meaning,
+            why_unstartable=self._cluster.why_unstartable,
             now_s=now_s,
             steady_s=self._rollouts.parts.time.now_s,
         )

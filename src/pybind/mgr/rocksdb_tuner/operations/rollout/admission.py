@@ -8,12 +8,13 @@ from typing import Callable, Optional
 
 from ...judge.records import SoakPlan
 from ...judge.soak import contradiction
-from ...mgr.records import ClusterMap, OsdInfo, RunningOption
+from ...mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from ...plan.entries import decided_by, own, starts_with
 from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from ...plan.request import overruled, starts_alike
 from ..errors import OperationRefused
 from .identity import uuid_head
+from .observation import WhyUnstartable
 from .records import Before, OsdBefore, OsdProgress, OsdStep, RolloutState
 
 
@@ -25,6 +26,7 @@ def planned(
     entries: Mapping[str, str],
     running: Mapping[int, RunningOption],
     same_meaning: Callable[[str, str], bool],
+    why_unstartable: WhyUnstartable = lambda *_: None,
     now_s: float,
     soak: SoakPlan,
     other_entries: Optional[Mapping[str, str]] = None,
@@ -61,6 +63,11 @@ def planned(
             )
     after = {who: value for who, value in entries.items() if who not in request.final_by_who}
     after.update({who: value for who, value in request.final_entries if value is not None})
+    both = {request.option: after, request.other_option: other_entries or {}}
+    at_start = [ConfigEntry(who, name, v) for name in both for who, v in both[name].items()]
+    for why in (why_unstartable(osd, at_start) for osd in osds):
+        if why is not None:
+            raise OperationRefused(errno.EINVAL, why)
     _refuse_shadowed(request, osds, after, same_meaning)
     _refuse_outsiders(request, cluster, entries, after, other_entries)
     return RolloutState(

@@ -90,6 +90,7 @@ class Driver(RolloutTicks):
             other_entries=as_mapping(entries, request.other_option),
             running=self._cluster.running(request, request.order),
             same_meaning=self._machine.same_meaning,
+            why_unstartable=self._cluster.why_unstartable,
             now_s=now_s,
             soak=soak or SoakPlan(),
         )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Callable, Optional
 
 from ...judge.records import Judgement
-from ...mgr.records import (
-    OrchestratedDaemon,
-    RunningOption,
-)
+from ...mgr.records import ConfigEntry, OrchestratedDaemon, OsdInfo, RunningOption
 from ..cluster_view import ClusterView
+
+#: Why an OSD would not start with these entries; None if it would, or if that is unknown.
+WhyUnstartable = Callable[[OsdInfo, Sequence[ConfigEntry]], Optional[str]]
 
 #: OSDs that restart within this time were restarted together, as when a host reboots.
 RESTARTED_TOGETHER_S = 120.0
@@ -40,6 +40,8 @@ class Observation(ClusterView):
     entries: Mapping[str, str] = field(default_factory=dict)
     #: The same for the option that the rollout does not change; None: not read.
     other_entries: Optional[Mapping[str, str]] = None
+    #: Why OSDs that are due would not start with the present entries of both options.
+    unstartable: Mapping[int, str] = field(default_factory=dict)
     #: Running values reported by OSDs. Reliable only for a process that started after the last
     #: change of its entries: once an entry is removed, Ceph shows the default, regardless of the
     #: options that RocksDB was opened with (measured on 16.2.15).

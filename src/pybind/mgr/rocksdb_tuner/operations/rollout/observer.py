@@ -29,7 +29,7 @@ from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..stopwatch import LastChange, RecentChanges, Stopwatch
 from .batches import watched_batch
 from .machine import Machine, wait_key
-from .observation import RESTARTED_TOGETHER_S, Needs, Observation
+from .observation import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
 from .outstanding import is_settled
 from .recording import SoakProgress
 from .records import AskedRestart, OsdProgress, RolloutState
@@ -47,6 +47,7 @@ class Cluster:
     orchestrator: Orchestrator
     reader: ClusterReader
     upgrades: Upgrades
+    why_unstartable: WhyUnstartable
 
     def entries(self) -> Sequence[ConfigEntry]:
         return self.config.entries((OPTION, ANNEX))
@@ -183,6 +184,12 @@ class Observer:
             health=frozenset(self._cluster.reader.health_codes()),
             entries=as_mapping(entries, state.request.option),
             other_entries=as_mapping(entries, state.request.other_option),
+            unstartable={
+                n: why
+                for n in needs.ok_to_stop
+                if n in cluster.by_id
+                and (why := self._cluster.why_unstartable(cluster.by_id[n], entries)) is not None
+            },
             running=self._cluster.running(state.request, needs.running),
             ok_to_stop=ok_to_stop(self._cluster.osds, needs.ok_to_stop),
             versions=daemon_versions(self._cluster.upgrades) if gated else None,

@@ -83,7 +83,7 @@ def suppressed_in_mode_off(state: RolloutState, action: Action, seen: Observatio
 
 def why_closed(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
     """Why this OSD may not be restarted now; None if it may."""
-    return why_held(state, seen) or closed_gate(seen, osd_id)
+    return why_held(state, seen) or seen.unstartable.get(osd_id) or closed_gate(seen, osd_id)
 
 
 def repeated_error(rules: Rules, state: RolloutState) -> Optional[str]:

@@ -28,7 +28,7 @@ from .archive import RolloutArchive
 from .execution import execute
 from .history import record_of
 from .machine import Machine
-from .observation import Observation
+from .observation import Observation, WhyUnstartable
 from .observer import Cluster, Observer, Tick
 from .persistent_clock import PersistentClock
 from .recording import NOT_SOAKING, Recording
@@ -63,6 +63,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         upgrades: Upgrades,
         store: Store,
         same_meaning: Callable[[str, str], bool],
+        why_unstartable: WhyUnstartable = lambda *_: None,
         limits: Optional[Limits] = None,
         on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None,
         changes_allowed: Callable[[], bool] = lambda: True,
@@ -70,7 +71,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     ) -> None:
         """``on_change`` is called with the previous state and each newly stored one."""
         super().__init__(changes_allowed, guard)
-        self._cluster = Cluster(config, osds, orchestrator, cluster, upgrades)
+        self._cluster = Cluster(config, osds, orchestrator, cluster, upgrades, why_unstartable)
         self._observer = Observer(self._cluster)
         self._storage = RolloutStorage(store)
         self._archive = RolloutArchive(self._storage)

@@ -181,7 +181,9 @@ class ComparedSide:
     """One side of a comparison."""
 
     name: Annotated[str, 'Name of the profile or OSD.']
-    options: Annotated[str, 'bluestore_rocksdb_options; for an OSD, with the annex.']
+    options: Annotated[
+        str, 'bluestore_rocksdb_options; with the annex of the OSD, if one is compared.'
+    ]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,9 @@ class RunningOptions:
 
     profile: Annotated[Optional[str], 'Name of the running profile; null: none, or unknown.']
     pending_restart: Annotated[
-        Optional[bool], 'Whether the configured options need a restart to take effect.'
+        Optional[bool],
+        'Whether a restart would apply the configured options; false if the OSD would not start '
+        'with them.',
     ]
     source: Annotated[Optional[str], _SOURCE]
 
@@ -45,6 +47,7 @@ class OptionsInFull(RunningOptions):
         Optional[str],
         'Option string after the next start; null: unknown.',
     ]
+    starts: Annotated[Optional[bool], 'Whether the OSD would start with it; null: unknown.']
     deciding_who: Annotated[
         Optional[str], 'Config mask of the entry that takes precedence for the OSD.'
     ]
@@ -79,7 +82,7 @@ class GroupOptions:
     ]
     source: Annotated[Optional[str], f'{_SOURCE} null if it differs or is unknown.']
     pending_restart: Annotated[
-        tuple[OsdId, ...], 'OSDs whose configured options need a restart to take effect.'
+        tuple[OsdId, ...], 'OSDs whose configured options a restart would apply.'
     ]
     variants: Annotated[
         tuple[Variant, ...],
@@ -101,7 +104,7 @@ def running_of(options: Optional[OsdOptions]) -> RunningOptions:
 
 def options_of(options: Optional[OsdOptions]) -> OptionsInFull:
     if options is None:
-        return OptionsInFull(None, None, None, None, None, None, None, None, None)
+        return OptionsInFull(None, None, None, None, None, None, None, None, None, None)
     changed = options.next_start
     return like(
         OptionsInFull,

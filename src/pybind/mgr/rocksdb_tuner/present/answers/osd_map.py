@@ -42,7 +42,7 @@ class OsdMap:
     sources: Annotated[Named, 'Sources of the options.']
     pending_restart: Annotated[
         tuple[Optional[bool], ...],
-        'Whether the configured options need a restart to take effect.',
+        'Whether a restart would apply the configured options.',
     ]
     kv_sync_ms: Annotated[
         tuple[Optional[_Shade], ...], 'Mean duration of one round of the kv_sync thread.'

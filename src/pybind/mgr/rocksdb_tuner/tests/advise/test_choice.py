@@ -571,7 +571,7 @@ def test_options_that_cause_a_warning_together_are_fixed_together(
 
 
 def test_unreadable_string_is_not_repaired_resized_or_compressed() -> None:
-    unread = case(osd(text='write_buffer_size'))
+    unread = Case(replace(case(osd()).cohort, running='write_buffer_size'))
     assert repaired(unread, [objection('ttl')]) is None
     assert resized(unread) is None
     assert only_compressed(unread) is None
@@ -597,7 +597,8 @@ def test_only_compression_changes_if_that_may_be_applied() -> None:
     named = only_compressed(case(osd(text=D.options)))
     assert named is not None
     assert named.profile == D_LZ4
-    assert only_compressed(case(osd(text=f'{PACIFIC},no_such_option=1'))) is None
+    unknown = replace(case(osd()).cohort, running=f'{PACIFIC},no_such_option=1')
+    assert only_compressed(Case(unknown)) is None
 
 
 def test_superseded_set_is_not_chosen_for_its_compression(

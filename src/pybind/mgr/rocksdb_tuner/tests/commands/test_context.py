@@ -9,15 +9,17 @@ from typing import Any, cast
 
 import pytest
 
-from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.advise.records import OsdFacts, Recommendation
 from rocksdb_tuner.commands import Context
 from rocksdb_tuner.commands.errors import CommandRefusedError
 
+from ..advise.builders import entry, facts, osd_info
 from ..present.samples import recommendation
 
 
-def context_with(*recommendations: Recommendation) -> Context:
-    tuner: Any = SimpleNamespace(snapshot=SimpleNamespace(recommendations=recommendations))
+def context_with(*recommendations: Recommendation, osds: tuple[OsdFacts, ...] = ()) -> Context:
+    snapshot = SimpleNamespace(recommendations=recommendations, osds=osds)
+    tuner: Any = SimpleNamespace(snapshot=snapshot)
     unused = cast('Any', None)
     return Context(lambda: tuner, unused, unused, unused, unused)
 
@@ -48,3 +50,10 @@ def test_unknown_id_is_refused_with_the_current_ones(asked: str, reported: str) 
 def test_without_recommendations_none_are_named() -> None:
     with pytest.raises(CommandRefusedError, match='recommendations: none at present'):
         context_with().recommendation('ssd-000000')
+
+
+def test_osds_that_would_not_start_are_named_in_place_of_a_recommendation() -> None:
+    osds = (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd.1', 'foo=1'),)))
+    wanted = 'osd.1 would not start again .* "ceph config rm osd.1 bluestore_rocksdb_options"'
+    with pytest.raises(CommandRefusedError, match=wanted):
+        context_with(osds=osds).recommendation('ssd-000000')

@@ -178,6 +178,10 @@ def options(osd_id: int, profile: Optional[str] = 'pacific-default') -> OsdOptio
         pending_restart=False,
         overruled=False,
         annex='',
+        next_annex='',
+        annex_who=None,
+        starts=True,
+        culprits=(),
         profile=profile,
     )
 

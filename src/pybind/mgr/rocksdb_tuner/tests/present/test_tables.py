@@ -836,3 +836,12 @@ def test_plentiful_resources_are_named() -> None:
 
 def test_no_candidates_without_advice() -> None:
     assert 'mode recommend' in render.candidates(samples.switched_off(), 'plain')
+
+
+def test_osd_that_would_not_start_again_is_not_marked_as_pending() -> None:
+    doomed = replace(samples.options(3), next_start='foo=1', starts=False, pending_restart=False)
+    snapshot = replace(samples.small_cluster(), osds=(samples.facts(3)._replace(options=doomed),))
+    text = ' '.join(render.osd(snapshot, 3, 'plain').split())
+    assert 'Next start: foo=1' in text
+    assert 'Starts: NO: the OSD would not start with these options' in text
+    assert 'estart' not in text

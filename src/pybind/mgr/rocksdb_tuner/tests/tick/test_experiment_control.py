@@ -119,7 +119,7 @@ def test_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) ->
     control = manager.control
     with pytest.raises(OperationRefused, match='there has been no rollout yet'):
         control.acknowledge()
-    manager.cluster.refuses_to_start = lambda value: 'ZSTD' in value
+    manager.cluster.refuses_to_start = lambda value: 'Snappy' in value
     control.start_experiment(request())
     manager.until(lambda: not control.under_way)
     assert 'ROCKSDB_TUNER_EXPERIMENT_FAILED' in _checks(manager)

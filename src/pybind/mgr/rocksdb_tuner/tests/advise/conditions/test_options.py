@@ -9,10 +9,11 @@ import pytest
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.checked import _of_problems, unwise_options
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
+from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.checks import Problem
+from rocksdb_tuner.plan.records import ANNEX
 
 from ...fake_cluster import DEFAULTS
 from ..builders import ALL, PACIFIC, entry, facts, osd_info
@@ -387,3 +388,121 @@ def test_worst_comes_first() -> None:
 
 def test_osd_without_known_options_gives_no_finding() -> None:
     assert found(OsdFacts(osd_info(0), None, None, None)) == {}
+
+
+def annexed(text: str, who: str = 'osd') -> ConfigEntry:
+    return entry(who, text, ANNEX)
+
+
+@pytest.mark.parametrize('up', [True, False])
+def test_annex_that_prevents_a_start_is_an_error_and_nothing_says_restart(up: bool) -> None:
+    entries = (annexed('no_such_option=1'),)
+    down = OsdFacts(osd_info(0, up=False), None, None, None)
+    names = found(facts(osd_info(0), entries=entries) if up else down, entries=entries)
+    assert names.keys() == {'unstartable-options'}
+    finding = names['unstartable-options']
+    assert finding.commands == ('ceph config rm osd bluestore_rocksdb_options_annex',)
+    assert finding.osds == (0,)
+    assert (finding.do_not or '').startswith('Do not restart')
+
+
+@pytest.mark.parametrize(
+    ('entries', 'removed'),
+    [
+        ((entry('osd', 'foo=1'), annexed('ttl=60')), ['osd bluestore_rocksdb_options']),
+        ((entry('osd', LZ4), annexed('foo=1')), ['osd bluestore_rocksdb_options_annex']),
+        (
+            (entry('osd', 'foo=1'), annexed('bar=1')),
+            ['osd bluestore_rocksdb_options_annex', 'osd bluestore_rocksdb_options'],
+        ),
+        # Each alone is accepted.
+        (
+            (entry('osd', 'unordered_write=true'), annexed('enable_pipelined_write=true')),
+            ['osd bluestore_rocksdb_options_annex'],
+        ),
+        ((entry('osd', f'{LZ4};'), annexed('ttl=60')), ['osd bluestore_rocksdb_options_annex']),
+        # Without the first one the second one would be in force, which is no better.
+        (
+            (annexed('foo=1', 'osd.0'), annexed('bar=1')),
+            ['osd.0 bluestore_rocksdb_options_annex'],
+        ),
+        # What the annex overrides does not matter.
+        ((entry('osd', 'compression=kZSTD'), annexed('compression=kLZ4Compression')), []),
+    ],
+)
+def test_string_and_annex_are_judged_as_one(
+    entries: tuple[ConfigEntry, ...], removed: list[str]
+) -> None:
+    osd = facts(osd_info(0), entries=entries)
+    reported = [
+        f for f in findings(ClusterFacts((osd,), entries)) if f.finding_id == 'unstartable-options'
+    ]
+    assert [f.commands for f in reported] == [(f'ceph config rm {what}',) for what in removed]
+
+
+def test_annex_from_the_config_store_joins_a_string_from_ceph_conf() -> None:
+    entries = (annexed('foo=1'),)
+    osd = facts(osd_info(0), PACIFIC, 'file', entries)
+    assert found(osd, entries=entries)['unstartable-options'].commands == (
+        'ceph config rm osd bluestore_rocksdb_options_annex',
+    )
+
+
+def test_running_options_that_the_catalog_refuses_are_unknown_if_no_entry_sets_them() -> None:
+    """The OSD did start with them; only ceph.conf could be corrected."""
+    osd = facts(osd_info(0), 'foo=1', 'file')
+    assert osd.options is not None
+    assert osd.options.starts is None
+    assert found(osd).keys() == {'options-outside-config-store'}
+
+
+@pytest.mark.parametrize(
+    ('annex', 'finding_id'),
+    [
+        ('disableWAL=true', 'dangerous-options'),
+        ('max_total_wal_size=0', 'dangerous-options'),
+        ('ttl=21600', 'periodic-rewrites'),
+        ('max_background_compactions=31', 'too-many-compactions'),
+    ],
+)
+@pytest.mark.parametrize('main', ['default', 'mon'])
+def test_running_annex_is_checked_like_a_string(main: str, annex: str, finding_id: str) -> None:
+    reef = DEFAULTS['reef']
+    entries = (annexed(annex), *([entry('osd.0', reef)] if main == 'mon' else []))
+    osd = facts(osd_info(0, 'reef'), reef, main, entries, annex=annex)
+    finding = found(osd, entries=entries)[finding_id]
+    named = f'{finding.remedy} {finding.commands}'
+    if 'ceph config' in named:
+        assert 'ceph config rm osd bluestore_rocksdb_options_annex' in named
+
+
+def test_remedies_wait_until_osds_would_start() -> None:
+    """A restart for another reason is as harmful as one for the pending options."""
+    entries = (entry('osd', f'{PACIFIC},disableWAL=true'), annexed('foo=1'))
+    text = f'{PACIFIC},disableWAL=true'
+    names = found(facts(osd_info(0), text, 'mon', entries), entries=entries)
+    finding = names['dangerous-options']
+    assert finding.remedy == (
+        'osd.0 would not start again. Remove the cause first, see "ceph rocksdb-tuner finding '
+        'show unstartable-options".'
+    )
+    assert (finding.commands, finding.do_not) == ((), None)
+    others = [f for f in names.values() if f.finding_id != 'unstartable-options']
+    assert others
+    assert not [f for f in others if 'estart' in f'{f.remedy} {f.commands} {f.do_not}']
+
+
+def test_osds_that_other_options_keep_from_starting_are_not_to_be_restarted() -> None:
+    entries = (entry(ALL, LZ4),)
+    settings = {'bluestore_cache_meta_ratio': Setting('2', 'osd')}
+    osd = facts(osd_info(0), entries=entries)._replace(settings=settings)
+    names = found(osd, entries=entries)
+    assert 'finding show cache-ratios' in names['restart-pending'].remedy
+    assert names['restart-pending'].commands == ()
+    assert 'ceph config rm osd bluestore_cache_meta_ratio' in names['cache-ratios'].commands
+
+
+def test_restart_is_not_pending_while_it_is_unknown_whether_osds_would_start() -> None:
+    entries = (annexed('{ttl=60},ttl=90'),)
+    osd = facts(osd_info(0, 'reef'), DEFAULTS['reef'], entries=entries)
+    assert found(osd, entries=entries).keys() == {'unjudged-options'}

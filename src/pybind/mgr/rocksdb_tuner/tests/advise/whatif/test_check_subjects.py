@@ -13,8 +13,9 @@ from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge_for
+from rocksdb_tuner.plan.records import ANNEX
 
-from ..builders import facts, osd_info
+from ..builders import entry, facts, osd_info
 
 GIB = 1 << 30
 
@@ -27,7 +28,8 @@ def osd(
     **info: object,
 ) -> OsdFacts:
     details = Details(0.0, None, None, None, None, memory) if memory else None
-    found = facts(osd_info(osd_id, release, **info), annex=annex)
+    entries = (entry('osd', annex, ANNEX),) if annex else ()
+    found = facts(osd_info(osd_id, release, **info), entries=entries, annex=annex)
     return found._replace(details=details)
 
 
@@ -75,9 +77,24 @@ def test_annex_of_an_osd_is_checked_with_the_string() -> None:
     verdict = judge_for('ttl=60', subjects(osds))
     assert verdict.worst.subject.osd_ids == (1,)
     assert verdict.worst.text == 'ttl=60,foo=1'
+    rules = {p.rule for v in verdict.by_release for p in v.result.problems}
+    assert 'unknown-option' in rules
+    assert 'duplicate' not in rules
     assert not verdict.worst.result.accepted
     in_effect = {v.subject.osd_ids: v.result.effective.get('ttl') for v in verdict.by_release}
     assert in_effect == {(0,): '60', (1,): None, (2,): '7'}
+
+
+def test_string_is_checked_with_the_annex_of_the_next_start() -> None:
+    entries = (entry('osd', 'ttl=7', ANNEX),)
+    info = osd_info(0)
+    (changed,) = subjects([facts(info, entries=entries, annex='foo=1')])
+    assert changed.annex == 'ttl=7'
+    (removed,) = subjects([facts(info, annex='foo=1')])
+    assert removed.annex == ''
+    unknown = (entry('osd/rack:r1', 'ttl=7', ANNEX),)
+    (kept,) = subjects([facts(info, entries=unknown, annex='ttl=8')])
+    assert kept.annex == 'ttl=8'
 
 
 def test_overrides_take_precedence_over_known_values() -> None:

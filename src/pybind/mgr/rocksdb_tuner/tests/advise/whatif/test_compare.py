@@ -12,9 +12,10 @@ from rocksdb_tuner.advise.profiles import Profile, profile, profiles
 from rocksdb_tuner.advise.whatif.compare import Comparison, Side, compare, sides
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, find_release
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import render
 
-from ..builders import facts, osd_info
+from ..builders import entry, facts, osd_info
 
 REEF = find_release('reef')
 LZ4 = profile('lz4-2025')
@@ -93,6 +94,9 @@ def test_running_options_of_an_osd_are_compared_with_a_profile() -> None:
     before, after, release = sides([osd], LZ4, None, 0, None)
     assert (before.name, before.options) == ('osd.0', 'ttl=60,write_buffer_size=4M')
     assert (after.options, release.name) == (LZ4.options, 'reef')
+    entries = (entry('osd', 'ttl=90', ANNEX),)
+    pending = facts(osd_info(0, 'reef'), entries=entries)
+    assert sides([pending], LZ4, None, 0, None)[1].options == f'{LZ4.options},ttl=90'
 
 
 def test_profiles_are_compared_for_the_running_or_newest_known_release() -> None:

@@ -17,7 +17,10 @@ from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.verdict import BadQuestionError
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+from ..builders import entry, facts
 
 GIB = 1 << 30
 LZ4 = profile('lz4-2025').options
@@ -46,9 +49,9 @@ FACTS = OsdFacts(
 
 
 def ask(
-    *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **message: Any
+    *osds: OsdFacts, osd_id: int | None = None, release: str | None = None, **message: Any
 ) -> Situation:
-    return find_situation(facts, osd_id, release, read_overrides(**message))
+    return find_situation(osds, osd_id, release, read_overrides(**message))
 
 
 def test_osd_is_modeled_with_its_known_values() -> None:
@@ -62,6 +65,16 @@ def test_osd_is_modeled_with_its_known_values() -> None:
     assert model.amplification.write is not None
     assert model.wal.device_total_bytes == 60 * GIB
     assert any(stall.headroom_s for stall in model.stalls)
+
+
+def test_options_are_modeled_with_the_annex_of_the_osd() -> None:
+    entries = (entry('osd', 'foo=1', ANNEX),)
+    osd = FACTS._replace(options=facts(INFO, LZ4, entries=entries).options)
+    with pytest.raises(BadQuestionError, match='would not start with these options'):
+        tree(LZ4, ask(osd, osd_id=3))
+    larger = (entry('osd', 'write_buffer_size=64M', ANNEX),)
+    osd = FACTS._replace(options=facts(INFO, LZ4, entries=larger).options)
+    assert tree(LZ4, ask(osd, osd_id=3)).options.endswith(',write_buffer_size=64M')
 
 
 def test_override_takes_precedence_over_the_classified_workload() -> None:

@@ -28,7 +28,7 @@ from rocksdb_tuner.tests.operations.rollout.conftest import TICK_S, Run
 
 FAST, SLOW, SAME = (
     'compression=kLZ4Compression,write_buffer_size=16777216',
-    'compression=kZSTDCompression,write_buffer_size=8388608',
+    'compression=kSnappyCompression,write_buffer_size=8388608',
     'compression=kNoCompression,write_buffer_size=33554432',
 )
 STRINGS = {'fast': FAST, 'slow': SLOW, 'same': SAME}

@@ -14,6 +14,7 @@ from rocksdb_tuner.observe.slow_events import read_slow_events
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.observation import WhyUnstartable
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest
@@ -150,7 +151,11 @@ class Run:
 
     refusal = CommandError(5, 'read-only file system')
 
-    def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
+    def __init__(
+        self,
+        cluster: Optional[FakeCluster] = None,
+        why_unstartable: WhyUnstartable = lambda *_: None,
+    ) -> None:
         self.cluster = cluster or FakeCluster()
         self.store = FakeStore()
         self.may_act = True
@@ -159,6 +164,7 @@ class Run:
         self.no_reports_reason: Optional[str] = None
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
+        self.why_unstartable = why_unstartable
         self.clients = Clients(self.cluster)
         self.announcer = RolloutAnnouncer(self.cluster)
         self.driver = self.new_driver()
@@ -175,6 +181,7 @@ class Run:
             upgrades=self.cluster,
             store=self.store,
             same_meaning=same_meaning,
+            why_unstartable=self.why_unstartable,
             limits=limits,
             on_change=self.announcer.changed,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from rocksdb_tuner.advise.cohort import why_unstartable
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.errors import OperationRefused
@@ -91,6 +93,45 @@ def test_osd_that_does_not_start_with_the_annex_loses_it_and_starts() -> None:
     assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert run.cluster.entries_of(ANNEX) == {}
     assert not run.cluster.down
+
+
+REFUSED = (
+    'osd.{} would not start again with the configured options: first run "ceph config rm osd '
+    f'{ANNEX}"'
+)
+
+
+def test_change_is_refused_where_osds_would_not_start_with_it_and_the_annex() -> None:
+    run = Run(why_unstartable=why_unstartable)
+    run.cluster.operator_sets(ALL, 'foo=1', ANNEX)
+    with pytest.raises(OperationRefused, match=re.escape(REFUSED.format(0))):
+        run.start()
+    assert not run.cluster.commands
+
+
+def test_annex_is_refused_where_osds_would_not_start_with_it_and_the_string() -> None:
+    run = Run(annexed(), why_unstartable)
+    run.cluster.operator_sets(ALL, 'enable_pipelined_write=true', OPTION)
+    request = set_profile(run.cluster, 'unordered_write=true', option=ANNEX)
+    with pytest.raises(OperationRefused, match='would not start again'):
+        run.start(request)
+
+
+def test_no_osd_restarts_while_an_annex_would_keep_it_down() -> None:
+    """Not even for a rollback, which does not end on a changed annex."""
+    run = Run(why_unstartable=why_unstartable)
+    run.start()
+    run.run_to_end()
+    run.cluster.operator_sets(ALL, 'foo=1', ANNEX)
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    nonces = [osd.nonce for osd in run.cluster.osds.values()]
+    assert run.to_a_wait('would not start again').paused_reason == REFUSED.format(0)
+    for _ in range(100):
+        run.tick()
+    assert [osd.nonce for osd in run.cluster.osds.values()] == nonces
+    run.cluster.operator_removes(ALL, ANNEX)
+    assert run.run_to_end().stage is Phase.ROLLED_BACK
+    assert [osd.up for osd in run.cluster.osds.values()] == [True] * 3
 
 
 def test_osd_with_another_annex_after_its_restart_is_restored() -> None:

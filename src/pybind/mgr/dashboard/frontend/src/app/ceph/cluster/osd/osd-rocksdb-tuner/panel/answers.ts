@@ -286,7 +286,7 @@ export interface ComparedOption {
 export interface ComparedSide {
   /** Name of the profile or OSD. */
   name: string;
-  /** bluestore_rocksdb_options; for an OSD, with the annex. */
+  /** bluestore_rocksdb_options; with the annex of the OSD, if one is compared. */
   options: string;
 }
 
@@ -853,7 +853,7 @@ export interface GroupOptions {
   profile: string | null;
   /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". null if it differs or is unknown. */
   source: string | null;
-  /** OSDs whose configured options need a restart to take effect. */
+  /** OSDs whose configured options a restart would apply. */
   pending_restart: number[];
   /** Variants, most frequent first; without OSDs whose options are unknown. */
   variants: Variant[];
@@ -1356,7 +1356,7 @@ export interface OptionValue {
 export interface OptionsInFull {
   /** Name of the running profile; null: none, or unknown. */
   profile: string | null;
-  /** Whether the configured options need a restart to take effect. */
+  /** Whether a restart would apply the configured options; false if the OSD would not start with them. */
   pending_restart: boolean | null;
   /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
   source: string | null;
@@ -1364,6 +1364,8 @@ export interface OptionsInFull {
   running: string | null;
   /** Option string after the next start; null: unknown. */
   next_start: string | null;
+  /** Whether the OSD would start with it; null: unknown. */
+  starts: boolean | null;
   /** Config mask of the entry that takes precedence for the OSD. */
   deciding_who: string | null;
   /** Whether ceph.conf, the environment or the command line overrides the config store. */
@@ -1546,7 +1548,7 @@ export interface OsdMap {
   profiles: Named;
   /** Sources of the options. */
   sources: Named;
-  /** Whether the configured options need a restart to take effect. */
+  /** Whether a restart would apply the configured options. */
   pending_restart: (boolean | null)[];
   /** Mean duration of one round of the kv_sync thread. */
   kv_sync_ms: (number | null)[];
@@ -2121,7 +2123,7 @@ export interface RolloutSummary {
 export interface RunningOptions {
   /** Name of the running profile; null: none, or unknown. */
   profile: string | null;
-  /** Whether the configured options need a restart to take effect. */
+  /** Whether a restart would apply the configured options; false if the OSD would not start with them. */
   pending_restart: boolean | null;
   /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
   source: string | null;
