@@ -24,6 +24,7 @@ _FILL = {
     'kv_who': '<who>',
     'meta_who': '<who>',
     'before': '',
+    'sharding': "'<sharding>'",
     'restart': '<restart osd.id>',
     'proposal': 'Depends on the OSD: see "ceph rocksdb-tuner finding show level-does-not-fit".',
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Optional
@@ -11,6 +10,7 @@ from typing import Optional
 from ..judge.experiment_limits import objective_of
 from ..judge.records import Predicted
 from ..options.verdict import BadQuestionError
+from ..shell import command
 from .candidates import expected_usages, resource_of_writer, weighing
 from .case import Case
 from .profiles import Profile, profiles
@@ -109,8 +109,8 @@ def rivals(weighed: Optional[Weighing]) -> tuple[str, ...]:
 
 def plan_command(who: str, names: Sequence[str]) -> str:
     """The command that plans an experiment with these arms."""
-    arms = shlex.quote(','.join(names))
-    return f'ceph rocksdb-tuner experiment plan --who {who} --arms {arms}'
+    arms = ','.join(names)
+    return command('ceph', 'rocksdb-tuner', 'experiment', 'plan', '--who', who, '--arms', arms)
 
 
 def _weighed(case: Case) -> Optional[Weighing]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ..plan.commands import removal
 from ..plan.records import ANNEX
 from .cohort import Cohort
 from .facts import redundant_annex, release_of_osd
@@ -113,6 +114,6 @@ def by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> str
     return (
         f'The entry for {who} should be removed ({reason.statement}) but it also applies '
         f'to {name_osds(others)}, which this change would not reach: '
-        f'remove it manually with "ceph config rm {who} {option}" once that is right for all of '
+        f'remove it manually with "{removal(who, option)}" once that is right for all of '
         'them.'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Optional
@@ -148,4 +149,5 @@ def recommendation_id(kind: Kind, who: str, options_to: str, annex: Optional[str
     by_annex = '' if annex is None else f'\0{annex}'
     digest = hashlib.sha256(f'{kind.value}\0{who}\0{options_to}{by_annex}'.encode()).hexdigest()
     place = who.rpartition(':')[2].rpartition('/')[2]
-    return f'{place}-{digest[:6]}'
+    # It is typed in commands.
+    return f'{re.sub("[^A-Za-z0-9._]+", "_", place)}-{digest[:6]}'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Optional
 
@@ -10,6 +9,7 @@ from ..judge.records import SoakPlan
 from ..judge.signals import limits
 from ..judge.soak import least_soak_s
 from ..mgr.records import Daemon
+from ..shell import command, quoted
 from .actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .batches import PlannedBatch, planned_batches
 from .entries import own
@@ -67,10 +67,11 @@ def commands(
         if isinstance(action, RestartOsd):
             daemon = (daemons or {}).get(action.osd_id)
             host = manual_host(daemon)
+            by_hand = manual_command(action.osd_id, daemon)
             lines += [
                 f'ceph orch daemon restart osd.{action.osd_id}'
                 if orchestrated
-                else manual_command(action.osd_id, daemon) + f'  # on {host}' * bool(host),
+                else (f'{by_hand}  # on {quoted(host)}' if host else by_hand),
                 f'ceph config show osd.{action.osd_id} {option}',
             ]
         else:
@@ -81,9 +82,14 @@ def commands(
 def entry_command(action: Action, option: str = OPTION) -> str:
     """The command that writes one entry of the config store."""
     if isinstance(action, SetEntry):
-        return f'ceph config set {action.who} {option} {_quoted(action.value)}'
+        return f'{command("ceph", "config", "set", action.who, option)} {_quoted(action.value)}'
     assert isinstance(action, RemoveEntry)
-    return f'ceph config rm {action.who} {option}'
+    return removal(action.who, option)
+
+
+def removal(who: str, option: str) -> str:
+    """The command that removes one entry of the config store."""
+    return command('ceph', 'config', 'rm', who, option)
 
 
 def expected_duration_s(
@@ -118,5 +124,5 @@ def _entry(who: str, value: Optional[str]) -> Action:
 
 def _quoted(value: str) -> str:
     """Always quoted, as operators write option strings."""
-    quoted = shlex.quote(value)
-    return quoted if quoted.startswith("'") else f"'{quoted}'"
+    word = quoted(value)
+    return f"'{word}'" if word == value else word

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Optional
 
 from ..mgr.records import Daemon
+from ..shell import command
 
 #: An unknown OSD is assumed to run under systemd alone, as installed by packages.
 UNKNOWN = Daemon(None)
@@ -20,8 +20,8 @@ def manual_command(osd_id: int, daemon: Optional[Daemon], verb: str = 'restart')
     """
     daemon = daemon or UNKNOWN
     if daemon.pod_namespace is not None:
-        namespace = shlex.quote(daemon.pod_namespace)
-        return f'kubectl -n {namespace} rollout restart deploy/rook-ceph-osd-{osd_id}'
+        deployment = f'deploy/rook-ceph-osd-{osd_id}'
+        return command('kubectl', '-n', daemon.pod_namespace, 'rollout', 'restart', deployment)
     if daemon.containerized:
         return f'cephadm unit --name osd.{osd_id} {verb}'
     return f'systemctl {verb} ceph-osd@{osd_id}'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from enum import Enum
 from typing import Optional
 
@@ -17,6 +16,7 @@ from ..judge.winner import Answer
 from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.experiment.wording import in_words
 from ..plan.experiment_design import Refusal
+from ..shell import command
 from ..units import format_duration, format_plural
 
 #: A limitation of every experiment.
@@ -183,12 +183,11 @@ def unknowns(planned: PlannedExperiment) -> tuple[str, ...]:
 
 def start_command(planned: PlannedExperiment) -> str:
     """The command that starts exactly this experiment."""
-    arms = shlex.quote(','.join(arm.name for arm in planned.arms))
-    return (
-        f'ceph rocksdb-tuner experiment start --who {planned.who} --arms {arms} '
-        f'--signal {planned.objective} --min-effect {planned.min_effect * 100:g} '
-        f'--max-duration {planned.max_duration_s:.0f}'
-    )
+    arms = ','.join(arm.name for arm in planned.arms)
+    start = ('ceph', 'rocksdb-tuner', 'experiment', 'start', '--who', planned.who, '--arms', arms)
+    effect, duration = f'{planned.min_effect * 100:g}', f'{planned.max_duration_s:.0f}'
+    bounds = ('--signal', planned.objective, '--min-effect', effect, '--max-duration', duration)
+    return command(*start, *bounds)
 
 
 def would_take(found: Refusal) -> str:

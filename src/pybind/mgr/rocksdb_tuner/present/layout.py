@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Optional
 
 from prettytable import PrettyTable
+
+from ..shell import control
 
 try:
     from wcwidth import wcswidth
@@ -129,10 +132,12 @@ def shell_command(text: str) -> str:
     line = ''
     # Where to break, and the quote in effect there: after the last comma of the line, if any.
     comma: Optional[tuple[int, str]] = None
-    quote = ''
+    quote, comment = '', False
     for unit, quote_after in _shell_units(text):
+        # A comment cannot be continued: its next line would be a command.
+        comment = comment or (not quote and unit == '#' and line.endswith(' '))
         # An escaped control character is wider than any other.
-        while display_width(line) + max(0, len(unit) - 2) > WIDE - 4:
+        while not comment and display_width(line) + max(0, len(unit) - 2) > WIDE - 4:
             end, quote_there = comma or (len(line), quote)
             # In single quotes a backslash is an ordinary character: close them, then reopen.
             leave, resume = ("'", "'") if quote_there == "'" else ('', '')
@@ -146,20 +151,30 @@ def shell_command(text: str) -> str:
     return '\n'.join([*lines, line])
 
 
+#: By the active quote; the first is a character as `shell.control` quotes it.
+_UNITS = {
+    '': re.compile(r"\$'(?:\\x[0-9a-f]{2}){1,4}'|\\.?|.", re.DOTALL),
+    '"': re.compile(r'\\.?|.', re.DOTALL),
+    "'": re.compile(r'.', re.DOTALL),
+}
+
+
 def _shell_units(text: str) -> Iterator[tuple[str, str]]:
     """Characters with the active quote after each; an escaped one keeps its backslash."""
     quote = ''
-    characters = iter(text)
-    for character in characters:
-        unit = character
-        if character == '\\' and quote != "'":
-            unit = _escaped(next(characters, ''), quote)
-        elif character == quote:
+    position = 0
+    while position < len(text):
+        found = _UNITS[quote].match(text, position)
+        assert found is not None, 'any character is a unit'
+        unit, position = found.group(), found.end()
+        if unit[0] == '\\' and quote != "'":
+            unit = _escaped(unit[1:], quote)
+        elif unit == quote:
             quote = ''
-        elif not quote and character in '\'"':
-            quote = character
-        elif not character.isprintable():
-            unit = _quoted_control(character, quote)
+        elif not quote and unit in {"'", '"'}:
+            quote = unit
+        elif not unit.isprintable():
+            unit = _quoted_control(unit, quote)
         yield unit, quote
 
 
@@ -175,9 +190,8 @@ def _escaped(character: str, quote: str) -> str:
 
 
 def _quoted_control(character: str, quote: str) -> str:
-    r"""A control character within ``quote``, quoted for bash in any locale: $'\x1b'."""
-    escaped = ''.join(f'\\x{byte:02x}' for byte in character.encode('utf-8', 'surrogatepass'))
-    return f"{quote}$'{escaped}'{quote}"
+    """A control character within ``quote``."""
+    return f'{quote}{control(character)}{quote}'
 
 
 def shorten(text: str, width: int) -> str:

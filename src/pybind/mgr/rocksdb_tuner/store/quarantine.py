@@ -10,6 +10,7 @@ import logging
 from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
+from ..shell import command
 from .errors import StoredStateError
 
 log = logging.getLogger(__name__)
@@ -52,8 +53,8 @@ class Quarantine:
         aside = [key.removeprefix(BROKEN) for key in self._store.keys(BROKEN)]
         return tuple(
             f'the stored "{key}" could not be read and was quarantined: '
-            f'{self._reasons.get(key, "see the log of the manager that read it")}; "ceph '
-            f'config-key rm mgr/rocksdb_tuner/{BROKEN}{key}" once it is no longer needed'
+            f'{self._reasons.get(key, "see the log of the manager that read it")}; '
+            f'"{_removal(BROKEN + key)}" once it is no longer needed'
             for key in sorted({*aside, *self._reasons})
             if key in aside or self._store.get(key) is not None
         )
@@ -79,3 +80,7 @@ class Quarantine:
                 log.warning('cannot restore %s: %s', key, error.message)
             else:
                 log.info('%s can be read again and is no longer quarantined', key)
+
+
+def _removal(key: str) -> str:
+    return command('ceph', 'config-key', 'rm', f'mgr/rocksdb_tuner/{key}')

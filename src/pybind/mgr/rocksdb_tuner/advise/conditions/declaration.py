@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Callable, Mapping, Optional
 
+from ...shell import quoted
 from ..records import Finding, FindingEvidence, Severity
 from .facts import ClusterFacts
 from .subjects import Needs
@@ -20,6 +21,10 @@ class ModuleOption:
     name: str
     minimum: float
     maximum: float
+
+
+#: Placeholders that are words of commands, also in a remedy.
+_WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'})
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,8 @@ class Condition:
 
         ``{osd}`` is the first of ``osds`` by default.
         """
-        fill = {'osd': osds[0] if osds else '<id>', **fill}
+        words = {n: quoted(str(text)) for n, text in fill.items() if n in _WORDS}
+        fill = {'osd': osds[0] if osds else '<id>', **fill, **words}
         commands = tuple(command.format_map(fill) for command in self.commands)
         return Finding(
             finding_id=self.condition_id,

@@ -32,7 +32,7 @@ _PG_LOG = 'P'
     ),
     commands=(
         'ceph osd ok-to-stop {osd}',
-        "ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding='{sharding}' reshard",
+        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding={sharding} reshard',
     ),
     do_not=(
         'Never interrupt a reshard: a crash in the middle loses the OSD. Never reshard in more '
@@ -84,7 +84,7 @@ def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
         'ceph osd set-group noout osd.{osd}',
         'ceph orch daemon stop osd.{osd}',
         'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} show-sharding',
-        "ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding='{sharding}' reshard",
+        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding={sharding} reshard',
         'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} show-sharding',
         'ceph orch daemon start osd.{osd}',
         'ceph osd unset-group noout osd.{osd}',

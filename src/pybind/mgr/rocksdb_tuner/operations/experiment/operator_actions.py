@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import Action
+from ...plan.actions import Action, RemoveEntry, SetEntry
+from ...plan.commands import entry_command
 from ...plan.entries import own
-from ...plan.records import OPTION
 from ..phases import Outcome
 from ..rollout import operator_actions as of_rollouts
 from ..rollout.records import Direction
@@ -93,6 +92,5 @@ def _leftovers(state: ExperimentState) -> str:
 
 
 def _command(osd_id: int, value: Optional[str]) -> str:
-    if value is None:
-        return f'"ceph config rm osd.{osd_id} {OPTION}"'
-    return f'"ceph config set osd.{osd_id} {OPTION} {shlex.quote(value)}"'
+    action = RemoveEntry(own(osd_id)) if value is None else SetEntry(own(osd_id), value)
+    return f'"{entry_command(action)}"'

@@ -9,6 +9,7 @@ from typing import Callable, Optional
 from ...judge.records import SoakPlan
 from ...judge.soak import contradiction
 from ...mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
+from ...plan.commands import removal
 from ...plan.entries import decided_by, own, starts_with
 from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from ...plan.request import overruled, starts_alike
@@ -171,8 +172,8 @@ def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> N
         if section in owned and (mask or who not in final):
             raise OperationRefused(
                 errno.EINVAL,
-                f'{section} has its own entry, which this change would remove: "ceph config rm '
-                f'{who} {request.option}" first if it is not wanted',
+                f'{section} has its own entry, which this change would remove: '
+                f'"{removal(who, request.option)}" first if it is not wanted',
             )
 
 
@@ -202,8 +203,8 @@ def _refuse_shadowed(
                 raise OperationRefused(
                     errno.EINVAL,
                     f'at the end the entry of {who} would take precedence for osd.{osd.osd_id}, '
-                    f'with another value: "ceph config rm {who} {request.option}" first if it is '
-                    'not wanted',
+                    f'with another value: "{removal(who, request.option)}" first if it is not '
+                    'wanted',
                 )
 
 

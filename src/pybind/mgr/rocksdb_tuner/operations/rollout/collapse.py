@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from typing import Optional
 
 from ...plan.actions import RemoveEntry, SetEntry
+from ...plan.commands import removal
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import ChangeKind
 from ...plan.request import end_value, starts_alike, target
+from ...shell import command, quoted
 from ..absence import Away, absent
 from ..phases import Outcome, Phase
 from ..texts import clip
@@ -122,9 +123,9 @@ def _share_later(state: RolloutState) -> str:
     """How an operator collapses the entries later."""
     option = state.request.option
     shared = ', then '.join(
-        f'"ceph config rm {who} {option}"'
+        f'"{removal(who, option)}"'
         if value is None
-        else f'"ceph config set {who} {option}" with the same string'
+        else f'"{command("ceph", "config", "set", who, option)}" with the same string'
         for who, value in state.request.shared_entries
     )
     return (
@@ -201,5 +202,5 @@ def _would_resolve_to(rules: Rules, state: RolloutState, osd_id: int, seen: Obse
     if started is None and state.request.kind is not ChangeKind.REMOVE_OVERRIDE:
         return 'the default of its release'
     if started is not None and not rules.same_meaning(started[1], target(state.request, osd_id)):
-        return shlex.quote(started[1])
-    return shlex.quote(seen.resolved[osd_id])
+        return quoted(started[1])
+    return quoted(seen.resolved[osd_id])

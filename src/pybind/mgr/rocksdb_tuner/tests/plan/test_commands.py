@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
-
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import Daemon
-from rocksdb_tuner.plan.actions import SetEntry
 from rocksdb_tuner.plan.commands import (
     commands,
-    entry_command,
     expected_duration_s,
     forward_actions,
     undo_actions,
@@ -92,11 +86,6 @@ def test_change_without_restarts_shows_none() -> None:
         f"ceph config set osd {OPTION} '{OLD}'",
     )
     assert expected_duration_s(request, SoakPlan(60.0, 60.0)) == (0.0, 0.0)
-
-
-@given(st.text(alphabet=st.characters(codec='utf-8', exclude_characters='\0')))
-def test_a_shell_reads_the_value_as_it_is(value: str) -> None:
-    assert shlex.split(entry_command(SetEntry('osd.0', value)))[-1] == value
 
 
 def test_expected_duration_is_that_of_the_restarts() -> None:
