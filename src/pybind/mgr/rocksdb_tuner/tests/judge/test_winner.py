@@ -70,6 +70,14 @@ def test_no_possible_improvement_is_a_result() -> None:
     assert answer(compared(arm('a', BETTER, Effect.WORSE))) is Answer.NO_GAIN
 
 
+def test_minimum_gain_is_a_share_of_the_old_figure() -> None:
+    """10% less work is a factor of 1.1: both sides are logarithms."""
+    least = math.log1p(0.1)
+    for low, excluded in ((-0.999 * least, True), (-least, False), (-1.02 * least, False)):
+        found = compared(arm('a', Contrast(0.05, low, 0.25)))
+        assert (answer(found) is Answer.NO_GAIN) == excluded, low
+
+
 def test_inconclusive_is_a_result_only_at_the_end() -> None:
     """Any unbounded one."""
     for gain in (UNCLEAR, UNBOUNDED, None):

@@ -93,6 +93,29 @@ def test_idle_controls_are_replaced_by_active_osds() -> None:
     assert not {int(name[3:]) for name in resting} & set(then.controls)
 
 
+def test_few_typical_osds_keep_their_places() -> None:
+    """No plan has more controls than there are other typical OSDs."""
+    most = limits().most_controls
+    idle = {f'osd{n}': 0.0 for n in range(OSDS - most)}
+    assert len(idle) < OSDS / 2
+    shown = ShownSteps()
+    first = shown.of(change(), even(100.0, **idle, osd11=80.0))
+    assert first.order[0] == 11
+    assert len(first.controls) == most
+    assert shown.of(change(), even(100.0, **idle, osd10=90.0)) is first
+
+
+def test_control_that_is_no_longer_typical_is_replaced() -> None:
+    """One alone, while another OSD could take its place."""
+    shown = ShownSteps()
+    first = shown.of(change(), even(100.0, osd11=90.0))
+    assert len(first.controls) < OSDS - 1
+    gone = first.controls[-1]
+    then = shown.of(change(), even(100.0, osd11=90.0, **{f'osd{gone}': 0.0}))
+    assert gone not in then.controls
+    assert then.order[0] == 11
+
+
 def test_another_change_or_osd_gets_a_new_plan() -> None:
     shown = ShownSteps()
     first = shown.of(change(), even(100.0, osd4=90.0))

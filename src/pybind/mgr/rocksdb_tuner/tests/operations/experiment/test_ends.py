@@ -121,6 +121,22 @@ def test_osd_crash_during_measurement_ends_the_experiment(run: ExperimentRun) ->
     assert restored(run)
 
 
+def test_arm_whose_osds_all_crash_at_once_does_not_win(run: ExperimentRun) -> None:
+    """They restarted together, but with no OSD outside their arm: no host was rebooted."""
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.tick()
+    arm = [osd.osd_id for osd in run.now.osds if osd.arm == 'fast']
+    assert len(arm) == 2
+    for n in arm:
+        run.cluster.restart_by_hand(n)
+    state = run.finish()
+    assert (state.outcome, state.crashed) == (Outcome.FAILED, ('fast',))
+    assert state.conclusion is not None
+    assert (state.conclusion.answer, state.conclusion.winner) == (Answer.FAILED, None)
+    assert restored(run)
+
+
 def test_osd_crash_during_changes_of_others_ends_the_experiment(run: ExperimentRun) -> None:
     run.begin()
     run.come_to(

@@ -291,3 +291,16 @@ def test_scheduled_request_is_awaited_without_a_limit() -> None:
     assert not over(replace(TOLD, executed=(), scheduled=True))
     assert over(replace(TOLD, executed=(), scheduled=None))
     assert over(None)
+
+
+def test_same_request_again_may_happen_until_its_own_time_is_over(run: Run) -> None:
+    """With an orchestrator that reports nothing, only time settles a request."""
+    run.start()
+    observer, request = run.driver.parts.observer, AskedRestart(0)
+    state = replace(run.state, asked=request)
+    observer.ask(state, 0)
+    for seconds in range(0, 620, 20):
+        observer.track_request(request, float(seconds))
+    assert observer._restart_settled(request, {}, 620.0, most_s=600.0)
+    observer.ask(state, 0)
+    assert not observer._restart_settled(request, {}, 620.0, most_s=600.0)
