@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 from ..mgr.records import ConfigEntry, OsdInfo
 from ..options.releases import KnownRelease
+from ..plan.commands import removal
 from ..plan.precedence import is_own_entry
 from ..plan.steps import ShownSteps
 from .facts import next_start, redundant_annex, release_of_osd
@@ -131,7 +132,7 @@ def why_unstartable(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> Optional[st
 
 def first_remove(osd_ids: Sequence[int], options: NextStart) -> str:
     """Which entries keep OSDs from starting, as a command."""
-    removed = ' and '.join(f'"ceph config rm {e.who} {e.name}"' for e in options.culprits)
+    removed = ' and '.join(f'"{removal(e.who, e.name)}"' for e in options.culprits)
     return (
         f'{name_osds(osd_ids)} would not start again with the configured options: first run '
         f'{removed}'
