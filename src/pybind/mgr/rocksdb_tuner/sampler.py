@@ -74,10 +74,9 @@ class Sampler:
         self.cost_s: Optional[float] = None
         self._costs_s: list[float] = []
 
-    @property
-    def has_sampled(self) -> bool:
-        """True once this mgr has its own measurements; the module does not act before."""
-        return self._rounds >= 2
+    def has_sample(self, osd_id: int) -> bool:
+        """Whether this mgr has a current sample of an OSD."""
+        return not self._steps.fails('sampling') and self.observer.newest(osd_id) is not None
 
     def signals(self) -> Mapping[int, Signals]:
         """The newest signals; empty if sampling fails."""

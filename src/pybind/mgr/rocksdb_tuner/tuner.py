@@ -161,7 +161,10 @@ class Tuner(Components):
         no_reports_reason, reports_unknown = permission.no_reports(settings)
         start_blocked = permission.start_blocked(settings, now_s)
         return Permissions(
-            permission.may_change(settings), start_blocked, no_reports_reason
+            permission.may_change(settings),
+            start_blocked,
+            no_reports_reason,
+            self.sampler.has_sample,
         ), reports_unknown
 
     def _drive_rollout(self, settings: Settings, now_s: float) -> None:

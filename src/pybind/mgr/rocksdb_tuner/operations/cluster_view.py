@@ -30,6 +30,8 @@ class ClusterView:
     schedule_reason: Optional[str] = None
     #: Why this manager has no current OSD reports; None while OSDs report to it.
     no_reports_reason: Optional[str] = None
+    #: OSDs without a current sample, among those that need one before another OSD starts.
+    unsampled: tuple[int, ...] = ()
     #: An OSD joined, left or restarted so recently that placement groups may not have been
     #: reported since.
     osds_moved: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from ..units import format_ids
 from .cluster_view import ClusterView
 
 #: Flags that keep the cluster from recovering after a restart.
@@ -98,6 +99,7 @@ GATES = (
     'all placement groups are active+clean, and none is recovering or damaged',
     'Ceph is not being upgraded, and all daemons run the same version',
     'ok-to-stop agrees',
+    'the canary, the OSDs of earlier batches and the controls have current samples',
 )
 
 
@@ -147,6 +149,19 @@ def closed_gate(seen: ClusterView, osd_id: int) -> Optional[str]:
         or placement_groups(seen)
         or _upgrade(seen)
         or _ok_to_stop(seen, osd_id)
+    )
+
+
+def without_samples(seen: ClusterView) -> Optional[str]:
+    """Why no further OSD may start for want of samples; None if there are samples.
+
+    OSDs in flight and rollbacks do not wait for them.
+    """
+    if not seen.unsampled:
+        return None
+    return (
+        f'no current samples of OSD {format_ids(seen.unsampled)}: it continues once they report; '
+        '"ceph rocksdb-tuner doctor" shows what is missing'
     )
 
 

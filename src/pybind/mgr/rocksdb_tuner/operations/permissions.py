@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 
 class Permissions(NamedTuple):
@@ -12,3 +12,5 @@ class Permissions(NamedTuple):
     outside_window: Optional[str] = None
     #: Why this manager has no current OSD reports; None if it has.
     no_reports_reason: Optional[str] = None
+    #: Whether this manager has a current sample of an OSD.
+    has_sample: Callable[[int], bool] = lambda _: False

@@ -168,6 +168,7 @@ class OperationControl:
             restarts_per_day=settings.restarts_per_day,
             no_reports_reason=allowed.no_reports_reason,
             reports_unknown=reports_unknown,
+            has_sample=allowed.has_sample,
             monotonic_s=self._monotonic(),
         )
         return under_way and not self.rollout_under_way

@@ -60,8 +60,6 @@ class Permission:
         """Why no further OSD may start now; OSDs in flight are finished anyway."""
         if self._current.unreadable is not None:
             return self._current.unreadable
-        if not self._sampler.has_sampled:
-            return 'this manager has not sampled the OSDs yet'
         if self._steps.fails('sampling'):
             return 'the OSDs cannot be sampled at the moment'
         if self.reports is Reports.SLOW:
@@ -84,5 +82,5 @@ class Permission:
 
     def may_auto_apply(self) -> bool:
         """Whether recommendations of this tick, the only ones to act on, are current."""
-        sampled = self._sampler.has_sampled and not self._steps.fails('sampling')
+        sampled = bool(self._sampler.signals())
         return sampled and not self._steps.fails('advice') and self._current.unreadable is None

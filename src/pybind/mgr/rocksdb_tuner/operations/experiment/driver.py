@@ -32,7 +32,7 @@ from .admission import concerned, first_change, planned, refuse_malformed
 from .announce import ExperimentAnnouncer
 from .driving import Step
 from .machine import ExperimentMachine
-from .measuring import NOT_MEASURED, Measuring
+from .measuring import NOT_MEASURED, Measuring, measured_osds
 from .records import ExperimentRequest, ExperimentState
 from .storage import CURRENT, ExperimentStorage
 from .view import View
@@ -178,7 +178,10 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         def lost(cluster: ClusterMap) -> bool:
             return bool(lost_processes(state, cluster))
 
-        idle = ProcessWatch((state.experiment_id, state.period, state.legs), lost, between)
+        # Those that the leg changes are compared once it is over.
+        compared = tuple(n for n in measured_osds(state) if n not in leg.request.order)
+        watched = state.experiment_id, state.period, state.legs
+        idle = ProcessWatch(watched, lost, between, compared)
         seen = self._observer.observe(leg, self._machine.rollouts, NOT_SOAKING, tick, idle)
         elapsed_s = max(tick.steady_s - state.started_steady_s, 0.0)
         return View(seen, found.blocks, found.comparison, elapsed_s)

@@ -36,6 +36,23 @@ def batch_of(state: RolloutState, number: int) -> PlannedBatch:
     return replace(batch, osds=osds, compared=compared or osds, controls=controls)
 
 
+def compared_osds(state: RolloutState) -> tuple[int, ...]:
+    """OSDs that need current samples before another OSD starts.
+
+    The canary, all OSDs of passed batches and of the one that is soaking, and the controls of the
+    next verdict.
+    """
+    request = state.request
+    number = min(len(state.verdicts), count(request) - 1)
+    batch = planned_batch(request, state.soak, number)
+    soaks = watched_batch(state) is not None
+    up_to = request.position[batch.osds[-1]] + 1 if soaks else request.position[batch.osds[0]]
+    controls = (n for n in batch.controls if _step(state, n) is OsdStep.PENDING)
+    return tuple(
+        n for n in (*request.order[: max(up_to, 1)], *controls) if n not in state.left_behind
+    )
+
+
 @dataclass(frozen=True)
 class Batch:
     """One batch and its progress."""

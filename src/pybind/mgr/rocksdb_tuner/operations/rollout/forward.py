@@ -12,6 +12,7 @@ from ...plan.batches import planned_batch
 from ...plan.entries import own
 from ...plan.request import overruled, target
 from ..absence import Away, absent, absent_of, why_away
+from ..gates import without_samples
 from ..phases import Outcome, Phase
 from .batches import watched_batch
 from .collapse import collapse, collapse_osd
@@ -109,7 +110,12 @@ def _start_osd(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step
     """Change the next OSD's entry if all gates are open."""
     n = osd.osd_id
     # The window and the daily limit hold only new OSDs, neither an OSD in flight nor a rollback.
-    closed = why_closed(state, n, seen) or seen.schedule_reason or why_restart_outstanding(state)
+    closed = (
+        why_closed(state, n, seen)
+        or seen.schedule_reason
+        or why_restart_outstanding(state)
+        or without_samples(seen)
+    )
     if closed is not None:
         return Step(waiting(state, closed))
     first = n == state.request.order[0]

@@ -27,12 +27,12 @@ from ..absence import absent_of
 from ..errors import OperationRefused
 from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..stopwatch import LastChange, RecentChanges, Stopwatch
-from .batches import watched_batch
+from .batches import compared_osds, watched_batch
 from .machine import Machine, wait_key
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
 from .outstanding import is_settled
 from .recording import SoakProgress
-from .records import AskedRestart, OsdProgress, RolloutState
+from .records import AskedRestart, Direction, OsdProgress, RolloutState
 from .soak import lost_process
 from .starting import REFRESH_S, Liveness
 from .states import in_flight
@@ -77,13 +77,15 @@ class Tick(NamedTuple):
     may_act: bool
     schedule_reason: Optional[str]
     no_reports_reason: Optional[str]
+    #: Whether there is a current sample of an OSD.
+    has_sample: Callable[[int], bool]
     #: How long this manager has been observing, and the persistent clock.
     watched_s: float
     steady_s: float
 
 
 class ProcessWatch(NamedTuple):
-    """The processes to monitor while no batch is soaking."""
+    """The OSDs to monitor beside those of the rollout, while no batch is soaking."""
 
     #: Changes with the monitored OSDs, or when monitoring restarts.
     watched: object = None
@@ -91,6 +93,8 @@ class ProcessWatch(NamedTuple):
     lost: Callable[[ClusterMap], bool] = lambda _: False
     #: None: everything the state machine needs.
     needs: Optional[Needs] = None
+    #: OSDs that are compared with those of the rollout.
+    compared: tuple[int, ...] = ()
 
 
 class _Down(NamedTuple):
@@ -199,6 +203,7 @@ class Observer:
             may_act=now.may_act,
             schedule_reason=now.schedule_reason,
             no_reports_reason=now.no_reports_reason,
+            unsampled=_unsampled(state, cluster, now.has_sample, idle.compared),
             moved=frozenset(
                 n
                 for n in self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
@@ -288,6 +293,20 @@ class Observer:
             watched_s=self._since_asked.update(request, now_s),
             most_s=most_s,
         )
+
+
+def _unsampled(
+    state: RolloutState,
+    cluster: ClusterMap,
+    has_sample: Callable[[int], bool],
+    others: tuple[int, ...],
+) -> tuple[int, ...]:
+    if state.ended or state.direction is not Direction.FORWARD or in_flight(state) is not None:
+        return ()
+    # An absent OSD never reports again.
+    wanted = tuple(dict.fromkeys((*compared_osds(state), *others)))
+    away = absent_of(cluster, wanted)
+    return tuple(n for n in wanted if n not in away and not has_sample(n))
 
 
 def _is_down(cluster: ClusterMap, osd_id: int) -> bool:

@@ -11,7 +11,7 @@ from ...judge.verdict import in_words, measured_in_words, too_few_controls
 from ...mgr.records import ClusterMap
 from ...plan.batches import PlannedBatch
 from ...units import format_ids
-from ..gates import placement_groups, upgrading
+from ..gates import placement_groups, upgrading, without_samples
 from ..phases import Phase
 from .batches import watched_batch
 from .identity import gone_or_replaced, start_leaving
@@ -43,13 +43,17 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
         return _without_benefit(state, batch, known)
     incomparable = too_few_controls(len(batch.controls))
     if not batch.judged and not batch.watched_for_crashes:
-        return _without_verdict(state, batch, incomparable)
+        return _without_verdict(state, batch, incomparable, seen)
     unsettled = placement_groups(seen)
     if unsettled is not None:
         return Step(waiting(_with_judgement(state, batch, None), unsettled))
     if not batch.judged:
-        enough = seen.after_s >= batch.soak.least_s
-        return Step(_passed(state, batch, incomparable) if enough else state)
+        if seen.after_s < batch.soak.least_s:
+            return Step(state)
+        missing = without_samples(seen)
+        if missing is not None:
+            return Step(waiting(state, missing))
+        return Step(_passed(state, batch, incomparable))
     return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)
 
 
@@ -100,7 +104,7 @@ def _without_its_process(
         return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
     if osd.flaps >= MOST_RESTARTS:
         missing = f'a soak without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
-        return _without_verdict(state, batch, Judgement(Verdict.INCONCLUSIVE, missing=(missing,)))
+        return _without_verdict(state, batch, Judgement(Verdict.NO_DATA, missing=(missing,)), seen)
     # Its new process is checked like the previous one, whose measurements are dropped.
     restarting = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
     reset = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
@@ -128,16 +132,21 @@ def _judged(
         return Step(_passed(state, batch, judgement))
     if end is Verdict.NO_WORSE:
         return _without_benefit(state, batch, judgement)
-    return _without_verdict(state, batch, judgement)
+    return _without_verdict(state, batch, judgement, seen)
 
 
-def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
-    """End a soak without a verdict by the policy for it."""
+def _without_verdict(
+    state: RolloutState, batch: PlannedBatch, judgement: Judgement, seen: Observation
+) -> Step:
+    """End a soak without a verdict by the policy for it; without data it waits."""
     judged = _with_judgement(state, batch, judgement)
-    if batch.soak.inconclusive is Inconclusive.PROMOTE:
+    policy = batch.soak.inconclusive
+    if judgement.verdict is Verdict.NO_DATA:
+        policy = Inconclusive.WAIT
+    if policy is Inconclusive.PROMOTE:
         return Step(promote(judged))
-    lacks = '; '.join(judgement.missing)
-    if batch.soak.inconclusive is Inconclusive.ROLLBACK:
+    lacks = '; '.join(filter(None, (without_samples(seen), *judgement.missing)))
+    if policy is Inconclusive.ROLLBACK:
         return Step(rolled_back(judged, f'the policy, missing: {lacks}', state.updated_s))
     return Step(
         waiting(

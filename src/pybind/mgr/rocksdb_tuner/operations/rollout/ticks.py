@@ -87,6 +87,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         #: Why the maintenance window or the daily limit keeps another OSD from starting.
         self._schedule_reason: Optional[str] = None
         self._no_reports_reason: Optional[str] = None
+        self._has_sample: Callable[[int], bool] = lambda _: False
         self._reports_unknown: Optional[str] = None
         self._may_act = False
         self._watched_s = 0.0
@@ -103,6 +104,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
             schedule_reason=self._schedule_reason,
             no_reports_reason=self._no_reports_reason
             or (self._reports_unknown if forward else None),
+            has_sample=self._has_sample,
             watched_s=self._watched_s,
             steady_s=self._time.now_s,
         )
@@ -125,6 +127,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         restarts_per_day: int = 0,
         no_reports_reason: Optional[str] = None,
         reports_unknown: Optional[str] = None,
+        has_sample: Callable[[int], bool] = lambda _: False,
         monotonic_s: Optional[float] = None,
     ) -> None:
         """Observe, decide, save and act; returns at once if there is no rollout.
@@ -134,6 +137,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         ``outside_window`` is why no further OSD may be started now. ``restarts_per_day`` 0 sets no
         limit. ``no_reports_reason`` is why the manager has no current OSD reports;
         ``reports_unknown`` is why it does not know yet: a rollback does not wait for that.
+        ``has_sample`` is whether it has a current sample of an OSD.
         """
         self.load()
         steady_s = self._time.update(now_s if monotonic_s is None else monotonic_s)
@@ -142,6 +146,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._schedule_reason = outside_window or self._time.limit_reason(restarts_per_day, now_s)
         self._time.keep(self._last_ended())
         self._no_reports_reason, self._reports_unknown = no_reports_reason, reports_unknown
+        self._has_sample = has_sample
         self._may_act, self._watched_s = may_act, self._watched.update(None, steady_s)
         if self._problems:
             self._problems = self._storage.problems()

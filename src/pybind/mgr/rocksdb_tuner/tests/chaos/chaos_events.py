@@ -110,6 +110,9 @@ class ChaosEvent(Enum):
     OSD_IS_SLOW = auto()
     REPORTS_STOP = auto()
     REPORTS_COME = auto()
+    #: Of one OSD, which works.
+    SAMPLES_STOP = auto()
+    SAMPLES_COME = auto()
 
 
 #: These go through the manager, between two samples; all others may happen within one.
@@ -135,6 +138,8 @@ REQUESTS = frozenset(
         ChaosEvent.NO_DAILY_LIMIT,
         ChaosEvent.REPORTS_STOP,
         ChaosEvent.REPORTS_COME,
+        ChaosEvent.SAMPLES_STOP,
+        ChaosEvent.SAMPLES_COME,
         # These take time.
         ChaosEvent.MARKED_DOWN,
     }

@@ -390,4 +390,6 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
     ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
     ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
+    ChaosEvent.SAMPLES_STOP: lambda w, _, n: w.falls_silent(n),
+    ChaosEvent.SAMPLES_COME: lambda w, _, __: w.silent_since_s.clear(),
 }

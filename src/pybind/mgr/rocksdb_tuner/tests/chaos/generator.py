@@ -232,6 +232,12 @@ _ENDS_WITH = {
     ChaosEvent.ADVICE_RAISES: ChaosEvent.ADVICE_WORKS,
     ChaosEvent.SAMPLING_RAISES: ChaosEvent.SAMPLING_WORKS,
 }
+#: By dice of their own: what was drawn before there were these stays what it was.
+_DRAWN_APART = {
+    ChaosEvent.SETS_OTHER_STRING,
+    ChaosEvent.SAMPLES_STOP,
+    ChaosEvent.SAMPLES_COME,
+}
 #: They end most rollouts: one in so many is drawn.
 _FINAL = {
     ChaosEvent.ABORT,
@@ -274,6 +280,7 @@ def schedule(seed: str) -> Schedule:
         events=(
             *_acts(dice, focus, len(topology.spots), loop),
             *_other_string(of_strings, focus),
+            *_silence(random.Random(f'{seed}:samples'), len(topology.spots)),
         ),
         option=ANNEX if of_annex else OPTION,
     )
@@ -283,6 +290,17 @@ def _other_string(dice: random.Random, focus: _Focus) -> Iterator[Planned]:
     if dice.random() < 0.05:
         moment = dice.choice((*focus.moments, *_ON_THE_WAY))
         yield _aimed(ChaosEvent.SETS_OTHER_STRING, moment, int(dice.expovariate(1 / 1.5)))
+
+
+def _silence(dice: random.Random, osds: int) -> Iterator[Planned]:
+    """The canary or another OSD reports no more, and mostly long enough to be missed."""
+    if dice.random() < 0.1:
+        moment = dice.choice((Moment.PREFLIGHT, Moment.BETWEEN, Moment.SOAKING, Moment.SETTLING))
+        osd = dice.choice((None, dice.randrange(osds)))
+        yield Planned(ChaosEvent.SAMPLES_STOP, 0, moment, osd)
+        if dice.random() < 0.7:
+            samples = 1 + int(dice.expovariate(1 / 40))
+            yield Planned(ChaosEvent.SAMPLES_COME, samples, None, osd, follows=True)
 
 
 def _soak(dice: random.Random) -> SoakPlan:
@@ -310,8 +328,7 @@ def _acts(dice: random.Random, focus: _Focus, osds: int, loop: Loop) -> Iterator
     possible = [
         event
         for event in ChaosEvent
-        if event is not ChaosEvent.SETS_OTHER_STRING
-        and (loop is not Loop.DRIVER or event not in OF_THE_LOOP)
+        if event not in _DRAWN_APART and (loop is not Loop.DRIVER or event not in OF_THE_LOOP)
     ]
     for _ in range(dice.choice((0, 1, 2, 3, 4, 5, 6, 8))):
         event = dice.choice(possible)

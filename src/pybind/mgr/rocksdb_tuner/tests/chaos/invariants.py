@@ -43,6 +43,8 @@ _OBSERVES_FIRST_S = 10.0
 _NOT_STARTING_S = 300.0
 #: The time of a manager to notice and to act, undisturbed.
 _REACTION_S = 150.0
+#: A report is no current sample after this time, at any interval between reports.
+_STALE_S = 200.0
 _DAY_S = 86400.0
 #: Restarts of one OSD on the way forward that an orchestrator took.
 _MOST_RESTARTS = 3
@@ -101,6 +103,10 @@ class WatchedRun(Protocol):
     @property
     def has_reports(self) -> bool:
         """Whether a manager may believe that OSDs report to it."""
+
+    @property
+    def silent_since_s(self) -> Mapping[int, float]:
+        """OSDs that work and do not report, and since when."""
 
     @property
     def next_writes(self) -> Sequence[object]:
@@ -549,7 +555,23 @@ class Watch(Checks[Rule]):
         self.require(
             Rule.ONE_AT_A_TIME, set(others.values()) <= allowed, f'{reported} during {others}'
         )
+        self._sampled(state, osd_id, reported)
         self._batches(state, osd_id, others, reported)
+
+    def _sampled(self, state: RolloutState, osd_id: int, reported: str) -> None:
+        """By what OSDs sent, not by what the manager makes of it."""
+        cluster, run = self.run.cluster, self.run
+        batches = planned_batches(state.request, state.soak)
+        batch = next(batch for batch in batches if osd_id in batch.osds)
+        unchanged = {osd.osd_id for osd in state.osds if osd.step is OsdStep.PENDING}
+        compared = {state.request.order[0], *(unchanged & set(batch.controls))}
+        silent = {
+            n
+            for n, since_s in run.silent_since_s.items()
+            if n in compared and n in cluster.osds and cluster.osds[n].up
+            if cluster.now_s - since_s > _STALE_S
+        }
+        self.require(Rule.SAMPLED, not silent, f'{reported} without samples of {silent}')
 
     def _batches(
         self, state: RolloutState, osd_id: int, others: Mapping[int, OsdStep], reported: str

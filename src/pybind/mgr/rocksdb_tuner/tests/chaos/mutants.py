@@ -22,6 +22,7 @@ from rocksdb_tuner.operations.rollout import (
     admission,
     alarm,
     automatic,
+    batches,
     collapse,
     conflicts,
     driver,
@@ -146,6 +147,24 @@ def _reports_not_needed(patch: Patch) -> None:
         return observe(self, *args, **named)
 
     patch.attribute(driver.Driver, '_observe', silent_and_content)
+
+
+def _samples_not_needed(patch: Patch) -> None:
+    patch.never(gates.without_samples)
+
+
+def _samples_only_of_the_canary(patch: Patch) -> None:
+    patch.everywhere(batches.compared_osds, lambda state: state.request.order[:1])
+
+
+def _samples_only_before_the_canary(patch: Patch) -> None:
+    begin = forward._start_osd
+
+    def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
+        first = osd.osd_id == state.request.order[0]
+        return begin(state, osd, seen if first else replace(seen, unsampled=()))
+
+    patch.everywhere(begin, begin_anyway)
 
 
 # -- mode, pause, window, daily limit
@@ -883,6 +902,14 @@ MUTANTS = (
         Rule.REPORTS_ARRIVE,
         _reports_not_needed,
         (ChaosEvent.REPORTS_STOP,),
+    ),
+    *(
+        Mutant(name, 'samples', Rule.SAMPLED, plant, (ChaosEvent.SAMPLES_STOP,))
+        for name, plant in (
+            ('samples not needed', _samples_not_needed),
+            ('samples only of the canary', _samples_only_of_the_canary),
+            ('samples only before the canary', _samples_only_before_the_canary),
+        )
     ),
     Mutant(
         'mode not checked',

@@ -47,6 +47,7 @@ class Rule(Enum):
     ALARM = 'a need for the operator raises a health check'
     OFFER_IS_VALID = 'a rollback is offered where it would be accepted'
     #: Rule 9
+    SAMPLED = 'no OSD is started while the canary or a control has no current sample'
     VERDICT_FIRST = 'no batch is started before the verdict on the previous one'
     SAME_PROCESS = 'no batch passes of which a process ended'
     MEASURED = 'nothing passes without measurements'

@@ -211,6 +211,7 @@ class ScheduleRun:
         world.store.error = None
         world.may_act = True
         world.outside_window = world.no_reports_reason = None
+        world.silent_since_s.clear()
         world.restarts_per_day = 0
         world.advice_fails = world.sampling_fails = False
         self._look()

@@ -118,6 +118,8 @@ class World(Run):
         self.active_since_s = cluster.now_s
         self.seen_at_s = cluster.now_s
         self.advice_fails = self.sampling_fails = False
+        #: OSDs that work and do not report, and since when.
+        self.silent_since_s: dict[int, float] = {}
         self._watch_writes(cluster)
         super().__init__(cluster)
 
@@ -161,6 +163,9 @@ class World(Run):
         """Whether a manager may believe that OSDs report to it."""
         return self.no_reports_reason is None
 
+    def falls_silent(self, osd_id: int) -> None:
+        self.silent_since_s.setdefault(osd_id, self.cluster.now_s)
+
     @property
     def known(self) -> Optional[RolloutState]:
         """The rollout, as the manager has it; None: there was none."""
@@ -168,6 +173,7 @@ class World(Run):
 
     def look(self, seconds: float) -> None:
         """One sample of the cluster by the manager, and so much time."""
+        self.clients.silent = set(self.silent_since_s)
         if self.may_act and not self.sampling_fails:
             self.driver.observed(self.clients.newest, self.clock_s)
         self.driver.tick(
@@ -176,6 +182,7 @@ class World(Run):
             self.outside_window,
             self.restarts_per_day,
             self.no_reports_reason,
+            has_sample=self.clients.has_sample,
             monotonic_s=self.cluster.now_s,
         )
         self.pass_time(seconds)
@@ -372,7 +379,7 @@ class LoopWorld(World):
         names = names_for('pacific')
         for n, osd in self.cluster.osds.items():
             sample = self.clients.newest(n)
-            if not osd.up or sample is None:
+            if not osd.up or sample is None or n in self.silent_since_s:
                 continue
             at_s = self.clock_s
             values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))

@@ -42,6 +42,7 @@ class Manager:
         self.tuner.permission.no_reports = lambda _: (None, None)  # type: ignore[assignment,method-assign]
         self.tuner.permission.start_blocked = lambda *_: None  # type: ignore[method-assign]
         self.clients = Clients(self.cluster)
+        self.tuner.sampler.has_sample = self.clients.has_sample  # type: ignore[method-assign]
         self.control = self.tuner.operations
         for _ in range(4):
             self.tick()

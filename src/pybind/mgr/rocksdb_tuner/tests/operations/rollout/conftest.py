@@ -92,6 +92,8 @@ class Clients:
         self.writes_per_s = writes_per_s
         #: Of an OSD that runs NEW, against others: 1.3 is 30% more time and bytes.
         self.factor = 1.0
+        #: By how much each measurement of one OSD varies.
+        self.noise = 0.03
         #: Whether memtables are flushed meanwhile.
         self.flushes = True
         #: The subject of the message.
@@ -100,6 +102,8 @@ class Clients:
         self.factors: dict[str, float] = {}
         #: OSDs that take one and a half times as long, with any options.
         self.slow: set[int] = set()
+        #: OSDs of which the manager has no current sample.
+        self.silent: set[int] = set()
         #: How far the manager's clock, which stamps reports, is from the time that has passed.
         self.offset_s = 0.0
         self._random = random.Random(7)
@@ -116,7 +120,8 @@ class Clients:
             if old is None or old.nonce != osd.nonce:
                 old = _fresh(osd.nonce)
             writes = int(self.writes_per_s * seconds)
-            cost = common * self._random.uniform(0.97, 1.03) * (1 + n / 10)
+            noise = self._random.uniform(1 - self.noise, 1 + self.noise)
+            cost = common * noise * (1 + n / 10)
             cost *= self.factor if self.cluster.runs(n) == self.slower_with else 1.0
             cost *= self.factors.get(self.cluster.runs(n), 1.0)
             cost *= 1.5 if n in self.slow else 1.0
@@ -131,7 +136,10 @@ class Clients:
             )
 
     def newest(self, osd_id: int) -> Optional[Sample]:
-        return self._samples.get(osd_id)
+        return None if osd_id in self.silent else self._samples.get(osd_id)
+
+    def has_sample(self, osd_id: int) -> bool:
+        return self.newest(osd_id) is not None
 
 
 def _fresh(nonce: int) -> Sample:
@@ -206,6 +214,7 @@ class Run:
             self.outside_window,
             self.restarts_per_day,
             self.no_reports_reason,
+            has_sample=self.clients.has_sample,
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)

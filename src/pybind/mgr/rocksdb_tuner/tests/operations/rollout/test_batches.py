@@ -170,15 +170,49 @@ def test_missing_restart_does_not_delay_the_start_of_a_down_osd() -> None:
     assert changed(run) == set()
 
 
-def test_batch_without_load_does_not_wait_for_the_operator() -> None:
+def test_batch_without_load_waits_for_clients_or_the_operator() -> None:
+    """Missing data is no pass, though a batch passes without a verdict."""
     run, request = eight()
     run.start(request, SOAK)
     run.until(lambda state: state.promoted)
     run.clients.writes_per_s = 0
+    run.to_a_wait('the verdict on batch 2 (1) is no-data')
+    for _ in range(900):
+        run.tick()
+    assert changed(run) == {0, 1}
+    run.clients.writes_per_s = 100
     state = run.run_to_end(within_s=9000)
     assert state.phase is Phase.DONE
-    assert state.verdicts[0] is Verdict.NO_WORSE
-    assert set(state.verdicts[2:4]) == {Verdict.NO_DATA}
+    assert Verdict.NO_DATA not in state.verdicts
+
+
+def test_silent_osd_of_an_earlier_batch_holds_the_next_one() -> None:
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(lambda state: len(state.verdicts) == 2)
+    run.clients.silent.add(1)
+    state = run.to_a_wait('no current samples of OSD 1:')
+    for _ in range(900):
+        run.tick()
+    assert changed(run) == {n for n, osd in state.by_id.items() if osd.step is OsdStep.VERIFIED}
+    run.clients.silent.clear()
+    assert run.run_to_end(within_s=9000).phase is Phase.DONE
+
+
+def test_last_batch_without_controls_passes_only_with_current_samples() -> None:
+    """It has no verdict, and is watched for crashes only."""
+    run, request = eight()
+    run.start(request, SOAK)
+    last = len(request.batches) - 1
+    run.until(watching(last), within_s=9000)  # type: ignore[arg-type]
+    silent = request.batches[last][-1]
+    run.clients.silent.add(silent)
+    run.to_a_wait(f'no current samples of OSD {silent}:')
+    for _ in range(900):
+        run.tick()
+    assert len(run.state.verdicts) == last
+    run.clients.silent.clear()
+    assert run.run_to_end().phase is Phase.DONE
 
 
 def test_policy_may_require_the_operator_for_each_batch() -> None:
@@ -201,7 +235,7 @@ def test_policy_may_roll_back_a_batch_without_a_verdict() -> None:
         request, SoakPlan(240.0, 600.0, batches=SoakPlan(240.0, 480.0, Inconclusive.ROLLBACK))
     )
     run.until(watching(1))  # type: ignore[arg-type]
-    run.clients.writes_per_s = 0
+    run.clients.noise = 0.9
     state = run.run_to_end()
     assert state.phase is Phase.ROLLED_BACK
     assert 'rolled back by the policy, missing:' in (state.failure or '')

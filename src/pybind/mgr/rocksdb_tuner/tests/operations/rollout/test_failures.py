@@ -458,7 +458,7 @@ def test_clock_change_neither_fails_nor_stops_a_rollout(run: Run, jump_s: float)
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     clock = run.cluster.now_s + jump_s
     for _ in range(150):
-        run.driver.tick(clock, may_act=True)
+        run.driver.tick(clock, may_act=True, has_sample=lambda _: True)
         run.cluster.advance(2.0)
         clock += 2.0
     assert run.state.phase is Phase.DONE

@@ -174,22 +174,31 @@ def test_pass_promotes_the_others_and_is_stored(cluster: FakeCluster) -> None:
         assert (still.verdicts, still.judgement, still.paused_reason) == ((), None, None)
 
 
-@pytest.mark.parametrize('judgement', [UNSURE, NOTHING])
-def test_doubt_waits_promotes_or_rolls_back_as_configured(
-    cluster: FakeCluster, judgement: Judgement
-) -> None:
+def test_doubt_waits_promotes_or_rolls_back_as_configured(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
-    seen = observed(cluster, after_s=600.0, judgement=judgement)
+    seen = observed(cluster, after_s=600.0, judgement=UNSURE)
     waits = soaked(state, seen)
-    assert (waits.judgement, waits.verdicts) == (judgement, ())
-    assert judgement.missing[0] in (waits.paused_reason or '')
+    assert (waits.judgement, waits.verdicts) == (UNSURE, ())
+    assert UNSURE.missing[0] in (waits.paused_reason or '')
     assert undecided(waits)
     promoted = soaked(state, seen, replace(SOAK, inconclusive=Inconclusive.PROMOTE))
-    assert (promoted.judgement, promoted.verdicts) == (judgement, (judgement.verdict,))
+    assert (promoted.judgement, promoted.verdicts) == (UNSURE, (UNSURE.verdict,))
     assert not undecided(promoted)
     back = soaked(state, seen, replace(SOAK, inconclusive=Inconclusive.ROLLBACK))
-    assert (back.judgement, back.direction) == (judgement, Direction.BACK)
+    assert (back.judgement, back.direction) == (UNSURE, Direction.BACK)
     assert not undecided(back)
+
+
+@pytest.mark.parametrize('policy', Inconclusive)
+def test_missing_data_waits_whatever_the_policy(cluster: FakeCluster, policy: Inconclusive) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    seen = observed(cluster, after_s=600.0, judgement=NOTHING, unsampled=(0, 2))
+    waits = soaked(state, seen, replace(SOAK, inconclusive=policy))
+    assert (waits.judgement, waits.verdicts, waits.direction) == (NOTHING, (), Direction.FORWARD)
+    reported = waits.paused_reason or ''
+    assert 'missing: no current samples of OSD 0,2: it continues once they report' in reported
+    assert NOTHING.missing[0] in reported
+    assert undecided(waits)
 
 
 def test_pause_and_unclean_placement_groups_delay_the_verdict_but_no_crash_is_missed(

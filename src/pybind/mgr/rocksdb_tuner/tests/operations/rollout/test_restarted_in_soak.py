@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
+from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.observation import RESTARTED_TOGETHER_S
 from rocksdb_tuner.operations.rollout.records import OsdStep
@@ -98,8 +98,7 @@ def test_repeatedly_restarted_canary_requires_operator_action() -> None:
             run.tick()
     upgraded(run)
     state = run.to_a_wait('missing: a soak without restarts: osd.0 was restarted again')
-    assert state.verdict is Verdict.INCONCLUSIVE
-    assert state.soak.inconclusive is Inconclusive.WAIT
+    assert state.verdict is Verdict.NO_DATA
     assert run.cluster.runs(0) == NEW
 
 

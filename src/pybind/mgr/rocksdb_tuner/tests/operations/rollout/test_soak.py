@@ -16,7 +16,7 @@ from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.batches import batches
 from rocksdb_tuner.operations.rollout.codec import encode_state
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence
-from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
@@ -294,22 +294,58 @@ def test_late_clients_still_give_a_verdict(run: Run) -> None:
 
 
 def test_policy_promotes_without_a_verdict(run: Run) -> None:
-    run.clients.writes_per_s = 0
+    run.clients.noise = 0.9
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
     state = run.run_to_end()
-    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
-    assert ' '.join(changes.rollout(state).split()).count('client write latency: at least') == 1
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.INCONCLUSIVE)
+    assert ' '.join(changes.rollout(state).split()).count('client write latency: precision') == 1
 
 
 def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
-    run.clients.writes_per_s = 0
+    run.clients.noise = 0.9
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
     state = run.run_to_end()
-    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
     assert 'rolled back by the policy, missing:' in (state.failure or '')
     assert run.cluster.entries_of() == {}
     # Once in all
-    assert ' '.join(changes.rollout(state).split()).count('client write latency: at least') == 1
+    assert ' '.join(changes.rollout(state).split()).count('client write latency: precision') == 1
+
+
+@pytest.mark.parametrize('silent', [0, 2])
+def test_no_osd_starts_without_samples_of_canary_and_controls(run: Run, silent: int) -> None:
+    """Neither the canary, nor one after it, whatever the policy says."""
+    run.clients.silent.add(silent)
+    run.start(soak=replace(SOAK, inconclusive=Inconclusive.PROMOTE))
+    state = run.to_a_wait(f'no current samples of OSD {silent}: it continues once they report')
+    assert state.phase is Phase.WAITING
+    assert '"ceph rocksdb-tuner doctor" shows what is missing' in changes.rollout(state)
+    assert str(state.paused_reason) in str(why_waiting(state, 3600.0, 1800.0))
+    for _ in range(900):
+        run.tick()
+    assert not run.cluster.commands
+    # The baseline begins anew: none was measured.
+    run.clients.silent.clear()
+    run.until(soaking)
+    run.clients.silent.add(silent)
+    for _ in range(900):
+        run.tick()
+    assert changed(run) == {0}
+    run.clients.silent.clear()
+    assert run.run_to_end().phase is Phase.DONE
+
+
+def test_absent_control_is_not_waited_for() -> None:
+    """A removed OSD never reports again."""
+    run = Run(FakeCluster(osds=5))
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.cluster.purge(4)
+    run.clients.silent.add(4)
+    state = run.run_to_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
+    assert state.by_id[4].step is OsdStep.LEFT_BEHIND
+    assert changed(run) == {0, 1, 2, 3}
 
 
 def test_too_few_controls_are_reported_at_once_instead_of_a_futile_soak() -> None:

@@ -153,13 +153,11 @@ def test_batch_restarted_for_the_fourth_time_is_not_watched_again(
     state = replace(state, osds=(replace(state.osds[0], flaps=3), *state.osds[1:]))
     found = soak(state, planned_batch(state.request, SOAK, 0), seen).state
     assert found.judgement == Judgement(
-        Verdict.INCONCLUSIVE,
+        Verdict.NO_DATA,
         missing=('a soak without restarts: osd.0 was restarted again (like osd.17)',),
     )
     policy = replace(SOAK, inconclusive=Inconclusive.PROMOTE)
-    assert soak(state, planned_batch(state.request, policy, 0), seen).state.verdicts == (
-        Verdict.INCONCLUSIVE,
-    )
+    assert soak(state, planned_batch(state.request, policy, 0), seen).state.verdicts == ()
 
 
 def test_recreated_watched_osd_is_left_behind_and_is_no_crash(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Callable, Optional
 
 import pytest
@@ -33,6 +35,7 @@ class MortalRun(Run):
     questions_of_all = 0
     auto_apply_after_s = 0.0
     has_reports = True
+    silent_since_s: Mapping[int, float] = MappingProxyType({})
 
     def __init__(self, cluster: ChaosCluster) -> None:
         super().__init__(cluster)

@@ -65,6 +65,7 @@ class ExperimentWorld(World):
             self.outside_window,
             self.restarts_per_day,
             self.no_reports_reason,
+            has_sample=self.clients.has_sample,
             monotonic_s=self.cluster.now_s,
         )
         self.experiment.tick(self.clock_s)
