@@ -18,6 +18,7 @@ from .advise.recommend import assess
 from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
+from .observe.slow_events import AlertingOsd
 from .operations.compaction.offer import compaction_advice
 from .operations.experiment.history import measured_arms
 from .operations.history import HistoryRecord
@@ -43,6 +44,8 @@ class AdviceContext:
     rollout_under_way: bool = False
     #: Ceph's own health checks that are raised.
     health_codes: frozenset[str] = frozenset()
+    #: OSDs with Ceph's alert for slow operations.
+    alerting: Mapping[int, AlertingOsd] = field(default_factory=dict)
     #: How long each OSD has had a restart pending, in seconds.
     pending_s: Mapping[int, float] = field(default_factory=dict)
     #: Earlier changes.
@@ -99,6 +102,7 @@ def conclude(
                 osds,
                 context.entries,
                 health_codes=context.health_codes if osds else frozenset(),
+                alerting=context.alerting,
                 pending_s=context.pending_s,
                 limits=context.limits,
             ),

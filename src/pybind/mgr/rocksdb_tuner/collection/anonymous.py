@@ -43,6 +43,8 @@ _BEGINS_AS_NUMBER = re.compile(r'([+-]?[0-9.]+[kKmMgGtTpPeE]?[._~^+-]*)(.+)', re
 _DAEMON = re.compile(r'(osd|mon|mgr|mds|client)\.(.+)', re.DOTALL)
 #: Data directory of an OSD.
 _OSD_PATH = re.compile(r'/var/lib/ceph/osd/ceph-[0-9]+')
+#: The kernel's names of disks.
+_DISK = re.compile(r'(?:sd|vd|hd|xvd)[a-z]{1,3}|(?:nvme|dm-|md|loop|sr)[0-9]+(?:n[0-9]+)?')
 _OPERATION = re.compile(r'(?:[a-z]|E)[0-9]+')
 _WHO = re.compile(r'(?:global|osd(?:\.[0-9]+)?)(?:/[^:/\s]+:[^/\s]+)+')
 _RECOMMENDATION = re.compile(r'(.*)(-[0-9a-f]{6})', re.DOTALL)
@@ -90,6 +92,7 @@ class Replacement:
         self._handlers: Mapping[str, _Handler] = {
             'OsdInfo.host': self._host,
             'OsdInfo.device_class': self._class,
+            'OsdInfo.devices': lambda names: tuple(map(self._device, names)),
             'OsdInfo.pod_namespace': lambda name: self._named('namespace', name),
             'PoolInfo.name': lambda name: self._new['pool', name],
             'PoolInfo.device_classes': lambda names: tuple(self._class(name) for name in names),
@@ -186,6 +189,9 @@ class Replacement:
 
     def _host(self, host: str) -> str:
         return self._new['host', host]
+
+    def _device(self, name: str) -> str:
+        return name if _DISK.fullmatch(name) else self._named('device', name)
 
     def _class(self, device_class: str) -> str:
         return device_class if device_class in ceph_words() else self._named('class', device_class)

@@ -8,6 +8,7 @@ from typing import Any, Mapping, Union
 
 from ..mgr.records import CounterPoint
 from ..observe.counters import details_for, names_for
+from ..observe.slow_events import SLOW_COUNTERS
 from ..options.releases import known_releases
 from .shapes import ShapeError
 
@@ -24,7 +25,7 @@ def wanted_paths() -> frozenset[str]:
     """All counters in use, by their names in any release."""
     releases = (None, *(release.name for release in known_releases()))
     named = (path for name in releases for path in (*names_for(name), *details_for(name)))
-    return frozenset({*(path for path in named if path), MEMTABLE_TIME})
+    return frozenset({*(path for path in named if path), MEMTABLE_TIME, *SLOW_COUNTERS})
 
 
 def parse_perf_dump(dump: object, time_s: float) -> Mapping[str, CounterPoint]:

@@ -46,7 +46,7 @@ SHAPES: Mapping[Kind, Shape] = {
     },
     Kind.CONFIG_DUMP: [{'section': str, 'mask?': str, 'name': str, 'value': str}],
     Kind.CONFIG_SHOW: [{'name': str, 'value': str, 'source': str}],
-    Kind.HEALTH: {'checks': dict},
+    Kind.HEALTH: {'checks': Each({'detail?': [{'message': str}]})},
     Kind.BLUEFS_FILES: [dict],
 }
 
@@ -72,6 +72,7 @@ METADATA: Shape = Each(
             'bluestore_min_alloc_size',
             'ceph_version_when_created',
             'bluestore_db_sharding',
+            'devices',
         )
     }
 )

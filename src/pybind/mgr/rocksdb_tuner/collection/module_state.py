@@ -5,9 +5,11 @@ from __future__ import annotations
 from ..mgr.records import ManagerInfo
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
+from ..observe.slow_events import AlertingOsd
 from ..observe.starts import LastStart
 from ..present.answers.copies import like
 from ..present.answers.report import (
+    KeptAlert,
     KeptEvidence,
     KeptGrowth,
     KeptManager,
@@ -38,6 +40,7 @@ def kept_state_of(state: ModuleState) -> KeptState:
         pool_rates={i: like(KeptPoolRates, rates) for i, rates in state.pool_rates.items()},
         growth={i: like(KeptGrowth, points) for i, points in state.growth.items()},
         starts={i: like(KeptStart, start) for i, start in state.starts.items()},
+        alerting={i: like(KeptAlert, osd) for i, osd in state.alerting.items()},
         module_version=VERSION,
     )
 
@@ -57,6 +60,7 @@ def parse_module_state(document: object) -> ModuleState:
         pool_rates={i: like(PoolRates, rates) for i, rates in kept.pool_rates.items()},
         growth={i: _growth(i, points) for i, points in kept.growth.items()},
         starts={i: like(LastStart, start) for i, start in kept.starts.items()},
+        alerting={i: like(AlertingOsd, osd) for i, osd in kept.alerting.items()},
     )
 
 

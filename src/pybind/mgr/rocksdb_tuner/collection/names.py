@@ -36,7 +36,7 @@ COMMANDS = {
     Kind.OSD_METADATA: 'ceph osd metadata --format json',
     Kind.CRUSH_DUMP: 'ceph osd crush dump --format json',
     Kind.CONFIG_DUMP: 'ceph config dump --format json',
-    Kind.HEALTH: 'ceph health --format json',
+    Kind.HEALTH: 'ceph health detail --format json',
     Kind.MODULE: 'ceph rocksdb-tuner report',
     Kind.HISTORY: 'ceph rocksdb-tuner history --format json',
     Kind.ROLLOUT: 'ceph rocksdb-tuner rollout status --format json',

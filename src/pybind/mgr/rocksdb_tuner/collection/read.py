@@ -12,9 +12,15 @@ from decimal import Decimal
 from typing import Any, Mapping, NoReturn, Optional
 
 from ..advise.facts import WATCHED_IF_SET
-from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
+from ..mgr.parse import (
+    parse_alerting_osds,
+    parse_cluster_map,
+    parse_config_dump,
+    parse_running_option,
+)
 from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
+from ..observe.slow_events import SLOW_OP_ALERT
 from ..plan.records import ANNEX, OPTION
 from ..present.answers.report import FORMAT, VERSION
 from .counters import parse_perf_dump
@@ -219,6 +225,7 @@ class _Reader:
             else parse_config_dump(entries, (OPTION, ANNEX, *WATCHED_IF_SET)),
             orchestrated=None if entries is None else _has_orchestrator(entries),
             health_codes=None if health is None else frozenset(health['checks']),
+            alerting=parse_alerting_osds(health or {}, SLOW_OP_ALERT),
             module=kinds.get(Kind.MODULE),
         )
 

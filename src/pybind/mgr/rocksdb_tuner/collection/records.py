@@ -9,6 +9,7 @@ from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, Ru
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
 from ..observe.report_interval import Reports
+from ..observe.slow_events import AlertingOsd
 from ..observe.starts import LastStart
 from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord
@@ -83,6 +84,8 @@ class ModuleState:
     growth: Mapping[int, GrowthPoints]
     #: The last observed start of each OSD.
     starts: Mapping[int, LastStart]
+    #: OSDs with Ceph's alert for slow operations, at ``taken_s``.
+    alerting: Mapping[int, AlertingOsd]
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ class Collection:
     entries: Optional[tuple[ConfigEntry, ...]] = None
     #: Codes of raised Ceph health checks; None: not collected.
     health_codes: Optional[frozenset[str]] = None
+    #: OSDs that Ceph's alert for slow operations names, if not from the module.
+    alerting: frozenset[int] = frozenset()
     #: Whether the config store has an orchestrator backend; None: not collected.
     orchestrated: Optional[bool] = None
     #: None: the files were not written by the module.

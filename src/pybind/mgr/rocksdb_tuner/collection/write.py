@@ -149,6 +149,7 @@ def _metadata(osd: OsdInfo) -> dict[str, Any]:
         'bluestore_min_alloc_size': _number(osd.min_alloc_size_bytes),
         'ceph_version_when_created': osd.created_version,
         'bluestore_db_sharding': osd.sharding,
+        'devices': ','.join(osd.devices) or None,
     }
     known = {name: text for name, text in texts.items() if text is not None}
     return {'id': osd.osd_id, **known}

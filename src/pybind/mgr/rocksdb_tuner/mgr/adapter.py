@@ -17,6 +17,7 @@ from mgr_module import CommandResult, MgrModule
 
 from .host import manager_host
 from .parse import (
+    parse_alerting_osds,
     parse_audit_log,
     parse_cluster_map,
     parse_config_dump,
@@ -261,6 +262,10 @@ class MgrCluster:
     def health_codes(self) -> Mapping[str, str]:
         with understood('the cluster health'):
             return parse_health_codes(json.loads(self._module.get('health')['json']))
+
+    def alerting_osds(self, code: str) -> frozenset[int]:
+        with understood('the cluster health'):
+            return parse_alerting_osds(json.loads(self._module.get('health')['json']), code)
 
     # -- ConfigStore
 

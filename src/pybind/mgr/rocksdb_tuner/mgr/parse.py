@@ -106,6 +106,8 @@ def _short_version(text: str) -> str:
 
 
 #: "from='client.4171 -' entity='client.admin' cmd=[{"prefix": ...}]: dispatch"
+#: Of a message in the details of a health check.
+_ALERTING = re.compile(r'\s*osd\.([0-9]{1,9})\b')
 _AUDITED = re.compile(r" entity='([^']{1,256})' cmd=(\[.*\]|\{.*\}): dispatch$", re.DOTALL)
 
 
@@ -198,6 +200,13 @@ def parse_health_codes(health: Mapping[str, Any]) -> Mapping[str, str]:
     return {code: str(check['severity']) for code, check in health.get('checks', {}).items()}
 
 
+def parse_alerting_osds(health: Mapping[str, Any], code: str) -> frozenset[int]:
+    """The OSDs that the details of a check begin with: "osd.3 observed slow operation ..."."""
+    details = health.get('checks', {}).get(code, {}).get('detail') or ()
+    found = (_ALERTING.match(str(detail.get('message', ''))) for detail in details)
+    return frozenset(int(named[1]) for named in found if named)
+
+
 def _osd_info(
     osd: Mapping[str, Any],
     metadata: Mapping[str, str],
@@ -233,6 +242,7 @@ def _osd_info(
         pod_namespace=metadata.get('pod_namespace') or None,
         failure_domain=failure_domain,
         uuid=osd.get('uuid'),
+        devices=tuple(filter(None, (metadata.get('devices') or '').split(','))),
     )
 
 

@@ -82,6 +82,9 @@ class ClusterReader(Protocol):
     def health_codes(self) -> Mapping[str, str]:
         """Codes of the current health checks and their severity ("HEALTH_WARN")."""
 
+    def alerting_osds(self, code: str) -> frozenset[int]:
+        """The OSDs that a current health check names."""
+
 
 class ConfigStore(Protocol):
     """The config store, and the running options of OSDs. May block on a mon."""

@@ -94,6 +94,8 @@ class OsdInfo:
     failure_domain: Optional[FailureDomain] = None
     #: A recreated OSD can have the same id, but it has another uuid.
     uuid: Optional[str] = None
+    #: Kernel names of all its devices on its host, without partitions and volumes: "sda".
+    devices: tuple[str, ...] = ()
 
     @property
     def place(self) -> Place:

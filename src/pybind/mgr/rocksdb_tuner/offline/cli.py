@@ -42,7 +42,7 @@ the resulting limitations of missing files are printed:
   osd_metadata.json              ceph osd metadata --format json
   osd_crush_dump.json            ceph osd crush dump --format json
   config_dump.json               ceph config dump --format json
-  health.json                    ceph health --format json
+  health.json                    ceph health detail --format json
   osd.N.config_show.json         ceph config show osd.N --format json
   osd.N.perf_dump.TIME.json      ceph tell osd.N perf dump; two, minutes apart
   osd.N.kv_stats.TIME.txt        ceph tell osd.N dump_objectstore_kv_stats; two, minutes apart

@@ -19,13 +19,14 @@ from ..observe.details import Details
 from ..observe.growth import GrowthPoints
 from ..observe.report_interval import ReportInterval
 from ..observe.signals import Signals
+from ..observe.slow_events import AlertingOsd, SlowOps, count_slow_ops, watch_slow_ops
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.classifier import Classifier
 from ..workload.records import Recognition, Workload, WorkloadClass
 from .configured import configured
 from .gaps import gaps
-from .measure import measure
+from .measure import DumpReader, measure
 from .records import OsdJudged
 
 
@@ -193,6 +194,7 @@ def _advice_context(collection: Collection, now_s: float) -> AdviceContext:
     module = collection.module
     entries = collection.entries or ()
     health_codes = collection.health_codes or frozenset()
+    alerting = module.alerting if module else _alerting(collection, now_s)
     if module is None:
         return AdviceContext(
             Mode.RECOMMEND,
@@ -200,6 +202,7 @@ def _advice_context(collection: Collection, now_s: float) -> AdviceContext:
             # Unknown counts as no: commands without an orchestrator work everywhere.
             orchestrated=bool(collection.orchestrated),
             health_codes=health_codes,
+            alerting=alerting,
         )
     version, name = module.manager_version, module.manager_release
     known = release_of(version, name) is not None
@@ -210,9 +213,24 @@ def _advice_context(collection: Collection, now_s: float) -> AdviceContext:
         orchestrated=module.orchestrated,
         rollout_under_way=module.rollout_under_way,
         health_codes=health_codes,
+        alerting=alerting,
         pending_s={i: now_s - at_s for i, at_s in module.pending_since_s.items()},
         limits=module.limits,
     )
+
+
+def _alerting(collection: Collection, now_s: float) -> Mapping[int, AlertingOsd]:
+    """The OSDs that Ceph's alert names; watched from their first dump to their last one."""
+    known: dict[int, SlowOps] = {}
+    for osd_id in collection.alerting:
+        dumps = collection.osds.get(osd_id, OsdCollection()).dumps
+        state: Mapping[int, SlowOps] = {osd_id: SlowOps(None, now_s)}
+        for dump in dumps:
+            state = watch_slow_ops(
+                state, {osd_id: count_slow_ops(DumpReader(dump), osd_id)}, dump.time_s
+            )
+        known.update(state)
+    return {osd_id: ops.at(now_s) for osd_id, ops in known.items()}
 
 
 def _newest_s(collection: Collection) -> Optional[float]:

@@ -42,7 +42,7 @@ class Measured:
     no_statistics: Optional[str] = None
 
 
-class _Dump(CounterReader):
+class DumpReader(CounterReader):
     """One dump as a source of counters."""
 
     def __init__(self, dump: CounterDump) -> None:
@@ -109,7 +109,7 @@ def _observe(
     found: Optional[Details] = None
     detail_names = details_for(osd.release)
     for dump in dumps:
-        reader = by_any_name(_Dump(dump), osd.release)
+        reader = by_any_name(DumpReader(dump), osd.release)
         sample = take_sample(reader, osd.osd_id, nonce, names_for(osd.release), dump.time_s)
         if sample is None:
             continue

@@ -148,6 +148,8 @@ class FakeCluster:
         self.flags: set[str] = {'sortbitwise', 'recovery_deletes', 'purged_snapdirs'}
         #: Health checks in addition to those that follow from the state of the OSDs.
         self.health: dict[str, str] = {}
+        #: OSDs that a health check names.
+        self.alerting: dict[str, frozenset[int]] = {}
         self.compactions = FakeCompactions(self)
         #: The cluster log: text, and whether it is a warning.
         self.logged: list[tuple[str, bool]] = []
@@ -394,6 +396,9 @@ class FakeCluster:
         if any(osd.in_cluster and not osd.up for osd in self.osds.values()):
             codes['OSD_DOWN'] = 'HEALTH_WARN'
         return codes
+
+    def alerting_osds(self, code: str) -> frozenset[int]:
+        return self.alerting.get(code, frozenset())
 
     # -- ConfigStore
 

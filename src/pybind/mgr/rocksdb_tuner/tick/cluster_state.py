@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Optional, Protocol
+from typing import Mapping, Optional, Protocol
 
 from ..advise.facts import WATCHED_IF_SET
-from ..mgr.protocols import ClusterReader, ConfigStore, Orchestrator
+from ..mgr.protocols import ClusterReader, ConfigStore, CounterReader, Orchestrator
 from ..mgr.records import ManagerHost, ManagerInfo
 from ..observe.option_watch import OptionWatch
+from ..observe.slow_events import SLOW_OP_ALERT, SlowOps, count_slow_ops, watch_slow_ops
 from ..plan.records import ANNEX, OPTION
 from ..steps import Steps
 
@@ -15,7 +16,7 @@ from ..steps import Steps
 HEALTH_PERIOD_S = 30.0
 
 
-class StateReader(ClusterReader, ConfigStore, Orchestrator, Protocol):
+class StateReader(ClusterReader, ConfigStore, CounterReader, Orchestrator, Protocol):
     """The sources of the state."""
 
 
@@ -30,6 +31,8 @@ class ClusterState:
         self.managers: tuple[ManagerInfo, ...] = ()
         self.host: Optional[ManagerHost] = None
         self.health_codes: frozenset[str] = frozenset()
+        #: Of OSDs with Ceph's alert for slow operations.
+        self.slow_ops: Mapping[int, SlowOps] = {}
         self._health_read_s: Optional[float] = None
 
     @property
@@ -56,3 +59,7 @@ class ClusterState:
         if read_s is None or abs(now_s - read_s) >= HEALTH_PERIOD_S:
             self._health_read_s = now_s
             self.health_codes = frozenset(self._cluster.health_codes())
+            named = SLOW_OP_ALERT in self.health_codes
+            osds = self._cluster.alerting_osds(SLOW_OP_ALERT) if named else ()
+            counts = {n: count_slow_ops(self._cluster, n) for n in osds}
+            self.slow_ops = watch_slow_ops(self.slow_ops, counts, now_s)

@@ -16,6 +16,7 @@ from ..observe.growth import GrowthPoints
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
 from ..observe.pool_rates import PoolRates
+from ..observe.slow_events import SlowOps
 from ..observe.starts import LastStart
 from ..snapshot import Snapshot
 from ..workload.classifier import Memories
@@ -30,6 +31,7 @@ class SnapshotInputs:
     kept: Kept
     options: KnownOptions
     health_codes: frozenset[str]
+    slow_ops: Mapping[int, SlowOps]
     #: Why no orchestrator can restart OSDs; None: one can.
     orchestrator_reason: Optional[str]
     #: The active mgr; None: unknown so far.
@@ -90,6 +92,7 @@ class Published:
                 pool_rates=inputs.pool_rates,
                 growth=inputs.kept.growth(),
                 starts=inputs.starts,
+                alerting={n: ops.at(taken_s) for n, ops in inputs.slow_ops.items()},
             ),
             health_codes=inputs.health_codes,
             history=snapshot.history,

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Callable, Mapping, NamedTuple, Optional
 
 from ...mgr.records import ConfigEntry
+from ...observe.slow_events import AlertingOsd
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ...plan.records import ANNEX, OPTION
@@ -89,6 +90,8 @@ class ClusterFacts:
     entries: tuple[ConfigEntry, ...]
     #: Ceph's own health checks that are raised.
     health_codes: frozenset[str] = frozenset()
+    #: OSDs with Ceph's alert for slow operations.
+    alerting: Mapping[int, AlertingOsd] = field(default_factory=dict)
     #: Seconds for which each OSD has been pending a restart.
     pending_s: Mapping[int, float] = field(default_factory=dict)
     #: Configured thresholds, by module option.

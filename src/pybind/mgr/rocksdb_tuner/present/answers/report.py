@@ -103,6 +103,17 @@ class KeptStart:
 
 
 @dataclass(frozen=True)
+class KeptAlert:
+    """An OSD with Ceph's alert for slow operations."""
+
+    watched_s: Annotated[
+        Optional[_Amount],
+        'For how long its counters of slow operations were watched; null: it has none.',
+    ]
+    quiet_s: Annotated[Optional[_Amount], 'Since they grew; null: not while they were watched.']
+
+
+@dataclass(frozen=True)
 class KeptState:
     """State of the module that no Ceph command reports."""
 
@@ -143,6 +154,9 @@ class KeptState:
     starts: Annotated[
         Mapping[OsdId, KeptStart],
         'The last observed restart of each OSD.',
+    ] = field(default_factory=dict, metadata=ADDED_LATER)
+    alerting: Annotated[
+        Mapping[OsdId, KeptAlert], "OSDs with Ceph's alert for slow operations."
     ] = field(default_factory=dict, metadata=ADDED_LATER)
     module_version: Annotated[Optional[str], 'Version of the module; null: older than 1.0.0.'] = (
         field(default=None, metadata=ADDED_LATER)

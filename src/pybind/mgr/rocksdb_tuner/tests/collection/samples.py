@@ -43,6 +43,7 @@ from rocksdb_tuner.observe.counters import CounterNames
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.report_interval import Reports
+from rocksdb_tuner.observe.slow_events import AlertingOsd
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
@@ -133,6 +134,7 @@ def osd_info(dice: Dice, osd_id: int) -> OsdInfo:
         distribution=dice.maybe('debian'),
         containerized=dice.flag(),
         pod_namespace=dice.maybe('rook-ceph'),
+        devices=('sda', 'nvme0n1') if dice.flag() else (),
     )
 
 
@@ -197,6 +199,7 @@ def module_state(dice: Dice) -> ModuleState:
             )
         },
         starts={3: LastStart(dice.share(), dice.time_s(), dice.maybe(dice.flag()))},
+        alerting={3: AlertingOsd(dice.maybe(dice.share()), dice.maybe(dice.time_s()))},
     )
 
 

@@ -33,6 +33,7 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.report_interval import Reports
+from rocksdb_tuner.observe.slow_events import AlertingOsd
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
@@ -66,6 +67,7 @@ _OSD = OsdInfo(
     created_version='16.2.15',
     distribution='debian',
     failure_domain=FailureDomain('rack', 'berlin-4'),
+    devices=('nvme0n1', 'alice-7'),
 )
 _UNKNOWN = OsdInfo(12, False, False, None, None, None, None, None, None, None, None, None)
 _BUSY = Workload(
@@ -143,6 +145,7 @@ def _module() -> ModuleState:
         pool_rates={1: PoolRates(1.0, 2.0, 3.0, 4.0)},
         growth={0: GrowthPoints((1.0, 2.0), (10, 20), 100, 7)},
         starts={0: LastStart(250.0, 260.5, None), 3: LastStart(0.0, 5.0, False)},
+        alerting={0: AlertingOsd(3600.0, 60.0), 3: AlertingOsd(None, None)},
     )
 
 

@@ -10,6 +10,7 @@ from mgr_module import MgrModule
 
 from rocksdb_tuner.mgr.adapter import MgrCluster, MgrStore, counter_point
 from rocksdb_tuner.mgr.parse import (
+    parse_alerting_osds,
     parse_cluster_map,
     parse_managers,
     parse_orchestrated,
@@ -630,3 +631,17 @@ def test_manager_that_raises_the_report_period_by_itself_is_known(
     host = MgrCluster(module).manager_host()
     assert host is not None
     assert host.report_period_autotuned is known
+
+
+def test_osds_named_by_a_health_check_are_found() -> None:
+    """Messages as 20.2.4 writes them; other messages and checks name none."""
+    messages = (
+        'osd.3 observed slow operation indications in BlueStore',
+        ' osd.12 observed slow operation indications in BlueStore',
+        'mon.a is low on available space',
+    )
+    check = {'severity': 'HEALTH_WARN', 'detail': [{'message': text} for text in messages]}
+    health = {'checks': {'BLUESTORE_SLOW_OP_ALERT': check, 'OTHER': {}}}
+    assert parse_alerting_osds(health, 'BLUESTORE_SLOW_OP_ALERT') == {3, 12}
+    assert parse_alerting_osds(health, 'OTHER') == frozenset()
+    assert parse_alerting_osds({}, 'OTHER') == frozenset()

@@ -212,6 +212,27 @@ def test_recorded_mixed_workload_is_classified_from_two_dumps(
 
 
 @pytest.mark.parametrize(
+    ('grown', 'reported'),
+    [(1, 'osd.0 slow within the last 10m'), (0, 'osd.0 latched'), (None, 'not watched for 10m')],
+)
+def test_alert_for_slow_operations_is_explained_from_files(
+    folder: Path, capsys: pytest.CaptureFixture[str], grown: Optional[int], reported: str
+) -> None:
+    """By "ceph health detail" and the counters of both dumps, which are 1000s apart."""
+    code, message = 'BLUESTORE_SLOW_OP_ALERT', 'osd.0 observed slow operation indications'
+    checks = {code: {'detail': [{'message': message}]}}
+    (folder / 'health.json').write_text(json.dumps({'checks': checks}))
+    (folder / AFTER).rename(folder / 'osd.0.perf_dump.1795218000.json')
+    if grown is not None:
+        for path, count in ((BEFORE, 4), ('osd.0.perf_dump.1795218000.json', 4 + grown)):
+            dump = json.loads((folder / path).read_text())
+            dump['bluestore']['slow_aio_wait_count'] = count
+            (folder / path).write_text(json.dumps(dump))
+    (found,) = (f for f in document(capsys, folder, 'findings') if f['id'] == 'slow-op-alert')
+    assert reported in found['summary']
+
+
+@pytest.mark.parametrize(
     ('name', 'message', 'consequence'),
     [
         ('osd_metadata.json', 'ceph osd metadata', 'release'),

@@ -164,6 +164,16 @@ def no_orchestrator_and_spillover(world: World) -> None:
     world.recommended_for_rbd()
 
 
+def slow_operations(world: World) -> None:
+    world.cluster.health['BLUESTORE_SLOW_OP_ALERT'] = 'HEALTH_WARN'
+    world.cluster.alerting['BLUESTORE_SLOW_OP_ALERT'] = frozenset({0, 1})
+    for count in range(1, 100):
+        for osd_id in (0, 1):
+            grown = CounterPoint(0.0, count if osd_id == 0 else 7, None)
+            world.constant[osd_id, 'bluestore.slow_aio_wait_count'] = grown
+        world.run(10)
+
+
 def deep_statistics_and_details(world: World) -> None:
     world.load_ops_per_s = 800
     for step in range(1, 200):
@@ -180,15 +190,15 @@ def deep_statistics_and_details(world: World) -> None:
     world.run(6)
 
 
-def hours_of_growth(world: World) -> None:
+def days_of_growth(world: World) -> None:
     for osd in world.cluster.osds.values():
         osd.dedicated_db, osd.db_device_bytes = True, 1 << 40
         for path, value in _DB_DEVICE:
             constant = CounterPoint(0.0, value, None)
             world.constant[osd.osd_id, f'bluefs.{path}'] = constant
-    world.settings = Settings(sample_interval_s=300.0)
-    world.load_ops_per_s = 200
-    world.run(8 * 3600, step_s=60.0)
+    world.settings = Settings(sample_interval_s=900.0)
+    world.load_ops_per_s = 20
+    world.run(80 * 3600, step_s=300.0)
 
 
 def mode_observe(world: World) -> None:
@@ -234,8 +244,9 @@ SCENARIOS: list[Callable[[World], None]] = [
     string_that_prevents_starts,
     values_from_ceph_conf,
     no_orchestrator_and_spillover,
+    slow_operations,
     deep_statistics_and_details,
-    hours_of_growth,
+    days_of_growth,
     mode_observe,
     mode_off,
     an_unknown_manager,
@@ -304,7 +315,7 @@ def test_scenarios_cover_enough_to_compare() -> None:
     """They have findings, recommendations, forecasts and statistics that could be lost."""
     seen = set()
     for scenario in (
-        *(small_writes, a_stale_string, deep_statistics_and_details, hours_of_growth),
+        *(small_writes, a_stale_string, deep_statistics_and_details, days_of_growth),
         osds_with_late_starts,
     ):
         world = World()

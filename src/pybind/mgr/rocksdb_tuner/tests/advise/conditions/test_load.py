@@ -11,6 +11,7 @@ from rocksdb_tuner.advise.records import OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.slow_events import AlertingOsd
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS
@@ -212,6 +213,46 @@ def test_slow_syncs_of_flash_are_informational(
 def test_alert_raised_by_ceph_is_explained(code: str, condition_id: str) -> None:
     assert set(found(seen(), health_codes=frozenset({code, 'OSD_DOWN'}))) == {condition_id}
     assert found(seen(), health_codes=frozenset({'OSD_DOWN'})) == {}
+
+
+@pytest.mark.parametrize(
+    ('alerting', 'reported'),
+    [
+        (
+            {1: AlertingOsd(90.0, 5.0), 2: AlertingOsd(3600.0, 601.0)},
+            '{1} slow within the last 10m; {2} latched, {none}; {1}, {2} share nvme0n1 of a',
+        ),
+        (
+            {1: AlertingOsd(6e2, None), 2: AlertingOsd(601.0, None), 3: AlertingOsd(None, None)},
+            '{2} latched, {none}; {1}, {3} not watched for 10m; {1}, {2} share nvme0n1 of a',
+        ),
+        ({3: AlertingOsd(9e4, 600.0)}, '{3} slow within the last 10m'),
+        (
+            {4: AlertingOsd(9e4, 600.0), 5: AlertingOsd(9e4, 1.0)},
+            'osd.4, osd.5 slow within the last 10m',
+        ),
+    ],
+)
+def test_alert_for_slow_operations_is_explained_by_osd(
+    alerting: dict[int, AlertingOsd], reported: str
+) -> None:
+    """Whether it is live, since it stays for a day, and which device the OSDs share."""
+    osds = (
+        seen(1, info={'host': 'a', 'devices': ('sda', 'nvme0n1')}),
+        seen(2, info={'host': 'a', 'devices': ('sdb', 'nvme0n1')}),
+        seen(3, info={'host': 'b', 'devices': ('sda', 'nvme0n1')}),
+        seen(4, info={'host': None, 'devices': ('sda',)}),
+        seen(5, info={'host': None, 'devices': ('sda',)}),
+        # On the same device, but without an alert.
+        seen(6, info={'host': 'b', 'devices': ('nvme0n1',)}),
+    )
+    codes = frozenset({'BLUESTORE_SLOW_OP_ALERT'})
+    finding = found(*osds, health_codes=codes, alerting=alerting)['slow-op-alert']
+    names = (f'osd.{n}' for n in range(6))
+    reported = reported.format(*names, none='without a slow operation within the last 10m')
+    assert finding.summary == f'Ceph warns of slow operations in BlueStore: {reported}'
+    assert set(finding.osds) == set(alerting)
+    assert 'BLUESTORE_SLOW_OP_ALERT 1d' in finding.remedy
 
 
 def indexing(

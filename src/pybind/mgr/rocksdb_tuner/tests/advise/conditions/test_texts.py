@@ -17,6 +17,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.slow_events import AlertingOsd
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -503,6 +504,15 @@ SCENARIOS = (
                     'BLUESTORE_NO_PER_POOL_OMAP',
                 }
             )
+        },
+    ),
+    Scenario(
+        'slow-op-alert',
+        'a live alert and a latched one on one device',
+        tuple(seen(n, info={'host': 'a', 'devices': ('nvme0n1',)}) for n in range(2)),
+        more={
+            'health_codes': frozenset({'BLUESTORE_SLOW_OP_ALERT'}),
+            'alerting': {0: AlertingOsd(9e4, 8e4), 1: AlertingOsd(9e4, 30.0)},
         },
     ),
     # -- builds

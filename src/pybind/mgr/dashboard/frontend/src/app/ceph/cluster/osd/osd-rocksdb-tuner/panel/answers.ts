@@ -928,6 +928,14 @@ export interface Judgment {
   cause: string | null;
 }
 
+/** An OSD with Ceph's alert for slow operations. */
+export interface KeptAlert {
+  /** For how long its counters of slow operations were watched; null: it has none. */
+  watched_s: number | null;
+  /** Since they grew; null: not while they were watched. */
+  quiet_s: number | null;
+}
+
 /** A measurement behind a workload class. */
 export interface KeptEvidence {
   signal: string;
@@ -1020,6 +1028,8 @@ export interface KeptState {
   growth: Record<string, KeptGrowth>;
   /** The last observed restart of each OSD. */
   starts: Record<string, KeptStart>;
+  /** OSDs with Ceph's alert for slow operations. */
+  alerting: Record<string, KeptAlert>;
   /** Version of the module; null: older than 1.0.0. */
   module_version: string | null;
 }
