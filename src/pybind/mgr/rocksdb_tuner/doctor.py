@@ -237,13 +237,15 @@ def _statistics(snapshot: Snapshot) -> Check:
         return Check(
             'statistics', True, 'RocksDB statistics are enabled on every OSD', optional=True
         )
+    one = '"ceph rocksdb-tuner osd deep ID" for a single OSD'
     enable = ', '.join(f'"ceph config set osd {name} true"' for name in STATISTICS)
+    unstartable = any(o.options is not None and o.options.starts is False for o in snapshot.osds)
     return Check(
         'statistics',
         False,
         f'RocksDB statistics are disabled on {format_plural(len(without), "OSD")}: compaction '
         'bytes are estimates',
-        f'{enable}, then restart the OSDs; or "ceph rocksdb-tuner osd deep ID" for a single OSD',
+        one if unstartable else f'{enable}, then restart the OSDs; or {one}',
         optional=True,
     )
 

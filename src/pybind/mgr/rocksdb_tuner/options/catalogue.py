@@ -115,6 +115,8 @@ class ObjectRule:
     otherwise: Optional[bool]
     #: For a value with members, ``{id=...;...}``; None: unknown.
     with_members: Optional[bool]
+    #: Types of the members of ``{member=value;...}`` whose values are checked.
+    members: Mapping[str, ValueType] = field(default_factory=dict)
 
     def takes(self, value: str) -> Optional[bool]:
         """Whether a daemon opens its database with ``value``; None: unknown."""
@@ -263,7 +265,10 @@ def _option(entry: Mapping[str, Any]) -> OptionInfo:
             for member in entry.get('members', ())
         ),
         object_rules={
-            version: ObjectRule(**rule) for version, rule in entry.get('object', {}).items()
+            version: ObjectRule(
+                **{**rule, 'members': {m: ValueType(t) for m, t in rule.get('members', {}).items()}}
+            )
+            for version, rule in entry.get('object', {}).items()
         },
     )
 

@@ -27,6 +27,10 @@ _INTEGER_TYPES = (
 )
 
 
+#: The option, and its older name.
+_MEMTABLES = ('memtable_factory', 'memtable')
+
+
 def as_read_by(option_set: OptionSet, rocksdb_version: str) -> OptionSet:
     """The set as parsed by this version of RocksDB."""
     pieces = unwrapped(option_set) if major(rocksdb_version) >= 7 else option_set.items
@@ -102,6 +106,9 @@ def _effective_in(seen: OptionSet, version: str, known: Catalogue) -> dict[str, 
             _set_value(values, name, written, version, known)
         except ValueRefusedError as refusal:
             raise ValueRefusedError(f'{name}: {refusal}') from None
+    if all(name in seen for name in _MEMTABLES):
+        # A hash table decides which one RocksDB reads last.
+        values.pop(_MEMTABLES[0], None)
     return Sanitizer(values, seen, version, known).run()
 
 
@@ -125,8 +132,19 @@ def _set_value(
         # RocksDB may change the text, so the effective value is unknown.
         values.pop(name, None)
         read_object(info, written, version)
+        if name in _MEMTABLES and major(version) >= 7:
+            _set_memtable(values, written)
     else:
         values[name] = read_option(info, written, version).text
+
+
+def _set_memtable(values: dict[str, str], written: str) -> None:
+    """SkipListFactory::GetId(): RocksDB 7 shows the parameter, unless it is 0."""
+    kind, _, lookahead = written.partition(':')
+    values.pop(_MEMTABLES[0], None)
+    if kind in ('skip_list', 'SkipListFactory'):
+        shown = f':{int(lookahead)}' if int(lookahead or 0) else ''
+        values[_MEMTABLES[0]] = f'SkipListFactory{shown}'
 
 
 @lru_cache(maxsize=8)

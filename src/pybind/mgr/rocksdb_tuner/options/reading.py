@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from .catalogue import Member, OptionInfo
 from .structs import read_list, read_struct
 from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType, read_value
 
 __all__ = ['major', 'read_member', 'read_members', 'read_object', 'read_option']
+
+
+#: Without blanks and braces, which versions read differently.
+_PLAIN_MEMBERS = re.compile(r'[a-z_0-9]+=[\w.-]+(?:;[a-z_0-9]+=[\w.-]+)*', re.ASCII)
 
 
 def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
@@ -30,7 +36,14 @@ def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
 
 
 def read_object(info: OptionInfo, value: str, version: str) -> Reading:
-    taken = info.object_rules[version].takes(value)
+    rule = info.object_rules[version]
+    taken = rule.takes(value)
+    if taken is None and rule.members and _PLAIN_MEMBERS.fullmatch(value):
+        # The last value of a member wins.
+        given = dict(piece.split('=') for piece in value.split(';'))
+        taken = given.keys() <= rule.members.keys() or None
+        for member, text in given.items() if taken else ():
+            read_value(text, rule.members[member])
     if taken is None:
         raise ValueNotJudgedError(f'the module cannot validate the form of {value!r}')
     if not taken:

@@ -17,7 +17,7 @@ from rocksdb_tuner.present.tables.doctor import doctor as table
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.steps import StepFailure
 
-from .present.samples import all_snapshots, facts, info, small_cluster
+from .present.samples import all_snapshots, facts, info, options, small_cluster
 
 HOST = ManagerHost((3, 11), dashboard_enabled=True, tab_installed=True)
 HEALTHY = Environment(
@@ -162,6 +162,14 @@ def test_statistics_need_both_options_on_every_osd() -> None:
     assert (check.ok, check.optional) == (False, True)
     assert '1 OSD' in check.summary
     assert all(name in str(check.remedy) for name in STATISTICS)
+
+
+def test_no_restart_for_statistics_where_osds_would_not_start() -> None:
+    unstartable = replace(options(8), starts=False)
+    osds = (facts(7)._replace(settings={}), facts(8)._replace(settings={}, options=unstartable))
+    remedy = str(found('statistics', replace(healthy(), osds=osds)).remedy)
+    assert 'osd deep' in remedy
+    assert 'restart' not in remedy
 
 
 def test_statistics_are_unknown_before_osds_report_options() -> None:

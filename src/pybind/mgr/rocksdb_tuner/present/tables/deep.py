@@ -112,8 +112,7 @@ def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> list[str]:
         )
     if look.stats.totals is None:
         found.append(
-            'Totals over all column families require rocksdb_perf at OSD startup: set it and '
-            'restart the OSD.'
+            'Totals over all column families require an OSD that was started with rocksdb_perf.'
         )
     if look.not_put_back:
         names = ', '.join(look.not_put_back)

@@ -43,7 +43,7 @@ PIECES = (
     *('max_write_buffer_number=16', 'min_write_buffer_number_to_merge=2', 'ttl=21600', 'ttl=1'),
     *('max_total_wal_size=0', 'max_total_wal_size=256M', 'max_total_wal_size=4G'),
     *('compaction_readahead_size=0', 'level0_slowdown_writes_trigger=4', 'foo=1', 'ttl=x'),
-    *('block_based_table_factory={block_size=16384}', 'disableWAL=true', 'recycle_log_file_num=4'),
+    *('block_based_table_factory={block_cache=1M}', 'disableWAL=true', 'recycle_log_file_num=4'),
     *('max_background_jobs=32', 'max_bytes_for_level_base=64M', 'compression=kZSTD', 'x,,'),
     *('memtable_factory={id=x;a=b}', 'db_write_buffer_size=64M', 'periodic_compaction_seconds=60'),
 )

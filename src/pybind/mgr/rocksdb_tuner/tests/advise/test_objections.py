@@ -120,7 +120,7 @@ def test_harm_is_a_warning_and_unusual_or_unknown_values_are_not(
             f'{PACIFIC},compaction_readahead_size=0,disableWAL=true',
             [(Name.UNSAFE, 'disableWAL'), (Name.HARMFUL, 'compaction_readahead_size')],
         ),
-        (f'{PACIFIC},block_based_table_factory={{block_size=16384}}', []),
+        (f'{PACIFIC},block_based_table_factory={{block_cache=1M}}', []),
         # Published as a whole: superseded, and none of what the checks warn of it.
         (ALTERNATE, [(Name.SUPERSEDED, None)]),
         (f'{ALTERNATE},disableWAL=true', [(Name.UNSAFE, 'disableWAL')]),

@@ -63,7 +63,7 @@ RUNNING: Mapping[str, Optional[str]] = {
     'snappy': '+compression=kSnappyCompression',
     'no-wal-limit': '+max_total_wal_size=0',
     'disableWAL': '+disableWAL=true',
-    'not-judged': '+block_based_table_factory={block_size=16384}',
+    'not-judged': '+block_based_table_factory={block_cache=1M}',
     'annex lz4': '++compression=kLZ4Compression',
 }
 
@@ -468,7 +468,7 @@ CHANGES = (
     'ttl=21600',
     'disableWAL=true',
     'no_such_option=1',
-    'block_based_table_factory={block_size=16384}',
+    'block_based_table_factory={block_cache=1M}',
     'recycle_log_file_num=4',
 )
 BASES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
@@ -174,3 +174,21 @@ def test_struct_members_are_read_in_alphabetical_order(version: str) -> None:
     universal = catalogue().options['compaction_options_universal']
     written = '{size_ratio=5;max_merge_width=7;}'
     assert read_option(universal, written, version).text == '{max_merge_width=7;size_ratio=5}'
+
+
+@pytest.mark.parametrize(
+    ('text', 'version', 'shown'),
+    [
+        ('memtable=skip_list:16', '7.9', 'SkipListFactory:16'),
+        ('memtable_factory=skip_list:016', '7.9', 'SkipListFactory:16'),
+        ('memtable=skip_list:0', '7.9', 'SkipListFactory'),
+        ('memtable=skip_list', '7.9', 'SkipListFactory'),
+        ('memtable=SkipListFactory:16', '7.9', 'SkipListFactory:16'),
+        ('memtable=nullptr', '7.9', None),
+        ('memtable=skip_list:16,memtable_factory=skip_list:4', '7.9', None),
+        # RocksDB 6.8 shows the name alone.
+        ('memtable=skip_list:16', '6.8', 'SkipListFactory'),
+    ],
+)
+def test_memtable_is_shown_as_by_the_binary(text: str, version: str, shown: Optional[str]) -> None:
+    assert effective(parse(text), version).get('memtable_factory') == shown

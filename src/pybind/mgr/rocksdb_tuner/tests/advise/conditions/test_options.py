@@ -343,7 +343,7 @@ def test_small_memory_target_is_not_blamed_on_the_default() -> None:
         assert 'memory-target-small' not in found(enough)
 
 
-NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_size=16384}}'
+NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_cache=1M}}'
 
 
 def test_string_that_cannot_be_checked_is_neither_an_error_nor_a_default() -> None:

@@ -35,7 +35,7 @@ REEF = DEFAULTS['reef']
 LZ4 = 'compression=kLZ4Compression'
 ALTERNATE = profile('alternate-2019').options
 VARIANT_D = profile('variant-2022-d').options
-UNJUDGED = PACIFIC + ',block_based_table_factory={block_size=16384}'
+UNJUDGED = PACIFIC + ',block_based_table_factory={block_cache=1M}'
 #: Short names of long strings in these texts.
 NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
 

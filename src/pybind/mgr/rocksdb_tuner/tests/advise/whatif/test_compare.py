@@ -76,7 +76,7 @@ def test_side_that_prevents_an_osd_start_is_reported() -> None:
 
 
 def test_side_that_cannot_be_checked_is_not_called_refused() -> None:
-    untold = f'{LZ4.options},block_based_table_factory={{block_size=16384}}'
+    untold = f'{LZ4.options},block_based_table_factory={{block_cache=1M}}'
     for release in ('pacific', 'reef', 'tentacle'):
         found = compared(untold, LZ4.options, release)
         assert (found.refused, found.not_judged) == ((), ('a',)), release

@@ -211,7 +211,7 @@ def test_column_options_that_prevent_a_start_are_refused_with_the_column_name() 
 
 def test_unknown_options_of_a_column_are_not_called_refused() -> None:
     with pytest.raises(BadQuestionError) as refusal:
-        tree(LZ4, ask(release='reef', cfs='O P=block_based_table_factory={block_size=16384}'))
+        tree(LZ4, ask(release='reef', cfs='O P=block_based_table_factory={block_cache=1M}'))
     assert str(refusal.value).startswith(
         'whether an OSD of Reef (from 18.2.4) starts with these options of column P is unknown:'
     )
