@@ -107,7 +107,7 @@ def experiment_resume(context: Context) -> Answer:
 
 @changes('experiment abort')
 def experiment_abort(context: Context) -> Answer:
-    """End the experiment and restore all of its OSDs"""
+    """End the experiment and restore all of its OSDs; again: without waiting for them"""
     actor, tuner = context.actor, context.tuner
     tuner.submit(lambda: tuner.operations.experiment.abort(actor, tuner.clock()))
     return _now(context)

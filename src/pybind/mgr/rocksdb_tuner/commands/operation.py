@@ -39,7 +39,7 @@ def operation_resume(context: Context) -> Answer:
 
 @changes('operation abort')
 def operation_abort(context: Context) -> Answer:
-    """End the operation once the OSD in flight is safe"""
+    """End the operation once the OSD in flight is safe; again: without waiting until it is up"""
     control.abort(context)
     return _now(context)
 

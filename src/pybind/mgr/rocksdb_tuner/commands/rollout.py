@@ -86,7 +86,7 @@ def rollout_resume(context: Context) -> Answer:
 
 @changes('rollout abort')
 def rollout_abort(context: Context) -> Answer:
-    """End the rollout or campaign once the OSD in flight is safe"""
+    """End the rollout or campaign once the OSD in flight is safe; again: without waiting for it"""
     control.abort(context)
     return _now(context)
 

@@ -202,6 +202,10 @@ class ClusterMap:
         return {osd.osd_id: osd for osd in self.osds}
 
     @cached_property
+    def down(self) -> frozenset[int]:
+        return frozenset(osd.osd_id for osd in self.osds if not osd.up)
+
+    @cached_property
     def down_and_out(self) -> frozenset[int]:
         return frozenset(osd.osd_id for osd in self.osds if not osd.up and not osd.in_cluster)
 

@@ -1,5 +1,8 @@
 """The common driver of all kinds of operation: save, then act.
 
+If a state cannot be stored, an OSD that may not start is brought to a safe state all the same: its
+previous options are stored, and what restores them can be repeated.
+
 Each kind supplies a pure state machine, how it observes the cluster, what its actions do, and
 where its state is stored.
 """
@@ -50,6 +53,8 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         self._unrecorded = False
         #: Why the last tick failed.
         self._error: Optional[str] = None
+        #: Why the state is only in memory; None: it is stored.
+        self._unstored: Optional[str] = None
         #: How long this manager has been observing.
         self._watched = Stopwatch()
         #: How long it has waited without a step, for a reason the operator did not choose.
@@ -103,6 +108,14 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _decide(self, state: StateT, seen: SeenT, now_s: float) -> Step[StateT, ActionT]:
         """Let the state machine decide."""
 
+    def _must_not_wait(self, state: StateT, step: Step[StateT, ActionT], seen: SeenT) -> bool:  # noqa: ARG002
+        """Whether a step is taken although it cannot be stored."""
+        return False
+
+    def _in_danger(self, state: StateT) -> Optional[str]:  # noqa: ARG002
+        """What is done although the state cannot be stored, for the operator."""
+        return None
+
     @abstractmethod
     def _is_suppressed(self, state: StateT, action: ActionT, seen: SeenT) -> bool:
         """Whether an action decided before mode off must not be sent any more."""
@@ -120,7 +133,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
     @abstractmethod
     def _announce(self, before: Optional[StateT], state: StateT) -> None:
-        """Announce a stored state."""
+        """Announce a new state."""
 
     @abstractmethod
     def _conclude(self, state: StateT) -> None:
@@ -169,13 +182,15 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
                 self._conclude(self._last)
                 self._unrecorded = False
         except (CommandError, OperationRefused) as error:
-            trouble = f'the {self.KIND} cannot continue: {error.message}'
-            if trouble != self._error:
-                log.warning(trouble)
-            self._error = trouble
+            self._report(f'the {self.KIND} cannot continue: {error.message}')
         else:
-            self._error = None
+            self._report(self._unstored)
         self._waiting_unchanged_s = self._waiting_unchanged.update(wait_key(self._last), steady_s)
+
+    def _report(self, trouble: Optional[str]) -> None:
+        if trouble not in {None, self._error}:
+            log.warning(trouble)
+        self._error = trouble
 
     @property
     def _last(self) -> StateT:
@@ -185,8 +200,13 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _step(self, state: StateT, seen: SeenT, now_s: float) -> bool:
         """True: another step may follow at once."""
         step = self._decide(state, seen, now_s)
-        if step.state != state or (step.actions and self._store_unsure):
-            self._save(step.state)
+        if step.state != state or self._store_unsure:
+            try:
+                self._save(step.state)
+            except CommandError as error:
+                if not self._must_not_wait(state, step, seen):
+                    raise
+                self._only_in_memory(step.state, error)
         for action in step.actions:
             self._before_acting(action, now_s)
             # The mode may have changed while the state was stored.
@@ -230,7 +250,22 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _save(self, state: StateT) -> StateT:
         self._store_unsure = True
         self._store(state)
-        self._store_unsure = False
+        self._store_unsure, self._unstored = False, None
+        return self._accepted(state)
+
+    def _save_outcome(self, state: StateT) -> None:
+        """What has happened is remembered, even if it cannot be stored now."""
+        try:
+            self._save(state)
+        except CommandError as error:
+            self._only_in_memory(state, error)
+
+    def _only_in_memory(self, state: StateT, error: CommandError) -> None:
+        texts = (f'the {self.KIND} cannot store its state: {error.message}', self._in_danger(state))
+        self._unstored = '; '.join(filter(None, texts))
+        self._accepted(state)
+
+    def _accepted(self, state: StateT) -> StateT:
         before, self._state = self._state, state
         self._saved(before, state)
         self._guard.value('announcements', lambda: self._announce(before, state), None)
@@ -238,7 +273,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         return state
 
     def _saved(self, before: Optional[StateT], state: StateT) -> None:
-        """Called once a state is stored."""
+        """Called with each new state."""
 
 
 def cannot_be_stored(error: CommandError) -> OperationRefused:

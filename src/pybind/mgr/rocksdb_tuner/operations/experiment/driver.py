@@ -19,6 +19,7 @@ from ..driver import OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
+from ..rollout import alarm as rollout_alarm
 from ..rollout import machine as leg_machine
 from ..rollout.driver import Driver
 from ..rollout.execution import execute
@@ -26,7 +27,9 @@ from ..rollout.observation import Needs
 from ..rollout.observer import Observer, ProcessWatch
 from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
+from ..rollout.recovery import must_not_wait
 from ..rollout.rules import suppressed_in_mode_off
+from ..step import Step as BaseStep
 from . import alarm, legs, operator_actions
 from .admission import concerned, first_change, planned, refuse_malformed
 from .announce import ExperimentAnnouncer
@@ -171,7 +174,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         found = self._guard.value(
             'comparing arms', lambda: self._measuring.found(state), NOT_MEASURED
         )
-        leg = state.leg or legs.as_rollout(state)
+        leg = legs.now(state)
         between = None if state.leg is not None else Needs()
         tick = self._rollouts.now(forward=leg.direction is Direction.FORWARD)
 
@@ -201,6 +204,22 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     def _decide(self, state: ExperimentState, seen: View, now_s: float) -> Step:
         return self._machine.step(state, seen, now_s)
 
+    def _must_not_wait(
+        self, state: ExperimentState, step: BaseStep[ExperimentState, Action], seen: View
+    ) -> bool:
+        after = step.state
+        if state.leg is None:
+            # An OSD that crashed with the string of its arm is restored.
+            down = seen.cluster.cluster.down
+            crashed = any(osd.arm is not None and osd.osd_id in down for osd in state.osds)
+            return crashed and not after.ended
+        return not after.ended and must_not_wait(
+            state.leg, legs.now(after), step.actions, seen.cluster
+        )
+
+    def _in_danger(self, state: ExperimentState) -> Optional[str]:
+        return rollout_alarm.in_danger(legs.now(state))
+
     def _before_acting(self, action: Action, now_s: float) -> None:
         if isinstance(action, RestartOsd):
             self._rollouts.parts.time.count_restart(now_s)
@@ -219,7 +238,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         if error is None:
             return True
         log.warning('experiment %s: %s failed: %s', state.experiment_id, action, error)
-        self._save(operator_actions.action_failed(state, action, error, now_s))
+        self._save_outcome(operator_actions.action_failed(state, action, error, now_s))
         return False
 
     def _execute(self, action: Action) -> Optional[str]:
@@ -241,7 +260,9 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         return operator_actions.resumed(state, now_s)
 
     def _aborted(self, state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
-        return operator_actions.aborted(state, actor, now_s)
+        entries = self._cluster.entries_if_known(OPTION)
+        down = self._cluster.reader.cluster_map().down
+        return operator_actions.aborted(state, actor, now_s, entries, down)
 
     # -- storing
 

@@ -34,6 +34,11 @@ CHANGED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSED})
 SameMeaning = Callable[[str, str], bool]
 
 
+def now(state: ExperimentState) -> RolloutState:
+    """The leg under way, or the OSDs between two legs."""
+    return state.leg or as_rollout(state)
+
+
 def as_rollout(state: ExperimentState) -> RolloutState:
     """The OSDs of the experiment between two legs, as a rollout state for evaluation only.
 

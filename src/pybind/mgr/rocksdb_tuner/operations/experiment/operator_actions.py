@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import Action, RemoveEntry, SetEntry
-from ...plan.commands import entry_command
-from ...plan.entries import own
+from ...plan.actions import Action
 from ..phases import Outcome
 from ..rollout import operator_actions as of_rollouts
 from ..rollout.records import Direction
+from ..rollout.recovery import unsafe
+from ..rollout.rules import restoring_command
 from ..texts import paused_text
+from . import legs
 from .records import ExperimentState, LegKind
 from .states import ending, finished
 
@@ -52,10 +54,29 @@ def resumed(state: ExperimentState, now_s: float) -> ExperimentState:
     )
 
 
-def aborted(state: ExperimentState, actor: str, now_s: float) -> ExperimentState:
-    """Restore every OSD, then end; a second abort ends without that."""
+def aborted(
+    state: ExperimentState,
+    actor: str,
+    now_s: float,
+    entries: Optional[Mapping[str, str]],
+    down: Collection[int],
+) -> ExperimentState:
+    """Restore every OSD, then end.
+
+    A second abort ends without that; raises OperationRefused while an OSD that may not start has
+    another entry than before. For ``entries`` and ``down`` see the same of rollouts.
+    """
     reason = f'aborted by {actor}'
-    if state.leg_kind is LegKind.RESTORE:
+    leg = state.leg
+    osd = None if leg is None else unsafe(leg, down)
+    given_up = state.leg_kind is LegKind.RESTORE
+    if leg is not None and osd is not None:
+        if leg.direction is Direction.RECOVER:
+            leg = of_rollouts.aborted(leg, actor, now_s, entries, down)
+            given_up = leg.ended
+        elif given_up:
+            of_rollouts.refuse_while_deadly(leg, osd, entries)
+    if given_up:
         turned = ending(state, Outcome.ABORTED)
         return replace(
             finished(turned, now_s, f'{reason} before every OSD was restored: {_leftovers(state)}'),
@@ -64,7 +85,6 @@ def aborted(state: ExperimentState, actor: str, now_s: float) -> ExperimentState
     stopping = ending(state, Outcome.ABORTED, reason)
     if not state.off:
         return replace(finished(stopping, now_s), updated_s=now_s)
-    leg = state.leg
     return replace(
         stopping,
         leg=None if leg is None else replace(leg, paused_by=None, paused_reason=None),
@@ -85,12 +105,8 @@ def action_failed(
 
 def _leftovers(state: ExperimentState) -> str:
     """How an operator restores the remaining changes."""
-    commands = [_command(n, state.before.entry(own(n))) for n in sorted(state.off)]
+    before = legs.as_rollout(state)
+    commands = [f'"{restoring_command(before, n)}"' for n in sorted(state.off)]
     more = len(commands) - _COMMANDS_MAX
     shown = ', '.join(commands[:_COMMANDS_MAX]) + (f' and {more} more' if more > 0 else '')
     return f'{shown}, then restart the OSD(s)'
-
-
-def _command(osd_id: int, value: Optional[str]) -> str:
-    action = RemoveEntry(own(osd_id)) if value is None else SetEntry(own(osd_id), value)
-    return f'"{entry_command(action)}"'

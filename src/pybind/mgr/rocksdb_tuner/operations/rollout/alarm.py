@@ -8,6 +8,7 @@ from ...judge.records import Verdict
 from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
 from ..phases import Outcome, Phase
 from .records import Direction, RolloutState
+from .rules import restoring_command
 from .soak import undecided
 from .states import UNCHANGED, in_flight
 
@@ -22,6 +23,18 @@ def why_failed(state: RolloutState) -> Optional[str]:
     if state.stage is Phase.ROLLED_BACK and state.verdict is Verdict.WORSE:
         return state.failure or 'rolled back by the verdict'
     return None
+
+
+def in_danger(state: RolloutState) -> Optional[str]:
+    """What is done with the OSD in flight although the state cannot be stored."""
+    osd = in_flight(state)
+    if osd is None:
+        return None
+    command = restoring_command(state, osd.osd_id)
+    return (
+        f'osd.{osd.osd_id} is finished all the same: if it does not start, "{command}" is run, and '
+        'the OSD is started again'
+    )
 
 
 def why_waiting(

@@ -60,17 +60,32 @@ def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]
     changed = [own(osd.osd_id) for osd in state.osds if osd.step not in UNCHANGED]
     if not changed:
         return state
-    kept = _named(changed)
-    text = f'the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
+    restored = [who for who in changed if _is_restored(state, who, entries)]
+    kept = [who for who in changed if who not in restored]
+    command = f'"ceph rocksdb-tuner rollback {state.rollout_id}"'
     blocking = () if entries is None else entries_blocking_rollback(state, entries)
+    reverts = REVERTS_IF_UNCHANGED if entries is None else REVERTS
     if blocking:
-        text += (
+        reverts = (
             f'{ROLLBACK_REFUSED}, because {_named(blocking)} has been changed outside this '
             f'rollout: correct {state.request.option} by hand'
         )
-    else:
-        text += REVERTS_IF_UNCHANGED if entries is None else REVERTS
-    return replace(state, failure=clip(f'{state.failure}; {text}' if state.failure else text))
+    texts = (
+        state.failure,
+        f'the change stays on {_named(kept)}: {command} {reverts}' if kept else None,
+        f'the previous entry of {_named(restored)} is restored, but was not seen in effect'
+        if restored
+        else None,
+        f'{command} restarts what needs it' if restored and not blocking else None,
+    )
+    return replace(state, failure=clip('; '.join(filter(None, texts))))
+
+
+def _is_restored(state: RolloutState, who: str, entries: Optional[Mapping[str, str]]) -> bool:
+    concerned = (who, *(shared for shared, _ in state.request.shared_entries))
+    return entries is not None and all(
+        entries.get(one) == state.before.entry(one) for one in concerned
+    )
 
 
 def _named(whos: Sequence[str]) -> str:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Callable, Optional
 
@@ -186,10 +184,9 @@ class Driver(RolloutTicks):
         return operator_actions.resumed(state, now_s)
 
     def _aborted(self, state: RolloutState, actor: str, now_s: float) -> RolloutState:
-        entries: Optional[Mapping[str, str]] = None
-        with suppress(CommandError):
-            entries = as_mapping(self._cluster.entries(), state.request.option)
-        return operator_actions.aborted(state, actor, now_s, entries)
+        entries = self._cluster.entries_if_known(state.request.option)
+        down = self._cluster.reader.cluster_map().down
+        return operator_actions.aborted(state, actor, now_s, entries, down)
 
     # -- storing
 

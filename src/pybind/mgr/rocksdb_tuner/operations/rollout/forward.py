@@ -19,7 +19,7 @@ from .collapse import collapse, collapse_osd
 from .identity import identity_mismatch, left_behind, start_leaving
 from .observation import Observation
 from .records import Ending, OsdProgress, OsdStep, RolloutState
-from .recovery import start_recovery
+from .recovery import start_recovery, unsafe
 from .restart import (
     due,
     process_lost,
@@ -49,6 +49,9 @@ def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     if osd is not None:
         return _drive(rules, state, osd, seen)
     if state.ending is not None:
+        osd = unsafe(state, seen.cluster.down)
+        if osd is not None:
+            return Step(start_recovery(rules, state, osd, seen, state.ending))
         return Step(ended(state, state.ending))
     if state.stage is Phase.PLANNED:
         return Step(replace(state, stage=Phase.PREFLIGHT))

@@ -10,6 +10,7 @@ restart OSDs through `restart`. State changes from outside are in `operator_acti
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ...plan.entries import own
@@ -20,6 +21,7 @@ from .conflicts import conflicting_entries, conflicts_in_other_option, describe_
 from .forward import following, forward
 from .observation import Needs, Observation
 from .records import Direction, Ending, OsdStep, RolloutState
+from .recovery import start_recovery
 from .rollback import back, recover
 from .rules import Rules, Step
 from .states import ended, in_flight, stamped, waiting
@@ -112,6 +114,10 @@ def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     if seen.waited_s < rules.limits.confirm_s:
         return Step(state)
     osd = in_flight(state)
+    if osd is not None and _removed_while_down(state, osd.osd_id, seen, changed):
+        # As a manager does that cannot store it: all that is left to do is to start the OSD.
+        ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
+        return Step(start_recovery(rules, state, osd, seen, ending))
     sections = {who.partition('/')[0] for who in changed}
     if state.direction is not Direction.FORWARD or osd is None or own(osd.osd_id) in sections:
         reason = pending_conflict
@@ -121,6 +127,18 @@ def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     # The OSD in flight has no conflict: bring it to a safe state before the end.
     ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
     return _dispatch(rules, replace(state, ending=ending), seen)
+
+
+def _removed_while_down(
+    state: RolloutState, osd_id: int, seen: Observation, changed: Collection[str]
+) -> bool:
+    who = own(osd_id)
+    return (
+        state.direction is Direction.FORWARD
+        and who in changed
+        and seen.entries.get(who) == state.before.entry(who)
+        and osd_id in seen.cluster.down
+    )
 
 
 def _dispatch(rules: Rules, state: RolloutState, seen: Observation) -> Step:

@@ -61,6 +61,13 @@ class Cluster:
                 error.errno, f'cannot read the config store: {error.message}; try again'
             ) from error
 
+    def entries_if_known(self, option: str) -> Optional[Mapping[str, str]]:
+        """The entries of one option; None if they cannot be read."""
+        try:
+            return as_mapping(self.entries(), option)
+        except CommandError:
+            return None
+
     def running(
         self, request: ChangeRequest, osd_ids: Iterable[int]
     ) -> Mapping[int, RunningOption]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Optional
 
 from ...plan.actions import Action, RestartOsd
+from ...plan.entries import own
+from ..errors import OperationRefused
 from ..phases import Outcome
 from ..texts import clip, paused_text
 from .conflicts import describe_leftovers
 from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
+from .recovery import unsafe
+from .rules import restoring_command
 from .soak import promote, undecided
 from .states import ended, in_flight, others_changed, recovery_ending, stamped, with_osd
 
@@ -56,29 +61,47 @@ def resumed(state: RolloutState, now_s: float) -> RolloutState:
 
 
 def aborted(
-    state: RolloutState, actor: str, now_s: float, entries: Optional[Mapping[str, str]]
+    state: RolloutState,
+    actor: str,
+    now_s: float,
+    entries: Optional[Mapping[str, str]],
+    down: Collection[int],
 ) -> RolloutState:
-    """Start no further OSD; the OSD in flight is first brought to a safe state.
+    """Start no further OSD; an OSD that is not safe is first brought to a safe state.
 
-    ``entries`` are the present entries of the option by `who`; None if they cannot be read.
+    A second abort does not wait until an OSD with its previous entry is seen up; raises
+    OperationRefused while it has another one. ``entries`` are the present entries of the option by
+    `who`; None if they cannot be read.
     """
-    return describe_leftovers(_aborted(state, actor, now_s), entries)
-
-
-def _aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
-    osd = in_flight(state)
+    osd = unsafe(state, down)
     reason = f'aborted by {actor}'
     if state.direction is Direction.RECOVER:
-        first = recovery_ending(state)
-        reason = f'{first.reason}; {reason} before the OSD was seen restored'
-        return stamped(state, ended(state, Ending(first.outcome, reason)), now_s)
-    if state.direction is Direction.BACK:
-        ending = Ending(Outcome.ABORTED, f'rollback {reason}')
-        return stamped(state, ended(state, ending), now_s)
+        known = recovery_ending(state)
+        if osd is not None and known.outcome is Outcome.ABORTED:
+            refuse_while_deadly(state, osd, entries)
+            reason = f'aborted again by {actor} before osd.{osd.osd_id} was seen restored'
+            osd = None
+        reason = f'{known.reason}; {reason}'
+    elif state.direction is Direction.BACK:
+        reason = f'rollback {reason}'
     ending = Ending(Outcome.ABORTED, reason)
     if osd is None:
-        return stamped(state, ended(state, ending), now_s)
+        return describe_leftovers(stamped(state, ended(state, ending), now_s), entries)
     return replace(state, ending=ending, paused_by=None, paused_reason=None, updated_s=now_s)
+
+
+def refuse_while_deadly(
+    state: RolloutState, osd: OsdProgress, entries: Optional[Mapping[str, str]]
+) -> None:
+    """Raises OperationRefused while an OSD that may not start keeps the entry of the rollout."""
+    who = own(osd.osd_id)
+    known = entries is not None and entries.get(who) == state.before.entry(who)
+    if not known:
+        raise OperationRefused(
+            errno.EBUSY,
+            f'{who} may not start with its entry: once the entry is restored, as by '
+            f'"{restoring_command(state, osd.osd_id)}", this ends',
+        )
 
 
 def action_failed(state: RolloutState, action: Action, error: str, now_s: float) -> RolloutState:

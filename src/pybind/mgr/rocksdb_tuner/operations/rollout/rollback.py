@@ -14,8 +14,9 @@ from ..texts import clip, paused_text
 from .identity import describe_left_behind, identity_mismatch
 from .observation import Observation
 from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
+from .recovery import start_recovery, unsafe
 from .restart import due, process_lost, restart_due, restarting, until_settled
-from .rules import Rules, Step, entry_action, waiting_on_error, write
+from .rules import Rules, Step, entry_action, repeated_error, restoring_command, why_held, write
 from .states import (
     UNCHANGED,
     ended,
@@ -75,7 +76,10 @@ def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         value = state.before.entry(who)
         if seen.entries.get(who) != value:
             # An OSD that cannot start is restored in any mode, even during a pause.
-            return Step(waiting_on_error(rules, state), (entry_action(who, value),))
+            error = repeated_error(rules, state)
+            if error is not None:
+                state = waiting(state, _still_deadly(state, osd.osd_id, error))
+            return Step(state, (entry_action(who, value),))
         if not osd.restart_needed:
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
         return Step(with_osd(state, due(osd, seen)))
@@ -86,11 +90,22 @@ def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     return _checking(rules, state, osd, seen)
 
 
+def _still_deadly(state: RolloutState, osd_id: int, error: str) -> str:
+    command = restoring_command(state, osd_id)
+    return (
+        f'osd.{osd_id} may not start with its entry, and its removal is refused: "{command}" '
+        f'({error})'
+    )
+
+
 def _after_recovery(state: RolloutState, ending: Ending) -> Step:
     """A failed OSD fails the whole change: it is rolled back on all OSDs.
 
     After an operator's abort, the OSDs changed until then are the operator's decision.
     """
+    if ending.outcome is Outcome.ROLLED_BACK:
+        turned = rolled_back(state, '', state.updated_s, paused_by=state.paused_by)
+        return Step(replace(turned, failure=state.failure))
     if ending.outcome is Outcome.FAILED and others_changed(state):
         failed = replace(state, failure=ending.reason)
         actor = 'the module on all OSDs'
@@ -99,6 +114,9 @@ def _after_recovery(state: RolloutState, ending: Ending) -> Step:
 
 
 def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    stopped = _stopped(rules, state, seen)
+    if stopped is not None:
+        return Step(stopped)
     if state.entries_done < len(state.restoring):
         return _restore_entries(rules, state, seen)
     osd = in_flight(state)
@@ -128,6 +146,40 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     # While that OSD is down, placement groups cannot become clean.
     unsettled = None if down is not None else until_settled(rules, state, seen)
     return unsettled or Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+
+
+def _stopped(rules: Rules, state: RolloutState, seen: Observation) -> Optional[RolloutState]:
+    """An aborted rollback, or one that is held; None: it continues."""
+    osd, ending = unsafe(state, seen.cluster.down), state.ending
+    held = why_held(state, seen)
+    if ending is not None:
+        return ended(state, ending) if osd is None else _only(rules, state, osd, seen, ending)
+    if osd is None or osd is not in_flight(state) or held is None:
+        return None
+    if not _is_deadly(state, osd, seen):
+        return None
+    # Nothing holds the removal of what keeps it from starting; the rest of the rollback stays held.
+    return _only(rules, state, osd, seen, Ending(Outcome.ROLLED_BACK, held))
+
+
+def _is_deadly(state: RolloutState, osd: OsdProgress, seen: Observation) -> bool:
+    """Whether an OSD is down with an entry of the rollout."""
+    who = own(osd.osd_id)
+    return osd.osd_id in seen.cluster.down and seen.entries.get(who) != state.before.entry(who)
+
+
+def _only(
+    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, ending: Ending
+) -> RolloutState:
+    """Of a rollback, bring this OSD to a safe state; the others stay as they are."""
+    others = (
+        o if o is osd or o.step in UNCHANGED else replace(o, step=OsdStep.VERIFIED)
+        for o in state.osds
+    )
+    state = replace(state, osds=tuple(others))
+    if state.entries_done < len(state.restoring):
+        return start_recovery(rules, state, osd, seen, ending)
+    return replace(state, direction=Direction.RECOVER)
 
 
 def _down_and_due(state: RolloutState, seen: Observation) -> Optional[OsdProgress]:

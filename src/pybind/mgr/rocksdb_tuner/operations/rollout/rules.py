@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from ...plan.commands import entry_command
+from ...plan.entries import own
 from .. import step
 from ..gates import NOT_ALLOWED, closed_gate
 from ..texts import paused_text
@@ -105,6 +107,12 @@ def write(
     if held is not None:
         return Step(waiting(state, held))
     return Step(waiting_on_error(rules, state), (entry_action(who, value),))
+
+
+def restoring_command(state: RolloutState, osd_id: int) -> str:
+    """The command that restores the recorded entry of an OSD."""
+    who = own(osd_id)
+    return entry_command(entry_action(who, state.before.entry(who)), state.request.option)
 
 
 def entry_action(who: str, value: Optional[str]) -> Action:

@@ -23,6 +23,7 @@ from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard
 from ..phases import Outcome
+from ..step import Step as BaseStep
 from . import alarm, machine, operator_actions
 from .archive import RolloutArchive
 from .execution import execute
@@ -33,6 +34,7 @@ from .observer import Cluster, Observer, Tick
 from .persistent_clock import PersistentClock
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState
+from .recovery import must_not_wait
 from .rules import Limits, Step, suppressed_in_mode_off
 from .storage import RolloutStorage
 
@@ -198,6 +200,14 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
         return self._machine.step(state, seen, now_s)
 
+    def _must_not_wait(
+        self, state: RolloutState, step: BaseStep[RolloutState, Action], seen: Observation
+    ) -> bool:
+        return must_not_wait(state, step.state, step.actions, seen)
+
+    def _in_danger(self, state: RolloutState) -> Optional[str]:
+        return alarm.in_danger(state)
+
     def _before_acting(self, action: Action, now_s: float) -> None:
         if isinstance(action, RestartOsd):
             self._count_restart(now_s)
@@ -218,7 +228,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         if error is None:
             return True
         log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
-        self._save(operator_actions.action_failed(state, action, error, now_s))
+        self._save_outcome(operator_actions.action_failed(state, action, error, now_s))
         return False
 
     def _execute(self, action: Action, option: str) -> Optional[str]:

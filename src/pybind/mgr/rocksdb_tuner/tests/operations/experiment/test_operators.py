@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.experiment.records import LegKind, Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentArm, LegKind, Stage
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
@@ -23,6 +23,7 @@ from .conftest import (
 )
 
 OPERATORS = 'write_buffer_size=33554432'
+BAD = 'write_buffer_size=foo'
 
 
 @pytest.mark.parametrize('who', ['osd', 'global', 'osd/class:ssd', 'osd.8', 'osd.3'])
@@ -140,6 +141,84 @@ def test_second_abort_with_own_entries_shows_the_commands_to_set_them(run: Exper
     assert "ceph config set osd.0 bluestore_rocksdb_options '" in (run.now.failure or '') or (
         'ceph config set osd.0' in (run.now.failure or '')
     )
+
+
+def deadly(run: ExperimentRun) -> None:
+    """The first OSD of an arm does not start with its string."""
+    run.begin(request(plan(blocks=9), arms=(ExperimentArm('fast', BAD), *request().arms[1:])))
+    run.come_to(lambda state: at_step(state, OsdStep.RESTARTING))
+    run.tick()
+    assert run.cluster.down == {0}
+
+
+def test_second_abort_is_refused_while_an_osd_is_down_with_the_string_of_its_arm(
+    run: ExperimentRun,
+) -> None:
+    deadly(run)
+    run.cluster.errors['config rm'] = run.refusal
+    run.experiment.abort('client.a', run.cluster.now_s)
+    run.tick()
+    for error in ({}, {'config dump': run.refusal}):
+        run.cluster.errors.update(error)
+        with pytest.raises(OperationRefused, match='"ceph config rm osd'):
+            run.experiment.abort('client.a', run.cluster.now_s)
+    run.cluster.errors.clear()
+    assert run.finish().outcome is Outcome.ABORTED
+    assert restored(run)
+
+
+def test_second_abort_ends_a_recovery_of_an_osd_that_is_dead(run: ExperimentRun) -> None:
+    deadly(run)
+    run.cluster.osds[0].broken = True
+    run.come_to(lambda s: s.leg is not None and s.leg.direction is Direction.RECOVER)
+    run.come_to(lambda s: s.leg is not None and at_step(s, OsdStep.RESTARTING))
+    for ended in (False, True):
+        run.experiment.abort('client.a', run.cluster.now_s)
+        assert run.now.ended is ended
+        run.tick()
+    assert 'aborted by client.a before every OSD was restored' in (run.now.failure or '')
+    assert run.cluster.entries_of() == {}
+
+
+@pytest.mark.parametrize('fails_over', [False, True])
+def test_osd_of_an_arm_that_does_not_start_is_restored_though_nothing_can_be_stored(
+    run: ExperimentRun, fails_over: bool
+) -> None:
+    deadly(run)
+    run.store.error = run.refusal
+    if fails_over:
+        run.come_to(lambda _: not run.cluster.entries_of())
+        run.fail_over()
+    for _ in range(250):
+        run.tick()
+    assert (run.cluster.entries_of(), run.cluster.down) == ({}, set())
+    run.store.error = None
+    state = run.finish()
+    assert state.outcome is (Outcome.ABORTED if fails_over else Outcome.FAILED)
+    assert restored(run)
+
+
+def test_store_that_refuses_names_the_osd_of_an_arm_and_the_command(run: ExperimentRun) -> None:
+    deadly(run)
+    run.store.error = run.refusal
+    run.come_to(lambda s: s.leg is not None and s.leg.direction is Direction.RECOVER)
+    run.tick()
+    assert '"ceph config rm osd.0 bluestore_rocksdb_options" is run' in str(run.experiment.problems)
+
+
+def test_crashed_osd_of_an_arm_is_restored_though_nothing_can_be_stored(
+    run: ExperimentRun,
+) -> None:
+    run.begin(request(plan(blocks=9)))
+    run.come_to(measuring)
+    run.store.error = run.refusal
+    run.cluster.stop_osd(0)
+    for _ in range(60):
+        run.tick()
+    assert ('osd.0' in run.cluster.entries_of(), run.cluster.down) == (False, set())
+    run.store.error = None
+    assert run.finish().outcome is Outcome.FAILED
+    assert restored(run)
 
 
 def test_winner_that_cannot_be_restored_is_no_success(run: ExperimentRun) -> None:

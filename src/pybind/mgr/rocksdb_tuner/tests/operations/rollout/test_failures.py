@@ -172,9 +172,10 @@ def test_permanently_dead_osd_is_awaited_until_abort(run: Run) -> None:
     state = run.to_a_wait('start osd.0 next')
     assert state.osds[0].restarts_asked == 3
     assert [later - earlier >= 300.0 for earlier, later in zip(asked, asked[1:])] == [True, True]
+    run.driver.abort('client.ann', run.cluster.now_s)
     state = run.driver.abort('client.ann', run.cluster.now_s)
-    assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
-    assert 'aborted by client.ann before the OSD was seen restored' in (state.failure or '')
+    assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
+    assert 'aborted again by client.ann before osd.0 was seen restored' in (state.failure or '')
     assert run.cluster.entries_of() == {}
 
 

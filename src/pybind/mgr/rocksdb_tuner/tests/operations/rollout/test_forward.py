@@ -582,10 +582,12 @@ def test_abort_of_a_rollback_stops_it_with_a_message(run: Run) -> None:
     run.start()
     run.run_to_end()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.flags.add('noout')
+    run.to_a_wait('noout')
     state = run.driver.abort('client.bob', run.cluster.now_s)
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
     assert state.failure == 'rolled back by client.ann; rollback aborted by client.bob'
+    run.cluster.flags.clear()
     run.cluster.advance(60)
     # It can be taken up again, and then ends as it should.
     to_rolled_back(run)

@@ -263,7 +263,10 @@ def test_entry_error_of_a_failed_osd_is_reported_and_retried(errors: int) -> Non
     state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
     step = MACHINE.step(state, observed(FakeCluster(4), entries={'osd.0': NEW}), 2.0)
     assert step.actions == (SetEntry('osd.0', OLD),)
-    reported = '3 attempts failed, retrying: EROFS'
+    reported = (
+        'osd.0 may not start with its entry, and its removal is refused: "ceph config set osd.0 '
+        f"bluestore_rocksdb_options '{OLD}'\" (3 attempts failed, retrying: EROFS)"
+    )
     assert step.state.paused_reason == (reported if errors == 3 else None)
 
 

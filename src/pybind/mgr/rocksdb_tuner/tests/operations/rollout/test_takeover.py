@@ -31,6 +31,7 @@ class MortalRun(Run):
 
     cluster: ChaosCluster
     next_writes = ()
+    store_refuses = False
     slow_monitors = False
     questions_of_all = 0
     auto_apply_after_s = 0.0
