@@ -165,6 +165,40 @@ _LOST_IN_ROLLBACK = (
         for event in (ChaosEvent.PURGED, ChaosEvent.DIES_AND_IS_OUT)
     ),
 )
+#: An OSD does not start, and it is hard to restore it: the monitors refuse to store, or to remove
+#: its entry, and operators or other managers come in between.
+_HARD_TO_RESTORE = (
+    *(
+        (_aimed(ChaosEvent.STORE_REFUSES, moment, after),)
+        for moment in (Moment.RESTARTING, Moment.RECOVER_RESTORING, Moment.RECOVER_RESTARTING)
+        for after in (0, 1)
+    ),
+    (
+        _aimed(ChaosEvent.STORE_REFUSES, Moment.RESTARTING),
+        _aimed(ChaosEvent.FAIL_OVER, Moment.RECOVER_RESTARTING),
+    ),
+    (
+        _aimed(ChaosEvent.STORE_REFUSES, Moment.RESTARTING),
+        _aimed(ChaosEvent.FAIL_OVER, Moment.RESTARTING, 3),
+    ),
+    *(
+        (
+            _aimed(ChaosEvent.REFUSES_RM, Moment.RESTARTING),
+            *(_aimed(ChaosEvent.ABORT, Moment.RECOVER_RESTORING, n) for n in range(aborts)),
+            Planned(ChaosEvent.MONITORS_BACK, 5, None, None, follows=True),
+        )
+        for aborts in (1, 2)
+    ),
+    (_aimed(ChaosEvent.ABORT, Moment.RECOVER_RESTARTING),),
+    (
+        _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
+        _aimed(ChaosEvent.ABORT, Moment.BACK_ENTRIES),
+    ),
+    (
+        _aimed(ChaosEvent.ROLLBACK, Moment.RESTARTING, 2),
+        _aimed(ChaosEvent.ABORT, Moment.BACK_RESTARTING),
+    ),
+)
 _COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.REPINNING)
 #: Over within a sample, unless something blocks it.
 _PASSED_AT_ONCE = {Moment.LEAVING, Moment.REPINNING}
@@ -194,6 +228,7 @@ _FOCI = (
     _Focus((Moment.LEAVING, Moment.LEAVING, Moment.COLLAPSING), _LOST_AFTERWARDS),
     *(_Focus((Moment.AWAY, Moment.BETWEEN, Moment.COLLAPSING), _LOST_PENDING, spare=True),) * 2,
     _Focus(_BACK, _LOST_IN_ROLLBACK, spare=True),
+    *(_Focus(_RECOVER, _HARD_TO_RESTORE, value=BAD),) * 2,
 )
 
 #: Without restarts.

@@ -109,6 +109,10 @@ class WatchedRun(Protocol):
         """OSDs that work and do not report, and since when."""
 
     @property
+    def store_refuses(self) -> bool:
+        """The last write of an operation's state was refused, or its answer was lost."""
+
+    @property
     def next_writes(self) -> Sequence[object]:
         """Faults of writes to come."""
 
@@ -243,9 +247,16 @@ class Watch(Checks[Rule]):
         # The stored state, not the driver's: another manager must find the intention there.
         state = RolloutStorage(self.run.store).load_current()
         assert state is not None
+        _, verb, *words = shlex.split(command)
+        known = self.run.driver.state
+        if (
+            known is not None
+            and self.run.store_refuses
+            and repeatable(known, words, self.run.cluster)
+        ):
+            state = known
         self.require(Rule.SAVED_BEFORE, not state.ended, f'{command} after the end')
         self._observed_first(command)
-        _, verb, *words = shlex.split(command)
         if verb == 'orch':
             self._restart(state, int(words[2].partition('.')[2]), command)
         else:
@@ -382,8 +393,10 @@ class Watch(Checks[Rule]):
         """Called with each state once it is stored: no OSD is started against a rule."""
         # After a rollback it still has the earlier text.
         started_rollback = new.direction is Direction.BACK
-        if new.ended and not started_rollback and (old is None or not old.ended):
-            self._check_rollback_offer(new)
+        if new.ended and (old is None or not old.ended):
+            self._left_able_to_start(new)
+            if not started_rollback:
+                self._check_rollback_offer(new)
         if old is None or old.rollout_id != new.rollout_id:
             self._began(old, new)
             return
@@ -489,6 +502,18 @@ class Watch(Checks[Rule]):
             same_meaning(runs, target),
             f'osd.{osd_id} is verified with {runs}',
         )
+
+    def _left_able_to_start(self, state: RolloutState) -> None:
+        """No OSD that is down is left with an entry of the rollout that keeps it down."""
+        cluster, entries = self.run.cluster, self.run.cluster.entries_of()
+        theirs = {who.partition('/')[0] for who in self.operators | self.anybodys}
+        for n in {osd.osd_id for osd in state.osds} & cluster.down - self.others:
+            who = f'osd.{n}'
+            found = entries.get(who)
+            if found is None or found == state.before.entry(who) or who in theirs:
+                continue
+            deadly = cluster.refuses_to_start(found)
+            self.require(Rule.NOT_ABANDONED, not deadly, f'{who} is down with {found}')
 
     def _check_rollback_offer(self, state: RolloutState) -> None:
         """A rollback is offered exactly where it would be accepted."""
@@ -664,7 +689,6 @@ class Watch(Checks[Rule]):
         osd = cluster.osds[osd_id]
         hindered = (
             cluster.errors
-            or run.store.error
             or run.next_writes
             or run.slow_monitors
             or cluster.now_s - run.active_since_s < _OBSERVES_FIRST_S + passed_s
@@ -814,9 +838,21 @@ class Watch(Checks[Rule]):
         if changed and state.direction is not Direction.BACK:
             self.require(
                 Rule.OFFER_IS_VALID,
-                f'the change stays on osd.{changed[0]}' in failure or len(failure) >= 590,
+                any(
+                    f'{text} osd.{changed[0]}' in failure
+                    for text in ('the change stays on', 'the previous entry of')
+                )
+                or len(failure) >= 590,
                 f'{changed} stay changed: {failure}',
             )
+
+
+def repeatable(state: RolloutState, words: Sequence[str], cluster: ChaosCluster) -> bool:
+    """Whether a command brings an OSD to a safe state: it is not held by a store that refuses."""
+    if words[0] == 'daemon':
+        return not cluster.osds[int(words[2].partition('.')[2])].up
+    value = words[3] if words[0] == 'set' else None
+    return state.direction is not Direction.FORWARD and value == state.before.entry(words[1])
 
 
 def _put(entries: dict[str, str], who: str, value: Optional[str]) -> None:

@@ -732,14 +732,28 @@ def _outcome_not_recorded(patch: Patch) -> None:
 
 
 def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
-    aborted = operator_actions._aborted
+    _abort_ends_at_once(patch, Direction.FORWARD)
 
-    def at_once(state: Any, actor: str, now_s: float) -> Any:
-        if state.direction is Direction.FORWARD:
+
+def _abort_ends_at_once(patch: Patch, direction: Direction) -> None:
+    aborted = operator_actions.aborted
+
+    def at_once(state: Any, actor: str, *args: Any) -> Any:
+        if state.direction is direction:
             return states.ended(state, Ending(Outcome.ABORTED, f'aborted by {actor}'))
-        return aborted(state, actor, now_s)
+        return aborted(state, actor, *args)
 
     patch.everywhere(aborted, at_once)
+
+
+def _recovery_must_be_stored_to_begin(patch: Patch) -> None:
+    follow = recovery.must_not_wait
+
+    def stored_first(state: Any, after: Any, *args: Any) -> bool:
+        begins = state.direction is not after.direction
+        return not begins and follow(state, after, *args)
+
+    patch.everywhere(follow, stored_first)
 
 
 def _failure_leaves_others_changed(patch: Patch) -> None:
@@ -1024,6 +1038,46 @@ MUTANTS = (
         _waits_for_an_osd_that_does_not_start,
     ),
     Mutant('never gives up', 'restart', Rule.STARTS_AGAIN, _never_gives_up),
+    Mutant(
+        'recovery waits for the store',
+        'store',
+        Rule.STARTS_AGAIN,
+        lambda patch: patch.never(recovery.must_not_wait, answer=False),
+        (ChaosEvent.STORE_REFUSES,),
+        (Moment.RESTARTING,),
+    ),
+    Mutant(
+        'recovery must be stored to begin',
+        'store',
+        Rule.STARTS_AGAIN,
+        _recovery_must_be_stored_to_begin,
+        (ChaosEvent.STORE_REFUSES,),
+        (Moment.RESTARTING,),
+    ),
+    Mutant(
+        'abort ends a recovery at once',
+        'abort',
+        Rule.NOT_ABANDONED,
+        lambda patch: _abort_ends_at_once(patch, Direction.RECOVER),
+        (ChaosEvent.ABORT,),
+        (Moment.RECOVER_RESTORING,),
+    ),
+    Mutant(
+        'a second abort ends it at once',
+        'abort',
+        Rule.NOT_ABANDONED,
+        lambda patch: patch.never(operator_actions.refuse_while_deadly),
+        (ChaosEvent.ABORT,),
+        (Moment.RECOVER_RESTORING,),
+    ),
+    Mutant(
+        'abort ends a rollback at once',
+        'abort',
+        Rule.NOT_ABANDONED,
+        lambda patch: _abort_ends_at_once(patch, Direction.BACK),
+        (ChaosEvent.ABORT,),
+        (Moment.BACK_ENTRIES,),
+    ),
     Mutant(
         'restarted again and again',
         'restart',

@@ -25,6 +25,7 @@ class Rule(Enum):
     #: Rule 4
     STARTS_AGAIN = 'options with which an OSD does not start are removed'
     BOUNDED_DOWNTIME = 'the rollout keeps no OSD down for longer than its start'
+    NOT_ABANDONED = 'no end leaves an OSD down with options with which it does not start'
     #: Rule 5
     SAVED_BEFORE = 'every action was stored before'
     UNDO_EXACT = 'a rollback restores the previous state'

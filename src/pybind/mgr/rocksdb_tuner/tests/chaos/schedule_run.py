@@ -199,6 +199,9 @@ class ScheduleRun:
         lost = {n for n in cluster.down if not cluster.osds[n].in_cluster and n % 2 == 0}
         self._dead = frozenset(lost)
         self.watch.beside_itself |= self._dead
+        # One that an operator starts all the same reports what it runs.
+        for n in self._dead:
+            cluster.osds[n].silent = False
         for n in set(cluster.osds) - self._dead:
             heal_osd(world, n)
         heal_orchestrator(cluster)

@@ -112,6 +112,8 @@ class World(Run):
         #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
+        #: The last write of an operation's state was refused, or its answer was lost.
+        self.store_refuses = False
         #: Every write takes `DELAY_S`.
         self.slow_monitors = False
         #: When the manager became active, and its last sample of the cluster.
@@ -138,7 +140,9 @@ class World(Run):
 
     def _watch_store(self) -> None:
         if not hasattr(self.store.set, 'mortal'):
-            self.store.set = self._mortal(self.store.set, entry=False)  # type: ignore[method-assign]
+            self.store.set = self._noted(  # type: ignore[method-assign]
+                self._mortal(self.store.set, entry=False)
+            )
 
     @property
     def clock_s(self) -> float:
@@ -261,6 +265,16 @@ class World(Run):
 
         operate.mortal = True  # type: ignore[attr-defined]
         return operate
+
+    def _noted(self, write: Callable[..., None]) -> Callable[..., None]:
+        def noted(key: str, value: Optional[str]) -> None:
+            of_state = '/current' in key or '/parts/' in key
+            self.store_refuses = self.store_refuses or of_state
+            write(key, value)
+            self.store_refuses = self.store_refuses and not of_state
+
+        noted.mortal = True  # type: ignore[attr-defined]
+        return noted
 
     def _due(self) -> Optional[WriteFault]:
         due = next((found for found in self.next_writes if found.writes == 0), None)

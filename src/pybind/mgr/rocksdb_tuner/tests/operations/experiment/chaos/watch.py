@@ -15,6 +15,7 @@ from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Rollout
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster
+from rocksdb_tuner.tests.chaos.invariants import repeatable
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
 from .rules import Rule
@@ -99,8 +100,9 @@ class Watch(Checks[Rule]):
         state = self.world.experiment.state
         assert state is not None
         leg = state.leg
-        self.require(Rule.SAVED_BEFORE, leg is not None and self._stored() == state, command)
-        assert leg is not None
+        assert leg is not None, command
+        unstored = self.world.store_refuses and repeatable(leg, words[2:], self.cluster)
+        self.require(Rule.SAVED_BEFORE, unstored or self._stored() == state, command)
         now_s = self.cluster.now_s
         since_s = now_s - self.world.active_since_s
         self.require(
