@@ -7,6 +7,7 @@ manager runs. An installed module has none of this.
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Reason, Recommendation
 from rocksdb_tuner.advise.strings import recognize, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
+from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.tick import operation_control
@@ -54,7 +56,9 @@ def _stamped(self: MgrCluster, osd_id: int, paths: Sequence[str]) -> list[Option
 
 
 def _remove_late(self: MgrCluster, who: str, name: str) -> None:
-    """The monitors remove an entry at once, and answer when the test wants it."""
+    """The monitors refuse it, or remove an entry at once and answer when the test wants it."""
+    if _setting('refuse_removals'):
+        raise CommandError(errno.EACCES, 'access denied')
     _remove(self, who, name)
     time.sleep(float(_setting('late_removals_s')))
 

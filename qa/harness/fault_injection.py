@@ -62,6 +62,7 @@ class FaultInjection:
             'clock_offset_s': 0.0,
             'unchecked_options': None,
             'late_removals_s': 0.0,
+            'refuse_removals': False,
             'favorite': None,
             'promises_gain': False,
         }
@@ -85,6 +86,11 @@ class FaultInjection:
     def set_unchecked_options(self, options: str) -> None:
         """Rollouts started from now on set these options, whatever the checks report."""
         self._settings['unchecked_options'] = options
+        self._write()
+
+    def refuse_removals(self, *, refuse: bool) -> None:
+        """Let the monitors refuse to remove entries from now on, or no longer."""
+        self._settings['refuse_removals'] = refuse
         self._write()
 
     def set_late_removals(self, late_s: float) -> None:

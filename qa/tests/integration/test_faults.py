@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from fault_scenario import (
+    FINAL,
     PLAIN,
     STATE_KEY,
     UNSTARTABLE,
@@ -27,6 +28,7 @@ from fault_scenario import (
     s3_clients,
 )
 from harness import Cluster, HarnessError
+from harness.errors import CommandError
 from module_client import ALTERNATE_2019, OPTION
 from rocksdb_tuner.tests.operations.rollout import format_1
 
@@ -143,6 +145,67 @@ def test_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(
         state = scenario.wait_for_end('failed')
         event.happened = 'its entry was removed, it was started again, no other was touched'
     assert f'osd.{scenario.canary} did not come back up' in state['failure']
+    scenario.assert_untouched(before, scenario.canary)
+    scenario.assert_restored()
+
+
+def down_with_bad_options(scenario: FaultScenario) -> float:
+    """Apply options with which no OSD starts; when the canary went down."""
+    scenario.fault_injection.set_unchecked_options(UNSTARTABLE)
+    scenario.apply()
+    scenario.wait_for_step(scenario.canary, 'restarting')
+    eventually(scenario, lambda: not scenario.tuner.osd_up(scenario.canary), 'the canary down')
+    assert (f'osd.{scenario.canary}', '', UNSTARTABLE) in scenario.tuner.entries()
+    return time.monotonic()
+
+
+def test_osd_that_cannot_start_is_restored_though_monitors_refuse_to_store(
+    scenario: FaultScenario,
+) -> None:
+    ceph, limit = scenario.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
+    before = scenario.tuner.nonces()
+    with scenario.fault('OSD does not start, monitors refuse to store', 'canary') as event:
+        down_s = down_with_bad_options(scenario)
+        ceph('config', 'set', *limit, '16')
+        try:
+            eventually(
+                scenario,
+                lambda: f'ceph config rm osd.{scenario.canary}' in str(ceph('health', 'detail')),
+                'the OSD and the command in the health check',
+            )
+            eventually(
+                scenario, lambda: scenario.tuner.osd_up(scenario.canary), 'the canary up', 300
+            )
+            event.happened = f'restored and up after {time.monotonic() - down_s:.0f} s'
+            assert scenario.tuner.entries() == scenario.old
+        finally:
+            ceph('config', 'rm', *limit)
+    state = scenario.wait_for_end('failed')
+    assert f'osd.{scenario.canary} did not come back up' in state['failure']
+    scenario.assert_untouched(before, scenario.canary)
+    scenario.assert_restored()
+
+
+def test_abort_while_an_osd_is_restored_leaves_it_running(scenario: FaultScenario) -> None:
+    before = scenario.tuner.nonces()
+    with scenario.fault('operator aborts while an OSD is restored', 'canary') as event:
+        down_s = down_with_bad_options(scenario)
+        scenario.fault_injection.refuse_removals(refuse=True)
+        scenario.wait_for_step(scenario.canary, 'restoring')
+        scenario.tuner.plain('operation', 'abort')
+        assert scenario.rollout()['phase'] not in FINAL
+        with pytest.raises(CommandError, match=f'ceph config rm osd.{scenario.canary}'):
+            scenario.tuner.plain('operation', 'abort')
+        scenario.fault_injection.refuse_removals(refuse=False)
+        removed_s = time.monotonic()
+        eventually(scenario, lambda: scenario.tuner.osd_up(scenario.canary), 'the canary up', 120)
+        now_s = time.monotonic()
+        event.happened = (
+            f'up {now_s - removed_s:.0f} s after its entry could be removed, and '
+            f'{now_s - down_s:.0f} s after it went down'
+        )
+    state = scenario.wait_for_end('failed')
+    assert state['outcome'] == 'aborted'
     scenario.assert_untouched(before, scenario.canary)
     scenario.assert_restored()
 
