@@ -73,7 +73,7 @@ def unlimited_wal(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
 
 @condition(
     'too-many-compactions',
-    title='An OSD has more compaction threads than cores',
+    title='An OSD has many compaction threads',
     severity=Severity.INFO,
     remedy=(
         'Lower {culprit}, or remove the override: the default is 2 to 4. Restart one OSD at a '
@@ -88,7 +88,7 @@ def unlimited_wal(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
     ),
 )
 def too_many_compactions(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """More compactions at once than OSDs have cores."""
+    """More compactions at once than OSDs usually have cores, which no daemon reports."""
     yield from _with_rule(cluster, condition, 'many-threads')
 
 

@@ -75,17 +75,19 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
     severity=Severity.INFO,
     needs=Subject.SMALL_MEMORY_TARGET,
     remedy=(
-        'Raise osd_memory_target of these OSDs to 4 GiB, its default, if the host has the memory: '
-        'ceph config set osd osd_memory_target 4294967296. Otherwise "ceph rocksdb-tuner profile '
-        'derive --osd {osd}" prints options with smaller memtables.'
+        'If the host has the memory, exclude each of these OSDs from autotuning and set '
+        'osd_memory_target to 4 GiB, its default: {command}. cephadm with '
+        'osd_memory_target_autotune sets it for "osd/host:<host>", which wins over "osd", and '
+        'removes the entry of an OSD that it tunes. Otherwise "ceph rocksdb-tuner profile derive '
+        '--osd {osd}" prints options with smaller memtables.'
     ),
     commands=(
-        'ceph config get osd.{osd} osd_memory_target',
-        'ceph rocksdb-tuner profile derive --osd {osd}',
+        'ceph config set osd.{osd} osd_memory_target_autotune false',
+        'ceph config set osd.{osd} osd_memory_target 4294967296',
     ),
     source=(
-        'Ceph documentation, Hardware Recommendations, Memory; ceph/ceph#22970: memory autotuning '
-        'does not cover memtables'
+        'Ceph documentation, Hardware Recommendations, Memory, and OSD Service, Automatically '
+        'tuning OSD memory; ceph/ceph#22970: memory autotuning does not cover memtables'
     ),
     tests=('tests/advise/conditions/test_options.py',),
 )

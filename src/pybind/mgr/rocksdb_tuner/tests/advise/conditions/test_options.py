@@ -8,6 +8,7 @@ import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.checked import _of_problems, unwise_options
+from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
@@ -341,6 +342,24 @@ def test_small_memory_target_is_not_blamed_on_the_default() -> None:
         assert 'memtables-exceed-memory' not in findings_of
         enough = osd._replace(details=MEMORY._replace(memory_target_bytes=2 << 30))
         assert 'memory-target-small' not in found(enough)
+
+
+def test_remedy_for_a_small_memory_target_also_works_under_autotuning() -> None:
+    """Entries for a host win over "osd", and the autotuner removes those of OSDs it tunes."""
+    osd = facts(osd_info(3), PACIFIC, 'default')
+    finding = found(osd._replace(details=MEMORY._replace(memory_target_bytes=1 << 30)))[
+        'memory-target-small'
+    ]
+    assert finding.commands == (
+        'ceph config set osd.3 osd_memory_target_autotune false',
+        'ceph config set osd.3 osd_memory_target 4294967296',
+    )
+    assert 'osd/host:<host>' in finding.remedy
+
+
+def test_finding_of_many_compactions_claims_nothing_about_cores() -> None:
+    """No daemon reports its cores."""
+    assert 'cores' not in conditions()['too-many-compactions'].title
 
 
 NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_cache=1M}}'
