@@ -222,7 +222,9 @@ def contradictions(told: Reported) -> tuple[str, ...]:
         found.append('what was chosen is not what is recommended')
     if told.resource is None:
         return tuple(found)
-    if chosen is not None and not _gains(chosen, told):
+    if chosen is not None and not any(
+        at_most(e.ratio) <= 1 - told.min_gain + _ROUNDING / 100 for e in chosen.effects
+    ):
         found.append(f'{chosen.name} was chosen, and does not gain enough')
     if chosen is not None and _losses(chosen, told) - {'cores'}:
         found.append(f'{chosen.name} was chosen, and loses too much')

@@ -32,10 +32,10 @@ from harness.verdict_run import set_module_options
 from rocksdb_tuner.advise.candidates import expected_usages
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
+from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.strings import safe_to_apply
 from rocksdb_tuner.advise.usage import Usage
-from rocksdb_tuner.advise.weighing import neighbors
 from rocksdb_tuner.advise.whatif.fill import fill_s
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.offline.judge import judge
@@ -324,10 +324,11 @@ def to_force(case: Case, scenario: str, told: Reported, window_s: float) -> Opti
     """The set to test without a recommendation: see `bench_choice_trials.py`."""
     candidates = list(told.candidates)
     if not candidates:
-        for name, text in neighbors(case.running, case.effective(case.running)):
+        for known in profiles():
+            text = known.options
             refused = bool(safe_to_apply(text, case.release.rocksdb_version))
             effects = () if refused else tuple(map(_expected_effect, expected_usages(case, text)))
-            candidates.append(Weighed(name, 'neighbor', text, False, refused, effects))
+            candidates.append(Weighed(known.name, 'profile', text, False, refused, effects))
     options = [Option(c, _cycle_s(case, scenario, c.options)) for c in candidates]
     # A disk is relieved by what RocksDB does not write to it.
     resource = 'db-device' if scenario == 'data-device' else FIGURES[scenario]

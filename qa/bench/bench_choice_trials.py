@@ -27,8 +27,8 @@ the last third of it. Then the first gets another set, both restart, and the sam
 Then they swap: the second runs the other set, and the first its previous one. The other set is the
 recommended one. Without a recommendation it is the one with the largest predicted change, among
 those whose cycle (full memtables for kv-sync, a full level 0 for bytes and CPU) occurs twice within
-the window, or else occurs first; if nothing was weighed, as on hard disks, among the neighbors of
-the running set. Idle OSDs are not changed.
+the window, or else occurs first; if nothing was weighed, as on hard disks, among the published
+sets. Idle OSDs are not changed.
 
 *The comparison.* The figure of the named resource (`FIGURES`): CPU time of the kv_sync thread per
 write, used bytes of BlueFS, CPU time of RocksDB's threads per write, and on hard disks the client

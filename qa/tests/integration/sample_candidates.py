@@ -41,7 +41,6 @@ class Decision(TypedDict):
     min_gain_percent: float
     max_loss_percent: float
     unconstrained: list[str]
-    experiment: Optional[str]
     candidates: list[Candidate]
 
 
@@ -87,7 +86,6 @@ def decision(
         'min_gain_percent': MIN_GAIN_PERCENT,
         'max_loss_percent': MAX_LOSS_PERCENT,
         'unconstrained': [],
-        'experiment': None,
         'candidates': list(candidates),
     }
 
@@ -96,11 +94,12 @@ NOT_ENOUGH = (
     'The kv_sync thread time per write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
     'a gain of 10% is required.'
 )
+NOT_BETTER = 'It qualifies, but is not clearly better than variant-2022-d, which is better tested.'
 NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB available on these OSDs.'
 
 
 def chosen() -> Decision:
-    """A group that the kv_sync thread limits, one set that relieves it, and neighbors of two."""
+    """A group that the kv_sync thread limits, and one set that relieves it."""
     return decision(
         'osd/class:ssd',
         'kv-sync',
@@ -130,7 +129,7 @@ def chosen() -> Decision:
             effect('kv-sync', -16.0, -23.0, -9.0),
             effect('db-device', -2.0, -8.0, 5.0),
             effect('db-space', -29.0, -35.0, -21.0),
-            short='It qualifies, but variant-2022-d gains more or suits these clients better.',
+            short=NOT_BETTER,
         ),
         candidate(
             'variant-2022-c',
@@ -159,7 +158,7 @@ def chosen() -> Decision:
             'derived',
             effect('kv-sync', -17.0, -24.0, -10.0),
             effect('db-device', -3.0, -9.0, 3.0),
-            short='It qualifies, but so does variant-2022-d, which is simpler or more widely used.',
+            short=NOT_BETTER,
         ),
         candidate('lz4-2025', 'profile', infeasible=(NO_SPACE,)),
         candidate(
@@ -167,27 +166,7 @@ def chosen() -> Decision:
             'profile',
             infeasible=(NO_SPACE, 'A level that is on the DB device now would no longer fit.'),
         ),
-        *neighbors(38),
     )
-
-
-def neighbors(count: int, seed: int = 5) -> list[Candidate]:
-    """One step from what runs, and from the best."""
-    rng = random.Random(seed)
-    made = []
-    for number in range(count):
-        gain, loss = rng.gauss(-14 if number % 2 else 0, 7), rng.gauss(5, 9)
-        short = NOT_ENOUGH.format(gain, gain - 6, gain + 6)
-        made.append(
-            candidate(
-                f'write_buffer_size={(number + 1) << 22}',
-                'neighbor',
-                effect('kv-sync', round(gain, 1), round(gain - 6, 1), round(gain + 6, 1)),
-                effect('db-device', round(loss, 1), round(loss - 5, 1), round(loss + 5, 1)),
-                short=short,
-            )
-        )
-    return made
 
 
 def nothing_chosen() -> Decision:

@@ -112,7 +112,7 @@ test('what is infeasible is in neither, and the chosen and the running come firs
   const rows = inOrder(
     {
       candidates: [
-        candidate('one off', 'neighbor', [effect('kv-sync', -50, -60, -40)]),
+        candidate('one off', 'derived', [effect('kv-sync', -1, -2, 0)]),
         candidate('impossible', 'profile', [], { infeasible: ['No room.'] }),
         candidate('weak', 'profile', [effect('kv-sync', -2, -3, -1)]),
         candidate('strong', 'derived', [effect('kv-sync', -9, -9, -9)]),
@@ -130,7 +130,7 @@ test('what is infeasible is in neither, and the chosen and the running come firs
 });
 
 test('a mark is in the region just where its estimates keep to both bars', () => {
-  const found = [...crowd(300, 'profile', 3, 60), ...crowd(300, 'neighbor', 4, 60)];
+  const found = [...crowd(300, 'profile', 3, 60), ...crowd(300, 'derived', 4, 60)];
   for (const size of SIZES) {
     const { marks, region } = laidOut(found, size);
     assert.equal(marks.length, 600);
@@ -155,11 +155,10 @@ test('more gain is further right, and more loss is higher', () => {
 });
 
 test('whatever the numbers, all of it is within the plot', () => {
-  // Intervals of neighbors, which are drawn under the pointer, do not stretch the axes.
   const odd = [0, 1e-9, 5, 100, 1e6, 1e12].flatMap((size) =>
     [1, -1].map((sign) => {
       const wide = size > 50 ? 1e15 : 1;
-      return candidate(`${sign * size}`, size > 50 ? 'neighbor' : 'profile', [
+      return candidate(`${sign * size}`, 'profile', [
         effect('kv-sync', -sign * size, -sign * size - wide, -sign * size + wide),
         effect('memory', sign * size, sign * size - wide, sign * size + wide),
       ]);
@@ -203,15 +202,13 @@ test('no label is over another one, over a named mark, or beyond the plot', () =
       RUNNING,
       CHOSEN,
       ...crowd(30, 'profile', 7, spread),
-      ...crowd(60, 'neighbor', 8, spread),
     ];
     for (const size of SIZES) {
       const { labels, marks, plot } = laidOut(found, size);
-      const named = marks.filter((mark) => mark.candidate.origin !== 'neighbor');
       const boxes = labels.map(boxOf);
       boxes.forEach((box, i) => {
         assert.ok(boxes.every((other, j) => i === j || !overlap(box, other)), labels[i].text);
-        assert.ok(named.every(({ x, y }) => !overlap(box, { left: x - 5, right: x + 5, top: y - 5, bottom: y + 5 })));
+        assert.ok(marks.every(({ x, y }) => !overlap(box, { left: x - 5, right: x + 5, top: y - 5, bottom: y + 5 })));
         assert.ok(box.left >= plot.left && box.right <= plot.right, labels[i].text);
       });
     }
@@ -248,15 +245,6 @@ test('the chosen and the running are labeled however crowded it is', () => {
     const names = labels.map((label) => label.mark.candidate.name);
     assert.deepEqual(names.slice(0, 2), ['best', 'old']);
   }
-});
-
-test('neighbors have a mark and no label, unless one is chosen', () => {
-  const dozens = crowd(40, 'neighbor', 1, 20);
-  const before = laidOut([RUNNING, ...dozens]);
-  assert.equal(before.marks.length, 41);
-  assert.deepEqual(before.labels.map((label) => label.text), ['old (running)']);
-  const after = laidOut([RUNNING, ...dozens.slice(1), { ...dozens[0], chosen: true }]);
-  assert.equal(after.labels[0].text, 'candidate-0- (chosen)');
 });
 
 test('a label says what is chosen and what runs, and gives that up before the name', () => {

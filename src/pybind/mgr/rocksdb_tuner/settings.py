@@ -183,8 +183,7 @@ _MIN_GAIN = share(
     choice_thresholds().min_gain,
     0.01,
     0.9,
-    'minimum relief of the limiting resource (as a share, with 80% probability) to recommend a '
-    'change',
+    'minimum saving of any resource (as a share, with 80% probability) to recommend a change',
 )
 _MAX_LOSS = share(
     'max_loss',

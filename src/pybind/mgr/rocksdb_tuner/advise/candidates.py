@@ -1,39 +1,33 @@
-"""Candidate option strings of a cohort, and objections that rule them out. Pure."""
+"""Candidate option strings of a cohort, and what rules them out. Pure.
+
+Candidates are the running options, the default of later releases and of this one, the published
+profiles for the workload, and the options derived for these OSDs. They are compared with the
+running options: a bound that these break as well rules out only what makes it worse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Optional
+from typing import Callable, Mapping, Optional
 
-from ..options.compression import NO_COMPRESSION
+from ..lsm.records import TreeModel
 from ..options.hardware import Hardware
-from ..options.releases import KnownRelease
-from ..options.syntax import format, parse  # noqa: A004
+from ..options.releases import KnownRelease, known_releases
 from ..units import format_bytes
 from ..workload.records import WorkloadClass
-from .case import Case, fits
+from .case import Case
 from .experimented import measured_effect, measured_usage, of_case
-from .limit import limit_thresholds
-from .objections import METADATA, Name
 from .profiles import PublishedEffect, Storage, predict, profiles
 from .records import MeasuredArm, Resource
-from .strings import recognize, safe_to_apply, same_meaning, suits
-from .usage import Usage, choice_thresholds, comparable, fused, holds_data, usages
-from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighing, neighbors, weigh
+from .strings import recognize, safe_to_apply, suits
+from .usage import Usage, choice_thresholds, comparable, fused, trees, usages
+from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighing, weigh
 from .whatif.derive import derive, wal_bound_bytes
 from .whatif.situation import Situation
 
-__all__ = [
-    'BEYOND_ROCKSDB',
-    'expected_usages',
-    'objectives',
-    'packs',
-    'resource_of_writer',
-    'weighed_for',
-    'weighing',
-]
+__all__ = ['BEYOND_ROCKSDB', 'expected_usages', 'infeasible', 'successor_of', 'weighing']
 
 #: Published metrics and the resource that they measure.
 _PUBLISHED = {
@@ -45,72 +39,45 @@ _PUBLISHED = {
 BEYOND_ROCKSDB = frozenset({Resource.DATA_DEVICE, Resource.NETWORK})
 
 
-def objectives(case: Case) -> tuple[Resource, ...]:
-    """The resources to relieve, in order: the limit, then the objections' resources."""
-    limit = case.limit.resource
-    if case.writer is None or limit in BEYOND_ROCKSDB:
-        return ()
-    names = {objection.name for objection in case.under_workload(case.running)}
-    found = [limit] if limit in RESOURCES else []
-    found += [Resource.KV_SYNC] if Name.LARGE_MEMTABLES in names else []
-    found += [Resource.DB_SPACE] if Name.UNCOMPRESSED in names else []
-    return tuple(dict.fromkeys(found))
+def successor_of(release: KnownRelease) -> str:
+    """The default of the newest release if this one may run it, or else its own default."""
+    text = known_releases()[-1].default_options
+    return release.default_options if safe_to_apply(text, release.rocksdb_version) else text
 
 
-def weighed_for(
-    case: Case, resources: Sequence[Resource], running: Optional[str] = None
-) -> Optional[Weighing]:
-    """The first of ``resources`` that a candidate relieves, else the first; None without any."""
-    first: Optional[Weighing] = None
-    for resource in resources:
-        found = weighing(case, resource, running)
-        if found.chosen is not None:
-            return found
-        if first is None or not first.knows:
-            first = found
-    return first
-
-
-def resource_of_writer(case: Case) -> Optional[Resource]:
-    """The resource that such clients use most."""
-    if case.writer is None:
-        return None
-    found = {WorkloadClass.RBD_SMALL_WRITE: Resource.KV_SYNC}
-    found.update(dict.fromkeys(METADATA, Resource.DB_SPACE))
-    return found.get(case.writer.workload_class)
-
-
-def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> Weighing:
+def weighing(case: Case, running: Optional[str] = None) -> Weighing:
     """All candidates against ``running``, by default the running options."""
-    base = case.running if running is None else running
+    found = _weighing(case, case.running if running is None else running)
+    if found.chosen is None:
+        return found
+    # One change is enough: what would be recommended next takes its place.
+    next_one = _weighing(case, found.chosen.candidate.options).chosen
+    if next_one is None:
+        return found
+    return weigh(found.weighed, found.resource, found.bars, next_one.candidate)
+
+
+def _weighing(case: Case, base: str) -> Weighing:
+    limit = case.limit.resource
     bars = case.bars
-    are_short = Resource.CORES in {resource, case.limit.resource}
-    if case.cohort.group.cores is None and not are_short:
+    if case.cohort.group.cores is None and limit is not Resource.CORES:
         # No daemon reports its number of cores; too few of them show up as the limit.
         bars = replace(bars, plenty=frozenset({Resource.CORES}))
-    is_packed = packs(case, case.running)
     return _cached(
         _Key(
             base,
-            resource,
+            limit if limit in RESOURCES else None,
             bars,
             case.release,
             comparable(case.situation),
             case.storage,
             case.writer.workload_class if case.writer else None,
-            case.busy is not None and case.busy.value >= limit_thresholds().kv_sync_idle,
             case.db_space_short,
             case.hardware,
-            is_packed,
             of_case(case),
             case,
         )
     )
-
-
-def packs(case: Case, text: str) -> bool:
-    """Whether ``text`` enables compression; False if unknown."""
-    return case.effective(text).get('compression', NO_COMPRESSION) != NO_COMPRESSION
 
 
 @dataclass(frozen=True)
@@ -118,17 +85,14 @@ class _Key:
     """Cache key: everything that a weighing depends on."""
 
     base: str
-    resource: Resource
+    resource: Optional[Resource]
     bars: Bars
     release: KnownRelease
     situation: Situation
     storage: Optional[Storage]
     workload: Optional[WorkloadClass]
-    busy: bool
     db_space_short: Optional[str]
     hardware: tuple[Hardware, ...]
-    #: Whether the OSDs run with compression, independent of ``base``.
-    is_packed: bool
     measured: tuple[MeasuredArm, ...]
     case: Case = field(compare=False)
 
@@ -136,84 +100,32 @@ class _Key:
 # Called at every tick for every group.
 @lru_cache(maxsize=32)
 def _cached(key: _Key) -> Weighing:
-    case, base, resource = key.case, key.base, key.resource
-    first = _weighed(case, _known_sets(case, base), base)
-    bars = key.bars
-    best = weigh(first, resource, bars).best
-    centers = [best.candidate.options] if best is not None else []
-    found = (*first, *_weighed(case, _neighbors(case, base, centers, first), base))
-    doubted = _with_uncertainty(case, weigh(found, resource, bars))
-    return weigh(doubted, resource, bars)
-
-
-def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
-    """Each distinct option string once, by its first name."""
-    release, taken = case.release, [base]
-    own = recognize(base, release)
-    yield OptionCandidate(
+    case, base = key.case, key.base
+    own = recognize(base, key.release)
+    running = OptionCandidate(
         own.name if own else 'running options', Origin.RUNNING, base, own, _suitability(case, base)
     )
+    others = [_weighed(case, candidate, base) for candidate in _candidates(case, base)]
+    return weigh([Weighed(running), *others], key.resource, key.bars)
 
-    def is_new(text: str) -> bool:
-        return not any(same_meaning(text, other, release.rocksdb_version) for other in taken)
 
-    default = release.default_options
-    derived = parse(derive(case.situation).options)
-    packed = derived.replaced({'compression': 'kLZ4Compression'})
+def _candidates(case: Case, base: str) -> Iterator[OptionCandidate]:
+    """Each distinct option string once, by its first name."""
+    release, taken = case.release, [base]
+    suitable = [p.options for p in profiles() if p.options and _suitability(case, p.options)]
     for origin, texts in (
-        (Origin.DEFAULT, [default]),
-        (Origin.PROFILE, [p.options for p in profiles() if p.options]),
-        (Origin.DERIVED, [format(derived), format(packed)]),
+        (Origin.SUCCESSOR, [successor_of(release)]),
+        (Origin.DEFAULT, [release.default_options]),
+        (Origin.PROFILE, suitable),
+        (Origin.DERIVED, [derive(case.situation).options]),
     ):
-        for number, text in enumerate(texts):
-            if not case.effective(text) or not is_new(text):
+        for text in texts:
+            if any(case.alike(text, other) for other in taken):
                 continue
             taken.append(text)
             known = recognize(text, release)
-            name = known.name if known else ('derived', 'derived with LZ4')[number]
-            only_packed = base != default and _only_compression_differs(case, base, text)
-            yield OptionCandidate(
-                name,
-                origin,
-                text,
-                known,
-                _suitability(case, text),
-                only_compression=only_packed,
-                objections=len(case.under_workload(text)),
-            )
-
-
-def _neighbors(
-    case: Case, base: str, centers: Sequence[str], known: Iterable[Weighed]
-) -> Iterator[OptionCandidate]:
-    """Neighbors of ``centers``, and a custom running string with other compression."""
-    taken = [w.candidate.options for w in known]
-    version = case.release.rocksdb_version
-    own = [base] if recognize(base, case.release) is None else []
-    for center in (*own, *centers):
-        for name, text in neighbors(center, case.effective(center)):
-            only_packed = center in own and name.startswith('compression=')
-            if center in own and center not in centers and not only_packed:
-                continue
-            if not case.effective(text) or any(same_meaning(text, t, version) for t in taken):
-                continue
-            taken.append(text)
-            yield OptionCandidate(
-                name,
-                Origin.NEIGHBOR,
-                text,
-                only_compression=only_packed,
-                objections=len(case.under_workload(text)),
-                untried=not only_packed,
-            )
-
-
-def _only_compression_differs(case: Case, a: str, b: str) -> bool:
-    values = case.effective(a), case.effective(b)
-    names = {
-        name for name in {*values[0], *values[1]} if values[0].get(name) != values[1].get(name)
-    }
-    return bool(names) and all('compression' in name for name in names)
+            name = known.name if known else origin.value
+            yield OptionCandidate(name, origin, text, known, _suitability(case, text))
 
 
 def _suitability(case: Case, text: str) -> float:
@@ -224,42 +136,35 @@ def _suitability(case: Case, text: str) -> float:
     return found.score if found else 0.0
 
 
-def _weighed(case: Case, candidates: Iterable[OptionCandidate], base: str) -> tuple[Weighed, ...]:
-    found = []
-    for candidate in candidates:
-        if candidate.origin is Origin.RUNNING:
-            found.append(Weighed(candidate))
-            continue
-        against = _infeasible(case, candidate, base)
-        used = () if against else usages(base, candidate.options, case.situation, surely=False)
-        arm = measured_effect(case, base, candidate.options)
-        known = _with_published(case, candidate, base, used)
-        weighed = Weighed(
-            candidate, against, known, measured_in=None if arm is None else arm.experiment_id
-        )
-        grows = weighed.of(Resource.DB_SPACE)
-        short = case.db_space_short
-        if short is not None and grows is not None and grows.value > 1:
-            more = f'{short} It would take {grows.value - 1:.0%} more.'
-            weighed = Weighed(candidate, (more,))
-        found.append(weighed)
-    return tuple(found)
-
-
-def _with_uncertainty(case: Case, found: Weighing) -> tuple[Weighed, ...]:
-    """Weigh the eligible candidates again, including the uncertainty about the written objects."""
-    base = found.weighed[0].candidate.options
-    return tuple(
-        replace(
-            w,
-            usages=_with_published(
-                case, w.candidate, base, usages(base, w.candidate.options, case.situation)
-            ),
-        )
-        if w.usages and (w.qualifies(found.resource, found.bars) or w == found.best)
-        else w
-        for w in found.weighed
+def _weighed(case: Case, candidate: OptionCandidate, base: str) -> Weighed:
+    against = infeasible(case, candidate.options, base)
+    if against:
+        return Weighed(candidate, against)
+    used = usages(base, candidate.options, case.situation)
+    arm = measured_effect(case, base, candidate.options)
+    found = Weighed(
+        candidate,
+        usages=_with_published(case, candidate, base, used),
+        measured_in=None if arm is None else arm.experiment_id,
+        suits_better=_suits_better(case, candidate, base),
     )
+    grows, short = found.of(Resource.DB_SPACE), case.db_space_short
+    if short is not None and grows is not None and grows.value > 1:
+        return Weighed(candidate, (f'{short} It would take {grows.value - 1:.0%} more.',))
+    return found
+
+
+#: Required difference in suitability (0..1) where only publications are known.
+_SUITS_BETTER = 0.2
+
+
+def _suits_better(case: Case, candidate: OptionCandidate, base: str) -> bool:
+    """Whether publications alone are a reason for a change, for a workload without a model."""
+    if case.situation.load.workload is not None:
+        return False
+    left = {o.name for o in case.under_workload(candidate.options)}
+    solves = any(o.name not in left for o in case.under_workload(base))
+    return solves and candidate.suitability - _suitability(case, base) >= _SUITS_BETTER
 
 
 def expected_usages(case: Case, options: str) -> tuple[Usage, ...]:
@@ -311,24 +216,40 @@ def _published(
     )
 
 
-def _infeasible(case: Case, candidate: OptionCandidate, base: str) -> tuple[str, ...]:
-    text, version = candidate.options, case.release.rocksdb_version
-    is_default = same_meaning(text, case.release.default_options, version)
+def infeasible(case: Case, text: str, base: str) -> tuple[str, ...]:
+    """Why these OSDs, which run ``base``, should not run ``text``; empty if they may."""
     found = [o.reason.statement for o in case.standing(text)]
-    if not is_default:
-        found += [problem.message for problem in safe_to_apply(text, version)]
-    found += [o.reason.statement for o in case.misfits(text)]
-    if base != case.running and packs(case, case.running) and not packs(case, text):
-        found.append('The running data is compressed, and would grow without compression.')
-    if not found and not fits(case, text):
-        limit = int(case.effective(text).get('max_total_wal_size', '0'))
-        room = format_bytes(wal_bound_bytes(case.situation))
+    if not case.alike(text, case.release.default_options):
+        found += [p.message for p in safe_to_apply(text, case.release.rocksdb_version)]
+    before, after = trees(base, text, comparable(case.situation))
+    if found or after is None:
+        return tuple(dict.fromkeys(found)) or ('It cannot be modeled.',)
+    broken = case.broken(base)
+    found += [
+        problem.message
+        for rule, problem in case.broken(text).items()
+        if before is None or rule not in broken or _DEMANDS[rule](after) > _DEMANDS[rule](before)
+    ]
+    room, limit = wal_bound_bytes(case.situation), after.wal.limit_bytes
+    if not found and limit > room and (before is None or limit > before.wal.limit_bytes):
         found.append(
-            f'Its WAL of up to {format_bytes(limit)} exceeds the {room} available on these OSDs.'
-            if limit
-            else f'It does not limit the WAL, and these OSDs have only {room} for it.'
+            f'Its WAL of up to {format_bytes(limit)} exceeds the {format_bytes(room)} available '
+            'on these OSDs.'
         )
-    situation = case.situation
-    if holds_data(text, situation, base) is False and holds_data(base, situation, base):
+    if before is not None and _holds_data(before) and _holds_data(after) is False:
         found.append('A level that is on the DB device now would no longer fit.')
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
+
+
+#: What a rule about hardware bounds, in bytes.
+_DEMANDS: Mapping[str, Callable[[TreeModel], float]] = {
+    'levels-beyond-device': lambda tree: (
+        tree.levels.level0_bytes + sum(level.target_bytes for level in tree.levels.levels[:1])
+    ),
+    'memtables-beyond-memory': lambda tree: tree.memtables.bounded_bytes.value,
+    'wal-beyond-device': lambda tree: tree.wal.device_bytes.value,
+}
+
+
+def _holds_data(tree: TreeModel) -> Optional[bool]:
+    return None if tree.db_device is None else tree.db_device.holds_data

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Mapping, Optional
 
+from ..options.checks import Problem
 from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..units import format_plural
@@ -19,8 +20,8 @@ from .limit import kv_sync_busy, limit_of, limit_thresholds
 from .naming import name_osds
 from .objections import (
     Objection,
-    harmful,
     misfit_objections,
+    of_hardware,
     standing_objections,
     workload_objections,
 )
@@ -34,7 +35,7 @@ from .whatif.derive import wal_bound_bytes
 from .whatif.overrides import Overrides
 from .whatif.situation import Situation, situation_of_osd
 
-__all__ = ['MIN_CONFIDENCE', 'Case', 'fits']
+__all__ = ['MIN_CONFIDENCE', 'Case']
 
 #: A workload with less confidence is no reason to restart OSDs.
 MIN_CONFIDENCE = 0.8
@@ -117,20 +118,24 @@ class Case:
         """Whether two strings configure RocksDB of these OSDs identically."""
         return same_meaning(one, other, self.release.rocksdb_version)
 
-    def misfits(self, text: str) -> tuple[Objection, ...]:
-        """Objections due to the devices or memory of any of these OSDs."""
+    def broken(self, text: str) -> Mapping[str, Problem]:
+        """Bounds of the devices or memory of any of these OSDs that it exceeds, by rule."""
         version = self.release.rocksdb_version
-        problems = {
+        return {
             problem.rule: problem
             for hardware in self.hardware
             for problem in check(text, version, hardware).problems
+            if of_hardware(problem)
         }
-        return misfit_objections(problems.values())
+
+    def misfits(self, text: str) -> tuple[Objection, ...]:
+        return misfit_objections(self.broken(text).values())
 
     @cached_property
-    def running_misfits(self) -> tuple[Objection, ...]:
-        """`misfits` of the options that these OSDs run with."""
-        return self.misfits(self.running)
+    def objections(self) -> tuple[Objection, ...]:
+        """Objections to the running options, independent of any gain."""
+        chosen = bool(self.cohort.deciding_entries)
+        return (*(self.standing(self.running) if chosen else ()), *self.misfits(self.running))
 
     def under_workload(self, text: str) -> tuple[Objection, ...]:
         if self.writer is None:
@@ -204,25 +209,3 @@ def _tighter(a: Situation, b: Situation) -> Situation:
             a, devices=b.devices, memory_target_bytes=b.memory_target_bytes, osd_id=b.osd_id
         )
     return a
-
-
-def fits(case: Case, text: str) -> bool:
-    """Whether the OSDs have room for the WAL and memtables of ``text``.
-
-    The release's default fits unless the checks warn about it: every untuned OSD runs it.
-    """
-    version = case.release.rocksdb_version
-    if same_meaning(text, case.release.default_options, version):
-        problems = check(text, version, _hardware(case.situation)).problems
-        return not any(harmful(problem) for problem in problems)
-    limit = int(case.effective(text).get('max_total_wal_size', '0'))
-    return 0 < limit <= wal_bound_bytes(case.situation)
-
-
-def _hardware(situation: Situation) -> Hardware:
-    devices = situation.devices
-    return Hardware(
-        memory_target_bytes=situation.memory_target_bytes,
-        wal_device_bytes=devices.wal_bytes if devices.dedicated_wal else None,
-        db_device_bytes=devices.db_bytes if devices.dedicated_db else None,
-    )

@@ -9,25 +9,34 @@ from ..options.grammar import in_force
 from ..plan.records import OPTION
 from .annex import annex_for, why_annex
 from .candidates import expected_usages
-from .case import Case, fits
+from .case import Case
 from .choice import Target
 from .effect import predicted_write_amplification, reason_of
-from .objections import Objection
+from .limit import limit_thresholds
+from .objections import Objection, harmful
 from .overrides import by_hand, down_osds, other_affected_osds, stays_for
 from .predictions import predictions_of
 from .proposal import purpose_of, recommendation
 from .reasons import (
     cautions,
     losses,
-    of_block,
     of_choice,
     of_cores,
     of_kv_sync,
     of_publication,
     of_workload,
 )
-from .records import Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
-from .strings import safe_to_apply
+from .records import (
+    Kind,
+    OsdFacts,
+    Prediction,
+    Priority,
+    Reason,
+    Recommendation,
+    Resource,
+    Risk,
+)
+from .strings import check, safe_to_apply
 from .weighing import Weighing
 from .whatif.derive import agreement
 from .whatif.fill import fill_s
@@ -65,7 +74,6 @@ def changed(
         *(o.reason for o in objections),
         *of_workload(case),
         *target.reasons,
-        *of_block(case, objections),
         *(
             (agreement(case.situation, target.profile),)
             if target.profile is not None and not is_default
@@ -79,15 +87,44 @@ def changed(
         *losses(case, target),
         *cautions(target, is_default=is_default),
     )
-    predictions = predictions_of(expected, change, case, weighed, target.options)
+    predictions = predictions_of(expected, change, case, target.options)
     risk = Risk.MEDIUM
-    if is_default and change is not None and change.is_better and fits(case, target.options):
+    if is_default and change is not None and change.is_better and not case.misfits(target.options):
         risk = Risk.LOW
     if change is not None and change.is_worse and not is_default and not measured:
         risk = Risk.HIGH
+    priority = _priority(case, weighed)
     if is_default and cohort.deciding_entries:
-        return removed(case, all_osds, target, reasons, predictions, risk, gain=gain)
-    return proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk, gain=gain)
+        return removed(
+            case, all_osds, target, reasons, predictions, risk, priority=priority, gain=gain
+        )
+    return proposed(
+        case,
+        Kind.SET_PROFILE,
+        target,
+        reasons,
+        predictions,
+        risk,
+        priority=priority,
+        gain=gain,
+    )
+
+
+def _priority(case: Case, weighed: Optional[Weighing]) -> Priority:
+    problems = check(case.running, case.release.rocksdb_version).problems
+    hazard = any(p.severity == 'error' or harmful(p) for p in problems)
+    if (case.cohort.deciding_entries and hazard) or case.misfits(case.running):
+        return Priority.NOW
+    if weighed is None or weighed.chosen is None:
+        return Priority.PLANNED
+    gained = {usage.resource for usage in weighed.chosen.gains(weighed.bars)}
+    if case.limit.resource in gained:
+        return Priority.NOW
+    busy = case.busy is not None and case.busy.value >= limit_thresholds().kv_sync_idle
+    will_limit = {Resource.KV_SYNC} if busy else set()
+    if case.db_space_short is not None:
+        will_limit.add(Resource.DB_SPACE)
+    return Priority.PLANNED if gained & will_limit else Priority.OPTIONAL
 
 
 def removed(
@@ -98,6 +135,7 @@ def removed(
     predictions: tuple[Prediction, ...],
     risk: Risk,
     *,
+    priority: Priority,
     gain: bool = False,
 ) -> Union[Recommendation, str]:
     """Recommend to remove the entries.
@@ -105,6 +143,7 @@ def removed(
     One that other OSDs need stays for them: a rollout compares OSDs of one group only.
     """
     cohort = case.cohort
+    kind = Kind.REMOVE_OVERRIDE
     if not cohort.own_entries:
         (who,) = cohort.deciding_entries
         others = other_affected_osds(who, cohort, all_osds)
@@ -112,10 +151,11 @@ def removed(
             unread = any(o.options is None for o in all_osds if o.info.osd_id in others)
             if unread or case.alike(cohort.running, target.options):
                 return by_hand(who, OPTION, reasons[0], others)
+            kind = Kind.SET_PROFILE
             reasons = (*reasons, stays_for(who, others))
-            return proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk, gain=gain)
-        reasons = (*reasons, *down_osds(all_osds))
-    return proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk, gain=gain)
+        else:
+            reasons = (*reasons, *down_osds(all_osds))
+    return proposed(case, kind, target, reasons, predictions, risk, priority=priority, gain=gain)
 
 
 def proposed(
@@ -126,6 +166,7 @@ def proposed(
     predictions: tuple[Prediction, ...],
     risk: Risk,
     *,
+    priority: Priority,
     gain: bool = False,
 ) -> Recommendation:
     cohort = case.cohort
@@ -148,15 +189,10 @@ def proposed(
         reasons=reasons if annex is None else (*reasons, why_annex(cohort)),
         predictions=predictions,
         risk=risk,
+        priority=priority,
         confidence=None if case.writer is None else case.writer.confidence,
         limit=case.limit,
         annex=annex,
-        purpose=purpose_of(predictions, expected=gain, objected=_objected(case)),
+        purpose=purpose_of(predictions, expected=gain, objected=bool(case.objections)),
         fill_s=fill_s(case.running, target.options, case.situation),
     )
-
-
-def _objected(case: Case) -> bool:
-    """Whether there is an objection to the running options, independent of any gain."""
-    chosen = bool(case.cohort.deciding_entries)
-    return bool((chosen and case.standing(case.running)) or case.running_misfits)

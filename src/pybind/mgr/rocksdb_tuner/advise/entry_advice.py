@@ -9,12 +9,12 @@ from ..plan.records import ANNEX
 from ..plan.steps import ShownSteps
 from .case import Case
 from .changed import changed, proposed
-from .choice import default_target, fitting, target_for
+from .choice import default_target, fixed
 from .cohort import own_entry_cohorts, redundant_annex_cohorts
 from .objections import AGAINST_OWN_ENTRIES
 from .overrides import by_hand, other_affected_osds, redundant_annex_entry, redundant_entry
 from .proposal import recommendation
-from .records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
+from .records import GroupFacts, Kind, OsdFacts, Priority, Recommendation, Risk
 from .strings import recognize
 
 
@@ -63,6 +63,7 @@ def annex_advice(
                 reasons=(reason,),
                 predictions=(),
                 risk=Risk.LOW,
+                priority=Priority.OPTIONAL,
                 annex=cohort.annex,
             )
         )
@@ -74,11 +75,15 @@ def _own_entry_advice(case: Case) -> Optional[Recommendation]:
     redundant = redundant_entry(cohort)
     if redundant is not None:
         return proposed(
-            case, Kind.REMOVE_OVERRIDE, default_target(case), (redundant,), (), Risk.LOW
+            case,
+            Kind.REMOVE_OVERRIDE,
+            default_target(case),
+            (redundant,),
+            (),
+            Risk.LOW,
+            priority=Priority.OPTIONAL,
         )
-    standing = tuple(o for o in case.standing(case.running) if o.name in AGAINST_OWN_ENTRIES)
-    if not standing:
-        return None
-    target = target_for(case)
-    advice = changed(case, (), case.standing(case.running), fitting(case, target) or target)
+    standing = case.standing(case.running)
+    target = fixed(case, standing) if AGAINST_OWN_ENTRIES & {o.name for o in standing} else None
+    advice = None if target is None else changed(case, (), standing, target)
     return None if isinstance(advice, str) else advice

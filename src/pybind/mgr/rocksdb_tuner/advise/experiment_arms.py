@@ -10,13 +10,13 @@ from typing import Optional
 from ..judge.experiment_limits import objective_of
 from ..judge.records import Predicted
 from ..options.verdict import BadQuestionError
-from ..shell import command
-from .candidates import expected_usages, resource_of_writer, weighing
+from ..workload.records import WorkloadClass
+from .candidates import expected_usages
 from .case import Case
 from .profiles import Profile, profiles
 from .records import Resource
 from .strings import safe_to_apply
-from .weighing import RESOURCES, Origin, Weighed, Weighing
+from .weighing import RESOURCES, Weighed, Weighing
 
 #: More arms leave too few OSDs for each in any cluster.
 ARMS_MAX = 8
@@ -34,26 +34,33 @@ class TriedArm:
     cautions: tuple[str, ...] = ()
 
 
-def objective_for(case: Case, weighed: Optional[Weighing]) -> str:
+def objective_for(case: Case) -> str:
     """The judged signal of the resource to relieve."""
-    resource = case.limit.resource if weighed is None else weighed.resource
-    found = objective_of(resource.value)
+    found = objective_of(_to_relieve(case).value)
     assert found is not None
     return found
+
+
+def _to_relieve(case: Case) -> Resource:
+    """The limit, or else what such clients use most."""
+    if case.limit.resource in RESOURCES or case.writer is None:
+        return case.limit.resource
+    rbd = case.writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
+    return Resource.KV_SYNC if rbd else Resource.DB_SPACE
 
 
 def named_arms(
     case: Case,
     names: Sequence[str],
     objective: str,
-    weighed: Optional[Weighing],
+    weighed: Weighing,
     custom_profiles: Sequence[Profile],
 ) -> tuple[TriedArm, ...]:
     """Profiles, or candidates of the choice, by name; raises BadQuestionError."""
     if len(names) > ARMS_MAX:
         raise BadQuestionError(errno.EINVAL, f'{len(names)} arms are more than {ARMS_MAX}')
     known = {p.name: p.options for p in (*profiles(), *custom_profiles)}
-    for candidate in () if weighed is None else weighed.weighed:
+    for candidate in weighed.weighed:
         known.setdefault(candidate.candidate.name, candidate.candidate.options)
     found: list[TriedArm] = []
     for name in names:
@@ -70,12 +77,10 @@ def named_arms(
     return tuple(found)
 
 
-def best_arms(
-    case: Case, objective: str, weighed: Optional[Weighing], count: int
-) -> tuple[TriedArm, ...]:
+def best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tuple[TriedArm, ...]:
     """The ``count`` best candidates of the choice; raises BadQuestionError if there are none."""
     found: list[TriedArm] = []
-    for candidate in _best_first(weighed or _weighed(case)):
+    for candidate in _best_first(weighed, _to_relieve(case)):
         options = candidate.candidate.options
         if len(found) < count and _unfit(case, options, found) is None:
             found.append(_tried(case, candidate.candidate.name, options, objective))
@@ -88,55 +93,16 @@ def best_arms(
     return tuple(found)
 
 
-def rivals(weighed: Optional[Weighing]) -> tuple[str, ...]:
-    """The two best candidates if both promise relief and the model cannot rank them.
+def _best_first(weighed: Weighing, resource: Resource) -> list[Weighed]:
+    """Feasible candidates that may gain enough, the most promising first.
 
-    Empty otherwise, or if an experiment has measured one of them.
+    Candidates with the same prediction count once: an experiment could not distinguish them.
     """
-    best = _best_first(weighed)[:2]
-    if weighed is None or len(best) < 2:
-        return ()
-    ratios = [w.of(weighed.resource) for w in best]
-    measured = any(w.measured_in is not None for w in best)
-    if measured or any(ratio is None or ratio.value >= 1 for ratio in ratios):
-        return ()
-    one, other = ratios
-    assert one is not None
-    assert other is not None
-    apart = one.high < other.low or other.high < one.low
-    return () if apart else tuple(w.candidate.name for w in best)
-
-
-def plan_command(who: str, names: Sequence[str]) -> str:
-    """The command that plans an experiment with these arms."""
-    arms = ','.join(names)
-    return command('ceph', 'rocksdb-tuner', 'experiment', 'plan', '--who', who, '--arms', arms)
-
-
-def _weighed(case: Case) -> Optional[Weighing]:
-    """Candidates for a group without a resource to relieve."""
-    limit = case.limit.resource
-    resource = limit if limit in RESOURCES else resource_of_writer(case)
-    return None if resource is None else weighing(case, resource)
-
-
-def _best_first(weighed: Optional[Weighing]) -> list[Weighed]:
-    """Feasible candidates that may relieve the resource, the most promising first.
-
-    An untested option string has to promise more than a tested one. Candidates with the same
-    prediction count once: an experiment could not distinguish them.
-    """
-    if weighed is None:
-        return []
-    resource = weighed.resource
     found = [
-        (ratio.value * (1 + weighed.bars.min_gain * w.candidate.untried), number, w)
+        (ratio.value, number, w)
         for number, w in enumerate(weighed.weighed)
         for ratio in [w.of(resource)]
-        if not w.infeasible
-        and w.candidate.origin is not Origin.RUNNING
-        and ratio is not None
-        and ratio.low < 1
+        if ratio is not None and ratio.low <= 1 - weighed.bars.min_gain
     ]
     distinct: dict[object, Weighed] = {}
     for _, _, candidate in sorted(found, key=lambda one: one[:2]):

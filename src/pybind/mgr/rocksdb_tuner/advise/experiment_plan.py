@@ -28,7 +28,7 @@ from ..plan.experiment_design import (
 from ..plan.experiment_osds import Candidate
 from ..plan.steps import ShownSteps
 from ..units import format_bytes, format_duration, format_percent
-from .assessment import Assessment
+from .candidates import weighing
 from .case import Case
 from .cohort import group_cohort
 from .experiment_arms import TriedArm, best_arms, named_arms, objective_for
@@ -62,7 +62,6 @@ class Grounds:
     #: With the workload that recommendations are based on.
     groups: tuple[GroupFacts, ...]
     osds: tuple[OsdFacts, ...]
-    assessments: tuple[Assessment, ...]
     custom_profiles: tuple[Profile, ...]
     #: The history of these OSDs.
     history: Callable[[Iterable[int]], KeptWork]
@@ -122,7 +121,7 @@ def plan_for(question: Question, grounds: Grounds) -> PlannedExperiment:
     _refuse_bounds(question)
     group = _group(question.who, grounds.groups)
     case, weighed = _case(group, grounds)
-    objective = _objective(question.signal, case, weighed)
+    objective = _objective(question.signal, case)
     limits_ = experiment_limits()
     most_arms = int(len(case.osds) * grounds.share) // limits_.least_arm_osds
     arms = (
@@ -210,17 +209,17 @@ def _group(who: Optional[str], groups: Sequence[GroupFacts]) -> GroupFacts:
     return known[who]
 
 
-def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Optional[Weighing]]:
+def _case(group: GroupFacts, grounds: Grounds) -> tuple[Case, Weighing]:
     cohort = group_cohort(group, grounds.osds, orchestrated=True, shown_steps=ShownSteps())
     if isinstance(cohort, str):
         raise BadQuestionError(errno.EINVAL, f'no experiment on {group.who}: {cohort}')
-    weighed = next((a.weighing for a in grounds.assessments if a.who == group.who), None)
-    return Case(cohort, grounds.bars, grounds.measured), weighed
+    case = Case(cohort, grounds.bars, grounds.measured)
+    return case, weighing(case)
 
 
-def _objective(signal: Optional[str], case: Case, weighed: Optional[Weighing]) -> str:
+def _objective(signal: Optional[str], case: Case) -> str:
     if signal is None:
-        return objective_for(case, weighed)
+        return objective_for(case)
     known = [judged.name for judged in judged_signals() if judged.kind != 'events']
     if signal not in known:
         raise BadQuestionError(

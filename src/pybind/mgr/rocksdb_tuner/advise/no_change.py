@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..units import format_plural
 from ..workload.records import WorkloadClass
 from ..workload.writer import writer_of
 from .case import MIN_CONFIDENCE, Case
-from .limit import limit_thresholds
-from .objections import has_large_memtables
 from .profiles import Profile
 from .records import Limit, Resource
 from .strings import recognize
-from .weighing import RESOURCES, Weighing
+from .weighing import Weighing
 
 #: Workloads without clear client work, which are no reason for a change unless their kind of writes
 #: is known.
@@ -36,16 +35,17 @@ def beyond_rocksdb(limit: Limit) -> str:
 
 
 def none_gains(weighed: Weighing) -> str:
-    """The best candidate and its shortfall."""
-    what = RESOURCES[weighed.resource]
+    """Why no candidate qualifies; names the best one only if it may gain enough."""
+    considered = format_plural(len(weighed.weighed) - 1, 'option string')
     text = (
-        f'Nothing to change: of {len(weighed.weighed) - 1} option strings considered, none is '
-        f'certain to lower the {what} by {weighed.bars.min_gain:.0%} at the cost of at most '
-        f'{weighed.bars.max_loss:.0%} of anything else.'
+        f'Nothing to change: none of {considered} considered is certain to save '
+        f'{weighed.bars.min_gain:.0%} of any resource at the cost of at most '
+        f'{weighed.bars.max_loss:.0%} of another.'
     )
     best = weighed.best
-    if best is None:
-        return f'{text} No candidate that fits lowers it at all.'
+    main = None if best is None else best.main(weighed.resource)
+    if best is None or main is None or main.ratio.value > 1 - weighed.bars.min_gain:
+        return text
     return f'{text} The best is {best.candidate.name}: {best.short}'
 
 
@@ -70,19 +70,6 @@ def why_nothing(case: Case, custom_profiles: Sequence[Profile]) -> str:
             f'Nothing to change yet: the workload looks like {name}, with a confidence of '
             f'{writer.confidence:.2f}; recommendations need {MIN_CONFIDENCE:.2f}.'
         )
-    effective = case.effective(case.running)
-    small_writes = writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
-    if small_writes and has_large_memtables(effective):
-        if case.busy is None:
-            return (
-                'Nothing to change yet: the load of the kv_sync threads is unknown, and smaller '
-                'memtables have no other benefit.'
-            )
-        return (
-            f'Nothing to change: the kv_sync threads are {case.busy.value:.0%} busy, and smaller '
-            'memtables have no other benefit. From '
-            f'{limit_thresholds().kv_sync_idle:.0%} on, clients would notice.'
-        )
     return _no_better(case, title, name)
 
 
@@ -100,9 +87,3 @@ def _no_better(case: Case, title: str, workload: str) -> str:
     if recognize(case.running, case.release) is None:
         return f'Nothing to change: there is no known objection to {title} for {workload}.'
     return f'Nothing to change: {title} suits {workload} best among the known profiles.'
-
-
-def suits_best(case: Case) -> str:
-    assert case.writer is not None
-    name = case.writer.workload_class.value
-    return f'Nothing to change: {_title(case, ())} suits {name} best among the known profiles.'

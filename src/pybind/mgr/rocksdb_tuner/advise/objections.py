@@ -29,6 +29,7 @@ __all__ = [
     'harmful',
     'has_large_memtables',
     'misfit_objections',
+    'of_hardware',
     'standing_objections',
     'workload_objections',
 ]
@@ -118,11 +119,13 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
     return tuple(found)
 
 
+def of_hardware(problem: Problem) -> bool:
+    """Whether a problem of a check with hardware is a bound of that hardware."""
+    return problem.severity == 'warning' and problem.rule in _OF_HARDWARE
+
+
 def misfit_objections(problems: Iterable[Problem]) -> tuple[Objection, ...]:
-    """Objections due to hardware, from the ``problems`` of a check with that hardware."""
-    return tuple(
-        _of_problem(Name.MISFIT, p) for p in problems if harmful(p) and p.rule in _OF_HARDWARE
-    )
+    return tuple(_of_problem(Name.MISFIT, problem) for problem in problems)
 
 
 def harmful(problem: Problem) -> bool:

@@ -9,22 +9,26 @@ from .case import Case
 from .effect import Change, kv_sync_prediction, prediction_of, space_prediction
 from .experimented import measured_effect, measured_usage, prediction_from
 from .records import Prediction, Resource
-from .weighing import Weighing
+from .usage import at_most
 
 
 def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
-    """Expected kv_sync time if the kv_sync thread is the limit."""
+    """Expected kv_sync time if the kv_sync thread is the limit, or clearly gains."""
     ratio = expected.get(Resource.KV_SYNC)
-    if case.limit.resource is not Resource.KV_SYNC or ratio is None:
+    if ratio is None or round(ratio.value, 2) == 1:
         return None
-    return None if round(ratio.value, 2) == 1 else ratio
+    limits = case.limit.resource is Resource.KV_SYNC
+    return ratio if limits or _is_gain(ratio, case) else None
+
+
+def _is_gain(ratio: Estimate, case: Case) -> bool:
+    return at_most(ratio) <= 1 - case.bars.min_gain
 
 
 def predictions_of(
     expected: Mapping[Resource, Estimate],
     change: Optional[Change],
     case: Case,
-    weighed: Optional[Weighing],
     options: str,
 ) -> tuple[Prediction, ...]:
     """The predictions, a measured one or the limiting resource first."""
@@ -34,6 +38,6 @@ def predictions_of(
     if kv_sync is not None and Resource.KV_SYNC not in measured_usage(case, case.running, options):
         found.append(kv_sync_prediction(kv_sync))
     found += [] if change is None else [prediction_of(change)]
-    if weighed is not None and weighed.resource is Resource.DB_SPACE and space is not None:
+    if space is not None and _is_gain(space, case):
         found.append(space_prediction(space))
     return tuple(found)

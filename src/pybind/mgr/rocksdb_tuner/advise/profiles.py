@@ -201,16 +201,6 @@ def few_cores(cores: Optional[int]) -> bool:
     return cores is not None and cores <= cores_that_lose()
 
 
-@lru_cache(maxsize=1)
-def default_for_few_cores() -> Profile:
-    """The default that was not slower in the published tests with few cores."""
-    return next(
-        known
-        for known in profiles()
-        if known.release_defaults and known.hardware.loses_at_cores_per_osd is None
-    )
-
-
 # Called for every OSD at every tick, with a handful of strings.
 @lru_cache(maxsize=128)
 def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:

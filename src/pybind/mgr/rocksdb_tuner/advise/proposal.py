@@ -17,7 +17,7 @@ from ..units import format_change_range
 from .cohort import Cohort
 from .facts import daemons, places, write_iops
 from .profiles import Profile
-from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
+from .records import Kind, Limit, Prediction, Priority, Reason, Recommendation, Risk
 from .strings import same_meaning
 
 #: In all other predicted signals lower is better.
@@ -34,6 +34,7 @@ def recommendation(
     reasons: tuple[Reason, ...],
     predictions: tuple[Prediction, ...],
     risk: Risk,
+    priority: Priority,
     confidence: Optional[float] = None,
     limit: Optional[Limit] = None,
     annex: Optional[str] = None,
@@ -86,6 +87,7 @@ def recommendation(
         reasons=reasons,
         predictions=predictions,
         risk=risk,
+        priority=priority,
         change=change,
         places=where,
         confidence=confidence,

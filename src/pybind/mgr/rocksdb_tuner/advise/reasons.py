@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Mapping, Optional
 
 from ..lsm.records import Estimate
 from .case import Case
 from .choice import Target
 from .effect import kv_sync_reason
-from .objections import AGAINST_OWN_ENTRIES, Name, Objection
+from .objections import Name, Objection
 from .predictions import relief
 from .profiles import PublishedEffect, predict
 from .records import Reason, Resource
@@ -20,13 +19,15 @@ from .weighing import RESOURCES, Weighing, effect_of
 def outweighed(weighed: Weighing) -> Objection:
     """The objection that another option string performs better."""
     assert weighed.chosen is not None
-    ratio = weighed.chosen.of(weighed.resource)
-    assert ratio is not None
+    gains = weighed.chosen.gains(weighed.bars)
+    # Of the limit first.
+    gain = min(gains, key=lambda u: (u.resource is not weighed.resource, u.ratio.value))
+    limits = ', which limits these clients,' if gain.resource is weighed.resource else ''
     return Objection(
         Name.OUTWEIGHED,
         Reason(
             'The model predicts that another option string lowers the '
-            f'{RESOURCES[weighed.resource]}, which limits these clients, by {1 - ratio.value:.0%}.',
+            f'{RESOURCES[gain.resource]}{limits} by {1 - gain.ratio.value:.0%}.',
             'model',
         ),
     )
@@ -37,10 +38,11 @@ def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
     if weighed is None or weighed.chosen is None:
         return ()
     out = sum(bool(w.infeasible) for w in weighed.weighed)
+    what = ', the '.join(RESOURCES[u.resource] for u in weighed.chosen.gains(weighed.bars))
     return (
         Reason(
             f'Of {len(weighed.weighed) - 1} option strings considered, {out} of them ruled out, it '
-            f'is the simplest that lowers the {RESOURCES[weighed.resource]} by at least '
+            f'is the best-tested that lowers the {what} by at least '
             f'{weighed.bars.min_gain:.0%} and raises no other resource by more than '
             f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
             'candidates".',
@@ -90,14 +92,6 @@ def of_workload(case: Case) -> tuple[Reason, ...]:
         Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
         for e in workload.evidence
     )
-
-
-def of_block(case: Case, objections: Sequence[Objection]) -> tuple[Reason, ...]:
-    """Why the default is chosen although a tuned profile would suit the workload."""
-    names = {o.name for o in objections}
-    if case.writer is None or not names & AGAINST_OWN_ENTRIES or case.why_no_tuning is None:
-        return ()
-    return (case.why_no_tuning,)
 
 
 def _published(case: Case, target: Target) -> Optional[PublishedEffect]:

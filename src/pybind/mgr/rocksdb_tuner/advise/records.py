@@ -39,6 +39,17 @@ class Risk(str, Enum):
     HIGH = 'high'
 
 
+class Priority(str, Enum):
+    """How much a recommendation matters."""
+
+    #: The running options are a hazard, or the change relieves what limits the clients.
+    NOW = 'now'
+    #: A gain on something that will limit, or a string that is no longer recommended.
+    PLANNED = 'planned'
+    #: With the next restart.
+    OPTIONAL = 'optional'
+
+
 class Resource(str, Enum):
     """The resource that limits the clients of a group of OSDs."""
 
@@ -266,6 +277,7 @@ class Recommendation:
     #: Published effects first, then the model's.
     predictions: tuple[Prediction, ...]
     risk: Risk
+    priority: Priority
     #: The request for `apply`, without the actor; None: no rollout applies it.
     change: Optional[ChangeRequest]
     commands: tuple[str, ...]

@@ -25,7 +25,7 @@ __all__ = [
     'choice_thresholds',
     'comparable',
     'fused',
-    'holds_data',
+    'trees',
     'usages',
 ]
 
@@ -81,16 +81,10 @@ def fused(modeled: Estimate, published: float, deviation: float) -> Estimate:
     return Estimate(math.exp(low), math.exp(middle), math.exp(high))
 
 
-def usages(
-    options_from: str, options_to: str, situation: Situation, *, surely: bool = True
-) -> tuple[Usage, ...]:
-    """Usage of each modeled resource; empty if either option string cannot be modeled.
-
-    ``surely``: include the uncertainty about the written objects; without it intervals are too
-    narrow, in a third of the time.
-    """
+def usages(options_from: str, options_to: str, situation: Situation) -> tuple[Usage, ...]:
+    """Usage of each modeled resource; empty if either option string cannot be modeled."""
     asked = comparable(situation)
-    before, after = _trees(options_from, options_to, asked)
+    before, after = trees(options_from, options_to, asked)
     if before is None or after is None:
         return ()
     found = {
@@ -100,7 +94,7 @@ def usages(
             calibration().inserts_of(asked.load.workload, thread_waits=asked.load.thread_waits),
         ),
         Resource.CORES: cpu_change(before, after),
-        Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after, surely),
+        Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after),
         Resource.DB_SPACE: _space(options_from, options_to, asked, before, after),
         Resource.WAL_SPACE: _wal_space(asked, before, after),
         Resource.MEMORY: _memory(before, after),
@@ -108,24 +102,17 @@ def usages(
     return tuple(Usage(resource, ratio) for resource, ratio in found.items() if ratio is not None)
 
 
-def _trees(
+def trees(
     options_from: str, options_to: str, situation: Situation
 ) -> tuple[Optional[TreeModel], Optional[TreeModel]]:
     """Models of the same data, whose size depends on the compression."""
     before = tree_of(options_from, situation)
+    if before is None:
+        return None, tree_of(options_to, situation)
     try:
         return before, tree_of(options_to, packed(options_from, options_to, situation))
     except ValueError:
         return before, None
-
-
-def holds_data(options: str, situation: Situation, running: str) -> Optional[bool]:
-    """Whether the DB device has room for the levels that the data fills; None: unknown.
-
-    The data size is that under ``running``, adjusted for compression.
-    """
-    _, tree = _trees(running, options, comparable(situation))
-    return None if tree is None or tree.db_device is None else tree.db_device.holds_data
 
 
 def comparable(situation: Situation) -> Situation:
@@ -177,14 +164,13 @@ def _written(
     situation: Situation,
     before: TreeModel,
     after: TreeModel,
-    surely: bool,
 ) -> Optional[Estimate]:
     """Device bytes per WAL byte; the WAL itself is unchanged."""
     if situation.load.data_bytes is None:
         # The model's assumption would differ between two option strings.
         return None
     writes = [(before.amplification.write, after.amplification.write)]
-    for asked in situation.interval_ends if surely else ():
+    for asked in situation.interval_ends:
         packed_there = packed(options_from, options_to, asked)
         writes.append((_write_of(options_from, asked), _write_of(options_to, packed_there)))
     ratios = []

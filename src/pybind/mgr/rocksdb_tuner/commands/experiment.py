@@ -163,7 +163,6 @@ def _planned(context: Context, question: Question) -> PlannedExperiment:
         Grounds(
             groups=tuple(advised(group, inputs.advised_on) for group in snapshot.groups),
             osds=snapshot.osds,
-            assessments=snapshot.assessments,
             custom_profiles=context.profiles.all(),
             history=context.tuner.work.read,
             share=settings.experiment_share,

@@ -95,7 +95,8 @@ def _too_many_compactions(
     for name in ('max_background_compactions', 'compaction_threads', 'max_background_jobs'):
         number = int(values.get(name, '0')) if name in option_set else 0
         if number > most:
-            has = 'OSDs usually have 6 to 10 cores' if cores is None else f'the OSD has {cores} cores'
+            usual = 'OSDs usually have 6 to 10 cores'
+            has = usual if cores is None else f'the OSD has {cores} cores'
             yield problem(
                 'many-threads',
                 name,

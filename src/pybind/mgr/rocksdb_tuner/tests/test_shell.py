@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions.registry import conditions
-from rocksdb_tuner.advise.experiment_arms import plan_command
 from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.plan.commands import commands
@@ -100,9 +99,7 @@ def test_commands_of_changes_name_anything(
     assert arguments(removed, folder) == ['config', 'rm', who, OPTION]
     assert arguments(unit, folder) == ['restart', 'ceph-osd@1']
     assert arguments(pod, folder)[:2] == ['-n', name]
-    planned = plan_command(who, [name])
-    assert arguments(planned, folder)[-4:] == ['--who', who, '--arms', name]
-    for line in (written, removed, unit, pod, planned):
+    for line in (written, removed, unit, pod):
         assert line.isprintable()
         assert arguments(shell_command(line), folder) == arguments(line, folder)
 

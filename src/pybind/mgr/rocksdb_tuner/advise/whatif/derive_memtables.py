@@ -9,7 +9,6 @@ from ...lsm.tree_options import TreeOptions, tree_options
 from ...options.releases import KnownRelease
 from ...options.syntax import parse
 from ...units import format_bytes
-from ...workload.records import WorkloadClass
 from ..profiles import few_cores
 from .situation import Situation
 
@@ -52,6 +51,12 @@ class _Memtables:
         return self.size_bytes * self.merge
 
 
+def keeps_default(situation: Situation) -> bool:
+    """Whether the OSDs have too few cores for smaller memtables than those of their default."""
+    own = defaults(situation.release)
+    return few_cores(situation.cores) and own.write_buffer_bytes not in _SMALL_MEMTABLES
+
+
 def wal_bound_bytes(situation: Situation) -> int:
     """The largest WAL limit that fits devices and memory, at most the published one."""
     return wal(situation)[0]
@@ -68,7 +73,7 @@ def wal(situation: Situation) -> tuple[int, str, str]:
     ]
     devices = situation.devices
     if devices.dedicated_wal and devices.wal_bytes:
-        few = few_cores(situation.cores)
+        few = keeps_default(situation)
         allocation = _WAL_FILES_PER_LIMIT_OF_FEW if few else _WAL_FILES_PER_LIMIT
         # The running limit and the new one share the device.
         beside = 'memtables of a quarter of it' if few else 'memtables as small as these'
@@ -145,15 +150,6 @@ def _published_memtables(situation: Situation) -> _Memtables:
             'more would lower write amplification at the expense of the kv_sync thread and of tail '
             'latency.',
             source=QA,
-        )
-    if situation.workload is WorkloadClass.RBD_SMALL_WRITE:
-        return _Memtables(
-            size_bytes=8 * MIB,
-            merge=16,
-            why_size='Small random writes are bound by the kv_sync thread, and inserting into a '
-            'small memtable is cheaper: 8 MiB was the smallest size with a gain.',
-            why_merge='16 x 8 MiB = 128 MiB per flush, as published with memtables of 8 MiB.',
-            source=f'{DEEP_DIVE}, New Tuning Candidate, variant D',
         )
     return _Memtables(
         size_bytes=16 * MIB,

@@ -7,7 +7,16 @@ from typing import Optional
 
 from ...advise.facts import places, release_of_osd, write_iops
 from ...advise.proposal import predicted_effect, prediction_text, recommendation_id
-from ...advise.records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
+from ...advise.records import (
+    GroupFacts,
+    Kind,
+    OsdFacts,
+    Prediction,
+    Priority,
+    Reason,
+    Recommendation,
+    Risk,
+)
 from ...advise.storage import storage_of
 from ...advise.strings import recognize, same_meaning
 from ...options.grammar import OptionSyntaxError, diff, parse
@@ -102,6 +111,7 @@ def compaction_advice(
         predictions=_predictions(osds[0], change),
         # It cannot be undone, and it slows down clients while it runs.
         risk=Risk.MEDIUM,
+        priority=Priority.PLANNED,
         change=None,
         commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in steps.order),
         undo_commands=(),

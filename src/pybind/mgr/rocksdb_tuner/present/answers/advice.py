@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.records import Kind, Risk
+from ...advise.records import Kind, Priority, Risk
 from ...advise.records import Recommendation as Recommended
 from ...operations.gates import GATES
 from ...operations.phases import Phase
@@ -68,6 +68,11 @@ class Advice:
         'the same release, then estimates of the model; null if there are none.',
     ]
     risk: Annotated[Risk, _RISK]
+    priority: Annotated[
+        Priority,
+        '"now": a hazard, or it relieves what limits; "planned": a clear gain on something that '
+        'will limit; "optional": with the next restart.',
+    ]
     confidence: Annotated[
         Optional[Share],
         'Confidence in the workload behind the advice; null if it does not depend on a workload.',

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...advise.assessment import Assessment
-from ...advise.experiment_arms import plan_command, rivals
 from ...advise.records import Recommendation, Resource
 from ...advise.usage import Usage
 from ...advise.weighing import Bars, Origin, Weighed, Weighing
@@ -46,11 +45,11 @@ class ResourceEffect:
 class Candidate:
     """A candidate option string."""
 
-    name: Annotated[str, 'Name of the profile; for a neighbor, the option that differs.']
+    name: Annotated[str, 'Name of the profile, or "derived".']
     origin: Annotated[
         Origin,
-        '"running": the running options; "default": the default of the release; "derived": '
-        'computed from the published goals for these OSDs; "neighbor": one option changed.',
+        '"running": the running options; "successor": the default of later releases; "default": '
+        'the default of the release; "derived": computed from the published goals for these OSDs.',
     ]
     profile: Annotated[Optional[str], 'Name of the profile; null if it matches none.']
     options: Annotated[str, 'Option string.']
@@ -79,21 +78,17 @@ class Decision:
 
     who: Annotated[str, 'Config mask of the group.']
     resource: Annotated[
-        Optional[_Weighed], 'Resource to relieve; null: no candidates were compared.'
+        Optional[_Weighed],
+        'Limiting resource, or else that of the largest saving; null: no candidates were compared.',
     ]
     conclusion: Annotated[str, 'The result, as a sentence.']
-    min_gain_percent: Annotated[float, 'Minimum relief of the resource, with 80% probability.']
+    min_gain_percent: Annotated[float, 'Minimum saving of a resource, with 80% probability.']
     max_loss_percent: Annotated[
         float, 'Maximum additional use of any other resource, with 80% probability.'
     ]
     unconstrained: Annotated[
         tuple[_Weighed, ...],
         'Resources that the OSDs have plenty of, exempt from max_loss_percent.',
-    ]
-    experiment: Annotated[
-        Optional[str],
-        'Command that plans an experiment on the two best candidates, if the model cannot tell '
-        'which is better; else null.',
     ]
     candidates: Annotated[tuple[Candidate, ...], 'Candidates that were compared.']
 
@@ -115,15 +110,13 @@ def candidates_of(
 def _decision(assessment: Assessment) -> Decision:
     weighing = assessment.weighing
     bars = Bars() if weighing is None else weighing.bars
-    unclear = rivals(weighing)
     return Decision(
         who=assessment.who,
-        resource=None if weighing is None else weighing.resource,
+        resource=None if weighing is None else weighing.shown_resource,
         conclusion=assessment.conclusion,
         min_gain_percent=bars.min_gain * 100,
         max_loss_percent=bars.max_loss * 100,
         unconstrained=tuple(sorted(bars.plenty, key=lambda resource: resource.value)),
-        experiment=plan_command(assessment.who, unclear) if unclear else None,
         candidates=() if weighing is None else _candidates(weighing),
     )
 

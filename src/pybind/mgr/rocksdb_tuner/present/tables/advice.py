@@ -13,7 +13,6 @@ from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..subjects import Plan
 from ..summaries import worst_first
-from .candidates import experiment_hint
 from .phrases import (
     COMMAND,
     UNNAMED_OPTIONS,
@@ -86,7 +85,6 @@ def recommend(snapshot: Snapshot) -> str:
             'No changes recommended.',
             _conclusions(snapshot),
             limits_of_groups(snapshot.groups),
-            *map(experiment_hint, snapshot.assessments),
         )
     text = table(
         (
@@ -94,7 +92,8 @@ def recommend(snapshot: Snapshot) -> str:
             Column('ID', flexible=True, wrap=True, min_width=16),
             Column('WHO', flexible=True),
             Column('OSDS', 'r'),
-            Column('CHANGE', flexible=True, wrap=True, min_width=25),
+            Column('CHANGE', flexible=True, wrap=True, min_width=20),
+            Column('PRIORITY'),
             Column('RISK'),
             Column('RESTART'),
         ),
@@ -104,6 +103,7 @@ def recommend(snapshot: Snapshot) -> str:
                 r.who,
                 str(len(r.osds)),
                 f'{r.kind.value} {r.profile or UNNAMED_OPTIONS}',
+                r.priority.value,
                 r.risk.value,
                 'yes' if r.restart_required else 'no',
             )
@@ -111,16 +111,15 @@ def recommend(snapshot: Snapshot) -> str:
         ),
     )
     expected = (
-        paragraph(f'{r.recommendation_id}: {_expected(r.prediction)}', 4, '  ')
+        paragraph(f'{r.recommendation_id}: {", ".join(map(_expected, r.predictions))}', 4, '  ')
         for r in snapshot.recommendations
-        if r.prediction is not None
+        if r.predictions
     )
     return sections(
         text,
         titled('Expected', '\n'.join(expected)),
         _conclusions(snapshot),
         limits_of_groups(snapshot.groups),
-        *map(experiment_hint, snapshot.assessments),
         f'Details, with commands and undo: {COMMAND} show <id>',
     )
 
@@ -135,6 +134,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             ('Kind', r.kind.value),
             ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
             ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
+            ('Priority', r.priority.value),
             ('Risk', r.risk.value),
             ('Restart', 'each OSD, one at a time' if r.restart_required else 'none'),
             *([('Limited by', limited)] if limited else []),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...advise.assessment import Assessment
-from ...advise.experiment_arms import plan_command, rivals
 from ...advise.records import Resource
 from ...advise.usage import at_most
 from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing, effect_of
@@ -14,7 +13,7 @@ from ...units import UNKNOWN, format_change, format_effect
 from ..layout import WIDE, Column, paragraph, table
 from .phrases import COMMAND, bullets, nothing_known, sections, titled
 
-__all__ = ['candidates', 'experiment_hint']
+__all__ = ['candidates']
 
 
 def candidates(snapshot: Snapshot) -> str:
@@ -33,8 +32,9 @@ def _group(assessment: Assessment) -> str:
         return sections(conclusion, paragraph('No candidates were compared.'))
     bars = weighing.bars
     head = paragraph(
-        f'Goal: lower the {RESOURCES[weighing.resource]} by at least {bars.min_gain:.0%}, at '
-        f'the cost of at most {bars.max_loss:.0%} of any other resource (80% intervals).'
+        f'Goal: save at least {bars.min_gain:.0%} of a resource, at the cost of at most '
+        f'{bars.max_loss:.0%} of any other (80% intervals). GAIN is on the '
+        f'{RESOURCES[weighing.shown_resource]}.'
     )
     feasible = [w for w in weighing.weighed if not w.infeasible]
     infeasible = [w for w in weighing.weighed if w.infeasible]
@@ -43,19 +43,7 @@ def _group(assessment: Assessment) -> str:
         head,
         _table(weighing, feasible),
         _unconstrained(feasible, bars),
-        experiment_hint(assessment),
         *([titled('Infeasible', _infeasible(infeasible))] if infeasible else []),
-    )
-
-
-def experiment_hint(assessment: Assessment) -> str:
-    """The command to measure what the model cannot rank; empty if it can, or without a choice."""
-    names = rivals(assessment.weighing)
-    if not names:
-        return ''
-    return paragraph(
-        f'The model cannot tell whether {names[0]} or {names[1]} is better for {assessment.who}. '
-        f'An experiment can: "{plan_command(assessment.who, names)}"'
     )
 
 
@@ -88,22 +76,14 @@ def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
         (
             (
                 w.candidate.name,
-                _gain(w, weighing.resource),
-                *_worst(w, weighing.resource, weighing.bars),
+                _gain(w, weighing.shown_resource),
+                *_worst(w, weighing.shown_resource, weighing.bars),
                 _verdict(w, weighing),
             )
             for w in feasible
-            if w == weighing.chosen or not _is_like_the_best(w, weighing)
         ),
         width=WIDE,
     )
-
-
-def _is_like_the_best(weighed: Weighed, weighing: Weighing) -> bool:
-    """A variant of the best candidate with the same prediction."""
-    best = weighing.best
-    is_neighbor = weighed.candidate.origin is Origin.NEIGHBOR
-    return is_neighbor and best is not None and weighed != best and weighed.usages == best.usages
 
 
 def _gain(weighed: Weighed, resource: Resource) -> str:

@@ -7,17 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Optional
 
-from rocksdb_tuner.advise.assessment import Assessment
-from rocksdb_tuner.advise.candidates import weighing
 from rocksdb_tuner.advise.experiment_plan import Grounds
 from rocksdb_tuner.advise.profiles import Profile
-from rocksdb_tuner.advise.records import GroupFacts, Limit, OsdFacts, Resource
+from rocksdb_tuner.advise.records import GroupFacts, Limit, OsdFacts
 from rocksdb_tuner.advise.weighing import Bars
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.observe.load_history import KeptWork, Work
 
 from .builders import group, workload
-from .test_choice import RBD, case, osd
+from .test_choice import RBD, osd
 
 STEP_S = 300.0
 
@@ -52,7 +50,6 @@ def grounds(
     intervals: int = 48,
     kept: Optional[KeptWork] = None,
     limit: Optional[Limit] = None,
-    weighed: bool = True,
     custom: Sequence[Profile] = (),
     share: float = 0.25,
     least_block_s: float = 600.0,
@@ -62,11 +59,9 @@ def grounds(
     found: GroupFacts = group(*members, does=workload(RBD))
     if limit is not None:
         found = replace(found, limit=limit)
-    choice = weighing(case(*members, does=workload(RBD)), Resource.KV_SYNC) if weighed else None
     return Grounds(
         groups=(found,),
         osds=members,
-        assessments=(Assessment(found.who, 'Nothing to change.', (), choice),),
         custom_profiles=tuple(custom),
         history=lambda ids: noisy(ids, noise, intervals) if kept is None else kept,
         share=share,

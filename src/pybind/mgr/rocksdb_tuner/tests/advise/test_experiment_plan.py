@@ -79,11 +79,9 @@ def test_best_distinct_candidates_are_the_default_arms() -> None:
     found, plan = planned(Question())
     assert plan.shape.arms == len(found.arms) == 2
     gains = [arm.predicted for arm in found.arms]
-    assert all(gain is not None and gain.low_percent < 0 for gain in gains)
+    # Each can pay.
+    assert all(gain is not None and gain.low_percent <= -10 for gain in gains)
     assert len({arm.options for arm in found.arms} | {PACIFIC}) == 3
-    # Nor without a resource to relieve, as in an idle group.
-    again, _ = planned(Question(), weighed=False)
-    assert again.arms == found.arms
     # A small group has room for one only.
     few = [member(n, hosts=4) for n in range(12)]
     single = plan_for(Question(), grounds(*few, share=0.2))
@@ -92,8 +90,8 @@ def test_best_distinct_candidates_are_the_default_arms() -> None:
 
 def test_no_default_arms_without_a_promising_candidate() -> None:
     idle = [facts(osd_info(n, host=f'node{n}')) for n in range(24)]
-    given = replace(grounds(*idle, weighed=False), groups=())
-    group = replace(grounds(*idle, weighed=False).groups[0], workload=None)
+    given = replace(grounds(*idle), groups=())
+    group = replace(grounds(*idle).groups[0], workload=None)
     with pytest.raises(BadQuestionError, match='no candidate for osd/class:ssd is worth') as error:
         plan_for(Question(), replace(given, groups=(group,)))
     assert error.value.errno == errno.EINVAL
@@ -202,7 +200,7 @@ def test_group_that_no_change_can_reach_is_refused_with_the_reason() -> None:
     ],
 )
 def test_signal_is_that_of_the_limiting_resource(resource: Resource, signal: Optional[str]) -> None:
-    found, _ = planned(weighed=False, limit=Limit(resource, 0.9), noise=0.005)
+    found, _ = planned(limit=Limit(resource, 0.9), noise=0.005)
     assert signal is None or found.objective == signal
     given, _ = planned(Question(arms=ARMS, signal='op_w_latency_ms'), noise=0.005)
     assert given.objective == 'op_w_latency_ms'

@@ -9,16 +9,14 @@ import pytest
 
 from rocksdb_tuner.advise.candidates import expected_usages, weighing
 from rocksdb_tuner.advise.case import Case
-from rocksdb_tuner.advise.experiment_arms import plan_command, rivals
 from rocksdb_tuner.advise.experimented import known_arms, measured_effect, winner_for
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import MeasuredArm, Recommendation, Resource, Risk
-from rocksdb_tuner.advise.weighing import Weighing
 from rocksdb_tuner.plan.records import Purpose
 
-from .builders import PACIFIC, entry, facts, group, osd_info, workload
+from .builders import PACIFIC, group, workload
 from .experiment_builders import member
-from .test_choice import RBD, RGW, D, case
+from .test_choice import RBD, D, case
 
 CUSTOM = f'{PACIFIC},max_background_jobs=3'
 WON = MeasuredArm(
@@ -101,9 +99,9 @@ def test_measured_interval_replaces_the_prediction(
 
 def test_candidates_name_the_experiment_that_measured_them() -> None:
     arm = WON._replace(options=D.options)
-    found = weighing(with_results(arm), Resource.KV_SYNC)
+    found = weighing(with_results(arm))
     assert {w.candidate.name: w.measured_in for w in found.weighed}[D.name] == 'E7'
-    assert weighing(with_results(), Resource.KV_SYNC).weighed[1].measured_in is None
+    assert weighing(with_results()).weighed[1].measured_in is None
 
 
 def test_winner_is_recommended_with_its_interval_whatever_the_model_predicts() -> None:
@@ -145,27 +143,3 @@ def test_result_on_other_running_options_gives_no_recommendation() -> None:
 
 def test_only_known_signals_are_evidence() -> None:
     assert known_arms([WON, WON._replace(signal='of a later version')]) == (WON,)
-
-
-def test_two_close_candidates_are_rivals_until_one_is_measured() -> None:
-    found = weighing(with_results(), Resource.KV_SYNC)
-    names = rivals(found)
-    assert len(names) == 2
-    assert plan_command('osd/class:ssd', names) == (
-        f'ceph rocksdb-tuner experiment plan --who osd/class:ssd --arms {names[0]},{names[1]}'
-    )
-    options = next(w.candidate.options for w in found.weighed if w.candidate.name == names[0])
-    arm = WON._replace(options=options, change_percent=-40.0, low_percent=-45.0, high_percent=-30.0)
-    assert rivals(weighing(with_results(arm), Resource.KV_SYNC)) == ()
-
-
-def test_clearly_different_or_unpromising_candidates_are_no_rivals() -> None:
-    assert rivals(None) == ()
-    found = weighing(with_results(), Resource.KV_SYNC)
-    assert rivals(replace(found, weighed=found.weighed[:1])) == ()
-    apart: Weighing = weighing(
-        case(facts(osd_info(0), PACIFIC, 'mon', (entry('osd', PACIFIC),)), does=workload(RGW)),
-        Resource.DB_SPACE,
-    )
-    for name in rivals(apart):
-        assert name

@@ -27,7 +27,7 @@ from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Risk
+from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Priority, Risk
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
@@ -240,7 +240,10 @@ def rows() -> Iterator[Row]:
 
 
 ROWS = tuple(rows())
-COLUMNS = ('release', 'running', 'workload', 'hardware', 'limit', 'answer', 'profile', 'risk')
+COLUMNS = (
+    *('release', 'running', 'workload', 'hardware', 'limit'),
+    *('answer', 'profile', 'risk', 'priority'),
+)
 
 
 @cache
@@ -254,7 +257,7 @@ def cells(row: Row) -> tuple[str, ...]:
     limit = group.limit.resource.value
     reported = (row.release, row.running, row.workload, row.hardware, limit)
     if not found.recommendations:
-        return (*reported, '-', '-', '-', '-', found.conclusion)
+        return (*reported, *5 * '-', found.conclusion)
     (advice,) = found.recommendations
     expected = '-'
     if advice.prediction is not None:
@@ -269,6 +272,7 @@ def cells(row: Row) -> tuple[str, ...]:
         advice.kind.value,
         named,
         advice.risk.value,
+        advice.priority.value,
         expected,
         advice.reasons[0].statement,
     )
@@ -355,7 +359,7 @@ def test_string_too_large_for_the_wal_device_is_replaced_by_a_fitting_one(
         assert case.misfits(row.options), row
         assert case.misfits(advice.options_to) == (), row
         assert advice.risk is not Risk.LOW
-        if running == 'jobs=6':
+        if (running, work) == ('jobs=6', 'idle'):
             # It was set on purpose, and there is no objection.
             assert 'max_background_jobs=6' in advice.options_to
         if running == 'default':
@@ -431,7 +435,8 @@ def test_decision_table() -> None:
         for work in ('rbd busy 72%', 'rgw'):
             for advice in answer('pacific', 'default', work, hardware).recommendations:
                 assert advice.profile != 'variant-2022-d', hardware
-    assert answer('pacific', 'default', 'rbd busy 5%', 'flash').recommendations == ()
+    (advice,) = answer('pacific', 'default', 'rbd busy 5%', 'flash').recommendations
+    assert advice.priority is Priority.OPTIONAL
     for work in ('rbd 50% reads', 's3 45% gets', 'cephfs'):
         (advice,) = answer('pacific', 'default', work, 'flash').recommendations
         assert advice.kind is Kind.SET_PROFILE

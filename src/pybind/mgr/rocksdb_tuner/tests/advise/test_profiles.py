@@ -46,16 +46,12 @@ def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
     return max(scored, key=lambda pair: pair[0])[1]
 
 
-def test_default_for_few_cores_was_measured_there_and_did_not_lose(
+def test_number_of_cores_that_lose_is_the_highest_published(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In any order of the catalog; a tuned set is none, even one without a loss."""
-    found = module.default_for_few_cores()
-    assert found.name == 'bluestore-default-pacific'
-    tuned = replace(profile('lz4-2025'), hardware=Hardware(None, ()))
+    found = profile('bluestore-default-pacific')
     loses = replace(found, hardware=Hardware(2, ()))
-    monkeypatch.setattr(module, 'profiles', lambda: (tuned, loses, found))
-    assert module.default_for_few_cores.__wrapped__() is found
+    monkeypatch.setattr(module, 'profiles', lambda: (loses, found))
     assert module.cores_that_lose.__wrapped__() == 2
     monkeypatch.setattr(module, 'profiles', lambda: (found,))
     assert module.cores_that_lose.__wrapped__() == 0

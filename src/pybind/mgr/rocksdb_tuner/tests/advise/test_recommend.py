@@ -11,12 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.assessment import Assessment
-from rocksdb_tuner.advise.choice import MIN_GAIN, score
 from rocksdb_tuner.advise.no_change import NO_ADVICE_FOR
-from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognize
+from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.advise.records import (
+    GroupFacts,
+    Kind,
+    OsdFacts,
+    Priority,
+    Recommendation,
+    Risk,
+)
 from rocksdb_tuner.evaluate import AdviceContext, conclude
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry
@@ -36,8 +42,11 @@ from .builders import ALL, PACIFIC, entry, facts, group, osd_info, workload
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
 RGW = workload(WorkloadClass.RGW_METADATA)
 ALTERNATE = profile('alternate-2019').options
-LZ4_2025 = profile('lz4-2025').options
+REEF = DEFAULTS['reef']
+OWN = f'{REEF},max_background_jobs=6'
 IDLE = workload(WorkloadClass.IDLE)
+#: No OSD was measured with it, so no model knows it.
+CEPHFS = workload(WorkloadClass.CEPHFS_METADATA)
 
 
 def on_pacific(does: Workload, **options: object) -> Assessment:
@@ -50,10 +59,11 @@ def only(assessment: Assessment) -> Recommendation:
     return recommendation
 
 
-def test_pacific_with_small_rbd_writes_gets_the_published_set() -> None:
+def test_pacific_with_small_rbd_writes_gets_the_default_of_later_releases() -> None:
     recommendation = only(on_pacific(RBD))
     assert recommendation.kind is Kind.SET_PROFILE
-    assert recommendation.profile == 'variant-2022-d'
+    assert recommendation.profile == 'lz4-2025'
+    assert recommendation.priority is Priority.NOW
     assert recommendation.who == ALL
     assert recommendation.final_entries == ((ALL, recommendation.options_to),)
     assert recommendation.restart_required
@@ -95,6 +105,7 @@ def test_modeled_write_amplification_is_a_reason() -> None:
     assert [p.metric for p in recommended.predictions] == [
         'kv_sync thread time per write',
         'write amplification of RocksDB',
+        'space taken by RocksDB',
     ]
 
 
@@ -155,48 +166,37 @@ def test_override_equal_to_the_default_is_removed_without_a_restart(who: str) ->
 
 
 @pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
-def test_string_of_2019_is_replaced_under_any_workload(release: str) -> None:
+@pytest.mark.parametrize('does', [IDLE, RBD, RGW], ids=['idle', 'rbd', 'rgw'])
+def test_string_of_2019_is_replaced_by_the_default_of_later_releases(
+    release: str, does: Workload
+) -> None:
+    """Not by Pacific's, which was 8.6% slower than it in the published test."""
     entries = (entry('osd', ALTERNATE),)
     osds = tuple(facts(osd_info(i, release), ALTERNATE, 'mon', entries) for i in range(3))
-    recommendation = only(assess(group(*osds, does=IDLE), osds))
-    assert recommendation.kind is Kind.REMOVE_OVERRIDE
-    default = DEFAULTS['pacific' if release == 'pacific' else 'reef']
-    assert recommendation.options_to == default
-    assert recommendation.restart_required
-    assert recommendation.undo_commands[0] == (
-        f"ceph config set osd bluestore_rocksdb_options '{ALTERNATE}'"
-    )
+    recommendation = only(assess(group(*osds, does=does), osds))
+    on_older = release == 'pacific'
+    assert recommendation.kind is (Kind.SET_PROFILE if on_older else Kind.REMOVE_OVERRIDE)
+    assert same_meaning(recommendation.options_to, DEFAULTS['reef'], None)
+    assert (recommendation.restart_required, recommendation.priority) == (True, Priority.NOW)
+    undo = f"ceph config set osd bluestore_rocksdb_options '{ALTERNATE}'"
+    assert undo in recommendation.undo_commands
+    # No reason argues the other way.
+    assert not any('-8.6%' in r.statement for r in recommendation.reasons)
 
 
-@pytest.mark.parametrize(
-    ('does', 'profile_name'), [(RBD, 'variant-2022-d'), (RGW, 'lz4-2025')], ids=['rbd', 'rgw']
-)
-def test_string_of_2019_on_pacific_is_replaced_by_the_best_known_set(
-    does: Workload, profile_name: str
-) -> None:
-    """Not to the default first, which was slower than it in the published test."""
-    entries = (entry('osd', ALTERNATE),)
-    recommendation = only(on_pacific(does, value=ALTERNATE, source='mon', entries=entries))
-    assert (recommendation.kind, recommendation.profile) == (Kind.SET_PROFILE, profile_name)
-    assert recommendation.risk is not Risk.LOW
-    if does is RBD:
-        # 9.5% more operations were published, which is one more measurement of the thread.
-        assert recommendation.prediction is not None
-        assert recommendation.prediction.signal == 'kv_sync_busy'
-        assert -18 < recommendation.prediction.low_percent < -8.7 < -6
-        assert any('IOPS +9.5%' in r.statement for r in recommendation.reasons)
-    then = (entry('osd', recommendation.options_to),)
-    again = on_pacific(does, value=recommendation.options_to, source='mon', entries=then)
-    assert again.recommendations == ()
-
-
-def test_possible_loss_from_replacing_the_2019_string_is_reported() -> None:
-    entries = (entry('osd', ALTERNATE),)
-    recommendation = only(on_pacific(IDLE, value=ALTERNATE, source='mon', entries=entries))
-    (lost,) = [
-        r.statement for r in recommendation.reasons if r.statement.startswith('Possible loss')
-    ]
-    assert '-8.6%' in lost
+def test_advice_never_loses_more_than_it_gains() -> None:
+    """Whatever runs: no published loss of IOPS, and no predicted one of the kv_sync thread."""
+    for running in (p.options for p in profiles()):
+        for does in (IDLE, RBD, RGW, CEPHFS):
+            entries = (entry(ALL, running),)
+            found = on_pacific(does, value=running, source='mon', entries=entries)
+            for recommendation in found.recommendations:
+                if not recommendation.restart_required:
+                    continue
+                reported = [r.statement for r in recommendation.reasons]
+                assert not [text for text in reported if text.startswith('Possible loss')]
+                first = recommendation.prediction
+                assert first is None or first.low_percent < 0, running
 
 
 def _of_class(device_class: str, *osds: OsdFacts) -> GroupFacts:
@@ -209,7 +209,7 @@ def test_stale_override_of_two_classes_goes_with_the_last_of_them(masked: Option
     shared = (entry('osd', ALTERNATE), *((entry(masked, 'x=1'),) if masked else ()))
 
     def now(osd_id: int, device_class: str, value: str, *own: ConfigEntry) -> OsdFacts:
-        info = osd_info(osd_id, device_class=device_class)
+        info = osd_info(osd_id, 'reef', device_class=device_class)
         return facts(info, value, 'mon', (*shared, *own))
 
     ssd, hdd = now(0, 'ssd', ALTERNATE), now(1, 'hdd', ALTERNATE)
@@ -217,14 +217,14 @@ def test_stale_override_of_two_classes_goes_with_the_last_of_them(masked: Option
         first = only(assess(_of_class(device_class, osd), (ssd, hdd)))
         n = osd.info.osd_id
         assert (first.kind, first.who) == (Kind.SET_PROFILE, f'osd/class:{device_class}')
-        assert first.final_entries == ((f'osd.{n}', PACIFIC),)
+        assert first.final_entries == ((f'osd.{n}', REEF),)
         assert f'also applies to osd.{1 - n}' in first.reasons[-1].statement
-    moved = now(0, 'ssd', PACIFIC, entry('osd.0', PACIFIC))
+    moved = now(0, 'ssd', REEF, entry('osd.0', REEF))
     assert assess(_of_class('ssd', moved), (moved, hdd)).recommendations == ()
     last = only(assess(_of_class('hdd', hdd), (moved, hdd)))
     assert (last.kind, last.final_entries) == (Kind.REMOVE_OVERRIDE, (('osd', None),))
-    alone = facts(osd_info(0), PACIFIC, 'mon', (entry('osd.0', PACIFIC),))
-    default = facts(osd_info(1, device_class='hdd'))
+    alone = facts(osd_info(0, 'reef'), REEF, 'mon', (entry('osd.0', REEF),))
+    default = facts(osd_info(1, 'reef', device_class='hdd'), REEF)
     end = only(assess(_of_class('ssd', alone), (alone, default)))
     assert (end.kind, end.restart_required) == (Kind.REMOVE_OVERRIDE, False)
 
@@ -232,9 +232,9 @@ def test_stale_override_of_two_classes_goes_with_the_last_of_them(masked: Option
 def test_override_goes_although_the_other_class_wants_to_keep_its_own_string() -> None:
     """OSDs with entries of their own do not need the shared one."""
     shared = entry('osd', ALTERNATE)
-    ssd = facts(osd_info(0), ALTERNATE, 'mon', (shared,))
-    own = (shared, entry('osd.1', LZ4_2025))
-    hdd = facts(osd_info(1, device_class='hdd'), LZ4_2025, 'mon', own)
+    ssd = facts(osd_info(0, 'reef'), ALTERNATE, 'mon', (shared,))
+    own = (shared, entry('osd.1', OWN))
+    hdd = facts(osd_info(1, 'reef', device_class='hdd'), OWN, 'mon', own)
     found = only(assess(_of_class('ssd', ssd), (ssd, hdd)))
     assert (found.kind, found.final_entries) == (Kind.REMOVE_OVERRIDE, (('osd', None),))
 
@@ -266,8 +266,8 @@ def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> N
 
 def test_override_stays_for_an_osd_whose_options_were_not_read_yet() -> None:
     entries = (entry('osd', ALTERNATE),)
-    reported = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
-    silent = facts(osd_info(2))._replace(options=None)
+    reported = tuple(facts(osd_info(i, 'reef'), ALTERNATE, 'mon', entries) for i in range(2))
+    silent = facts(osd_info(2, 'reef'))._replace(options=None)
     found = assess(group(*reported, silent, does=IDLE), (*reported, silent))
     assert found.recommendations == ()
     assert 'osd.2, which this change would not reach' in found.conclusion
@@ -277,8 +277,8 @@ def test_override_stays_for_an_osd_whose_options_were_not_read_yet() -> None:
 def test_override_is_removed_although_an_osd_is_down(in_cluster: bool) -> None:
     """Its running options are unknown, which is said; the rollout waits for it."""
     entries = (entry('osd', ALTERNATE),)
-    reported = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
-    down = facts(osd_info(2, up=False, in_cluster=in_cluster))._replace(options=None)
+    reported = tuple(facts(osd_info(i, 'reef'), ALTERNATE, 'mon', entries) for i in range(2))
+    down = facts(osd_info(2, 'reef', up=False, in_cluster=in_cluster))._replace(options=None)
     found = only(assess(group(*reported, down, does=IDLE), (*reported, down)))
     assert (found.kind, found.who) == (Kind.REMOVE_OVERRIDE, 'osd')
     named = [r.statement for r in found.reasons if r.statement.startswith('Down: osd.2.')]
@@ -288,13 +288,13 @@ def test_override_is_removed_although_an_osd_is_down(in_cluster: bool) -> None:
 def test_stale_string_in_entries_of_single_osds_is_removed_in_one_recommendation() -> None:
     own = (entry('osd.1', ALTERNATE), entry('osd.2', ALTERNATE))
     osds = (
-        facts(osd_info(0)),
-        *(facts(osd_info(i), ALTERNATE, 'mon', own) for i in (1, 2)),
+        facts(osd_info(0, 'reef'), DEFAULTS['reef']),
+        *(facts(osd_info(i, 'reef'), ALTERNATE, 'mon', own) for i in (1, 2)),
     )
     advice = only(assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds))
     assert (advice.kind, advice.who) == (Kind.REMOVE_OVERRIDE, 'osd/class:ssd')
     assert advice.final_entries == (('osd.1', None), ('osd.2', None))
-    assert advice.options_to == PACIFIC
+    assert advice.options_to == DEFAULTS['reef']
     assert advice.commands[-2:] == tuple(
         f'ceph config rm osd.{i} bluestore_rocksdb_options' for i in (1, 2)
     )
@@ -388,7 +388,10 @@ def test_nothing_is_recommended_on_unclear_facts(osds: tuple[OsdFacts, ...], mes
 
 def test_same_advice_keeps_its_id_and_other_advice_differs() -> None:
     assert only(on_pacific(RBD)).recommendation_id == only(on_pacific(RBD)).recommendation_id
-    assert only(on_pacific(RBD)).recommendation_id != only(on_pacific(RGW)).recommendation_id
+    assert only(on_pacific(RBD)).recommendation_id == only(on_pacific(RGW)).recommendation_id
+    entries = (entry(ALL, f'{PACIFIC},compaction_readahead_size=0'),)
+    other = on_pacific(IDLE, value=entries[0].value, source='mon', entries=entries)
+    assert only(on_pacific(RBD)).recommendation_id != only(other).recommendation_id
 
 
 def test_least_loaded_osd_is_changed_first() -> None:
@@ -478,89 +481,6 @@ def test_no_osd_is_in_two_recommendations_of_one_moment(
     advice = assess(group(*osds, does=does), tuple(osds)).recommendations
     named = [osd_id for recommendation in advice for osd_id in recommendation.osds]
     assert len(named) == len(set(named))
-
-
-def test_profile_that_fails_the_checks_is_named_and_not_recommended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """An edit of the profile catalog may overlook how RocksDB interprets a string."""
-    best = only(on_pacific(CEPHFS)).profile
-    broken = tuple(
-        replace(p, options=f'{p.options},no_such_option=1') if p.name == best else p
-        for p in profiles()
-    )
-    monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: broken)
-    refused = on_pacific(CEPHFS)
-    assert refused.recommendations == ()
-    assert 'does not pass the checks for RocksDB' in refused.conclusion
-
-
-# -- by what was published, where there is no model of what clients write
-
-
-#: No OSD was measured with it, so no model knows it.
-CEPHFS = workload(WorkloadClass.CEPHFS_METADATA)
-
-
-def with_catalogue(monkeypatch: pytest.MonkeyPatch, *known: Profile) -> None:
-    monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: known)
-
-
-def scored(score: float) -> Profile:
-    """Suits file system metadata on Pacific by so much."""
-    rule = next(
-        r for r in profile('lz4-2025').suitability if r.workload is WorkloadClass.CEPHFS_METADATA
-    )
-    return replace(profile('lz4-2025'), suitability=(replace(rule, score=score),))
-
-
-OWN = f'{PACIFIC},ttl=60'
-
-
-def test_running_options_are_best_if_no_profile_suits(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = 'Nothing to change: {} suits cephfs-metadata best among the known profiles.'
-    for catalogue in ((), (scored(0.0),)):
-        with_catalogue(monkeypatch, *catalogue)
-        found = on_pacific(CEPHFS)
-        assert found.recommendations == ()
-        assert found.conclusion == nothing.format('BlueStore default of Pacific and Quincy')
-    monkeypatch.setattr('rocksdb_tuner.advise.recommend.only_compressed', lambda _: None)
-    own = on_pacific(CEPHFS, value=OWN, source='mon', entries=(entry(ALL, OWN),))
-    assert own.conclusion == nothing.format('the running option string')
-
-
-@pytest.mark.parametrize(('beyond', 'advised'), [(0.01, True), (-0.01, False)])
-def test_profile_better_by_a_fifth_is_worth_a_restart(
-    monkeypatch: pytest.MonkeyPatch, beyond: float, advised: bool
-) -> None:
-    """Than the default of Pacific."""
-    pacific = release_of('16.2.15', None)
-    assert pacific is not None
-    of_default = score(recognize(PACIFIC, pacific), WorkloadClass.CEPHFS_METADATA, pacific)
-    with_catalogue(monkeypatch, scored(of_default + MIN_GAIN + beyond))
-    assert bool(on_pacific(CEPHFS).recommendations) == advised
-
-
-def test_first_of_the_catalogue_is_chosen_among_equally_suited_profiles(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    first = replace(scored(0.9), name='first')
-    with_catalogue(monkeypatch, first, replace(scored(0.9), name='second'))
-    assert only(on_pacific(CEPHFS)).profile == 'first'
-
-
-def test_profile_with_a_data_loss_risk_is_not_recommended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It is checked last, whatever the catalog has on the profile."""
-    unsafe = replace(scored(1.0), options=f'{profile("lz4-2025").options},disableWAL=true')
-    with_catalogue(monkeypatch, unsafe)
-    refused = on_pacific(CEPHFS)
-    assert refused.recommendations == ()
-    assert refused.conclusion == (
-        f'{unsafe.title} would suit, but does not pass the checks for RocksDB 6.8: A crash loses '
-        'acknowledged writes.'
-    )
 
 
 def test_shown_plan_stays_while_loads_change_slightly() -> None:

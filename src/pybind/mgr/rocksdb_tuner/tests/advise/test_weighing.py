@@ -19,12 +19,9 @@ from rocksdb_tuner.advise.weighing import (
     Weighed,
     Weighing,
     bars_of,
-    neighbors,
     weigh,
 )
 from rocksdb_tuner.lsm.records import Estimate
-from rocksdb_tuner.options.grammar import diff
-from rocksdb_tuner.options.syntax import parse
 
 KV, WRITTEN = Resource.KV_SYNC, Resource.DB_DEVICE
 BARS = Bars(min_gain=0.1, max_loss=0.05)
@@ -74,8 +71,11 @@ def reported(weighed: Weighed, *others: Weighed) -> str:
         (within(0.8, 1.1), within(0.95, 1.1), 'a'),
         # The loss is unknown, and counts as none.
         (surely(0.8), None, 'a'),
-        # The gain is unknown, and counts as none.
-        (None, surely(0.5), None),
+        # A gain of another resource than the limit.
+        (surely(1.0), surely(0.5), 'a'),
+        (None, surely(0.5), 'a'),
+        # Nothing is known.
+        (None, None, None),
     ],
 )
 def test_candidate_within_the_bars_with_80_percent_probability_is_chosen(
@@ -84,51 +84,59 @@ def test_candidate_within_the_bars_with_80_percent_probability_is_chosen(
     assert chosen(candidate('a', gain, loss)) == name
 
 
-def test_simplest_candidate_with_a_similar_gain_is_chosen() -> None:
-    default = candidate('default', surely(0.85), origin=Origin.DEFAULT)
+def test_best_tested_candidate_is_chosen() -> None:
+    """Others gain more, but not so much that they would be recommended next."""
+    successor = candidate('successor', surely(0.85), origin=Origin.SUCCESSOR)
+    default = candidate('default', surely(0.82), origin=Origin.DEFAULT)
     published = candidate('published', surely(0.8))
     derived = candidate('derived', surely(0.78), origin=Origin.DERIVED)
+    assert chosen(derived, published, default, successor) == 'successor'
     assert chosen(derived, published, default) == 'default'
     assert chosen(derived, published) == 'published'
     assert chosen(derived) == 'derived'
 
 
-def test_twice_the_minimum_gain_outweighs_simplicity() -> None:
-    """Else it would be recommended next."""
-    default = candidate('default', surely(0.85), origin=Origin.DEFAULT)
-    assert chosen(default, candidate('published', surely(0.85 * 0.9))) == 'published'
-    assert chosen(default, candidate('published', surely(0.85 * 0.901))) == 'default'
+def test_candidate_that_would_be_recommended_next_is_chosen_if_it_qualifies() -> None:
+    successor = candidate('successor', surely(0.85), origin=Origin.SUCCESSOR)
+    better = candidate('better', surely(0.7))
+    found = weigh((RUNNING, successor, better), KV, BARS, better.candidate)
+    assert found.chosen is not None
+    assert found.chosen.candidate.name == 'better'
+    loses = candidate('better', surely(0.7), surely(1.5))
+    found = weigh((RUNNING, successor, loses), KV, BARS, loses.candidate)
+    assert found.chosen is not None
+    assert found.chosen.candidate.name == 'successor'
 
 
-def test_best_published_set_is_chosen_among_equally_simple_ones() -> None:
+def test_most_suitable_published_set_is_chosen() -> None:
     gains = candidate('gains', surely(0.78), suitability=0.5)
     suits = candidate('suits', surely(0.8), suitability=0.6)
     assert chosen(gains, suits) == 'suits'
-    assert chosen(gains, replace(suits, candidate=replace(suits.candidate, suitability=0.5))) == (
-        'gains'
-    )
-    # What leaves an objection comes after what leaves none, and what changes least before all.
-    assert chosen(gains, replace(suits, candidate=replace(suits.candidate, objections=1))) == (
-        'gains'
-    )
-    least = candidate('least', surely(0.8), origin=Origin.NEIGHBOR, only_compression=True)
-    assert chosen(gains, suits, least) == 'least'
 
 
-def test_unproven_candidate_is_never_chosen_and_suggests_an_experiment() -> None:
-    untried = candidate('untried', surely(0.5), origin=Origin.NEIGHBOR, untried=True)
-    assert chosen(untried) is None
-    assert reported(untried).endswith('was never tested: try it in an experiment.')
-    assert weigh((RUNNING, untried), KV, BARS).best is not None
+def test_publications_decide_without_a_model() -> None:
+    known = candidate('known', None)
+    assert chosen(known) is None
+    assert chosen(replace(known, suits_better=True)) == 'known'
+    assert chosen(replace(candidate('known', None, surely(1.2)), suits_better=True)) is None
 
 
 def test_excluded_candidate_is_never_chosen_or_best() -> None:
     out = replace(candidate('out', surely(0.5)), infeasible=('It does not fit.',))
     found = weigh((RUNNING, out), KV, BARS)
     assert (found.chosen, found.best) == (None, None)
-    # Something is known: that nothing is feasible.
-    assert found.knows
-    assert not weigh((RUNNING, candidate('a', None)), KV, BARS).knows
+
+
+def test_plentiful_resource_is_no_loss() -> None:
+    bars = replace(BARS, plenty=frozenset({WRITTEN}))
+    assert weigh((RUNNING, candidate('a', surely(0.8), surely(1.5))), KV, bars).chosen is not None
+
+
+def test_gain_is_shown_on_the_limit_or_on_the_largest_saving() -> None:
+    one = candidate('a', surely(0.8), surely(0.7))
+    assert weigh((RUNNING, one), KV, BARS).shown_resource is KV
+    assert weigh((RUNNING, one), None, BARS).shown_resource is WRITTEN
+    assert weigh((RUNNING,), None, BARS).shown_resource is KV
 
 
 def test_rejection_reason_has_its_figure() -> None:
@@ -145,9 +153,10 @@ def test_rejection_reason_has_its_figure() -> None:
         'and more cannot be ruled out.'
     )
     assert 'is unknown' in reported(candidate('a', None))
-    assert 'gains more' in reported(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
     default = candidate('default', surely(0.8), origin=Origin.DEFAULT)
-    assert 'simpler or more widely used' in reported(candidate('a', surely(0.8)), default)
+    assert reported(candidate('a', surely(0.8)), default) == (
+        'It qualifies, but is not clearly better than default, which is better tested.'
+    )
 
 
 def test_best_candidate_relieves_the_most_or_is_none() -> None:
@@ -169,8 +178,7 @@ WEIGHED = st.lists(
         st.sampled_from('abcdef'),
         st.one_of(st.none(), ESTIMATES),
         st.one_of(st.none(), ESTIMATES),
-        st.sampled_from([Origin.DEFAULT, Origin.PROFILE, Origin.DERIVED, Origin.NEIGHBOR]),
-        untried=st.booleans(),
+        st.sampled_from(list(Origin)[1:]),
     ),
     max_size=8,
 )
@@ -182,8 +190,7 @@ def test_whatever_is_weighed_the_chosen_one_qualifies_and_all_others_are_told_wh
 ) -> None:
     found = weigh((RUNNING, *weighed), KV, BARS)
     if found.chosen is not None:
-        assert found.chosen.qualifies(KV, BARS)
-        assert not found.chosen.candidate.untried
+        assert found.chosen.qualifies(BARS)
         assert found.chosen.short is None
     for one in found.weighed[1:]:
         assert one == found.chosen or one.short
@@ -215,33 +222,3 @@ def test_published_figure_is_weighted_by_its_precision() -> None:
     assert fused(modeled, 0.9, 1e-6).value == pytest.approx(0.9)
     assert fused(modeled, 0.9, 1e6).value == pytest.approx(0.8)
     assert fused(surely(0.8), 0.9, 0.1) == surely(0.8)
-
-
-# -- neighbors
-
-
-def test_each_neighbor_differs_in_one_step_and_keeps_the_total_memtable_size() -> None:
-    text = 'write_buffer_size=16777216,max_write_buffer_number=64,compression=kLZ4Compression'
-    values = {
-        'write_buffer_size': '16777216',
-        'max_write_buffer_number': '64',
-        'min_write_buffer_number_to_merge': '1',
-        'max_bytes_for_level_multiplier': '8.000000',
-        'compression': 'kLZ4Compression',
-    }
-    found = dict(neighbors(text, values))
-    assert set(found) == {
-        'write_buffer_size=8388608',
-        'write_buffer_size=33554432',
-        'min_write_buffer_number_to_merge=2',
-        'max_bytes_for_level_multiplier=6',
-        'max_bytes_for_level_multiplier=10',
-        'compression=kNoCompression',
-    }
-    for name, options in found.items():
-        changed = {change.option for change in diff(parse(text), parse(options))}
-        own = name.split('=')[0]
-        also = {'max_write_buffer_number'} if own == 'write_buffer_size' else set()
-        assert changed == {own, *also}
-    assert parse(found['write_buffer_size=8388608']).get('max_write_buffer_number') == '128'
-    assert list(neighbors('no equals sign', {})) == []

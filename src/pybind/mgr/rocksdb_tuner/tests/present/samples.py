@@ -18,6 +18,7 @@ from rocksdb_tuner.advise.records import (
     OsdFacts,
     OsdOptions,
     Prediction,
+    Priority,
     Reason,
     Recommendation,
     Resource,
@@ -196,17 +197,11 @@ SOAK = SoakPlan(600.0, 3600.0, batches=SoakPlan(300.0, 900.0, Inconclusive.PROMO
 
 
 def weighing() -> Weighing:
-    """A choice with one of each kind: what runs, chosen, short, ruled out, and untried."""
+    """A choice with one of each kind: what runs, chosen, short, ruled out, and not better."""
 
     def weighed(name: str, origin: Origin, *gains: float, infeasible: str = '') -> Weighed:
         known = profile(name) if origin is Origin.PROFILE else None
-        candidate = OptionCandidate(
-            name,
-            origin,
-            known.options if known else 'ttl=1',
-            known,
-            untried=origin is Origin.NEIGHBOR,
-        )
+        candidate = OptionCandidate(name, origin, known.options if known else 'ttl=1', known)
         usages = tuple(
             Usage(resource, Estimate(gain - 0.06, gain, gain + 0.06))
             for resource, gain in zip((Resource.KV_SYNC, Resource.DB_DEVICE), gains)
@@ -223,8 +218,7 @@ def weighing() -> Weighing:
                 Origin.PROFILE,
                 infeasible='A level that is on the DB device now would no longer fit.',
             ),
-            weighed('min_write_buffer_number_to_merge=32', Origin.NEIGHBOR, 0.81, 0.65),
-            weighed('max_background_jobs=8', Origin.NEIGHBOR, 0.81, 0.79),
+            weighed('derived', Origin.DERIVED, 0.81, 0.65),
         ),
         Resource.KV_SYNC,
         Bars(),
@@ -262,6 +256,7 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
             ),
         ),
         risk=Risk.MEDIUM,
+        priority=Priority.NOW,
         change=ChangeRequest(
             recommendation_id=f'{device_class}-1a2b3c',
             kind=ChangeKind.SET_PROFILE,

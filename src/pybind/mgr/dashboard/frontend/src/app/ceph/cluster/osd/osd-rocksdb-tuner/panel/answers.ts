@@ -92,10 +92,10 @@ export interface CanarySoak {
 
 /** A candidate option string. */
 export interface Candidate {
-  /** Name of the profile; for a neighbor, the option that differs. */
+  /** Name of the profile, or "derived". */
   name: string;
-  /** "running": the running options; "default": the default of the release; "derived": computed from the published goals for these OSDs; "neighbor": one option changed. */
-  origin: 'running' | 'default' | 'profile' | 'derived' | 'neighbor';
+  /** "running": the running options; "successor": the default of later releases; "default": the default of the release; "derived": computed from the published goals for these OSDs. */
+  origin: 'running' | 'successor' | 'default' | 'profile' | 'derived';
   /** Name of the profile; null if it matches none. */
   profile: string | null;
   /** Option string. */
@@ -356,18 +356,16 @@ export interface DbDevice {
 export interface Decision {
   /** Config mask of the group. */
   who: string;
-  /** Resource to relieve; null: no candidates were compared. */
+  /** Limiting resource, or else that of the largest saving; null: no candidates were compared. */
   resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | null;
   /** The result, as a sentence. */
   conclusion: string;
-  /** Minimum relief of the resource, with 80% probability. */
+  /** Minimum saving of a resource, with 80% probability. */
   min_gain_percent: number;
   /** Maximum additional use of any other resource, with 80% probability. */
   max_loss_percent: number;
   /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
   unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
-  /** Command that plans an experiment on the two best candidates, if the model cannot tell which is better; else null. */
-  experiment: string | null;
   /** Candidates that were compared. */
   candidates: Candidate[];
 }
@@ -1899,6 +1897,8 @@ export interface Recommendation {
   prediction: Prediction[] | null;
   /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
+  /** "now": a hazard, or it relieves what limits; "planned": a clear gain on something that will limit; "optional": with the next restart. */
+  priority: 'now' | 'planned' | 'optional';
   /** Confidence in the workload behind the advice; null if it does not depend on a workload. */
   confidence: number | null;
   /** Bottleneck of the clients under the workload behind the advice; null if the advice does not depend on it. */
@@ -1937,6 +1937,8 @@ export interface RecommendationInFull {
   prediction: Prediction[] | null;
   /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
+  /** "now": a hazard, or it relieves what limits; "planned": a clear gain on something that will limit; "optional": with the next restart. */
+  priority: 'now' | 'planned' | 'optional';
   /** Confidence in the workload behind the advice; null if it does not depend on a workload. */
   confidence: number | null;
   /** Bottleneck of the clients under the workload behind the advice; null if the advice does not depend on it. */

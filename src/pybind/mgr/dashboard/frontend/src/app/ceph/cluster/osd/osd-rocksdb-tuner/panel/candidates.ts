@@ -6,14 +6,14 @@ import { repeat } from 'lit/directives/repeat.js';
 import type { Candidate, Decision } from './answers';
 import { inOrder, Weighed } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
-import { commands, label, TABLE } from './parts';
+import { label, TABLE } from './parts';
 
 const ORIGIN: Record<string, string> = {
   running: 'running',
+  successor: 'default of later releases',
   default: 'default of the release',
   profile: 'profile',
   derived: 'derived for these OSDs',
-  neighbor: 'variant',
 };
 
 export function decisions(found: readonly Decision[], error: string): TemplateResult | typeof nothing {
@@ -30,12 +30,6 @@ export function decisions(found: readonly Decision[], error: string): TemplateRe
       (d) => html`<section class="rt-decision" data-who=${d.who} aria-label=${`Decision for ${who(d.who)}`}>
         <h4>${sentenceCase(who(d.who))}</h4>
         <p>${d.conclusion}</p>
-        ${d.experiment
-          ? html`<p>
-                The model cannot tell which of the two best candidates is better. An experiment can:
-              </p>
-              ${commands([d.experiment], 'Experiment')}`
-          : nothing}
         ${d.resource === null ? nothing : weighing(d, d.resource)}
       </section>`,
     )}`;

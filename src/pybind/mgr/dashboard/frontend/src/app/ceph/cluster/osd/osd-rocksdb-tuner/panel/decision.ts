@@ -86,12 +86,10 @@ const DIRECTIONS: readonly [number, number][] = [
   [-0.8, 0.7],
 ];
 const LEADER_FROM = 15;
-/** The cost of a label over a point or a line, as additional distance. */
-const OVER_DOT = 14;
+/** The cost of a label over a line, as additional distance. */
 const OVER_LINE = 8;
 const OVER_AXIS = 7;
 const MARK_RADIUS = 7;
-const DOT_RADIUS = 3;
 const LABEL_SHARE = 0.55;
 const MAGNITUDES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 /** The linear range without a threshold. */
@@ -133,13 +131,13 @@ function reversed({ estimate, low, high }: Span): Span {
   return { estimate: 0 - estimate, low: 0 - high, high: 0 - low };
 }
 
-/** The chosen candidate first, then the running options, then named ones, each by gain. */
+/** The chosen candidate first, then the running options, then others by gain. */
 export function inOrder(
   { candidates, unconstrained }: Pick<Decision, 'candidates' | 'unconstrained'>,
   resource: string,
 ): Weighed[] {
   const rank = ({ candidate }: Weighed): number =>
-    candidate.chosen ? 0 : candidate.origin === 'running' ? 1 : isNeighbor(candidate) ? 3 : 2;
+    candidate.chosen ? 0 : candidate.origin === 'running' ? 1 : 2;
   return candidates
     .filter((c) => !c.infeasible.length)
     .map((c) => weighed(c, resource, unconstrained))
@@ -149,11 +147,6 @@ export function inOrder(
         (b.gain?.estimate ?? -Infinity) - (a.gain?.estimate ?? -Infinity) ||
         a.candidate.name.localeCompare(b.candidate.name),
     );
-}
-
-/** One of dozens of variants: a point without a label. */
-export function isNeighbor(candidate: Candidate): boolean {
-  return candidate.origin === 'neighbor' && !candidate.chosen;
 }
 
 /** `measure`: the width of a text in pixels. */
@@ -175,7 +168,7 @@ export function layout(
   const reach = (spans: (w: Weighed & { gain: Span; loss: Span }) => Span): number[] =>
     known.flatMap((w) => {
       const { estimate, low, high } = spans(w);
-      return isNeighbor(w.candidate) ? [estimate] : [low, estimate, high];
+      return [low, estimate, high];
     });
   const x = scale(
     reach((w) => w.gain),
@@ -256,25 +249,21 @@ function scale(values: readonly number[], bar: number, from: number, to: number)
   };
 }
 
-/** Labels of named candidates without overlaps; a label without room is omitted. */
+/** Labels without overlaps; a label without room is omitted. */
 function labeled(
   marks: readonly Mark[],
   plot: Box,
   axes: readonly Box[],
   measure: (text: string) => number,
 ): Label[] {
-  const named = marks.filter((mark) => !isNeighbor(mark.candidate));
-  const points = named.map((mark) => around(mark, MARK_RADIUS));
-  const dots = marks
-    .filter((mark) => isNeighbor(mark.candidate))
-    .map((mark) => around(mark, DOT_RADIUS));
-  const whiskers = named.flatMap((mark) => [
+  const points = marks.map((mark) => around(mark, MARK_RADIUS));
+  const whiskers = marks.flatMap((mark) => [
     { left: mark.left, right: mark.right, top: mark.y - 1, bottom: mark.y + 1 },
     { left: mark.x - 1, right: mark.x + 1, top: mark.top, bottom: mark.bottom },
   ]);
   const taken: Box[] = [];
   const labels: Label[] = [];
-  for (const mark of named) {
+  for (const mark of marks) {
     const text = fitted(mark.candidate, measure, (plot.right - plot.left) * LABEL_SHARE);
     const width = measure(text);
     const blocked = [...taken, ...points];
@@ -285,7 +274,6 @@ function labeled(
         box,
         cost:
           distance +
-          OVER_DOT * count(dots, box) +
           OVER_LINE * count(whiskers, box) +
           OVER_AXIS * count(axes, box),
       }))

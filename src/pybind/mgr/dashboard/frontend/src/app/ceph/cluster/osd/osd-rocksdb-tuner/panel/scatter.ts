@@ -4,7 +4,6 @@ import type { Decision } from './answers';
 import {
   FONT_PX,
   inOrder,
-  isNeighbor,
   labelOf,
   layout,
   Box,
@@ -59,8 +58,7 @@ export class RocksDbTunerScatter extends SizedElement {
       </p>`;
     }
     const pointed = made.marks.find((mark) => mark.candidate.options === hovered);
-    const unlabeled =
-      made.marks.filter((mark) => !isNeighbor(mark.candidate)).length - made.labels.length;
+    const unlabeled = made.marks.length - made.labels.length;
     const hidden = found.length - made.marks.length;
     return html`
       <p class="rt-note">
@@ -149,10 +147,9 @@ function bar({ left, right, top, bottom }: Box): SVGTemplateResult {
   return svg`<line class="rt-bar" x1=${left} x2=${right} y1=${top} y2=${bottom}></line>`;
 }
 
-function kind({ candidate }: Mark): 'chosen' | 'running' | 'neighbor' | 'other' {
+function kind({ candidate }: Mark): 'chosen' | 'running' | 'other' {
   if (candidate.chosen) return 'chosen';
-  if (candidate.origin === 'running') return 'running';
-  return isNeighbor(candidate) ? 'neighbor' : 'other';
+  return candidate.origin === 'running' ? 'running' : 'other';
 }
 
 function whiskers(mark: Mark): SVGTemplateResult {
@@ -170,7 +167,7 @@ function shape(mark: Mark, pointed: boolean): SVGTemplateResult {
   return mark.candidate.origin === 'running'
     ? svg`<path class=${name} d="M${x} ${y - 7}l7 7l-7 7l-7 -7z"></path>`
     : svg`<circle class=${name} cx=${x} cy=${y}
-        r=${mark.candidate.chosen ? 7 : isNeighbor(mark.candidate) ? 2.6 : 5}></circle>`;
+        r=${mark.candidate.chosen ? 7 : 5}></circle>`;
 }
 
 function text({ mark, text: content, anchor, x, y }: Label): SVGTemplateResult {
@@ -194,7 +191,6 @@ function tooltip(mark: Mark, resource: string, width: number): TemplateResult {
 
 function legend(decision: Decision, { marks }: Layout): TemplateResult {
   const there = new Set(marks.map(kind));
-  const neighbors = marks.filter((mark) => isNeighbor(mark.candidate)).length;
   const stays = marks.some((m) => m.candidate.chosen && m.candidate.origin === 'running');
   const drawn = (name: string, radius: number, diamond = false): TemplateResult =>
     html`<svg class="rt-key" width="16" height="16" aria-hidden="true">
@@ -208,9 +204,6 @@ function legend(decision: Decision, { marks }: Layout): TemplateResult {
       : nothing}
     ${there.has('running') ? html`<li>${drawn('running', 6, true)}running</li>` : nothing}
     ${there.has('other') ? html`<li>${drawn('other', 5)}other candidate</li>` : nothing}
-    ${neighbors
-      ? html`<li>${drawn('neighbor', 3)}variant with one option changed (${neighbors.toLocaleString()})</li>`
-      : nothing}
     <li>
       <svg class="rt-key" width="16" height="16" aria-hidden="true">
         <rect class="rt-region" width="16" height="16"></rect>
