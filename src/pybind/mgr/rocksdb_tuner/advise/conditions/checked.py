@@ -51,9 +51,9 @@ def dangerous_options(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     severity=Severity.WARNING,
     remedy=(
         'Add max_total_wal_size=1073741824 to the string, the default of every release since '
-        'Pacific, or remove the override. Restart one OSD at a time, each after "ceph osd '
-        'ok-to-stop <id>".'
+        'Pacific: "ceph rocksdb-tuner recommend" has the commands.'
     ),
+    commands=('ceph rocksdb-tuner recommend',),
     source=(
         'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Modern Ceph; ceph/ceph#35277: without it '
         'RocksDB let WALs grow to 16 GiB'
@@ -76,9 +76,9 @@ def unlimited_wal(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
     title='An OSD has many compaction threads',
     severity=Severity.INFO,
     remedy=(
-        'Lower {culprit}, or remove the override: the default is 2 to 4. Restart one OSD at a '
-        'time, each after "ceph osd ok-to-stop <id>".'
+        'Lower {culprit}; the default is 2 to 4: "ceph rocksdb-tuner recommend" has the commands.'
     ),
+    commands=('ceph rocksdb-tuner recommend',),
     source=(
         'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning: OSDs have 6 to 10 cores'
     ),
@@ -173,10 +173,10 @@ def _of_problems(
     title='ttl or periodic compaction rewrites the database',
     severity=Severity.WARNING,
     remedy=(
-        'Remove {culprit} from the string, or remove the override; rocksdb_cf_compact_on_deletion '
-        'serves this purpose since Reef. Restart one OSD at a time, each after "ceph osd '
-        'ok-to-stop <id>".'
+        'Remove {culprit} from the string; rocksdb_cf_compact_on_deletion serves this purpose since '
+        'Reef: "ceph rocksdb-tuner recommend" has the commands.'
     ),
+    commands=('ceph rocksdb-tuner recommend',),
     source=(
         'ceph/ceph#51821: it "tends to introduce write-amplification over time"; RocksDB\'s own '
         'default is 30 days'
@@ -223,10 +223,10 @@ _REPORTED_ELSEWHERE = frozenset(
     title='OSDs run options that "check" warns of',
     severity=Severity.INFO,
     remedy=(
-        'Change {culprit}, or remove the override: "ceph rocksdb-tuner check" explains why. '
-        'Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
+        'Change {culprit}: "ceph rocksdb-tuner check" explains why, and "ceph rocksdb-tuner '
+        'recommend" has the commands.'
     ),
-    commands=('ceph config rm {who} {option}',),
+    commands=('ceph rocksdb-tuner recommend',),
     source='The checks of this module, with the source of each',
     tests=('tests/advise/conditions/test_options.py',),
 )

@@ -41,9 +41,10 @@ from .subjects import Subject
     },
     remedy=(
         'Set max_total_wal_size=1073741824, which also limits memtables, or lower '
-        'write_buffer_size and max_write_buffer_number; or remove the override. Restart one OSD '
-        'at a time, each after "ceph osd ok-to-stop <id>".'
+        'write_buffer_size and max_write_buffer_number: "ceph rocksdb-tuner recommend" has the '
+        'commands.'
     ),
+    commands=('ceph rocksdb-tuner recommend',),
     do_not='Do not lower osd_memory_target: that only shrinks the caches.',
     source=(
         'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022: buffers are per column family; '
