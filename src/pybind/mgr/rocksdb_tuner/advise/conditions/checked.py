@@ -173,8 +173,8 @@ def _of_problems(
     title='ttl or periodic compaction rewrites the database',
     severity=Severity.WARNING,
     remedy=(
-        'Remove {culprit} from the string; rocksdb_cf_compact_on_deletion serves this purpose since '
-        'Reef: "ceph rocksdb-tuner recommend" has the commands.'
+        'Remove {culprit} from the string; rocksdb_cf_compact_on_deletion serves this purpose '
+        'since Reef: "ceph rocksdb-tuner recommend" has the commands.'
     ),
     commands=('ceph rocksdb-tuner recommend',),
     source=(
