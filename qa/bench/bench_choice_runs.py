@@ -272,7 +272,7 @@ class _Asked:
         who = self.who[osd]
         ask = self._cluster.ceph_json
         groups = self._by_who(ask('rocksdb-tuner', 'status')['groups'])
-        decisions = self._by_who(ask('rocksdb-tuner', 'candidates'))
+        decisions = self._by_who(ask('rocksdb-tuner', 'recommend', '--all'))
         advice = [r for r in ask('rocksdb-tuner', 'recommend') if self._is_for(r, osd)]
         if who not in groups or who not in decisions:
             raise NotMadeError(f'the module knows nothing of {who}')

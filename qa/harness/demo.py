@@ -151,7 +151,7 @@ class Demo:
             self._explain_no_change()
             return None
         recommendation: dict[str, Any] = recommendations[0]
-        self._console.show(self._console.tuner('show', recommendation['id']))
+        self._console.show(self._console.tuner('recommend', recommendation['id']))
         return recommendation
 
     def _explain_no_change(self) -> None:

@@ -104,7 +104,7 @@ class StaleString:
             raise DemoError(f'the module does not report {FINDING}')
         console.show(console.tuner('finding', 'ls'))
         console.show('')
-        console.show(console.tuner('finding', 'show', FINDING))
+        console.show(console.tuner('findings', FINDING))
 
     def _recommended(self) -> dict[str, Any]:
         """The module's recommendation for the stale string."""
@@ -119,7 +119,7 @@ class StaleString:
             same = same + 1 if now and now['id'] == last.get('id') else 0
             last = now
             if same >= SETTLED_POLLS:
-                console.show(console.tuner('recommendation', 'show', now['id']))
+                console.show(console.tuner('recommend', now['id']))
                 return now
             time.sleep(POLL_S)
         conclusions = [group['conclusion'] for group in console.tuner_json('status')['groups']]

@@ -26,7 +26,7 @@ _FILL = {
     'before': '',
     'sharding': "'<sharding>'",
     'restart': '<restart osd.id>',
-    'proposal': 'Depends on the OSD: see "ceph rocksdb-tuner finding show level-does-not-fit".',
+    'proposal': 'Depends on the OSD: see "ceph rocksdb-tuner findings level-does-not-fit".',
 }
 
 

@@ -27,7 +27,6 @@ from tuner_api import CONTROLLERS, Api, endpoints
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.custom_profiles import decode_custom_profile
-from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
 from sample_candidates import all_decisions, crowd
@@ -74,8 +73,8 @@ OWN = {
 READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.path]
 
 
-#: Endpoints with required arguments, and those that the module does not have yet.
-NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
+#: Endpoints with required arguments.
+NOT_ALONE = {'experiment_plan', 'model', 'report', 'trend'}
 
 
 @pytest.mark.parametrize('name', sorted(set(READS) - NOT_ALONE))
@@ -86,7 +85,7 @@ def test_every_read_answers_with_the_json_of_its_command(api: Any, name: str) ->
 
 def test_decisions_are_returned_unchanged(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer that the tab is tested with is one that the module may give."""
-    schema = json.loads((SCHEMAS / 'candidates.schema.json').read_text())
+    schema = json.loads((SCHEMAS / 'recommend-all.schema.json').read_text())
     decisions = [*all_decisions(), crowd()]
     Draft202012Validator(schema).validate(decisions)
     asked: list[Any] = []
@@ -97,7 +96,7 @@ def test_decisions_are_returned_unchanged(api: Any, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(mgr, 'answer', remote)
     assert api.candidates() == decisions
-    assert asked == [('candidates', {})]
+    assert asked == [('recommend', {'all': True})]
 
 
 @pytest.mark.parametrize(
@@ -366,7 +365,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         (lambda a: a.abort(), 'rollout_abort', {}),
         (lambda a: a.resume(), 'rollout_resume', {}),
         (lambda a: a.acknowledge(), 'rollout_ack', {}),
-        (lambda a: a.deep(osd_id='3'), 'osd', {'osd_id': '3', 'deep': True}),
+        (lambda a: a.deep(osd_id='3'), 'osd_deep', {'osd_id': '3'}),
         (lambda a: a.remove_profile(name='mine'), 'profile_rm', {'name': 'mine'}),
         (lambda a: a.start_experiment(), 'experiment_start', {'adopt': False}),
         (

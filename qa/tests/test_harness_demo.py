@@ -238,8 +238,8 @@ def test_stale_string_is_found_and_replaced_with_a_gain(
     """The result names what is saved of the WAL and the SST files together."""
     cluster = Stale()
     assert 'saves 71% of' in act(monkeypatch, cluster, Counted(20_000, 0, 0.0, 1.0)).run()
-    assert ('rocksdb-tuner', 'finding', 'show', FINDING) in cluster.asked
-    assert ('rocksdb-tuner', 'recommendation', 'show', 'osd-1') in cluster.asked
+    assert ('rocksdb-tuner', 'findings', FINDING) in cluster.asked
+    assert ('rocksdb-tuner', 'recommend', 'osd-1') in cluster.asked
     shown = ' '.join(capsys.readouterr().out.split())
     assert f'The finding {FINDING} is gone.' in shown
     assert 'at most 8 bytes per request, which is still 43% less' in shown

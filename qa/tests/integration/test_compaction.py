@@ -77,7 +77,7 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     compressed(tuner, release)
     offer = tuner.wait_for_recommendation('compact')
     before = used_bytes(tuner)
-    shown = tuner.json('show', offer['id'], schema='show')
+    shown = tuner.json('recommend', offer['id'], schema='recommend-detail')
     assert shown['commands'] == [f'ceph tell osd.{n} compact' for n in offer['osds']]
     tuner.plain('apply', offer['id'], '--dry-run')
     assert campaign(tuner) is None

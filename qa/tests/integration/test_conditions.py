@@ -100,7 +100,7 @@ def test_osds_with_bad_layouts_are_found(tuner: ModuleClient) -> None:
 def test_alerts_raised_by_ceph_are_explained_and_not_duplicated(tuner: ModuleClient) -> None:
     checks = tuner.cluster.ceph_json('health')['checks']
     assert {'BLUEFS_SPILLOVER', 'BLUESTORE_NO_PER_POOL_OMAP'} <= set(checks)
-    assert 'bluefs-bdev-expand' in tuner.plain('finding', 'show', 'spillover')
+    assert 'bluefs-bdev-expand' in tuner.plain('findings', 'spillover')
     ours = {c for c in tuner.cluster.ceph_json('health')['checks'] if 'ROCKSDB_TUNER' in c}
     assert not {'ROCKSDB_TUNER_SPILLOVER', 'ROCKSDB_TUNER_LEGACY_OMAP'} & ours
 

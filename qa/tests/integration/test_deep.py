@@ -161,19 +161,9 @@ def test_next_manager_restores_settings_after_a_crash(tuner: ModuleClient) -> No
     assert notes(cluster) == []
 
 
-@pytest.mark.parametrize(
-    ('words', 'code', 'named'),
-    [
-        (('osd', '--deep'), 22, '--deep'),
-        (('osd', 'deep', '9'), 2, 'osd.9'),
-        (('osd', '0', '--deep'), 13, 'osd deep 0'),
-    ],
-)
-def test_deep_query_of_a_missing_osd_is_refused(
-    tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
-) -> None:
-    returned, text = tuner.refused(*words)
-    assert (returned, named in text) == (code, True), text
+def test_deep_query_of_a_missing_osd_is_refused(tuner: ModuleClient) -> None:
+    returned, text = tuner.refused('osd', 'deep', '9')
+    assert (returned, 'osd.9' in text) == (errno.ENOENT, True), text
 
 
 def test_read_only_user_changes_no_osd(tuner: ModuleClient) -> None:
@@ -183,8 +173,7 @@ def test_read_only_user_changes_no_osd(tuner: ModuleClient) -> None:
     keyring.write_text(cluster.ceph('auth', 'get-or-create', 'client.reader', *caps) + '\n')
     who = ('ceph', '-n', 'client.reader', '-k', str(keyring), 'rocksdb-tuner')
     assert cluster.client.run(*who, 'osd', '0', check=False).returncode == 0
-    for words in (('osd', '0', '--deep'), ('osd', 'deep', '0')):
-        assert cluster.client.run(*who, *words, check=False).returncode == errno.EACCES
+    assert cluster.client.run(*who, 'osd', 'deep', '0', check=False).returncode == errno.EACCES
     assert overrides(cluster) == {}
 
 

@@ -147,13 +147,13 @@ def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> 
     (recommendation,) = tuner.recommendations()
     assert (recommendation['kind'], recommendation['who']) == (change.kind, ALL)
     assert recommendation['reasons']
-    shown = tuner.json('show', recommendation['id'], schema='show')
+    shown = tuner.json('recommend', recommendation['id'], schema='recommend-detail')
     assert shown['commands'][-3:] == [
         f'ceph config rm osd.{i} {OPTION}'
         for i in [int(c.split()[3][4:]) for c in shown['commands'][-3:]]
     ]
     # Long commands are broken as a shell lets one break them.
-    text = tuner.plain('show', recommendation['id']).replace("'\\\n'", '')
+    text = tuner.plain('recommend', recommendation['id']).replace("'\\\n'", '')
     for command in recommendation['commands'] + recommendation['undo_commands']:
         assert command in text
 
@@ -279,7 +279,7 @@ def test_string_that_would_stop_the_osds_is_found_in_time(tuner: ModuleClient) -
 @pytest.mark.parametrize(
     ('words', 'code', 'named'),
     [
-        (('show', 'nonsense'), 2, 'nonsense'),
+        (('recommend', 'nonsense'), 2, 'nonsense'),
         (('apply', 'nonsense'), 2, 'nonsense'),
         (('osd', '99'), 2, 'osd.99'),
         (('osd', 'x'), 22, '"x"'),

@@ -157,12 +157,14 @@ def test_report_gives_the_same_json_as_the_module(
     text, there = of_one_sample(
         tuner,
         lambda: {
-            command: tuner.json(command, schema=command)
-            for command in ('workload', 'findings', 'recommend', 'candidates')
+            command: tuner.json(*command.split(), schema=schema_of(command))
+            for command in ('workload', 'findings', 'recommend', 'recommend --all')
         },
     )
     path.write_text(text)
-    assert {command: judged(path, command, schema=command) for command in there} == there
+    assert {
+        command: judged(path, *command.split(), schema=schema_of(command)) for command in there
+    } == there
     assert there['findings'] != []
     assert there['workload']['groups'][0]['workload']['class'] == 'rbd-small-write'
 
@@ -182,13 +184,17 @@ def test_report_gives_the_same_tables_as_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    commands = ('workload', 'findings', 'recommend', 'candidates', 'osd')
-    text, there = of_one_sample(tuner, lambda: [tuner.plain(command) for command in commands])
+    commands = [['workload'], ['findings'], ['recommend'], ['recommend', '--all'], ['osd']]
+    text, there = of_one_sample(tuner, lambda: [tuner.plain(*words) for words in commands])
     path.write_text(text)
     # The module keeps sections apart by a blank: the ceph command leaves out empty lines.
-    assert [with_text(offline(path, command).stdout) for command in commands] == [
+    assert [with_text(offline(path, *words).stdout) for words in commands] == [
         with_text(table) for table in there
     ]
+
+
+def schema_of(command: str) -> str:
+    return command.replace(' --', '-')
 
 
 def with_text(table: str) -> list[str]:

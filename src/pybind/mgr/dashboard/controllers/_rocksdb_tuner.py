@@ -117,11 +117,11 @@ class RocksDBTuner(TunerEndpoints, BaseController):
     @ReadPermission
     @EndpointDoc(
         'List the option strings considered for each device class, and the decision',
-        responses=responses('candidates'),
+        responses=responses('recommend-all'),
     )
     @checked
     def candidates(self) -> Any:
-        return ask('candidates')
+        return ask('recommend', all=True)
 
     @Endpoint('GET', path='/history')
     @ReadPermission
@@ -163,7 +163,7 @@ class RocksDBTuner(TunerEndpoints, BaseController):
     )
     @checked
     def deep(self, osd_id: str) -> Any:
-        return self._change(CREATED, 'osd', osd_id=osd_id, deep=True)
+        return self._change(CREATED, 'osd_deep', osd_id=osd_id)
 
     @Endpoint('PUT', path='/mode')
     @UpdatePermission

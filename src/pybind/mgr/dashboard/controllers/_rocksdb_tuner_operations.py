@@ -40,11 +40,11 @@ class RocksDBTunerOperations(TunerEndpoints, BaseController):
     @EndpointDoc(
         'Show a recommendation in full',
         parameters={'recommendation_id': _ID},
-        responses=responses('show'),
+        responses=responses('recommend-detail'),
     )
     @checked
     def recommendation(self, recommendation_id: str) -> Any:
-        return ask('show', recommendation_id=recommendation_id)
+        return ask('recommend', recommendation_id=recommendation_id)
 
     @Endpoint('GET', path='/recommendation/{recommendation_id}/plan')
     @ReadPermission

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
+import errno
+from typing import Optional
+
 from ..present import render
 from .command import Answer, reads
 from .context import Context
+from .errors import CommandRefusedError
 
 
-@reads('findings', 'finding ls')
-def findings(context: Context) -> Answer:
-    """List findings, worst first"""
-    return lambda form: render.findings(context.snapshot, form)
-
-
-@reads('finding show')
-def finding_show(context: Context, finding_id: str) -> Answer:
-    """Show a finding in full, with evidence, remedy, commands and source"""
+@reads('findings')
+def findings(context: Context, finding_id: Optional[str] = None) -> Answer:
+    """List findings, worst first, or show one in full"""
+    if finding_id is None:
+        return lambda form: render.findings(context.snapshot, form)
     return lambda form: render.finding(context.snapshot, finding_id, form)
 
 
-@reads('recommend', 'recommendation ls')
-def recommend(context: Context) -> Answer:
-    """List recommendations, or why there are none"""
-    return lambda form: render.recommend(context.snapshot, form)
-
-
-@reads('candidates')
-def candidates(context: Context) -> Answer:
-    """Show candidate options for each group, and the choice"""
-    return lambda form: render.candidates(context.snapshot, form)
-
-
-@reads('show', 'recommendation show')
-def show(context: Context, recommendation_id: str) -> Answer:
-    """Show a recommendation in full, with its commands and their undo"""
+@reads('recommend')
+def recommend(
+    context: Context,
+    recommendation_id: Optional[str] = None,
+    all: bool = False,  # noqa: A002 - the name of the flag
+) -> Answer:
+    """List recommendations, show one in full, or --all candidates"""
+    if recommendation_id is None:
+        shown = render.candidates if all else render.recommend
+        return lambda form: shown(context.snapshot, form)
+    if all:
+        raise CommandRefusedError(
+            errno.EINVAL, '--all lists the candidates of every group: leave out the id'
+        )
     recommendation = context.recommendation(recommendation_id)
     soak = context.settings().soak
     return lambda form: render.show(recommendation, form, soak)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import inspect
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import (
@@ -80,14 +79,14 @@ COMMANDS: dict[str, Command] = {}
 _BY_PREFIX: dict[str, Command] = {}
 
 
-def reads(*names: str) -> Callable[[_Handler], _Handler]:
-    """Register a read-only command under each of ``names``; requires read permission."""
-    return _registered(names, CLIReadCommand)
+def reads(name: str) -> Callable[[_Handler], _Handler]:
+    """Register a read-only command; requires read permission."""
+    return _registered(name, CLIReadCommand)
 
 
-def changes(*names: str) -> Callable[[_Handler], _Handler]:
+def changes(name: str) -> Callable[[_Handler], _Handler]:
     """Register a command that requires write permission."""
-    return _registered(names, CLIWriteCommand)
+    return _registered(name, CLIWriteCommand)
 
 
 def view(name: str) -> Callable[[_Handler], _Handler]:
@@ -122,7 +121,7 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
         )
 
 
-def _registered(names: Sequence[str], ceph: Decorator) -> Callable[[_Handler], _Handler]:
+def _registered(words: str, ceph: Decorator) -> Callable[[_Handler], _Handler]:
     def register(handler: _Handler) -> _Handler:
         parameters = _parameters(handler)
         chosen = inspect.Parameter(
@@ -136,10 +135,9 @@ def _registered(names: Sequence[str], ceph: Decorator) -> Callable[[_Handler], _
         if given is not None:
             parameters[INPUT] = given
         run = _run(handler, parameters, Format.PLAIN)
-        for words in names:
-            name, prefix = words.replace(' ', '_'), f'{PREFIX} {words}'
-            COMMANDS[name] = _BY_PREFIX[prefix] = Command(name, run, parameters)
-            ceph(prefix)(run)
+        name, prefix = words.replace(' ', '_'), f'{PREFIX} {words}'
+        COMMANDS[name] = _BY_PREFIX[prefix] = Command(name, run, parameters)
+        ceph(prefix)(run)
         return handler
 
     return register

@@ -75,10 +75,6 @@ class Context:
         """The actor of the calling thread."""
         return getattr(self._caller, 'actor', OPERATOR)
 
-    @property
-    def from_module(self) -> bool:
-        return hasattr(self._caller, 'actor')
-
     @contextmanager
     def acting_for(self, actor: str) -> Iterator[None]:
         """Attribute the actions of the calling thread to ``actor`` of another module."""
@@ -111,7 +107,7 @@ class Context:
             raise CommandRefusedError(
                 errno.ENOENT,
                 f'{missing}: if it was shown before, it has changed since; review '
-                f'"ceph rocksdb-tuner show {changed[0]}"',
+                f'"ceph rocksdb-tuner recommend {changed[0]}"',
             )
         choices = ', '.join(sorted(known)) or 'none at present'
         raise CommandRefusedError(errno.ENOENT, f'{missing}; recommendations: {choices}')

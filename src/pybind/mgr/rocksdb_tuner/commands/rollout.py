@@ -15,9 +15,6 @@ from .errors import CommandRefusedError
 #: Kinds of recommendations that a rollout or a compaction campaign can apply.
 APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 
-#: The names of the command that starts a change.
-APPLY = ('apply', 'recommendation apply')
-
 
 @reads('history')
 def history(context: Context) -> Answer:
@@ -34,7 +31,7 @@ def rollout_status(context: Context) -> Answer:
     )
 
 
-@changes(*APPLY)
+@changes('apply')
 def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> Answer:
     """Apply a recommendation step by step; --dry-run only prints the plan"""
     recommendation = context.recommendation(recommendation_id)
@@ -42,7 +39,7 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
         raise CommandRefusedError(
             errno.EINVAL,
             f'"{recommendation_id}" cannot be applied by the module; see "ceph rocksdb-tuner '
-            f'show {recommendation_id}"',
+            f'recommend {recommendation_id}"',
         )
     if dry_run and recommendation.kind is Kind.COMPACT:
         return lambda form: render.show(recommendation, form)
@@ -54,8 +51,7 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
     def start() -> None:
         change_id = _start(context, recommendation, actor)
         if actor == OPERATOR:
-            prefixes = tuple(f'{PREFIX} {words}' for words in APPLY)
-            wanted = {'prefix': prefixes, 'recommendation_id': (recommendation_id,)}
+            wanted = {'prefix': f'{PREFIX} apply', 'recommendation_id': recommendation_id}
             context.tuner.actors.find(change_id, wanted)
 
     context.tuner.submit(start)

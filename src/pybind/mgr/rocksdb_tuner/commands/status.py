@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import replace
 from typing import Optional
 
@@ -10,7 +9,6 @@ from ..present import render, subjects
 from ..snapshot import Mode
 from .command import Answer, changes, reads
 from .context import Context, osd_number
-from .errors import CommandRefusedError
 
 #: The notice in `status` after a browser could not add the tab.
 TAB_NOTICE = (
@@ -38,42 +36,26 @@ def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
 
 
 @reads('osd')
-def osd(context: Context, osd_id: Optional[str] = None, deep: bool = False) -> Answer:
+def osd(context: Context, osd_id: Optional[str] = None) -> Answer:
     """Show a row per OSD, or one OSD in full"""
     snapshot = context.snapshot
     if osd_id is None:
-        if deep:
-            raise CommandRefusedError(errno.EINVAL, '--deep requires an OSD id, as in "osd deep 3"')
         return lambda form: render.osds(snapshot, form)
     number = osd_number(osd_id)
-    if not deep:
-        return lambda form: render.osd(snapshot, number, form)
-    subjects.facts_of(snapshot, number)
-    # Other modules check permissions themselves. Commands of read-only clients cannot be
-    # distinguished here.
-    if not context.from_module:
-        raise CommandRefusedError(
-            errno.EACCES,
-            '--deep changes options of the OSD temporarily and requires write permission: '
-            f'use "ceph rocksdb-tuner osd deep {number}"',
-        )
-    return _deep_look(context, number)
+    return lambda form: render.osd(snapshot, number, form)
 
 
 @changes('osd deep')
 def osd_deep(context: Context, osd_id: str) -> Answer:
     """Show the RocksDB statistics of an OSD"""
-    return _deep_look(context, osd_number(osd_id))
+    number = osd_number(osd_id)
+    # Fail early for an unknown OSD.
+    subjects.facts_of(context.snapshot, number)
+    look = context.tuner.deep_stats.read(number)
+    return lambda form: render.osd(context.snapshot, number, form, look)
 
 
 @reads('workload')
 def workload(context: Context) -> Answer:
     """Show workloads by device class and by OSD"""
     return lambda form: render.workload(context.snapshot, form)
-
-
-def _deep_look(context: Context, osd_id: int) -> Answer:
-    # Fail early for an unknown OSD.
-    subjects.facts_of(context.snapshot, osd_id)
-    look = context.tuner.deep_stats.read(osd_id)
-    return lambda form: render.osd(context.snapshot, osd_id, form, look)

@@ -68,11 +68,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         judgement = judge(read(sources(arguments.path)))
         if arguments.html is not None:
             _write_page(judgement, arguments.html)
-        answer = (
-            None
-            if arguments.html is not None
-            else _answer(judgement, arguments.command, arguments.subject, arguments.format)
-        )
+        answer = None if arguments.html is not None else _answer(judgement, arguments)
     except UnreadableError as error:
         _complain(str(problem) for problem in error.problems)
         return EXIT_FAILED
@@ -98,10 +94,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         'command',
         nargs='?',
-        choices=(*_RENDERERS, 'show', 'finding'),
+        choices=tuple(_RENDERERS),
         help=f'a command of the module; default: {", ".join(_OVERVIEW)}',
     )
-    parser.add_argument('subject', nargs='?', help='OSD id for "osd"; id for "show" and "finding"')
+    parser.add_argument('subject', nargs='?', help='id of an OSD, a finding or a recommendation')
+    parser.add_argument(
+        '--all', action='store_true', help='with "recommend": also what was not chosen'
+    )
     parser.add_argument(
         '--html', type=Path, metavar='FILE', help='write everything as one HTML file, with charts'
     )
@@ -127,26 +126,29 @@ def _write_page(judgement: Judgement, target: Path) -> None:
         ) from None
 
 
-def _answer(
-    judgement: Judgement, command: Optional[str], subject: Optional[str], output_format: str
-) -> str:
+def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
     snapshot = judgement.snapshot
-    if subject is not None and command not in {'osd', 'show', 'finding'}:
-        _parser().error(f'"{command}" takes no argument: "{subject}"')
+    command: Optional[str] = arguments.command
+    subject: Optional[str] = arguments.subject
+    output_format: str = arguments.format
+    if arguments.all and (command != 'recommend' or subject is not None):
+        _parser().error('--all goes with "recommend" without an id')
     if command is None:
         return overview(snapshot, output_format)
-    if command == 'show':
+    if arguments.all:
+        return render.candidates(snapshot, output_format)
+    if subject is None:
+        return _RENDERERS[command](snapshot, output_format)
+    if command == 'recommend':
         return _show(snapshot, subject, output_format)
-    if command == 'finding':
-        if subject is None:
-            _parser().error('"finding" requires the id of a finding')
+    if command == 'findings':
         return render.finding(snapshot, subject, output_format)
-    if command == 'osd' and subject is not None:
-        number = subject.removeprefix('osd.')
-        if not (number.isascii() and number.isdigit()):
-            _parser().error(f'invalid OSD id "{subject}": use "3" or "osd.3"')
-        return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
-    return _RENDERERS[command](snapshot, output_format)
+    if command != 'osd':
+        _parser().error(f'"{command}" takes no argument: "{subject}"')
+    number = subject.removeprefix('osd.')
+    if not (number.isascii() and number.isdigit()):
+        _parser().error(f'invalid OSD id "{subject}": use "3" or "osd.3"')
+    return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
 
 
 _RENDERERS = {
@@ -155,7 +157,6 @@ _RENDERERS = {
     'workload': render.workload,
     'findings': render.findings,
     'recommend': render.recommend,
-    'candidates': render.candidates,
 }
 
 
@@ -167,10 +168,8 @@ def overview(snapshot: Snapshot, output_format: str) -> str:
     return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())
 
 
-def _show(snapshot: Snapshot, wanted: Optional[str], output_format: str) -> str:
+def _show(snapshot: Snapshot, wanted: str, output_format: str) -> str:
     known = {r.recommendation_id: r for r in snapshot.recommendations}
-    if wanted is None:
-        _parser().error('"show" requires the id of a recommendation')
     if wanted not in known:
         choices = ', '.join(sorted(known)) or 'none'
         raise PresentError(

@@ -100,7 +100,7 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
         raise PresentError(
             errno.EINVAL,
             f'{recommendation.recommendation_id} ({recommendation.kind.value}) cannot be applied '
-            'by a rollout; apply it manually, see "ceph rocksdb-tuner show '
+            'by a rollout; apply it manually, see "ceph rocksdb-tuner recommend '
             f'{recommendation.recommendation_id}"',
         )
     request = recommendation.change

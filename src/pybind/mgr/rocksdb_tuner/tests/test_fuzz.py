@@ -438,7 +438,7 @@ def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
         ('profile_add', {'inbuf': '[' * 10000}, 'the profile is not valid JSON'),
         ('osd', {'osd_id': 3}, '"osd_id" should be a string, not int'),
         ('osd', {'nope': 3}, 'unknown argument "nope"'),
-        ('show', {}, '"recommendation_id" is missing'),
+        ('apply', {}, '"recommendation_id" is missing'),
         ('model', {'options': 'ttl=1', 'cores': True}, '"cores" should be a whole number'),
         ('check', {'options': ['a']}, '"options" should be a string'),
         ('explain', {'option': 'x' * 70000}, 'more than 65536'),
@@ -446,7 +446,7 @@ def test_no_hostile_input_makes_a_command_fail_within_the_time_budget() -> None:
         ('check', {'options': 'a', 'release': '18.' + '9' * 5000}, 'unknown release'),
         ('check', {'options': 'a', 'release': '18.²'}, 'unknown release'),
         ('osd\x1b[2J', {}, 'no command "osd?[2J"'),
-        ('show', {'recommendation_id': '\x1b]0;owned\x07'}, r'"\x1b]0;owned\x07"'),
+        ('recommend', {'recommendation_id': '\x1b]0;owned\x07'}, r'"\x1b]0;owned\x07"'),
     ],
 )
 def test_wrong_arguments_of_another_module_are_refused_by_name(

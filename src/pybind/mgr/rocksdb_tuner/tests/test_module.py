@@ -32,12 +32,11 @@ READS: dict[str, Call] = {
     'status': lambda m: ask(m, 'status', 'json'),
     'osd': lambda m: ask(m, 'osd', format='json'),
     'workload': lambda m: ask(m, 'workload', 'json'),
-    'findings': lambda m: ask(m, 'findings', 'json'),
-    'finding ls': lambda m: ask(m, 'finding_ls', 'json'),
-    'recommend': lambda m: ask(m, 'recommend', 'json'),
+    'findings': lambda m: ask(m, 'findings', format='json'),
+    'recommend': lambda m: ask(m, 'recommend', format='json'),
+    'recommend --all': lambda m: ask(m, 'recommend', all=True, format='json'),
     'history': lambda m: ask(m, 'history', 'json'),
     'rollout status': lambda m: ask(m, 'rollout_status', 'json'),
-    'recommendation ls': lambda m: ask(m, 'recommendation_ls', 'json'),
     'operation ls': lambda m: ask(m, 'operation_ls', 'json'),
     'operation status': lambda m: ask(m, 'operation_status', 'json'),
     'profile ls': lambda m: ask(m, 'profile_ls', 'json'),
@@ -67,18 +66,15 @@ def test_every_read_command_answers_before_the_first_tick(module: Any, name: str
         (lambda m: ask(m, 'status', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'osd', 'seven'), errno.EINVAL, '"seven"'),
         (lambda m: ask(m, 'osd', 'osd.99'), errno.ENOENT, '99'),
-        (lambda m: ask(m, 'osd', 'osd.99', deep=True), errno.ENOENT, '99'),
-        (lambda m: ask(m, 'osd', deep=True), errno.EINVAL, '--deep'),
         (lambda m: ask(m, 'osd_deep', 'osd.99'), errno.ENOENT, '99'),
         (lambda m: ask(m, 'osd_deep', 'seven'), errno.EINVAL, '"seven"'),
         (lambda m: ask(m, 'report', format='xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'doctor', 'xml'), errno.EINVAL, '"xml"'),
-        (lambda m: ask(m, 'show', 'nope'), errno.ENOENT, '"nope"'),
-        (lambda m: ask(m, 'finding_show', 'nope'), errno.ENOENT, 'findings: none at present'),
-        (lambda m: ask(m, 'finding_show', 'nope', 'xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'recommend', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'recommend', 'nope', all=True), errno.EINVAL, 'leave out the id'),
+        (lambda m: ask(m, 'findings', 'nope'), errno.ENOENT, 'findings: none at present'),
+        (lambda m: ask(m, 'findings', 'nope', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'apply', 'nope'), errno.ENOENT, '"nope"'),
-        (lambda m: ask(m, 'recommendation_show', 'nope'), errno.ENOENT, '"nope"'),
-        (lambda m: ask(m, 'recommendation_apply', 'nope'), errno.ENOENT, '"nope"'),
         (lambda m: ask(m, 'operation_status', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'apply', 'nope', dry_run=True), errno.ENOENT, '"nope"'),
         (lambda m: ask(m, 'profile_show', 'nope'), errno.ENOENT, 'lz4-2025'),
@@ -158,21 +154,6 @@ def test_condition_thresholds_are_module_options(module: Any) -> None:
         assert options[limit.name]['desc']
     module.set_module_option('db_used_limit', 0.5)
     assert module.context.settings().limits['db_used_limit'] == 0.5
-
-
-@pytest.mark.parametrize(
-    ('name', 'other'),
-    [
-        ('findings', 'finding_ls'),
-        ('recommend', 'recommendation_ls'),
-        ('show', 'recommendation_show'),
-        ('apply', 'recommendation_apply'),
-    ],
-)
-def test_aliases_of_a_command_run_the_same_code(name: str, other: str) -> None:
-    """Nothing is there twice that could drift apart."""
-    assert COMMANDS[name].run is COMMANDS[other].run
-    assert COMMANDS[name].parameters == COMMANDS[other].parameters
 
 
 HELP = {

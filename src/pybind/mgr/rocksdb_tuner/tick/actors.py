@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Callable, Mapping, Optional
 
 from ..mgr.protocols import Audit
@@ -30,11 +29,8 @@ class Actors:
         self._audit, self._queries, self._name_actor = audit, queries, name_actor
         self._clock, self._sleep = clock, sleep
 
-    def find(self, change_id: str, command: Mapping[str, Sequence[object]]) -> None:
-        """Find the client that sent ``command`` and name it; only in the serve thread.
-
-        ``command`` maps each argument to the values it may have.
-        """
+    def find(self, change_id: str, command: Mapping[str, object]) -> None:
+        """Find the client that sent the arguments ``command`` and name it; in the serve thread."""
         taken_s = self._clock()
 
         def ask() -> Optional[str]:

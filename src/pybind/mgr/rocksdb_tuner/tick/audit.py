@@ -6,7 +6,7 @@ reaches the monitors a second or two later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Mapping, Optional
 
 from ..mgr.records import AuditLine
@@ -16,17 +16,17 @@ WAITED_S = 15.0
 
 
 def sender(
-    lines: Iterable[AuditLine], wanted: Mapping[str, Sequence[object]], taken_s: float
+    lines: Iterable[AuditLine], wanted: Mapping[str, object], taken_s: float
 ) -> Optional[str]:
     """The client that sent the command that the module received at ``taken_s``.
 
-    ``wanted`` maps each argument to the values it may have. None if no client, or more than one,
-    sent a matching command around that time.
+    ``wanted``: its arguments. None if no client, or more than one, sent a matching command around
+    that time.
     """
     found = {
         line.entity
         for line in lines
         if taken_s - WAITED_S <= line.time_s <= taken_s + 1.0
-        and all(line.command.get(name) in values for name, values in wanted.items())
+        and all(line.command.get(name) == value for name, value in wanted.items())
     }
     return found.pop() if len(found) == 1 else None

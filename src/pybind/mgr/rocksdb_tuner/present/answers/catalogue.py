@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 ANSWERS: Mapping[str, Answer] = {
-    'candidates': Answer('ceph rocksdb-tuner candidates', tuple[candidates.Decision, ...]),
+    'recommend-all': Answer('ceph rocksdb-tuner recommend --all', tuple[candidates.Decision, ...]),
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
     'doctor': Answer(
         'ceph rocksdb-tuner doctor', tuple[doctor.DoctorCheck, ...], 'One row per check.'
@@ -106,7 +106,7 @@ ANSWERS: Mapping[str, Answer] = {
         'The rollout under way or the last one, and the compaction campaign; null before the first '
         'rollout.',
     ),
-    'show': Answer('ceph rocksdb-tuner show <id>', advice.RecommendationInFull),
+    'recommend-detail': Answer('ceph rocksdb-tuner recommend <id>', advice.RecommendationInFull),
     'status': Answer('ceph rocksdb-tuner status', status.Status),
     'trend': Answer(
         'Time series of OSDs or of a device class over the last hours',

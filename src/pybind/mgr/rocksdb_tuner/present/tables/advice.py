@@ -1,4 +1,4 @@
-"""Findings and recommendations: `findings`, `recommend`, `show` and the plan of `apply`."""
+"""Findings and recommendations: `findings`, `recommend` and the plan of `apply`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def findings(snapshot: Snapshot) -> str:
         return 'No findings.'
     text = table(
         (
-            # An argument of `finding show`, so never shortened.
+            # An argument of `findings`, so never shortened.
             Column('ID', flexible=True, wrap=True, min_width=28),
             Column('SEVERITY'),
             Column('OSDS', 'r'),
@@ -47,7 +47,7 @@ def findings(snapshot: Snapshot) -> str:
         ),
         [_finding_row(alike) for alike in _alike(worst_first(snapshot.findings))],
     )
-    return sections(text, f'Details, with evidence and remedy: {COMMAND} finding show <id>')
+    return sections(text, f'Details, with evidence and remedy: {COMMAND} findings <id>')
 
 
 def finding(found: Sequence[Finding]) -> str:
@@ -120,7 +120,7 @@ def recommend(snapshot: Snapshot) -> str:
         titled('Expected', '\n'.join(expected)),
         _conclusions(snapshot),
         limits_of_groups(snapshot.groups),
-        f'Details, with commands and undo: {COMMAND} show <id>',
+        f'Details, with commands and undo: {COMMAND} recommend <id>',
     )
 
 

@@ -1,4 +1,4 @@
-"""Candidate option strings and the choice: `candidates`."""
+"""Candidate option strings and the choice: `recommend --all`."""
 
 from __future__ import annotations
 

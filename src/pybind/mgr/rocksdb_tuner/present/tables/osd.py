@@ -282,6 +282,6 @@ def _source(options: OsdOptions) -> str:
 def _recommendation_pointers(recommendations: Sequence[Recommendation]) -> str:
     return '\n'.join(
         f'Recommended: {r.kind.value} {r.profile or ""}'.rstrip()
-        + f' (see "{COMMAND} show {r.recommendation_id}")'
+        + f' (see "{COMMAND} recommend {r.recommendation_id}")'
         for r in recommendations
     )

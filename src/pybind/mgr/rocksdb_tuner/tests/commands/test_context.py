@@ -33,7 +33,7 @@ def test_recommendation_is_found_by_its_id() -> None:
     ('asked', 'reported'),
     [
         ('ssd-000000', 'does not exist: if it was shown before, it has changed since'),
-        ('ssd-000000', 'review "ceph rocksdb-tuner show ssd-1a2b3c"'),
+        ('ssd-000000', 'review "ceph rocksdb-tuner recommend ssd-1a2b3c"'),
         ('nvme-000000', 'does not exist; recommendations: hdd-1a2b3c, ssd-1a2b3c'),
         ('ssd', 'does not exist; recommendations: hdd-1a2b3c, ssd-1a2b3c'),
     ],

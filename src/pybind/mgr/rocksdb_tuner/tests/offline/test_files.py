@@ -411,8 +411,8 @@ def test_every_broken_file_is_named(folder: Path, capsys: pytest.CaptureFixture[
     [
         (('/nonexistent/x',), 1, 'No such file'),
         (('.', 'osd', '7'), 1, 'osd.7'),
-        (('.', 'show', 'nope'), 1, '"nope"'),
-        (('.', 'finding', 'nope'), 1, 'there is no finding "nope"'),
+        (('.', 'recommend', 'nope'), 1, '"nope"'),
+        (('.', 'findings', 'nope'), 1, 'there is no finding "nope"'),
     ],
 )
 def test_missing_objects_are_named(
@@ -435,7 +435,8 @@ def test_missing_objects_are_named(
         ('.', 'nope'),
         ('.', 'osd', 'x'),
         ('.', 'status', '3'),
-        ('.', 'finding'),
+        ('.', 'findings', '--all'),
+        ('.', 'recommend', 'nope', '--all'),
         ('.', '--format', 'xml'),
     ],
 )

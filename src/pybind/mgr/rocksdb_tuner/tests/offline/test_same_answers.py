@@ -76,7 +76,7 @@ def answers(snapshot: Snapshot) -> dict[str, Any]:
         'workload': render.workload(snapshot, 'json'),
         'findings': render.findings(snapshot, 'json'),
         'recommend': render.recommend(snapshot, 'json'),
-        'candidates': render.candidates(snapshot, 'json'),
+        'recommend-all': render.candidates(snapshot, 'json'),
         'status': render.status(snapshot, 'json'),
     }
     for facts in snapshot.osds:
@@ -266,21 +266,21 @@ def test_answers_equal_those_of_the_module(scenario: Callable[[World], None]) ->
 def test_candidates_equal_those_of_the_module(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], output_format: str
 ) -> None:
-    """`candidates` of a report is that of the module in every format, with bars of its own."""
+    """`recommend --all` of a report is that of the module in every format, with bars of its own."""
     world = World()
     world.settings = Settings(sample_interval_s=5.0, limits={'min_gain': 0.3, 'max_loss': 0.01})
     world.load_ops_per_s = 800
     world.run(120)
     path = tmp_path / 'report.json'
     path.write_text(report(world.tuner.collection(), anonymous=False))
-    assert main([str(path), 'candidates', '--format', output_format]) == 0
+    assert main([str(path), 'recommend', '--all', '--format', output_format]) == 0
     shown = capsys.readouterr().out
     assert shown == render.candidates(world.tuner.snapshot, output_format) + '\n'
     if output_format == 'plain':
         assert 'save at least 30%' in ' '.join(shown.split())
         return
     (group,) = document = json.loads(shown)
-    jsonschema.validate(document, json.loads((SCHEMAS / 'candidates.schema.json').read_text()))
+    jsonschema.validate(document, json.loads((SCHEMAS / 'recommend-all.schema.json').read_text()))
     assert (group['min_gain_percent'], group['max_loss_percent']) == (30, 1)
     assert len(group['candidates']) > 5
 

@@ -76,7 +76,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
             for found in snapshot.findings
         ),
         ('recommend', render.recommend(snapshot, 'json')),
-        ('candidates', render.candidates(snapshot, 'json')),
+        ('recommend-all', render.candidates(snapshot, 'json')),
         ('rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'json')),
         ('operation-ls', render.operation_list(snapshot, 'json')),
         ('operation', render.operation(last_operations(snapshot), 'json')),
@@ -89,7 +89,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('osd-detail', render.osd(snapshot, facts.info.osd_id, 'json')) for facts in snapshot.osds
     ]
     for recommendation in snapshot.recommendations:
-        answers.append(('show', render.show(recommendation, 'json', samples.SOAK)))
+        answers.append(('recommend-detail', render.show(recommendation, 'json', samples.SOAK)))
         if recommendation.change is not None and recommendation.kind in EXECUTED:
             answers.append(('plan', render.plan(recommendation, samples.SOAK, 'json')))
     for name, text in answers:
@@ -240,7 +240,7 @@ def test_document_with_an_unknown_name_is_refused(name: str) -> None:
         ('findings', 'severity', 'fatal'),
         ('recommend', 'kind', 'set-options'),
         ('recommend', 'prediction', '20%'),
-        ('show', 'targets', None),
+        ('recommend-detail', 'targets', None),
         ('plan', 'batches', [{'osds': [0], 'phase': 'done'}]),
         ('rollout', 'phase', 'running'),
         ('rollout', 'verdict', 'ok'),
@@ -369,7 +369,9 @@ def test_osd_detail_has_only_data_of_this_osd() -> None:
 
 
 def test_show_compares_options_one_by_one() -> None:
-    changes = {c['option']: (c['from'], c['to']) for c in document('show')['difference']}
+    changes = {
+        c['option']: (c['from'], c['to']) for c in document('recommend-detail')['difference']
+    }
     assert changes['compression'] == ('kNoCompression', 'kLZ4Compression')
     assert changes['max_background_jobs'] == (None, '4')
     assert 'max_total_wal_size' not in changes
@@ -380,7 +382,7 @@ def test_show_compares_options_one_by_one() -> None:
 def test_unparsable_options_are_not_compared() -> None:
     broken = replace(samples.recommendation(), options_from='compression')
     found = json.loads(render.show(broken, 'json'))
-    validator('show').validate(found)
+    validator('recommend-detail').validate(found)
     assert found['difference'] is None
 
 

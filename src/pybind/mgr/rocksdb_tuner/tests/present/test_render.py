@@ -67,4 +67,4 @@ def test_remedy_without_a_rollout_has_no_plan(kind: Kind) -> None:
     with pytest.raises(PresentError) as refusal:
         render.plan(recommendation, samples.SOAK, 'plain')
     assert refusal.value.errno == errno.EINVAL
-    assert 'ceph rocksdb-tuner show ssd-1a2b3c' in str(refusal.value)
+    assert 'ceph rocksdb-tuner recommend ssd-1a2b3c' in str(refusal.value)

@@ -44,7 +44,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for found in snapshot.findings:
         yield 'finding', render.finding(snapshot, found.finding_id, 'plain')
     yield 'recommend', render.recommend(snapshot, 'plain')
-    yield 'candidates', render.candidates(snapshot, 'plain')
+    yield 'recommend --all', render.candidates(snapshot, 'plain')
     yield 'rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'plain')
     last = LastOperations(snapshot.rollout, snapshot.campaign, snapshot.campaign_waits_for)
     yield 'operation', render.operation(last, 'plain')
@@ -55,7 +55,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for facts in snapshot.osds:
         yield 'osd', render.osd(snapshot, facts.info.osd_id, 'plain')
     for recommendation in snapshot.recommendations:
-        yield 'show', render.show(recommendation, 'plain', samples.SOAK)
+        yield 'recommend <id>', render.show(recommendation, 'plain', samples.SOAK)
         if recommendation.change is not None:
             yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
 
@@ -339,7 +339,7 @@ def test_osd_detail_shows_signals_options_and_findings() -> None:
     assert '1.4x over 1h' in text
     assert 'unstartable-options' in text
     assert 'spillover' not in text
-    assert 'ceph rocksdb-tuner show ssd-1a2b3c' in text
+    assert 'ceph rocksdb-tuner recommend ssd-1a2b3c' in text
     assert samples.PACIFIC_DEFAULT in ''.join(text.split())
 
 
@@ -374,7 +374,7 @@ def test_findings_are_a_short_list_worst_first() -> None:
     ]  # fmt: skip
     assert text.index(ids[0]) < text.index(ids[1]) < text.index(ids[2])
     assert 'would not start again' in text
-    assert text.endswith('remedy: ceph rocksdb-tuner finding show <id>')
+    assert text.endswith('remedy: ceph rocksdb-tuner findings <id>')
     for detail in ('slow_used_bytes', 'ceph config rm', 'BLUEFS_SPILLOVER'):
         assert detail not in text
 
@@ -397,7 +397,7 @@ def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() ->
 
 
 def test_finding_ids_are_not_shortened_in_the_list() -> None:
-    """`finding show` wants them."""
+    """`findings` wants them."""
     found = tuple(replace(samples.FINDINGS[0], finding_id=name) for name in conditions())
     text = render.findings(replace(samples.small_cluster(), findings=found), 'plain')
     assert set(conditions()) <= set(text.split())

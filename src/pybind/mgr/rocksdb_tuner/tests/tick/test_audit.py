@@ -34,13 +34,12 @@ def line(entity: str = 'client.alice', time_s: float = 100.0, **changed: str) ->
         ([line(), line('client.bob')], None),
         ([line(), line('client.bob', time_s=10.0)], 'client.alice'),
         ([line(), line('client.bob', recommendation_id='osd-2')], 'client.alice'),
-        ([line(prefix='rocksdb-tuner show')], None),
+        ([line(prefix='rocksdb-tuner recommend')], None),
         ([line(time_s=200.0)], None),
     ],
 )
 def test_sender_is_named_only_if_unique(lines: list[AuditLine], expected: str) -> None:
-    wanted = {name: (value,) for name, value in APPLY.items()}
-    assert sender(lines, wanted, 101.0) == expected
+    assert sender(lines, APPLY, 101.0) == expected
 
 
 def test_log_lines_are_parsed_as_written_by_16_2_15() -> None:
@@ -71,20 +70,19 @@ def test_audit_log_is_read_from_the_monitors() -> None:
     assert (command['prefix'], command['channel']) == ('log last', 'audit')
 
 
-def applied(world: World, actor: str = '', words: str = 'apply') -> Any:
+def applied(world: World, actor: str = '') -> Any:
     """`apply` on the command line, or by another module."""
     module: Any = Module('rocksdb_tuner', '', '')
     recommendation_id = world.recommended_for_rbd()
     module._tuner = world.tuner
-    command = {'prefix': f'rocksdb-tuner {words}', 'recommendation_id': recommendation_id}
+    command = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': recommendation_id}
     world.cluster.audit.append(AuditLine(world.cluster.now_s, 'client.alice', command))
 
     def send() -> None:
         if actor:
             module.remote_command('apply', {'recommendation_id': recommendation_id}, actor)
         else:
-            name = words.replace(' ', '_')
-            assert ask(module, name, recommendation_id, format='json').retval == 0
+            assert ask(module, 'apply', recommendation_id, format='json').retval == 0
 
     world.tuner.submit = lambda work: work()  # type: ignore[method-assign]
     send()
@@ -92,9 +90,8 @@ def applied(world: World, actor: str = '', words: str = 'apply') -> Any:
     return world
 
 
-@pytest.mark.parametrize('words', ['apply', 'recommendation apply'])
-def test_history_names_the_client_that_sent_apply(words: str) -> None:
-    world = applied(World(), words=words)
+def test_history_names_the_client_that_sent_apply() -> None:
+    world = applied(World())
     (record,) = world.tuner.snapshot.history
     assert record.actor == 'client.alice'
     world.takeover()

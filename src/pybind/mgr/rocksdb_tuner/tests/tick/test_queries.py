@@ -176,17 +176,12 @@ def test_module_shutdown_ends_the_wait_for_an_osd() -> None:
     assert ended
 
 
-def test_osd_deep_is_a_write_command_named_by_the_read_command() -> None:
+def test_osd_deep_answers_the_command_line_and_the_dashboard() -> None:
     module: Any = Module('rocksdb_tuner', '', '')
     world = World()
     statistics_off(world)
     world.run(10)
     module._tuner = world.tuner
-    refused = ask(module, 'osd', '1', deep=True, format='json')
-    assert refused.retval == -errno.EACCES
-    assert '"ceph rocksdb-tuner osd deep 1"' in refused.stderr
-    assert not [reported for reported in world.cluster.tell_commands if reported[1] == 'config set']
     assert ask(module, 'osd_deep', '1', 'json').retval == 0
-    # The dashboard required its own permission.
-    answer = module.remote_command('osd', {'osd_id': '2', 'deep': True}, 'dashboard:alice')
+    answer = module.remote_command('osd_deep', {'osd_id': '2'}, 'dashboard:alice')
     assert answer['retval'] == 0, answer
