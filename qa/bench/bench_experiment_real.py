@@ -145,7 +145,7 @@ def ended(cluster: Cluster, say: Say) -> Any:
     deadline_s, last = time.monotonic() + END_WITHIN_S, None
     while True:
         try:
-            found = cluster.ceph_json('rocksdb-tuner', 'experiment', 'status')
+            found = cluster.ceph_json('rocksdb-tuner', 'operation', 'status')
         except CommandError as error:
             say(f'no answer: {error}')
             found = None

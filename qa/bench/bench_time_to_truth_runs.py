@@ -218,12 +218,12 @@ def _rollout(cluster: Cluster, soak: str, loads: list[float]) -> Rollout:
     began_s = time.time()
     cluster.ceph('rocksdb-tuner', 'recommendation', 'apply', recommendation)
     looks: list[Look] = []
-    state = _tuner(cluster, 'rollout', 'status')
+    state = _tuner(cluster, 'operation', 'status')
     while state['phase'] not in FINAL and time.time() - began_s < ROLLOUT_S:
         _look(cluster, state, time.time() - began_s, looks)
         loads.append(os.getloadavg()[1])
         time.sleep(POLL_S)
-        state = cluster.ceph_json('rocksdb-tuner', 'rollout', 'status')
+        state = cluster.ceph_json('rocksdb-tuner', 'operation', 'status')
     # Lines of the managers come to the log of the monitors with a delay.
     time.sleep(10)
     log = cluster.host.outside(cluster.layout.logs / 'cluster.log')

@@ -55,7 +55,7 @@ def rollout(cluster: Cluster, percent: float, limit_s: float) -> dict[str, Any]:
     slowed_s: Optional[float] = None
     while True:
         now_s = time.monotonic() - began_s
-        state = cluster.ceph_json('rocksdb-tuner', 'rollout', 'status')
+        state = cluster.ceph_json('rocksdb-tuner', 'operation', 'status')
         canary = state['osds'][0]['osd']
         if percent and slowed_s is None and state['phase'] == 'soaking':
             slow_down(cluster.dir, {canary: percent})
@@ -77,7 +77,7 @@ def rollout(cluster: Cluster, percent: float, limit_s: float) -> dict[str, Any]:
         'slowed_at_s': None if slowed_s is None else round(slowed_s),
         'seen': seen,
         'end': {key: state[key] for key in ('phase', 'outcome', 'failure', 'soak', 'judgement')},
-        'told': cluster.ceph('rocksdb-tuner', 'rollout', 'status').splitlines(),
+        'told': cluster.ceph('rocksdb-tuner', 'operation', 'status').splitlines(),
         'options_at_the_end': [
             [entry['section'], entry['value']]
             for entry in cluster.ceph_json('config', 'dump')

@@ -134,7 +134,7 @@ class Rollout:
 
 
 def minimums(soak: Mapping[str, Any]) -> tuple[float, float, float]:
-    """The minimum of baseline, canary and later batches, from "soak" in `rollout status`."""
+    """The minimum of baseline, canary and later batches, from "soak" in `operation status`."""
     if not soak['most_s']:
         return 0.0, 0.0, 0.0
     later = soak['batches']

@@ -114,7 +114,7 @@ bodies = st.recursive(
 )
 
 
-@pytest.mark.parametrize('path', ['/rollback', '/rollout/pause', '/osd/99/deep', '/profile'])
+@pytest.mark.parametrize('path', ['/rollback', '/operation/pause', '/osd/99/deep', '/profile'])
 def test_no_request_body_makes_a_change_fail_or_happen(
     users: dict[str, User], tuner: ModuleClient, path: str
 ) -> None:
@@ -130,4 +130,4 @@ def test_no_request_body_makes_a_change_fail_or_happen(
 
     send()
     assert tuner.json('profile', 'ls', schema='profile-ls') == before
-    assert tuner.rollout() is None
+    assert tuner.operation() is None

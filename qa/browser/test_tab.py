@@ -302,7 +302,7 @@ def test_changing_option_is_shown_in_advice_rollout_and_confirmation(
         admin.open_tab()
         expect(facts.locator('code')).to_have_text(option)
     # None can be applied during a rollout.
-    with admin.answering(made | {'/rollout': None}):
+    with admin.answering(made | {'/operation': None}):
         page.reload()
         item = page.locator(f'{PANEL} details[data-id="{made["/recommendation"][0]["id"]}"]')
         item.locator('summary').click()
@@ -335,7 +335,7 @@ def test_campaign_moves_osd_by_osd_and_controls_need_confirmation(admin: Visitor
         page.route(f'{API}/recommendation/*/apply', change)
         dialog.get_by_role('button', name='Compact', exact=True).click()
         expect(dialog).to_have_count(0)
-    page.route(f'{API}/rollout/*', change)
+    page.route(f'{API}/operation/*', change)
     with admin.answering(answers(osds=12, state='campaign')):
         # At the next refresh.
         expect(page.locator(PANEL)).to_contain_text('Compaction campaign in progress')
@@ -358,7 +358,7 @@ def test_campaign_moves_osd_by_osd_and_controls_need_confirmation(admin: Visitor
         expect(dialog).to_have_count(0)
     assert asked == [
         'POST /recommendation/ssd-compact-1a2b3c/apply',
-        *(f'POST /rollout/{control}' for control in ('pause', 'abort', 'resume')),
+        *(f'POST /operation/{control}' for control in ('pause', 'abort', 'resume')),
     ]
     with admin.answering(answers(osds=12, state='campaign-done')):
         expect(page.locator(PANEL)).to_contain_text('Last compaction campaign')
@@ -458,7 +458,7 @@ def test_recommendation_goes_from_dry_run_to_done_and_back(
     expect(item).to_contain_text('no changes were made')
     admin.shot('recommendation')
     assert admin.violations() == []
-    assert tuner.rollout() is None or tuner.rollout()['recommendation'] != found['id']
+    assert tuner.operation() is None or tuner.operation()['recommendation'] != found['id']
     item.get_by_role('button', name='Apply …').click()
     dialog = page.get_by_role('dialog')
     expect(dialog).to_contain_text('osd 1')
@@ -475,7 +475,7 @@ def test_recommendation_goes_from_dry_run_to_done_and_back(
     expect(page.locator(PANEL)).to_contain_text('Rollout in progress')
     admin.shot('rollout')
     expect(page.locator(PANEL)).to_contain_text('Last rollout', timeout=180_000)
-    assert tuner.rollout()['phase'] == 'done'
+    assert tuner.operation()['phase'] == 'done'
     assert tuner.entries() == []
     expect(page.locator(PANEL)).to_contain_text('dashboard:the-administrator')
     admin.shot('rollout-done')

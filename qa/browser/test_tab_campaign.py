@@ -62,7 +62,7 @@ def test_real_campaign_is_shown_osd_by_osd_paused_and_resumed(
     expect(headline).to_contain_text('Compaction campaign in progress')
     expect(headline).to_contain_text('2 of 3 OSDs', timeout=OSD_MS)
     expect(panel).to_contain_text('Last compaction campaign', timeout=OSD_MS)
-    state = tuner.rollout()['campaign']
+    state = tuner.operation()
     assert (state['outcome'], steps(tuner)) == ('done', ['done'] * 3)
     # Of 180 MB of values that LZ4 makes a twentieth of; what is left depends on what RocksDB
     # rewrote before by itself.
@@ -77,7 +77,7 @@ def test_real_campaign_is_shown_osd_by_osd_paused_and_resumed(
 
 
 def steps(tuner: ModuleClient) -> list[str]:
-    return [osd['step'] for osd in tuner.rollout()['campaign']['osds']]
+    return [osd['step'] for osd in tuner.operation()['osds']]
 
 
 def offered(tuner: ModuleClient) -> dict[str, list[int]]:

@@ -96,7 +96,7 @@ def test_control_is_sent_only_after_confirmation(pages: TabPages, control: str) 
     button = page.get_by_role('button', name=f'{control} …')
     button.click()
     dialog = page.get_by_role('dialog')
-    expect(dialog).to_contain_text(f'ceph rocksdb-tuner experiment {control.lower()}')
+    expect(dialog).to_contain_text(f'ceph rocksdb-tuner operation {control.lower()}')
     if control == 'Abort':
         expect(dialog).to_contain_text('osd 4, 6, 14, 17 run options of arms. They get their prev')
     dialog.get_by_role('button', name='Cancel').click()
@@ -105,17 +105,17 @@ def test_control_is_sent_only_after_confirmation(pages: TabPages, control: str) 
     button.click()
     dialog.get_by_role('button', name=control, exact=True).click()
     expect(dialog).to_have_count(0)
-    assert [sent.path for sent in pages.sent] == [f'/experiment/{control.lower()}']
+    assert [sent.path for sent in pages.sent] == [f'/operation/{control.lower()}']
 
 
 def test_failed_experiment_is_acknowledged(pages: TabPages) -> None:
     failed = {**aborted(3), 'phase': 'failed', 'outcome': 'failed', 'failure': 'osd.4 crashed'}
-    page = pages.open(answers(OSDS, 'quiet') | {'/experiment/status': failed}, may_change=True)
+    page = pages.open(answers(OSDS, 'quiet') | {'/operation': failed}, may_change=True)
     expect(page.locator(PANEL)).to_contain_text('osd.4 crashed')
     page.get_by_role('button', name='Acknowledge …').click()
     page.get_by_role('dialog').get_by_role('button', name='Acknowledge', exact=True).click()
     expect(page.get_by_role('dialog')).to_have_count(0)
-    assert [sent.path for sent in pages.sent] == ['/rollout/ack']
+    assert [sent.path for sent in pages.sent] == ['/operation/resume']
 
 
 def test_plan_is_requested_with_the_form_values(pages: TabPages) -> None:
@@ -287,21 +287,10 @@ def test_nothing_to_apply_without_a_recommendation_of_the_winner(pages: TabPages
 
 
 def test_no_difference_is_a_result(pages: TabPages) -> None:
-    made = answers(OSDS, 'quiet') | {'/experiment/status': no_difference()}
+    made = answers(OSDS, 'quiet') | {'/operation': no_difference()}
     panel = pages.open(made).locator(PANEL)
     expect(panel).to_contain_text('Result: no difference')
     expect(panel).to_contain_text('No arm differs from the old options by more than 6%.')
-
-
-def test_earlier_experiments_are_loaded_when_opened(pages: TabPages) -> None:
-    page = pages.open(answers(OSDS, 'experiment-won'))
-    expect(page.locator(f'{PANEL} details[data-id="E3"]')).to_have_count(0)
-    earlier = page.locator(f'{PANEL} details[data-id="E2"]')
-    expect(earlier).to_contain_text('no difference')
-    assert not [url for url in pages.asked if url.endswith('/experiment/E2')]
-    earlier.locator('summary').first.click()
-    expect(earlier.locator('.rt-lane')).to_have_count(3)
-    assert len([url for url in pages.asked if url.endswith('/experiment/E2')]) == 1
 
 
 def test_history_shows_the_result_and_no_change(pages: TabPages) -> None:
@@ -331,15 +320,6 @@ def test_candidate_names_the_experiment_that_measured_it(pages: TabPages) -> Non
     expect(decision.get_by_role('row', name=BEST).first).to_contain_text(
         'Measured in experiment E2'
     )
-
-
-@pytest.mark.parametrize('status', [400, 404])
-def test_module_older_than_the_tab_has_no_experiments(pages: TabPages, status: int) -> None:
-    older = {'status': status, 'json': {'detail': 'no command "experiment_ls"'}}
-    page = pages.open(answers(OSDS, 'quiet'), refused={'/experiment': older})
-    expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
-    expect(page.get_by_role('heading', name='Experiments')).to_have_count(0)
-    assert 'no command' not in page.locator(PANEL).inner_text()
 
 
 @pytest.mark.parametrize('width', WIDTHS)

@@ -114,12 +114,12 @@ def test_real_experiment_is_planned_started_paused_and_aborted(
     expect(form.get_by_role('row', name='packed')).to_contain_text('osd ')
     admin.shot('real-experiment-plan')
     assert admin.violations() == []
-    assert tuner.json('experiment', 'status', schema='experiment') is None
+    assert tuner.json('operation', 'status', schema='operation') is None
     assert tuner.entries() == before
 
     confirm('Start …', 'Start')
     expect(panel).to_contain_text('Experiment in progress')
-    state = tuner.json('experiment', 'status', schema='experiment')
+    state = tuner.json('operation', 'status', schema='operation')
     assert state['actor'] == 'dashboard:the-administrator'
     assert [arm['name'] for arm in state['arms']] == ['packed']
 
@@ -133,7 +133,7 @@ def test_real_experiment_is_planned_started_paused_and_aborted(
 
     confirm('Abort …', 'Abort')
     expect(panel).to_contain_text('Last experiment', timeout=ABORT_MS)
-    assert tuner.json('experiment', 'status', schema='experiment')['phase'] == 'aborted'
+    assert tuner.json('operation', 'status', schema='operation')['phase'] == 'aborted'
     assert tuner.entries() == before
     admin.shot('real-experiment-aborted')
     assert admin.our_errors() == []

@@ -68,7 +68,7 @@ class Console:
         last, phase = '', 'unknown'
         with self.progress.step('roll out'):
             while time.monotonic() < deadline_s:
-                state = self.tuner_json('rollout', 'status')
+                state = self.tuner_json('operation', 'status')
                 phase = state['phase']
                 batches = ', '.join(f'{b["osds"]} {b["phase"]}' for b in state['batches'])
                 line = f'{phase}: {batches}'

@@ -21,7 +21,7 @@ _ERROR = re.compile(r'\S+ \S+ +-1 ')
 _QUESTIONS = (('-s',), ('health', 'detail'), ('osd', 'tree'))
 _MODULE_QUESTIONS = tuple(
     ('rocksdb-tuner', *words)
-    for words in (('status',), ('workload',), ('recommend',), ('rollout', 'status'))
+    for words in (('status',), ('workload',), ('recommend',), ('operation', 'status'))
 )
 
 

@@ -47,7 +47,7 @@ def watched_rollout(tuner: ModuleClient, timeout_s: float = 240) -> tuple[Any, A
 
     def ended() -> Any:
         announced.look()
-        state = tuner.rollout()
+        state = tuner.operation()
         return state if state['phase'] in {'done', 'failed', 'rolled-back'} else None
 
     return tuner.wait_for(ended, timeout_s, 'the end of the rollout'), announced

@@ -258,7 +258,7 @@ class FaultScenario:
         recommendation = self.recommendation()
         self.wanted = recommendation['options_to']
         self.tuner.plain('apply', recommendation['id'])
-        state = self.tuner.rollout()
+        state = self.tuner.operation()
         self.order = tuple(osd['osd'] for osd in state['osds'])
         return str(state['id'])
 
@@ -299,7 +299,7 @@ class FaultScenario:
 
     def rollout(self) -> Any:
         """The rollout, which a manager that has just taken over may have to read first."""
-        return self.tuner.wait_for(self.tuner.rollout, 30, 'a rollout')
+        return self.tuner.wait_for(self.tuner.operation, 30, 'a rollout')
 
     def wait_for_phase(self, *phases: str, timeout_s: float = 240.0) -> Any:
         """The rollout's state once it is in one of these; it must not end before."""
@@ -661,7 +661,7 @@ class FaultScenario:
         running = self.running() if not found else {}
         if len(values := {running[n] for n in self.members if n in running}) > 1:
             found.append(f'OSDs run {len(values)} different option strings')
-        rollout = self.tuner.rollout()
+        rollout = self.tuner.operation()
         if rollout and rollout['phase'] not in FINAL:
             found.append(f'the rollout is still {rollout["phase"]}')
         return found
@@ -692,9 +692,9 @@ class FaultScenario:
                 self.tuner.set_orchestrator_fault(name, NO_FAULTS[name])
 
     def _end_rollout(self) -> None:
-        state = self.tuner.rollout()
+        state = self.tuner.operation()
         if state and state['phase'] not in FINAL:
-            self.tuner.plain('rollout', 'abort')
+            self.tuner.plain('operation', 'abort')
             self.tuner.wait_for_phase(*FINAL, timeout_s=180)
 
     def _wait_until_idle(self) -> None:

@@ -62,8 +62,8 @@ class ModuleClient:
     def recommendations(self) -> Any:
         return self.json('recommend', schema='recommend')
 
-    def rollout(self) -> Any:
-        return self.json('rollout', 'status', schema='rollout')
+    def operation(self) -> Any:
+        return self.json('operation', 'status', schema='operation')
 
     def group_workload(self) -> Any:
         """{class, confidence} of the one group, None while nothing is known."""
@@ -112,7 +112,7 @@ class ModuleClient:
 
     def wait_for_phase(self, *phases: str, timeout_s: float = 240) -> Any:
         def found() -> Any:
-            state = self.rollout()
+            state = self.operation()
             return state if state and state['phase'] in phases else None
 
         return self.wait_for(found, timeout_s, f'phase {" or ".join(phases)}')

@@ -11,7 +11,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from sample_experiments import baseline, experiment_answers, measuring, waiting, won
+from sample_experiments import baseline, measuring, plan, waiting, won
 
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
@@ -31,6 +31,7 @@ from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present import render
+from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
@@ -62,9 +63,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/findings': render.findings(snapshot, 'json'),
         '/recommendation': render.recommend(snapshot, 'json'),
         '/map': render.osd_map(snapshot),
-        '/rollout': render.rollout(
-            snapshot.rollout, snapshot.campaign, 'json', snapshot.campaign_waits_for
-        ),
+        '/operation': render.operation(LastOperations.of(snapshot), 'json'),
         '/history': render.history(snapshot, 'json'),
         '/option': render.option_list(tuple(all_options().values()), 'json'),
         '/trend': render.trend([(0, trend(0)), (1, trend(1)), (2, trend(2))], None),
@@ -76,7 +75,9 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
             texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
     found = {path: json.loads(text) for path, text in texts.items()}
     found['/candidates'] = all_decisions()
-    found |= experiment_answers(EXPERIMENTS[state]() if state in EXPERIMENTS else None)
+    found['/experiment/plan'] = plan()
+    if state in EXPERIMENTS:
+        found['/operation'] = EXPERIMENTS[state]()
     found['/profile'] = json.loads(render.profile_list(profiles(), 'json'))
     if snapshot.osds:
         first = snapshot.osds[0].info.osd_id

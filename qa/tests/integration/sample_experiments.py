@@ -182,6 +182,7 @@ def measuring(until: int = 13, **more: Any) -> Json:
     }
     slow = effect(SIGNAL, 'worse', 26.4, 7.5, 48.2)
     return {
+        'kind': 'experiment',
         'id': 'E3',
         'phase': 'measuring',
         'actor': 'dashboard:the-administrator',
@@ -291,24 +292,3 @@ def aborted(number: int = 1) -> Json:
         failure='aborted by client.admin',
         ended=moment(16),
     )
-
-
-def summary(found: Json) -> Json:
-    """As in the list."""
-    names = ('id', 'who', 'actor', 'phase', 'outcome', 'winner', 'conclusion', 'started', 'ended')
-    return {
-        **{name: found[name] for name in names},
-        'arms': [one['name'] for one in found['arms']],
-    }
-
-
-def experiment_answers(last: Optional[Json]) -> Json:
-    """Answers by the end of their path, with ``last`` as the newest of three."""
-    ended = [no_difference(), aborted()]
-    known = ended if last is None else [last, *ended]
-    return {
-        '/experiment': [summary(one) for one in known],
-        '/experiment/status': last,
-        '/experiment/plan': plan(),
-        **{f'/experiment/{one["id"]}': one for one in known},
-    }

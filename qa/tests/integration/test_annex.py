@@ -119,7 +119,7 @@ def test_lz4_alone_is_set_by_the_annex_and_runs_in_every_osd(tuner: ModuleClient
     before = tuner.nonces()
     tuner.plain('apply', advice['id'])
     state = tuner.wait_for_phase('done', 'failed', 'waiting', timeout_s=420)
-    assert state['phase'] == 'done', tuner.plain('rollout', 'status')
+    assert state['phase'] == 'done', tuner.plain('operation', 'status')
     assert state['option'] == ANNEX
     assert entries(tuner) == [('osd', '', LZ4)]
     assert tuner.entries() == [], 'the string itself stays the default of the release'
@@ -165,7 +165,7 @@ def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
     tuner: ModuleClient,
 ) -> None:
     """The next release compresses by default: the entry goes, and no OSD is restarted for that."""
-    set_by = tuner.rollout()['id']
+    set_by = tuner.operation()['id']
     advice = tuner.wait_for_recommendation('remove-override', timeout_s=120)
     assert (advice['option'], advice['who'], advice['risk']) == (ANNEX, 'osd', 'low')
     assert advice['restart_required'] is False
@@ -180,7 +180,7 @@ def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
     nonces = tuner.nonces()
     tuner.plain('apply', advice['id'])
     state = tuner.wait_for_phase('done', 'failed', 'waiting', timeout_s=120)
-    assert state['phase'] == 'done', tuner.plain('rollout', 'status')
+    assert state['phase'] == 'done', tuner.plain('operation', 'status')
     assert entries(tuner) == tuner.entries() == []
     tuner.wait_for(
         lambda: all((o := shown(tuner, n)) and not o['pending_restart'] for n in range(3)),
@@ -191,7 +191,7 @@ def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
 
     tuner.plain('rollback')
     state = tuner.wait_for_phase('rolled-back', 'failed', 'waiting', timeout_s=120)
-    assert state['phase'] == 'rolled-back', tuner.plain('rollout', 'status')
+    assert state['phase'] == 'rolled-back', tuner.plain('operation', 'status')
     assert entries(tuner) == [('osd', '', LZ4)]
     assert tuner.nonces() == nonces
     # The rollout that set it can still be rolled back, see below.
@@ -203,7 +203,7 @@ def test_a_rollback_leaves_every_osd_with_the_default_and_no_entry(tuner: Module
     first = tuner.json('history', schema='history')[0]['id']
     tuner.plain('rollback', first)
     state = tuner.wait_for_phase('rolled-back', 'failed', 'waiting', timeout_s=420)
-    assert state['phase'] == 'rolled-back', tuner.plain('rollout', 'status')
+    assert state['phase'] == 'rolled-back', tuner.plain('operation', 'status')
     assert entries(tuner) == tuner.entries() == []
     for osd_id, nonce in tuner.nonces().items():
         default, source = tuner.running(osd_id)

@@ -61,12 +61,13 @@ def compressed(tuner: ModuleClient, release: str) -> Any:
     recommendation = tuner.wait_for_recommendation(kind, timeout_s=120)
     tuner.plain('apply', recommendation['id'])
     state = tuner.wait_for_phase('done', 'failed', timeout_s=420)
-    assert state['phase'] == 'done', tuner.plain('rollout', 'status')
+    assert state['phase'] == 'done', tuner.plain('operation', 'status')
     return recommendation
 
 
 def campaign(tuner: ModuleClient) -> Any:
-    return tuner.rollout()['campaign']
+    found = tuner.operation()
+    return found if found is not None and found['kind'] == 'compaction' else None
 
 
 def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
@@ -105,7 +106,7 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
         slowest_s = max(slowest_s, time.monotonic() - begin_s)
         announced.look()
         time.sleep(0.5)
-    print(tuner.plain('rollout', 'status'))
+    print(tuner.plain('operation', 'status'))
     assert (state['phase'], state['outcome'], state['failure']) == ('done', 'done', None)
     assert most == 1
     assert failed_over

@@ -72,7 +72,7 @@ READS = [
     ('/profile/lz4-2025', ('profile', 'show', 'lz4-2025')),
     ('/option/compression', ('explain', 'compression')),
     ('/history', ('history',)),
-    ('/rollout', ('rollout', 'status')),
+    ('/operation', ('operation', 'status')),
     ('/mode', ('mode',)),
     ('/option', ('explain',)),
     (
@@ -165,10 +165,9 @@ CHANGES = [
     ('PUT', '/mode', {'mode': 'off'}),
     ('POST', '/recommendation/x/apply', {}),
     ('POST', '/rollback', {}),
-    ('POST', '/rollout/pause', {}),
-    ('POST', '/rollout/resume', {}),
-    ('POST', '/rollout/abort', {}),
-    ('POST', '/rollout/ack', {}),
+    ('POST', '/operation/pause', {}),
+    ('POST', '/operation/resume', {}),
+    ('POST', '/operation/abort', {}),
     ('POST', '/osd/1/deep', {}),
     ('POST', '/profile', {}),
 ]
@@ -218,7 +217,7 @@ def test_change_without_permission_is_refused_on_every_endpoint(
         ('GET', '/check?options=a%3Db&cores=many', None, 400, 'many'),
         ('GET', '/check?options=a%3Db&release=nautilus', None, 400, 'nautilus'),
         ('POST', '/recommendation/nope/apply', {}, 404, 'nope'),
-        ('POST', '/rollout/pause', {}, 404, ''),
+        ('POST', '/operation/pause', {}, 404, ''),
     ],
 )
 def test_bad_input_is_named_without_a_traceback(
@@ -259,8 +258,11 @@ def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
     described = paths[f'{API}/map']['get']['responses']['200']['content'][VERSION]['schema']
     assert described['properties']['kv_sync_busy']['type'] == 'array'
     # And what changes answer.
-    answers = paths[f'{API}/rollout/pause']['post']['responses']
-    assert 'campaign' in answers['202']['content'][VERSION]['schema']['properties']
+    answers = paths[f'{API}/operation/pause']['post']['responses']
+    # An operation of any kind.
+    assert {'batches', 'arms', 'baseline_ms'} <= set(
+        answers['202']['content'][VERSION]['schema']['properties']
+    )
 
 
 @pytest.fixture

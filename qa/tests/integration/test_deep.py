@@ -192,7 +192,7 @@ def test_hanging_osd_delays_no_other(tuner: ModuleClient) -> None:
         assert time.monotonic() - started_s < 25
         for _ in range(5):
             started_s = time.monotonic()
-            assert tuner.answer(('rollout', 'pause'))[0] == errno.ENOENT
+            assert tuner.answer(('operation', 'pause'))[0] == errno.ENOENT
             assert time.monotonic() - started_s < 10
     finally:
         os.kill(pid, signal.SIGCONT)

@@ -313,7 +313,7 @@ def test_control_that_dies_only_delays_the_rollout(scenario: FaultScenario) -> N
     scenario.soak()
     scenario.apply()
     scenario.wait_for_phase('soaking')
-    control = scenario.tuner.rollout()['soak']['controls'][0]
+    control = scenario.tuner.operation()['soak']['controls'][0]
     with scenario.fault('control killed', 'soaking') as event:
         scenario.kill_osd(control)
         scenario.wait_for_reason('placement groups')
@@ -406,13 +406,13 @@ def test_pause_holds_the_rollout_in_any_phase_and_resume_continues(scenario: Fau
 
     def pause(phase: str) -> None:
         with scenario.fault('operator pauses and resumes', phase) as event:
-            scenario.tuner.plain('rollout', 'pause')
+            scenario.tuner.plain('operation', 'pause')
             scenario.wait_for_reason('paused')
             # The OSD in flight may still come up
             still = processes_once_quiet(scenario, 12)
             time.sleep(6)
             assert scenario.tuner.nonces() == still
-            scenario.tuner.plain('rollout', 'resume')
+            scenario.tuner.plain('operation', 'resume')
             event.happened = 'no OSD was started until resume'
 
     scenario.wait_for_step(scenario.canary, 'restarting')
@@ -433,7 +433,7 @@ def test_abort_makes_the_osd_in_flight_safe_and_rollback_restores_all(
     scenario.apply()
     scenario.wait_for_step(scenario.canary, 'restarting')
     with scenario.fault('operator aborts', 'canary') as event:
-        scenario.tuner.plain('rollout', 'abort')
+        scenario.tuner.plain('operation', 'abort')
         state = scenario.wait_for_end('failed')
         event.happened = 'the OSD in flight came up, then it ended; the change stayed on it'
     assert state['outcome'] == 'aborted'
@@ -444,7 +444,7 @@ def test_abort_makes_the_osd_in_flight_safe_and_rollback_restores_all(
     scenario.apply()
     scenario.wait_for_phase('soaking')
     with scenario.fault('operator aborts', 'soaking') as event:
-        scenario.tuner.plain('rollout', 'abort')
+        scenario.tuner.plain('operation', 'abort')
         state = scenario.wait_for_end('failed')
         event.happened = 'it ended; the change stayed on the canary'
     assert state['outcome'] == 'aborted'
@@ -502,7 +502,7 @@ def test_only_one_of_several_changes_of_the_same_osds_is_applied(scenario: Fault
         code, text = scenario.tuner.refused('apply', earlier['id'])
         assert (code, earlier['id'] in text) == (errno.ENOENT, True), text
         event.happened = 'it was refused as outdated'
-    scenario.tuner.plain('rollout', 'abort')
+    scenario.tuner.plain('operation', 'abort')
     state = scenario.wait_for_end('failed')
     assert state['id'] == rollout['id']
     scenario.assert_untouched(before, scenario.canary)
@@ -520,7 +520,7 @@ def test_refusing_or_missing_orchestrator_only_delays_the_rollout(scenario: Faul
     with scenario.fault('orchestrator refuses', 'canary') as event:
         scenario.wait_for_step(scenario.canary, 'restart-due', 'restarting')
         time.sleep(10)
-        assert scenario.tuner.rollout()['last_error'] is not None
+        assert scenario.tuner.operation()['last_error'] is not None
         assert scenario.tuner.nonces() == before
         scenario.orchestrator(refuse='false')
         scenario.wait_for_step(scenario.canary, 'settling', 'verified')
@@ -580,7 +580,7 @@ def test_hanging_orchestrator_only_delays_the_rollout(scenario: FaultScenario) -
         scenario.orchestrator(hang=0.0)
         scenario.wait_for_step(scenario.canary, 'settling', 'verified')
         event.happened = 'the manager and its module answered meanwhile; it went on'
-    scenario.tuner.plain('rollout', 'abort')
+    scenario.tuner.plain('operation', 'abort')
     scenario.wait_for_end('failed')
     scenario.rolled_back()
 
@@ -687,7 +687,7 @@ def test_clock_jump_neither_hurries_nor_stops_a_rollout(scenario: FaultScenario)
         ) as event:
             scenario.fault_injection.set_clock_offset(offset_s)
             time.sleep(10)
-            assert scenario.tuner.rollout()['phase'] != 'failed'
+            assert scenario.tuner.operation()['phase'] != 'failed'
             event.happened = 'nothing: waits are counted, not read from the clock'
 
     scenario.wait_for_step(scenario.canary, 'restarting')
@@ -724,7 +724,7 @@ def test_corrupted_store_stops_all_actions_and_repaired_store_resumes(
     cluster = scenario.cluster
     scenario.apply()
     scenario.wait_for_step(scenario.canary, 'verified')
-    scenario.tuner.plain('rollout', 'pause')
+    scenario.tuner.plain('operation', 'pause')
     eventually(
         scenario,
         lambda: not {'restarting', 'checking', 'settling'} & {*scenario.stored_steps().values()},
@@ -732,7 +732,7 @@ def test_corrupted_store_stops_all_actions_and_repaired_store_resumes(
     )
     with scenario.fault('corrupted store', 'promoting') as event:
         state_text = scenario.corrupt_state()
-        assert scenario.tuner.rollout() is None
+        assert scenario.tuner.operation() is None
         aside = 'mgr/rocksdb_tuner/broken/rollout/current'
         cluster.ceph('config-key', 'set', aside, '-i', '-', stdin=state_text)
         scenario.wait_for_standby()
@@ -741,7 +741,7 @@ def test_corrupted_store_stops_all_actions_and_repaired_store_resumes(
         state = scenario.wait_for_reason('paused')
         assert state['phase'] == 'waiting'
         event.happened = 'nothing was done but a health check; once repaired, resume went on'
-        scenario.tuner.plain('rollout', 'resume')
+        scenario.tuner.plain('operation', 'resume')
     scenario.wait_for_end('done')
     scenario.assert_done()
 

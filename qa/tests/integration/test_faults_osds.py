@@ -46,7 +46,7 @@ def test_pending_osd_that_is_purged_or_replaced_is_left_behind_by_name(
     with scenario.fault('pending OSD replaced under its id', 'promoting') as event:
         scenario.make_osd(gone, 'hdd')
         state = scenario.wait_for_end('done')
-        assert f'osd.{gone}' in scenario.tuner.plain('rollout', 'status')
+        assert f'osd.{gone}' in scenario.tuner.plain('operation', 'status')
         event.happened = 'the others were changed; this one was left behind, and named'
     assert {osd['osd']: osd['step'] for osd in state['osds']}[gone] == 'left-behind'
     assert scenario.running()[other] == scenario.wanted
@@ -65,7 +65,7 @@ def test_pending_osd_with_a_dead_disk_is_left_behind_by_name(scenario: FaultScen
         scenario.kill_osd(dead)
         eventually(scenario, lambda: not scenario.tuner.osd_in(dead), f'osd.{dead} marked out', 60)
         scenario.wait_for_end('done')
-        assert f'osd.{dead}' in scenario.tuner.plain('rollout', 'status')
+        assert f'osd.{dead}' in scenario.tuner.plain('operation', 'status')
         event.happened = 'the others were changed; this one was left behind, and named'
     scenario.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
     scenario.start_osd(dead)
@@ -82,7 +82,7 @@ def test_abort_ends_though_the_osd_in_flight_was_purged(scenario: FaultScenario)
         scenario.purge_osd(scenario.canary)
         # Without its canary it ends by itself, perhaps before that
         with contextlib.suppress(CommandError):
-            scenario.tuner.plain('rollout', 'abort')
+            scenario.tuner.plain('operation', 'abort')
         state = scenario.wait_for_end('failed', 180)
         event.happened = 'it ended with a message'
     assert f'osd.{scenario.canary}' not in {section for section, _, _ in scenario.tuner.entries()}

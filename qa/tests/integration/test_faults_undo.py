@@ -47,7 +47,7 @@ def test_pause_holds_a_rollback_and_an_osd_that_dies_in_it_is_started(
 ) -> None:
     scenario.begin_rollback()
     with scenario.fault('operator pauses and resumes', 'rolling-back') as event:
-        scenario.tuner.plain('rollout', 'pause')
+        scenario.tuner.plain('operation', 'pause')
         # The OSD in flight may still come up
         time.sleep(15)
         still, entries = scenario.tuner.nonces(), scenario.tuner.entries()
@@ -59,7 +59,7 @@ def test_pause_holds_a_rollback_and_an_osd_that_dies_in_it_is_started(
     victim = scenario.order[0]
     with scenario.fault('OSD killed', 'rolling-back') as event:
         scenario.kill_osd(victim)
-        scenario.tuner.plain('rollout', 'resume')
+        scenario.tuner.plain('operation', 'resume')
         eventually(scenario, lambda: scenario.tuner.osd_up(victim), f'osd.{victim} started', 180)
         event.happened = 'it was started with what it had, then the others were restored'
     scenario.wait_for_end('rolled-back')
@@ -133,7 +133,7 @@ def test_refusing_late_or_slow_orchestrator_only_delays_a_rollback(scenario: Fau
 def test_rollback_resumes_from_a_repaired_store(scenario: FaultScenario) -> None:
     cluster = scenario.cluster
     scenario.begin_rollback()
-    scenario.tuner.plain('rollout', 'pause')
+    scenario.tuner.plain('operation', 'pause')
     # The OSD in flight may still come up
     time.sleep(20)
     assert all(scenario.tuner.osd_up(n) for n in scenario.order)
@@ -144,7 +144,7 @@ def test_rollback_resumes_from_a_repaired_store(scenario: FaultScenario) -> None
             cluster.ceph('config-key', 'rm', 'mgr/rocksdb_tuner/broken/rollout/current')
         scenario.wait_for_reason('paused')
         event.happened = 'nothing was done but a health check; once repaired, resume went on'
-    scenario.tuner.plain('rollout', 'resume')
+    scenario.tuner.plain('operation', 'resume')
     scenario.wait_for_end('rolled-back')
     scenario.assert_restored()
 
@@ -231,12 +231,12 @@ def test_collapse_waits_while_monitors_refuse_and_while_paused(scenario: FaultSc
     ceph, limit = scenario.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
     changed_everywhere(scenario)
     with scenario.fault('operator pauses and resumes', 'collapsing') as event:
-        scenario.tuner.plain('rollout', 'pause')
+        scenario.tuner.plain('operation', 'pause')
         time.sleep(7)
         entries = scenario.tuner.entries()
         time.sleep(7)
         assert scenario.tuner.entries() == entries
-        scenario.tuner.plain('rollout', 'resume')
+        scenario.tuner.plain('operation', 'resume')
         event.happened = 'no entry was removed until resume'
     with scenario.fault('monitors refuse to store', 'collapsing') as event:
         ceph('config', 'set', *limit, '16')

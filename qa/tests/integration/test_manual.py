@@ -29,7 +29,7 @@ ALSO_RUN = frozenset({'osd deep', 'apply'})
 #: What they print depends on their arguments alone, if these name a release and no OSD.
 OF_ARGUMENTS = frozenset({'check', 'explain', 'model', 'profile derive', 'profile diff'})
 #: What they show is there once something was applied.
-OF_OPERATIONS = frozenset({'operation ls', 'operation status', 'history'})
+OF_OPERATIONS = frozenset({'operation status', 'history'})
 #: The placeholders for the reader.
 RECOMMENDATION = '<id>'
 
@@ -103,7 +103,7 @@ def test_manual_shows_command_output() -> None:
     """Without any, the tests below would pass of a manual that shows nothing."""
     shown = {name_of(session) for session in SESSIONS if session.output}
     assert {'status', 'osd', 'findings', 'recommend', 'apply'} <= shown
-    assert {'check', 'model', 'operation ls', 'history'} <= shown
+    assert {'check', 'model', 'operation status', 'history'} <= shown
 
 
 @of_sessions

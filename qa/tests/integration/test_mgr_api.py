@@ -217,7 +217,7 @@ def test_invalid_enum_value_is_refused_with_the_valid_ones(
         ('apply nonsense --dry-run', errno.ENOENT),
         ('findings', 0),
         ('findings nonsense', errno.ENOENT),
-        ('operation ls --format json', 0),
+        ('history --format json', 0),
         ('operation status', 0),
         ('check compression=kLZ4Compression --release reef', 0),
         ('profile derive --workload idle --cores 4', 0),

@@ -76,7 +76,7 @@ def test_status_answers_and_names_unknown_values(tuner: ModuleClient, release: s
     )
     assert status['mode'] == 'recommend'
     assert status['release'] == release
-    assert status['rollout'] is None
+    assert status['operation'] is None
     assert [g['who'] for g in status['groups']] == [GROUP]
     assert 'ssd' in tuner.plain('status')
 
@@ -161,7 +161,7 @@ def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> 
 def test_dry_run_changes_nothing(tuner: ModuleClient, change: Change) -> None:
     (recommendation,) = tuner.recommendations()
     assert ALL in tuner.plain('apply', recommendation['id'], '--dry-run')
-    assert tuner.rollout() is None
+    assert tuner.operation() is None
     assert tuner.entries() == change.before[0]
 
 
@@ -177,7 +177,7 @@ def test_apply_changes_one_osd_at_a_time_and_ends_in_one_entry(
     assert 'rollout' in text or 'does not exist' in text
     most_down = 0
     announced = Announced(tuner.cluster)
-    while (state := tuner.rollout())['phase'] not in ('done', 'failed'):
+    while (state := tuner.operation())['phase'] not in ('done', 'failed'):
         up = tuner.cluster.ceph_json('osd', 'stat')['num_up_osds']
         most_down = max(most_down, 3 - up)
         announced.look()
@@ -338,7 +338,7 @@ def test_osd_that_does_not_restart_is_restored_and_no_other_is_touched(
     finally:
         tuner.set_orchestrator_fault('nostart', 'false')
     state = tuner.wait_for_phase('failed', timeout_s=180)
-    assert f'osd.{first}' in tuner.plain('rollout', 'status')
+    assert f'osd.{first}' in tuner.plain('operation', 'status')
     assert tuner.entries() == before
     assert tuner.osd_up(first)
     after = tuner.nonces()
@@ -356,7 +356,7 @@ def test_operator_change_during_a_rollout_wins(
     try:
         tuner.wait_for_phase('failed', timeout_s=120)
         assert ('osd.2', '', 'compression=kLZ4Compression') in tuner.entries()
-        assert 'outside this rollout' in ' '.join(tuner.plain('rollout', 'status').split())
+        assert 'outside this rollout' in ' '.join(tuner.plain('operation', 'status').split())
     finally:
         tuner.cluster.ceph('config', 'rm', 'osd.2', OPTION)
     tuner.plain('rollback')
@@ -401,7 +401,7 @@ def test_rollout_without_an_orchestrator_names_the_osd_to_restart_and_continues(
         for osd_id in order:
             tuner.wait_for(
                 lambda osd_id=osd_id: (
-                    (s := tuner.rollout())['phase'] == 'waiting'  # type: ignore[misc]
+                    (s := tuner.operation())['phase'] == 'waiting'  # type: ignore[misc]
                     and f'osd.{osd_id}' in (s['paused_reason'] or '')
                 ),
                 120,
@@ -429,7 +429,7 @@ def test_broken_stored_state_is_quarantined_and_never_applied(
         90,
         'the health check',
     )
-    assert tuner.status()['rollout'] is None
+    assert tuner.status()['operation'] is None
     assert tuner.entries() == entries
     aside = [k for k in cluster.ceph_json('config-key', 'ls') if 'rocksdb_tuner/broken' in k]
     assert [cluster.ceph('config-key', 'get', k).strip() for k in aside] == [

@@ -51,8 +51,8 @@ def scenario(shared: FaultScenario) -> FaultScenario:
 
 
 def reported(scenario: FaultScenario) -> str:
-    """The output of `rollout status`, in one line."""
-    return ' '.join(scenario.tuner.plain('rollout', 'status').split())
+    """The output of `operation status`, in one line."""
+    return ' '.join(scenario.tuner.plain('operation', 'status').split())
 
 
 def waiting_check(scenario: FaultScenario) -> str:
@@ -88,7 +88,7 @@ def test_no_second_restart_while_a_late_request_is_pending(
     # It comes at last, and is no crash
     scenario.orchestrator(late=0.0)
     scenario.wait_for_step(second, 'settling', 'verified')
-    scenario.tuner.plain('rollout', 'abort')
+    scenario.tuner.plain('operation', 'abort')
     state = scenario.wait_for_end('failed')
     assert state['outcome'] == 'aborted'
     assert requests.seen()[:4] == restarted(canary, second)
@@ -110,7 +110,7 @@ def test_pause_while_the_osd_in_flight_fails_holds_all_others_until_resume(
     scenario.orchestrator(nostart='true')
     until_failure = [*restarted(canary), ('asked', failing), ('stopped', failing)]
     eventually(scenario, lambda: requests.seen() == until_failure, f'osd.{failing} stopped', 60)
-    scenario.tuner.plain('rollout', 'pause')
+    scenario.tuner.plain('operation', 'pause')
     scenario.orchestrator(nostart='false')
     eventually(
         scenario, lambda: step_of(scenario.rollout(), failing) == 'restored', 'it put back', 120
@@ -123,7 +123,7 @@ def test_pause_while_the_osd_in_flight_fails_holds_all_others_until_resume(
     assert (state['phase'], step_of(state, canary)) == ('waiting', 'verified')
     assert 'paused by' in reported(scenario)
     assert requests.seen() == [*until_failure, *restarted(failing)]
-    scenario.tuner.plain('rollout', 'resume')
+    scenario.tuner.plain('operation', 'resume')
     state = scenario.wait_for_end('rolled-back')
     assert f'osd.{failing} did not come back up' in state['failure']
     assert requests.seen() == [*until_failure, *restarted(failing, canary)]
@@ -145,7 +145,7 @@ def test_osd_starting_slower_than_restart_timeout_is_left_alone_and_starts_once(
         # As long as the orchestrator would need to start it
         time.sleep(5)
     scenario.wait_for_step(canary, 'settling', 'verified')
-    scenario.tuner.plain('rollout', 'abort')
+    scenario.tuner.plain('operation', 'abort')
     scenario.wait_for_end('failed')
     assert scenario.times_down(canary, epoch) == 1
     assert requests.seen().count(('asked', canary)) == 1
@@ -174,7 +174,7 @@ def test_purged_and_dead_osds_are_left_behind_by_name_and_the_wait_raises_an_ala
     scenario.apply()
     canary, alive, dead, gone = scenario.order
     scenario.wait_for_step(canary, 'checking', 'settling')
-    scenario.tuner.plain('rollout', 'pause')
+    scenario.tuner.plain('operation', 'pause')
     scenario.wait_for_step(canary, 'verified')
     # Each has the only copy of something until the others have it, too
     scenario.tuner.wait_for_clean()
@@ -183,7 +183,7 @@ def test_purged_and_dead_osds_are_left_behind_by_name_and_the_wait_raises_an_ala
     scenario.tuner.wait_for_clean()
     scenario.kill_osd(dead)
     assert waiting_check(scenario) == ''
-    scenario.tuner.plain('rollout', 'resume')
+    scenario.tuner.plain('operation', 'resume')
     scenario.wait_for_reason(f'osd.{dead} is down')
     alarm = eventually(scenario, lambda: waiting_check(scenario), 'the health check')
     assert f'osd.{dead} is down' in alarm

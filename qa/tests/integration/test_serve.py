@@ -49,7 +49,7 @@ def test_slow_report_readers_block_neither_samples_nor_changes(tuner: ModuleClie
         until_s = time.monotonic() + 20
         while time.monotonic() < until_s:
             assert tuner.status()['sampling']['last_sample_age_s'] < 15
-            assert tuner.answer(('rollout', 'pause'))[0] == errno.ENOENT
+            assert tuner.answer(('operation', 'pause'))[0] == errno.ENOENT
     finally:
         stop.set()
         for thread in threads:

@@ -64,7 +64,7 @@ def test_stale_override_of_one_osd_is_removed_and_restored(tuner: ModuleClient) 
     nonces = tuner.nonces()
     tuner.plain('apply', recommendation['id'])
     state, announced = watched_rollout(tuner)
-    assert state['phase'] == 'done', tuner.plain('rollout', 'status')
+    assert state['phase'] == 'done', tuner.plain('operation', 'status')
     assert_announced(tuner, state, announced)
     assert tuner.entries() == []
     assert tuner.running(1)[0] == default

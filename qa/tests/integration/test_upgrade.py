@@ -153,4 +153,4 @@ def test_state_of_a_newer_version_is_kept_and_not_acted_on(
         if key.startswith('mgr/rocksdb_tuner/')
     ]
     assert newer in kept
-    assert tuner.status()['rollout'] is None
+    assert tuner.status()['operation'] is None

@@ -44,6 +44,8 @@ class Form(Enum):
     MAPPING = auto()
     #: A dataclass or named tuple: see `fields_of`.
     RECORD = auto()
+    #: One of several records, which are its parts.
+    ONE_OF = auto()
 
 
 class Kind(NamedTuple):
@@ -108,8 +110,12 @@ def _composed(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         return Kind(Form.LIST, hint, (kind_of(arguments[0]),))
     if origin is tuple:
         return Kind(Form.FIXED, hint, tuple(map(kind_of, arguments)))
-    if origin is Union and len(arguments) == 2 and arguments[1] is type(None):
-        return Kind(Form.OPTIONAL, hint, (kind_of(arguments[0]),))
+    if origin is Union and arguments[-1] is type(None):
+        return Kind(Form.OPTIONAL, hint, (kind_of(Union[arguments[:-1]]),))
+    if origin is Union:
+        parts = tuple(map(kind_of, arguments))
+        if all(part.form is Form.RECORD for part in parts):
+            return Kind(Form.ONE_OF, hint, parts)
     raise TypeError(f'{hint!r} is not supported in a record')
 
 

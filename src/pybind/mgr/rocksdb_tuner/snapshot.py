@@ -54,7 +54,6 @@ class ShownOperations(TypedDict):
     campaign_waits: Optional[str]
     campaign_waits_for: Optional[str]
     experiment: Optional[ExperimentState]
-    ended_experiments: tuple[ExperimentState, ...]
     experiment_waits: Optional[str]
     history: tuple[HistoryRecord, ...]
     notices: tuple[str, ...]
@@ -98,8 +97,6 @@ class Snapshot:
     campaign_waits_for: Optional[str] = None
     #: The current or last experiment, and the operator action that it requires to continue.
     experiment: Optional[ExperimentState] = None
-    #: The last experiments that ended, newest first.
-    ended_experiments: tuple[ExperimentState, ...] = ()
     experiment_waits: Optional[str] = None
     #: Failing parts of the module, whose data is missing or stale.
     failing: tuple[StepFailure, ...] = ()

@@ -31,14 +31,6 @@ _QUESTION = {
 class RocksDBTunerExperiments(TunerEndpoints, BaseController):
     """Comparisons of option strings on OSDs of one group."""
 
-    @Endpoint('GET', path='')
-    @ReadPermission
-    @EndpointDoc('List the experiments, newest first', responses=responses('experiment-ls'))
-    @checked
-    def experiments(self) -> Any:
-        return ask('experiment_ls')
-
-    # The dashboard sorts its routes by path, so this one precedes the route with an id.
     @Endpoint('GET', path='/plan')
     @ReadPermission
     @EndpointDoc(
@@ -64,27 +56,6 @@ class RocksDBTunerExperiments(TunerEndpoints, BaseController):
             max_duration=max_duration,
         )
 
-    @Endpoint('GET', path='/status')
-    @ReadPermission
-    @EndpointDoc(
-        'Show the current or last experiment; null before the first one',
-        responses=responses('experiment'),
-    )
-    @checked
-    def experiment_status(self) -> Any:
-        return ask('experiment_status')
-
-    @Endpoint('GET', path='/{experiment_id}')
-    @ReadPermission
-    @EndpointDoc(
-        'Show an experiment in full',
-        parameters={'experiment_id': (str, 'Id of an experiment')},
-        responses=responses('experiment'),
-    )
-    @checked
-    def experiment(self, experiment_id: str) -> Any:
-        return ask('experiment_show', experiment_id=experiment_id)
-
     @Endpoint('POST', path='')
     @UpdatePermission
     @EndpointDoc(
@@ -93,7 +64,7 @@ class RocksDBTunerExperiments(TunerEndpoints, BaseController):
             **_QUESTION,
             'adopt': (bool, 'Apply the winner to the group at the end', True),
         },
-        responses=responses('experiment', ACCEPTED),
+        responses=responses('operation', ACCEPTED),
     )
     @checked
     def start_experiment(
@@ -115,30 +86,3 @@ class RocksDBTunerExperiments(TunerEndpoints, BaseController):
             max_duration=max_duration,
             adopt=flag('adopt', adopt),
         )
-
-    @Endpoint('POST', path='/pause')
-    @UpdatePermission
-    @EndpointDoc(
-        'Pause the experiment once the OSD in flight is safe',
-        responses=responses('experiment', ACCEPTED),
-    )
-    @checked
-    def pause_experiment(self) -> Any:
-        return self._change(ACCEPTED, 'experiment_pause')
-
-    @Endpoint('POST', path='/resume')
-    @UpdatePermission
-    @EndpointDoc('Resume a paused experiment', responses=responses('experiment', ACCEPTED))
-    @checked
-    def resume_experiment(self) -> Any:
-        return self._change(ACCEPTED, 'experiment_resume')
-
-    @Endpoint('POST', path='/abort')
-    @UpdatePermission
-    @EndpointDoc(
-        'End the experiment and restore all of its OSDs',
-        responses=responses('experiment', ACCEPTED),
-    )
-    @checked
-    def abort_experiment(self) -> Any:
-        return self._change(ACCEPTED, 'experiment_abort')

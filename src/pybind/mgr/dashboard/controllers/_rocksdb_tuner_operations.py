@@ -1,4 +1,4 @@
-"""Endpoints of the RocksDB Tuner about recommendations, rollouts and compaction campaigns."""
+"""Endpoints of the RocksDB Tuner about recommendations and operations."""
 
 from __future__ import annotations
 
@@ -62,68 +62,58 @@ class RocksDBTunerOperations(TunerEndpoints, BaseController):
     @EndpointDoc(
         'Apply a recommendation, as a rollout or a compaction campaign',
         parameters={'recommendation_id': _ID},
-        responses=responses('rollout', ACCEPTED),
+        responses=responses('operation', ACCEPTED),
     )
     @checked
     def apply(self, recommendation_id: str) -> Any:
         return self._change(ACCEPTED, 'apply', recommendation_id=recommendation_id)
 
-    @Endpoint('GET', path='/rollout')
+    @Endpoint('GET', path='/operation')
     @ReadPermission
     @EndpointDoc(
-        'Show the current or last rollout and compaction campaign; null before the first rollout',
-        responses=responses('rollout'),
+        'Show the operation under way, or the last one; null before the first',
+        responses=responses('operation'),
     )
     @checked
-    def rollout(self) -> Any:
-        return ask('rollout_status')
+    def operation(self) -> Any:
+        return ask('operation_status')
 
-    @Endpoint('POST', path='/rollout/pause')
+    @Endpoint('POST', path='/operation/pause')
     @UpdatePermission
     @EndpointDoc(
-        'Pause the rollout or the compaction campaign once the OSD in flight is safe',
-        responses=responses('rollout', ACCEPTED),
+        'Pause the operation once the OSD in flight is safe',
+        responses=responses('operation', ACCEPTED),
     )
     @checked
     def pause(self) -> Any:
-        return self._change(ACCEPTED, 'rollout_pause')
+        return self._change(ACCEPTED, 'operation_pause')
 
-    @Endpoint('POST', path='/rollout/resume')
+    @Endpoint('POST', path='/operation/resume')
     @UpdatePermission
     @EndpointDoc(
-        'Resume a paused rollout or compaction campaign',
-        responses=responses('rollout', ACCEPTED),
+        'Resume a paused operation, or acknowledge a failed one, which clears its health check',
+        responses=responses('operation', ACCEPTED),
     )
     @checked
     def resume(self) -> Any:
-        return self._change(ACCEPTED, 'rollout_resume')
+        return self._change(ACCEPTED, 'operation_resume')
 
-    @Endpoint('POST', path='/rollout/abort')
+    @Endpoint('POST', path='/operation/abort')
     @UpdatePermission
     @EndpointDoc(
-        'Abort the rollout or compaction campaign once the OSD in flight is safe',
-        responses=responses('rollout', ACCEPTED),
+        'End the operation once the OSD in flight is safe; an experiment restores its OSDs',
+        responses=responses('operation', ACCEPTED),
     )
     @checked
     def abort(self) -> Any:
-        return self._change(ACCEPTED, 'rollout_abort')
-
-    @Endpoint('POST', path='/rollout/ack')
-    @UpdatePermission
-    @EndpointDoc(
-        'Acknowledge a failed or rolled-back rollout, which clears its health check',
-        responses=responses('rollout', ACCEPTED),
-    )
-    @checked
-    def acknowledge(self) -> Any:
-        return self._change(ACCEPTED, 'rollout_ack')
+        return self._change(ACCEPTED, 'operation_abort')
 
     @Endpoint('POST', path='/rollback')
     @UpdatePermission
     @EndpointDoc(
         'Roll back a rollout to the exact previous settings',
         parameters={'rollout_id': (str, 'Id of a rollout; default: the last one', True)},
-        responses=responses('rollout', ACCEPTED),
+        responses=responses('operation', ACCEPTED),
     )
     @checked
     def rollback(self, rollout_id: Optional[str] = None) -> Any:

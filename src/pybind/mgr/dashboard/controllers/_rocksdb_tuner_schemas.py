@@ -1,7 +1,7 @@
 """The module's published JSON Schemas in the dashboard's format for documenting responses.
 
-That format has neither unions nor enums: null is mentioned in the description, and an enum is a
-string.
+That format has neither unions nor enums: null is mentioned in the description, an enum is a string,
+and one of several objects has the fields of all of them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ def described(schema: Dict[str, Any]) -> Described:
 
 def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
     """A Python type, [a type], or an object: {name: (type, description)}, [{...}]."""
+    if 'anyOf' in schema:
+        return _any_of(schema['anyOf'], defs)
     if '$ref' in schema:
         schema = {**defs[schema['$ref'].rsplit('/', 1)[1]], **_without_ref(schema)}
     kind = _kind(schema)
@@ -65,6 +67,12 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
         # The dashboard does not support lists of lists.
         return list if isinstance(item, list) or item is list else [item]
     return _TYPES.get(kind, str)
+
+
+def _any_of(alternatives: List[Dict[str, Any]], defs: Dict[str, Any]) -> Dict[str, Any]:
+    """The fields of any of these objects."""
+    objects = [_type(one, defs) for one in alternatives if one.get('type') != 'null']
+    return {name: field for one in reversed(objects) for name, field in one.items()}
 
 
 def _kind(schema: Dict[str, Any]) -> str:

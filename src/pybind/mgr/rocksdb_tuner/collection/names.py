@@ -21,8 +21,7 @@ class Kind(str, Enum):
     #: Written by `report` only.
     MODULE = 'module'
     HISTORY = 'history'
-    ROLLOUT = 'rollout'
-    EXPERIMENT = 'experiment'
+    OPERATION = 'operation'
     # One OSD each:
     PERF_DUMP = 'perf_dump'
     KV_STATS = 'kv_stats'
@@ -39,8 +38,7 @@ COMMANDS = {
     Kind.HEALTH: 'ceph health detail --format json',
     Kind.MODULE: 'ceph rocksdb-tuner report',
     Kind.HISTORY: 'ceph rocksdb-tuner history --format json',
-    Kind.ROLLOUT: 'ceph rocksdb-tuner rollout status --format json',
-    Kind.EXPERIMENT: 'ceph rocksdb-tuner experiment status --format json',
+    Kind.OPERATION: 'ceph rocksdb-tuner operation status --format json',
     Kind.PERF_DUMP: 'ceph tell osd.N perf dump',
     Kind.KV_STATS: 'ceph tell osd.N dump_objectstore_kv_stats',
     Kind.CONFIG_SHOW: 'ceph config show osd.N --format json',

@@ -12,10 +12,9 @@ from typing import Any, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, CrushDraw, OsdInfo, RunningOption
 from ..observe.sharding import format_files
-from ..present.answers.experiment import experiment_of
 from ..present.answers.history import history_of
+from ..present.answers.operations import LastOperations, operation_of
 from ..present.answers.report import ReportFiles
-from ..present.answers.rollout import rollout_of
 from ..present.json_types import Json
 from ..present.to_json import field_to_json
 from .counters import format_perf_dump
@@ -48,8 +47,12 @@ def _of_cluster(collection: Collection) -> Iterator[tuple[Kind, object]]:
         yield Kind.HEALTH, {'checks': {code: {} for code in sorted(collection.health_codes)}}
     if collection.module is not None:
         yield Kind.HISTORY, history_of(collection.history)
-        yield Kind.ROLLOUT, rollout_of(collection.rollout)
-        yield Kind.EXPERIMENT, experiment_of(collection.experiment)
+        yield (
+            Kind.OPERATION,
+            operation_of(
+                LastOperations(collection.rollout, None, experiment=collection.experiment)
+            ),
+        )
 
 
 def _of_osd(osd: OsdCollection) -> Iterator[tuple[Kind, Optional[float], object]]:

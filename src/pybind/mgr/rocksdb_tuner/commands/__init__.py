@@ -11,7 +11,6 @@ from . import (
     options,
     profiles,
     report,
-    rollout,
     status,
     views,
 )
@@ -32,7 +31,6 @@ __all__ = [
     'options',
     'profiles',
     'report',
-    'rollout',
     'status',
     'views',
 ]

@@ -1,4 +1,4 @@
-"""Commands that plan, start and control experiments."""
+"""Commands that plan and start experiments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..evaluate import advised
 from ..operations.experiment.history import measured_arms
 from ..operations.experiment.offer import request_of
 from ..present import render
-from ..present.answers.experiment import experiments_of
 from ..requests import BusyError
 from ..units import natural
 from .command import Answer, changes, reads
 from .context import Context
 from .errors import CommandRefusedError
+from .operation import operation_now
 
 _UNITS_S = {'s': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}
 
@@ -53,64 +53,7 @@ def experiment_start(
         return lambda form: render.experiment_plan(planned, form)
     request = request_of(planned, context.actor, adopt=adopt)
     context.tuner.submit(lambda: context.tuner.operations.start_experiment(request))
-    return _now(context)
-
-
-@reads('experiment status')
-def experiment_status(context: Context) -> Answer:
-    """Show the current or last experiment"""
-    return lambda form: render.experiment(context.snapshot.experiment, form)
-
-
-@reads('experiment ls')
-def experiment_ls(context: Context) -> Answer:
-    """List experiments, newest first"""
-    return lambda form: render.experiment_list(context.snapshot, form)
-
-
-@reads('experiment show')
-def experiment_show(context: Context, experiment_id: str) -> Answer:
-    """Show an experiment in full"""
-    snapshot = context.snapshot
-    current = snapshot.experiment
-    kept = (*(() if current is None else (current,)), *snapshot.ended_experiments)
-    state = next((one for one in kept if one.experiment_id == experiment_id), None)
-    if state is not None:
-        return lambda form: render.experiment(state, form)
-    if any(one.id == experiment_id for one in experiments_of(snapshot)):
-        raise CommandRefusedError(
-            errno.ENOENT,
-            f'experiment "{experiment_id}" is too old to be shown in full; for its result, see '
-            '"ceph rocksdb-tuner history"',
-        )
-    known = ', '.join(dict.fromkeys(one.experiment_id for one in kept)) or 'none yet'
-    raise CommandRefusedError(
-        errno.ENOENT, f'experiment "{experiment_id}" does not exist; experiments: {known}'
-    )
-
-
-@changes('experiment pause')
-def experiment_pause(context: Context) -> Answer:
-    """Pause the experiment once the OSD in flight is safe"""
-    actor, tuner = context.actor, context.tuner
-    tuner.submit(lambda: tuner.operations.experiment.pause(actor, tuner.clock()))
-    return _now(context)
-
-
-@changes('experiment resume')
-def experiment_resume(context: Context) -> Answer:
-    """Resume a paused experiment"""
-    tuner = context.tuner
-    tuner.submit(lambda: tuner.operations.experiment.resume(tuner.clock()))
-    return _now(context)
-
-
-@changes('experiment abort')
-def experiment_abort(context: Context) -> Answer:
-    """End the experiment and restore all of its OSDs; again: without waiting for them"""
-    actor, tuner = context.actor, context.tuner
-    tuner.submit(lambda: tuner.operations.experiment.abort(actor, tuner.clock()))
-    return _now(context)
+    return operation_now(context)
 
 
 def _question(
@@ -171,9 +114,3 @@ def _planned(context: Context, question: Question) -> PlannedExperiment:
             measured=measured_arms(snapshot.history),
         ),
     )
-
-
-def _now(context: Context) -> Answer:
-    """The experiment after the request."""
-    state = context.tuner.operations.experiment.state
-    return lambda form: render.experiment(state, form)

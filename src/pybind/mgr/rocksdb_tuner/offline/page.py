@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from ..options.verdict import all_options
 from ..present import render
+from ..present.answers.operations import LastOperations
 from ..snapshot import Snapshot
 from ..units import format_time
 from ..version import VERSION
@@ -79,7 +80,7 @@ def _answers(judgement: Judgement) -> Mapping[str, Any]:
         '/findings': render.findings(snapshot, 'json'),
         '/recommendation': render.recommend(snapshot, 'json'),
         '/map': render.osd_map(snapshot),
-        '/rollout': render.rollout(snapshot.rollout, snapshot.campaign, 'json'),
+        '/operation': render.operation(LastOperations.of(snapshot), 'json'),
         '/history': render.history(snapshot, 'json'),
         '/candidates': render.candidates(snapshot, 'json'),
     }

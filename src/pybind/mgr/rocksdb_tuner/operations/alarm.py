@@ -17,9 +17,7 @@ def gate_stays_closed(waited_s: float, gate_alarm_after_s: float) -> bool:
     return 0 < gate_alarm_after_s <= waited_s
 
 
-def with_remedy(
-    reason: str, kind: str, may_abort: bool = True, command: str = 'rollout abort'
-) -> str:
+def with_remedy(reason: str, kind: str, may_abort: bool = True) -> str:
     """A persistent reason to wait, with its remedy."""
-    abort = f'"ceph rocksdb-tuner {command}" ends the {kind}' if may_abort else None
+    abort = f'"ceph rocksdb-tuner operation abort" ends the {kind}' if may_abort else None
     return '; '.join(part for part in (reason, remedy_for(reason), abort) if part is not None)

@@ -37,7 +37,6 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
 
     #: As in "a rollout is under way".
     KIND: ClassVar[str]
-    NONE_RUNNING: ClassVar[str]
 
     def __init__(self, changes_allowed: Callable[[], bool], guard: Optional[Guard]) -> None:
         """``changes_allowed``: whether the mode allows changes at this moment. ``guard`` isolates
@@ -223,7 +222,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _running(self) -> StateT:
         self.load()
         if self._state is None or self._state.ended:
-            raise OperationRefused(errno.ENOENT, self.NONE_RUNNING)
+            raise OperationRefused(errno.ENOENT, f'no {self.KIND} is under way')
         return self._state
 
     def _conclude_previous(self, operation_id: str) -> None:

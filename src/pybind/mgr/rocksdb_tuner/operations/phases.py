@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Phase(str, Enum):
-    """Phase of an operation, as in `rollout status`."""
+    """Phase of an operation, as in `operation status`."""
 
     PLANNED = 'planned'
     PREFLIGHT = 'preflight'

@@ -28,7 +28,7 @@ ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
 COMPACTION_WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 EXPERIMENT_FAILED = 'ROCKSDB_TUNER_EXPERIMENT_FAILED'
 EXPERIMENT_WAITING = 'ROCKSDB_TUNER_EXPERIMENT_WAITING'
-_ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" acknowledges it'
+_ACKNOWLEDGE = '"ceph rocksdb-tuner operation resume" acknowledges it'
 REPORTS_SLOW = 'ROCKSDB_TUNER_REPORTS_SLOW'
 REPORTS_MISSING = 'ROCKSDB_TUNER_REPORTS_MISSING'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
@@ -147,7 +147,7 @@ def _experiment_checks(snapshot: Snapshot) -> HealthChecks:
     name = f'rocksdb_tuner experiment {experiment.experiment_id} on {experiment.request.who}'
     failed = why_experiment_failed(experiment)
     if failed is not None and not experiment.acknowledged:
-        detail = [failed, '"ceph rocksdb-tuner operation ack" acknowledges it']
+        detail = [failed, '"ceph rocksdb-tuner operation resume" acknowledges it']
         return {EXPERIMENT_FAILED: _check(f'{name} failed', detail)}
     if snapshot.experiment_waits is None:
         return {}

@@ -102,6 +102,8 @@ def _without_description(kind: Kind, defs: dict[str, Schema]) -> Schema:
         return {'type': 'object', 'additionalProperties': _schema(kind.parts[1], defs)}
     if kind.form is Form.RECORD:
         return _record(kind.hint, defs)
+    if kind.form is Form.ONE_OF:
+        return {'anyOf': [_record(part.hint, defs) for part in kind.parts]}
     return _plain(kind)
 
 
@@ -128,6 +130,8 @@ def _or_null(kind: Kind, defs: dict[str, Schema]) -> Schema:
         # Not by reference: for two alternatives, validators only report that neither matches.
         return {**_object(kind.hint, defs), 'type': ['object', 'null']}
     schema = _schema(kind, defs)
+    if 'anyOf' in schema:
+        return {'anyOf': [*schema['anyOf'], {'type': 'null'}]}
     if 'enum' in schema:
         return {**schema, 'enum': [*schema['enum'], None]}
     return {**schema, 'type': [schema['type'], 'null']}

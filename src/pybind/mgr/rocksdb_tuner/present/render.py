@@ -24,9 +24,6 @@ from ..judge.records import SoakPlan
 from ..judge.soak import contradiction
 from ..observe.growth import GrowthPoints
 from ..observe.trend import Trend
-from ..operations.compaction.records import CampaignState
-from ..operations.experiment.records import ExperimentState
-from ..operations.rollout.records import RolloutState
 from ..options.catalogue import OptionInfo
 from ..options.related_options import RelatedOption
 from ..options.verdict import Verdict
@@ -35,7 +32,6 @@ from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.candidates import decisions_of
 from .answers.doctor import checks_of
-from .answers.experiment import experiment_of, experiments_of
 from .answers.experiment_plan import experiment_plan_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
 from .answers.findings import findings_of, found_of
@@ -44,18 +40,16 @@ from .answers.history import history_of
 from .answers.mode import mode_of
 from .answers.model import derived_of, model_of
 from .answers.offline import overview_of
-from .answers.operations import operation_in_view_of, operation_list_of
+from .answers.operations import LastOperations, operation_of
 from .answers.osd_map import osd_map_of
 from .answers.osds import detail_of, rows_of
 from .answers.profiles import profile_of, profiles_of
-from .answers.rollout import rollout_of
 from .answers.status import status_of
 from .answers.trend import trends_of
 from .answers.workload import workloads_of
 from .errors import PresentError
 from .health import failing_checks, health_checks
 from .layout import harmless
-from .operations import LastOperations, operations
 from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
@@ -80,8 +74,6 @@ __all__ = [
     'comparison',
     'derivation',
     'doctor',
-    'experiment',
-    'experiment_list',
     'experiment_plan',
     'explain',
     'failing_checks',
@@ -93,7 +85,6 @@ __all__ = [
     'mode',
     'model',
     'operation',
-    'operation_list',
     'option_list',
     'osd',
     'osd_map',
@@ -103,7 +94,6 @@ __all__ = [
     'profile',
     'profile_list',
     'recommend',
-    'rollout',
     'show',
     'status',
     'trend',
@@ -196,55 +186,14 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
     return _render(plan_of, plan_table.plan, planned, output_format)
 
 
-def rollout(
-    state: Optional[RolloutState],
-    campaign: Optional[CampaignState],
-    output_format: str,
-    campaign_waits_for: Optional[str] = None,
-) -> str:
-    """The current or last rollout: also the answer to commands that control it."""
-    return _render(
-        lambda shown: rollout_of(*shown),
-        lambda shown: change_tables.rollout(*shown),
-        (state, campaign, campaign_waits_for),
-        output_format,
-    )
-
-
-def operation_list(snapshot: Snapshot, output_format: str) -> str:
-    """Current and past operations."""
-    last = LastOperations(snapshot.rollout, snapshot.campaign, experiment=snapshot.experiment)
-    return _render(
-        operation_list_of,
-        change_tables.operations,
-        operations(last, snapshot.history),
-        output_format,
-    )
-
-
 def operation(last: LastOperations, output_format: str) -> str:
     """The current or last operation: also the answer to commands that control it."""
-    return _render(operation_in_view_of, change_tables.operation, last, output_format)
+    return _render(operation_of, change_tables.operation, last, output_format)
 
 
 def experiment_plan(planned: PlannedExperiment, output_format: str) -> str:
     """The answer to a dry run."""
     return _render(experiment_plan_of, experiment_tables.experiment_plan, planned, output_format)
-
-
-def experiment(state: Optional[ExperimentState], output_format: str) -> str:
-    """An experiment: also the answer to commands that control it."""
-    return _render(experiment_of, experiment_tables.experiment, state, output_format)
-
-
-def experiment_list(snapshot: Snapshot, output_format: str) -> str:
-    """Current and past experiments."""
-    return _render(
-        lambda found: found,
-        experiment_tables.experiment_list,
-        experiments_of(snapshot),
-        output_format,
-    )
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:

@@ -102,7 +102,7 @@ def _write(kind: Kind) -> Optional[_Write]:
         return plain
     if kind.form is Form.ENUM:
         return _value
-    if kind.form is Form.RECORD:
+    if kind.form in {Form.RECORD, Form.ONE_OF}:
         return to_json
     if kind.form is Form.OPTIONAL:
         inner = _write(kind.parts[0])

@@ -73,4 +73,6 @@ def _type(kind: Kind) -> str:
         return f'({item})[]' if ' | ' in item else f'{item}[]'
     if kind.form is Form.MAPPING:
         return f'Record<string, {_type(kind.parts[1])}>'
+    if kind.form is Form.ONE_OF:
+        return ' | '.join(map(_type, kind.parts))
     return kind.hint.__name__ if kind.form is Form.RECORD else _TYPES[kind.form]

@@ -14,7 +14,6 @@ from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.commands import Context
 from rocksdb_tuner.commands.errors import CommandRefusedError
 from rocksdb_tuner.commands.experiment import _seconds, _share
-from rocksdb_tuner.operations.experiment import storage
 from rocksdb_tuner.settings import SETTINGS
 from rocksdb_tuner.snapshot import Mode
 
@@ -77,8 +76,7 @@ def test_plan_is_shown_and_changes_nothing(commanded: Commanded) -> None:
         assert (found['phase'], found['refusal']) == ('planned', None)
         assert len(found['arms'][0]['osds']) >= 2
         assert not set(found['arms'][0]['osds']) & set(found['controls'])
-    assert commanded.ask('experiment_status') == (0, None)
-    assert commanded.ask('experiment_ls') == (0, [])
+    assert commanded.ask('operation_status') == (0, None)
 
 
 def test_invalid_arguments_are_refused(commanded: Commanded) -> None:
@@ -92,12 +90,8 @@ def test_invalid_arguments_are_refused(commanded: Commanded) -> None:
     ):
         assert commanded.ask('experiment_plan', **arguments)[0] == code, arguments
     for name in ('pause', 'resume', 'abort'):
-        code, error = commanded.ask(f'experiment_{name}')
-        assert (code, error) == (errno.ENOENT, 'no experiment is under way')
-    assert commanded.ask('experiment_show', 'E1') == (
-        errno.ENOENT,
-        'experiment "E1" does not exist; experiments: none yet',
-    )
+        code, error = commanded.ask(f'operation_{name}')
+        assert (code, error) == (errno.ENOENT, 'no operation is under way')
 
 
 def test_impossible_plan_is_not_started(commanded: Commanded) -> None:
@@ -123,39 +117,15 @@ def test_experiment_is_started_paused_resumed_and_aborted(commanded: Commanded) 
     assert started['adopt'] is True
     assert commanded.ask('experiment_start', arms=ARMS)[0] == errno.EBUSY
     world.run(20)
-    assert commanded.ask('experiment_status')[1]['phase'] == 'baseline'
-    assert commanded.ask('experiment_pause')[1]['phase'] == 'waiting'
-    assert commanded.ask('experiment_resume')[1]['phase'] != 'waiting'
-    assert commanded.ask('experiment_abort')[0] == 0
+    assert commanded.ask('operation_status')[1]['phase'] == 'baseline'
+    assert commanded.ask('operation_pause')[1]['phase'] == 'waiting'
+    assert commanded.ask('operation_resume')[1]['phase'] != 'waiting'
+    assert commanded.ask('operation_abort')[0] == 0
     world.run(30)
-    ended = commanded.ask('experiment_status')[1]
+    ended = commanded.ask('operation_status')[1]
     assert (ended['phase'], ended['outcome']) == ('aborted', 'aborted')
-    assert commanded.ask('experiment_show', started['id'])[1] == ended
-    (listed,) = commanded.ask('experiment_ls')[1]
-    assert (listed['id'], listed['outcome']) == (started['id'], 'aborted')
+    assert ended['id'] == started['id']
     assert world.cluster.entries_of() == {}
-
-
-def test_ended_experiments_are_shown_in_full_while_stored(
-    commanded: Commanded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = commanded.world
-    monkeypatch.setattr(storage, 'ENDED_KEPT', 1)
-    ids = []
-    for _ in range(2):
-        code, started = commanded.ask('experiment_start', arms=ARMS)
-        assert code == 0, started
-        ids.append(started['id'])
-        if len(ids) == 2:
-            shown = commanded.ask('experiment_show', ids[0])[1]
-            assert (shown['id'], shown['outcome']) == (ids[0], 'aborted')
-        commanded.ask('experiment_abort')
-        world.run(30)
-    assert commanded.ask('experiment_show', ids[1])[1]['id'] == ids[1]
-    code, error = commanded.ask('experiment_show', ids[0])
-    assert (code, 'too old to be shown in full' in error) == (errno.ENOENT, True)
-    code, error = commanded.ask('experiment_show', 'E99')
-    assert error == f'experiment "E99" does not exist; experiments: {ids[1]}'
 
 
 def test_auto_apply_never_starts_an_experiment() -> None:

@@ -41,6 +41,7 @@ from rocksdb_tuner.operations.phases import Phase as RolloutPhase
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import render
+from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.store.errors import StoredStateError
 
 from .test_tuner import World, statistics_off
@@ -238,7 +239,7 @@ def check_stored(values: Mapping[str, str]) -> None:
         for output_format in ('plain', 'json'):
             render.status(world.tuner.snapshot, output_format)
             render.history(world.tuner.snapshot, output_format)
-            render.rollout(*world.tuner.operations.changes, output_format)
+            render.operation(LastOperations.of(world.tuner.snapshot), output_format)
 
 
 points = st.lists(

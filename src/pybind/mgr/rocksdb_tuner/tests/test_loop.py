@@ -136,7 +136,7 @@ def test_slow_report_readers_block_neither_ticks_nor_changes() -> None:
             asked = 0
             while time.monotonic() < started_s + 5:
                 asked_s = time.monotonic()
-                result = ask(served.module, 'rollout_pause')
+                result = ask(served.module, 'operation_pause')
                 assert result.retval == -errno.ENOENT, result.stderr
                 assert time.monotonic() - asked_s < 5
                 asked += 1
@@ -151,7 +151,7 @@ def test_change_costs_no_tick() -> None:
     with served.running():
         before = served.ticks
         for _ in range(50):
-            assert ask(served.module, 'rollout_pause').retval == -errno.ENOENT
+            assert ask(served.module, 'operation_pause').retval == -errno.ENOENT
         assert served.ticks == before
 
 
@@ -209,7 +209,7 @@ def test_bounded_number_is_processed_at_once_and_the_rest_wakes_the_loop() -> No
 
 
 def test_caller_reads_its_own_change() -> None:
-    """`apply` was answered a moment before `rollout status` knew of the rollout."""
+    """`apply` was answered a moment before `operation status` knew of the rollout."""
     world = World()
     world.recommended_for_rbd()
     (recommendation, *_) = world.tuner.snapshot.recommendations
@@ -268,7 +268,7 @@ def test_no_exception_ends_the_loop(broken: str, monkeypatch: pytest.MonkeyPatch
             return check is not None and names[broken] in str(check['detail'])
 
         wait_for(reported)
-        assert ask(served.module, 'rollout_pause').retval == -errno.ENOENT
+        assert ask(served.module, 'operation_pause').retval == -errno.ENOENT
         monkeypatch.undo()
         if broken != 'tick':
             wait_for(lambda: 'ROCKSDB_TUNER_STEP_FAILED' not in served.module.health_checks)

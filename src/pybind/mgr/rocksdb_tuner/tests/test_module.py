@@ -36,8 +36,6 @@ READS: dict[str, Call] = {
     'recommend': lambda m: ask(m, 'recommend', format='json'),
     'recommend --all': lambda m: ask(m, 'recommend', all=True, format='json'),
     'history': lambda m: ask(m, 'history', 'json'),
-    'rollout status': lambda m: ask(m, 'rollout_status', 'json'),
-    'operation ls': lambda m: ask(m, 'operation_ls', 'json'),
     'operation status': lambda m: ask(m, 'operation_status', 'json'),
     'profile ls': lambda m: ask(m, 'profile_ls', 'json'),
     'profile show': lambda m: ask(m, 'profile_show', 'lz4-2025', 'json'),
@@ -168,35 +166,30 @@ def test_help_of_each_command_reads_like_that_of_ceph(name: str) -> None:
     """An imperative, in at most 70 characters, with no full stop."""
     verb, text = HELP[name].split()[0], HELP[name]
     assert verb in {
-        'Acknowledge', 'Add', 'Apply', 'Check', 'Compare', 'Derive', 'End', 'List', 'Model',
+        'Add', 'Apply', 'Check', 'Compare', 'Derive', 'End', 'List', 'Model',
         'Pause', 'Remove', 'Restore', 'Resume', 'Show',
     }  # fmt: skip
     assert len(text) <= 70
     assert not text.endswith('.')
 
 
-@pytest.mark.parametrize('kind', ['rollout', 'operation'])
-@pytest.mark.parametrize('verb', ['pause', 'resume', 'abort', 'ack'])
-def test_operation_is_controlled_by_either_name(
-    module: Any, monkeypatch: pytest.MonkeyPatch, kind: str, verb: str
-) -> None:
-    """Both names have the same effect on the running operation, and the same refusals."""
+@pytest.mark.parametrize('verb', ['pause', 'resume', 'abort'])
+def test_operation_is_controlled(module: Any, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    """The command reaches the running operation, and its refusal the client."""
 
     def refused(*_: Any) -> Any:
         raise OperationRefused(errno.ENOENT, f'nothing to {verb}')
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
-    method = 'acknowledge' if verb == 'ack' else verb
-    monkeypatch.setattr(module._tuner.operations, method, refused)
-    answer = ask(module, f'{kind}_{verb}')
+    monkeypatch.setattr(module._tuner.operations, verb, refused)
+    answer = ask(module, f'operation_{verb}')
     assert (answer.retval, answer.stderr) == (-errno.ENOENT, f'nothing to {verb}')
-    monkeypatch.setattr(module._tuner.operations, method, lambda *_: None)
-    assert ask(module, f'{kind}_{verb}', 'json').stdout == 'null'
+    monkeypatch.setattr(module._tuner.operations, verb, lambda *_: None)
+    assert ask(module, f'operation_{verb}', 'json').stdout == 'null'
 
 
-@pytest.mark.parametrize('name', ['rollout_pause', 'operation_pause'])
 def test_calling_module_is_the_actor_for_that_command_only(
-    module: Any, monkeypatch: pytest.MonkeyPatch, name: str
+    module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
 
@@ -206,9 +199,11 @@ def test_calling_module_is_the_actor_for_that_command_only(
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
     monkeypatch.setattr(module._tuner.operations, 'pause', pause)
-    assert module.remote_command(name, {}, 'dashboard:alice')['retval'] == -errno.ENOENT
-    assert module.remote_command(name, {})['retval'] == -errno.ENOENT
-    ask(module, name)
+    assert (
+        module.remote_command('operation_pause', {}, 'dashboard:alice')['retval'] == -errno.ENOENT
+    )
+    assert module.remote_command('operation_pause', {})['retval'] == -errno.ENOENT
+    ask(module, 'operation_pause')
     assert seen == ['dashboard:alice', 'operator', 'operator']
 
 

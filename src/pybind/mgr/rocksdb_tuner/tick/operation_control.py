@@ -87,7 +87,7 @@ class OperationControl:
             changes_allowed=current.changes_enabled,
             guard=steps,
         )
-        #: Commands go to the first one under way, or else to the first.
+        #: Commands go to the first one under way.
         self._operations: tuple[Operation, ...] = (self.driver, self.experiment, self.campaign)
 
     def announce_taken_over(self) -> None:
@@ -138,7 +138,6 @@ class OperationControl:
             campaign_waits=self.campaign.why_waiting(alarm_after_s),
             campaign_waits_for=self.campaign.waits_for,
             experiment=self.experiment.state,
-            ended_experiments=self.experiment.ended,
             experiment_waits=self.experiment.why_waiting(alarm_after_s),
             history=self.driver.history,
             notices=self.problems,
@@ -235,19 +234,23 @@ class OperationControl:
         self._current_operation().pause(actor, self._clock())
 
     def resume(self) -> None:
-        self._current_operation().resume(self._clock())
+        """Resume the operation under way, or acknowledge the failure of the last one."""
+        if self.under_way or not self._acknowledged():
+            self._current_operation().resume(self._clock())
 
     def abort(self, actor: str) -> None:
         self._current_operation().abort(actor, self._clock())
 
-    def acknowledge(self) -> None:
-        """Acknowledge a failed experiment, or else the end of the last rollout."""
-        if not self.experiment.acknowledge(self._clock()):
-            self.driver.acknowledge()
+    def _acknowledged(self) -> bool:
+        """Acknowledge a failed experiment, or else a failed rollout; False if there is none."""
+        return self.experiment.acknowledge(self._clock()) or self.driver.acknowledge()
 
     def _current_operation(self) -> Operation:
-        """The operation that commands apply to."""
-        return next((o for o in self._operations if o.under_way), self._operations[0])
+        """The operation that commands apply to; raises OperationRefused."""
+        for operation in self._operations:
+            if operation.under_way:
+                return operation
+        raise OperationRefused(errno.ENOENT, 'no operation is under way')
 
     def _others_under_way(self, own: Operation) -> Iterator[Operation]:
         return (o for o in self._operations if o is not own and o.under_way)

@@ -112,7 +112,7 @@ def _without_remedy(finding: Finding, first: Mapping[int, Finding]) -> Finding:
     return replace(
         finding,
         remedy=f'{name_osds(ids)} would not start again. Remove the cause first, see "ceph '
-        f'rocksdb-tuner finding show {first[ids[0]].finding_id}".',
+        f'rocksdb-tuner findings {first[ids[0]].finding_id}".',
         commands=(),
         do_not=None,
     )

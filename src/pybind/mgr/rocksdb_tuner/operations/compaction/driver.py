@@ -43,7 +43,6 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     """Runs one campaign at a time."""
 
     KIND = 'compaction campaign'
-    NONE_RUNNING = 'no compaction campaign is under way'
 
     def __init__(
         self,

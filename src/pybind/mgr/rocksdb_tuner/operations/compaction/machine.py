@@ -180,7 +180,7 @@ def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
     # Without the current value: the text would change, and be stored, at every step.
     return (
         f'{SLOW_WRITES} {limits.slower:g} times the baseline of {state.baseline_ms:.1f} ms; '
-        '"ceph rocksdb-tuner rollout resume" accepts the current latency as the new baseline'
+        '"ceph rocksdb-tuner operation resume" accepts the current latency as the new baseline'
     )
 
 

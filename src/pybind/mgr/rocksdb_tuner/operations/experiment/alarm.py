@@ -37,6 +37,5 @@ def why_waiting(
             return state.paused_reason
     if gate_stays_closed(waited_s, gate_alarm_after_s):
         may_abort = state.leg_kind is not LegKind.RESTORE
-        reason = state.paused_reason
-        return with_remedy(reason, 'experiment', may_abort, 'experiment abort')
+        return with_remedy(state.paused_reason, 'experiment', may_abort)
     return None

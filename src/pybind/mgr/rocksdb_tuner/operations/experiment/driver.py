@@ -53,7 +53,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     """Runs one experiment at a time; shares clock and limits with the rollout driver."""
 
     KIND = 'experiment'
-    NONE_RUNNING = 'no experiment is under way'
 
     def __init__(
         self,
@@ -78,17 +77,11 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         #: must be idempotent.
         self.on_winner: Callable[[ExperimentState], None] = lambda _: None
         self._problem: Optional[str] = None
-        self._ended: tuple[ExperimentState, ...] = ()
         rollouts.other_outstanding = self._outstanding
 
     @property
     def problems(self) -> tuple[str, ...]:
         return tuple(text for text in (self._problem, self._error) if text is not None)
-
-    @property
-    def ended(self) -> tuple[ExperimentState, ...]:
-        """The last ended experiments, newest first."""
-        return self._ended
 
     def start(
         self, experiment_id: str, request: ExperimentRequest, now_s: float
@@ -272,7 +265,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             lambda s: operator_actions.paused(s, 'the module', s.updated_s)
         )
         self._state = self._storage.load()
-        self._ended = self._storage.load_ended()
         if any(f'"{CURRENT}"' in text for text in self._storage.problems()):
             self._problem = _LOST
         if self._state is None:
@@ -292,9 +284,7 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         conclusion = state.conclusion
         if conclusion is not None and conclusion.winner is not None:
             self.on_winner(state)
-        recorded = replace(state, recorded=True)
-        self._ended = self._storage.keep_ended(recorded)
-        self._save(recorded)
+        self._save(replace(state, recorded=True))
 
     def _why_waiting(
         self, state: ExperimentState, waited_s: float, gate_alarm_after_s: float

@@ -6,10 +6,9 @@ from typing import Callable, Optional
 
 from ...judge.evidence import Block
 from ...mgr.protocols import Store
-from ...store.errors import StoredStateError
 from ...store.pieces import LongTexts
 from ...store.quarantine import Quarantine
-from ...store.spread import Spread, of_whole_text, whole_text
+from ...store.spread import Spread
 from .codec import LAYOUT, checked, decode_block, encode_block
 from .records import ExperimentState
 
@@ -19,10 +18,6 @@ CURRENT = 'experiment/current'
 PARTS = 'experiment/parts/'
 #: Measurements, by period number and block number within it.
 BLOCKS = 'experiment/blocks/'
-#: Ended experiments, by id.
-ENDED = 'experiment/ended/'
-#: How many of them are kept in full; history has a record of each.
-ENDED_KEPT = 8
 
 
 class ExperimentStorage:
@@ -49,10 +44,6 @@ class ExperimentStorage:
                 return True
             if key.startswith(BLOCKS):
                 decode_block(self._texts.whole(key, text))
-                self._store.set(key, text)
-                return True
-            if key.startswith(ENDED):
-                self._ended(self._texts.whole(key, text))
                 self._store.set(key, text)
                 return True
             return False
@@ -86,29 +77,6 @@ class ExperimentStorage:
         """Raises CommandError."""
         for key in self._store.keys(BLOCKS):
             self._texts.set(key, None)
-
-    def load_ended(self) -> tuple[ExperimentState, ...]:
-        """The last ended experiments, newest first."""
-        found = map(self._kept, self._store.keys(ENDED))
-        return tuple(sorted(filter(None, found), key=lambda one: one.started_s, reverse=True))
-
-    def keep_ended(self, state: ExperimentState) -> tuple[ExperimentState, ...]:
-        """Add one to `load_ended`, replacing the oldest; raises CommandError."""
-        self._texts.set(f'{ENDED}{state.experiment_id}', whole_text(LAYOUT, state))
-        kept = self.load_ended()
-        for old in kept[ENDED_KEPT:]:
-            self._texts.set(f'{ENDED}{old.experiment_id}', None)
-        return kept[:ENDED_KEPT]
-
-    def _kept(self, key: str) -> Optional[ExperimentState]:
-        return self._quarantine.read(key, lambda text: self._ended(self._texts.whole(key, text)))
-
-    def _ended(self, text: str) -> ExperimentState:
-        """Raises StoredStateError."""
-        state = checked(of_whole_text(LAYOUT, text))
-        if not state.ended:
-            raise StoredStateError('it has not ended')
-        return state
 
     def _block(self, key: str) -> Optional[tuple[str, int, Block]]:
         return self._quarantine.read(key, lambda text: decode_block(self._texts.whole(key, text)))

@@ -125,7 +125,7 @@ def _why_nothing(preconditions: Preconditions, policy: Policy) -> Optional[str]:
         return f'rollout {last.rollout_id} is under way'
     if last is not None and why_failed(last) is not None and not preconditions.acknowledged:
         return (
-            f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" '
+            f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner operation resume" '
             'acknowledges it'
         )
     left_s = policy.cooldown_s - (preconditions.ended_ago_s or 0.0)

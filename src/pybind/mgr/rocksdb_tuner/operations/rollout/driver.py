@@ -22,6 +22,7 @@ from ..history import HistoryRecord
 from ..phases import Phase
 from . import operator_actions
 from .admission import planned
+from .alarm import why_failed
 from .conflicts import entries_blocking_rollback
 from .history import record_of
 from .records import Direction, RolloutState
@@ -146,19 +147,13 @@ class Driver(RolloutTicks):
         if not known:
             self._time.ended_now(record.rollout_id)
 
-    def acknowledge(self) -> RolloutState:
-        """Acknowledge the end of the last rollout; raises OperationRefused."""
+    def acknowledge(self) -> bool:
+        """Acknowledge a failed rollout; False if there is none. Raises OperationRefused."""
         self.load()
-        if self._state is None:
-            raise OperationRefused(errno.ENOENT, 'there has been no rollout yet')
-        if not self._state.ended:
-            raise OperationRefused(
-                errno.EBUSY,
-                f'rollout {self._state.rollout_id} has not ended '
-                f'({self._state.phase.value}): there is nothing to acknowledge yet',
-            )
+        if self._state is None or self.acknowledged or why_failed(self._state) is None:
+            return False
         self._save_acknowledged(self._state.rollout_id)
-        return self._state
+        return True
 
     def _save_acknowledged(self, rollout_id: Optional[str]) -> None:
         try:

@@ -152,7 +152,7 @@ def _without_verdict(
         waiting(
             judged,
             f'the verdict on {_named(batch)} is {judgement.verdict.words}: '
-            '"ceph rocksdb-tuner rollout resume" changes the other OSDs anyway, "ceph '
+            '"ceph rocksdb-tuner operation resume" changes the other OSDs anyway, "ceph '
             f'rocksdb-tuner rollback" undoes it; missing: {lacks}',
         )
     )
@@ -173,7 +173,7 @@ def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgem
         waiting(
             judged,
             f'the verdict on {_named(batch)} is {judgement.verdict.words}, but no gain was '
-            'measured: "ceph rocksdb-tuner rollout resume" changes the other OSDs anyway, "ceph '
+            'measured: "ceph rocksdb-tuner operation resume" changes the other OSDs anyway, "ceph '
             f'rocksdb-tuner rollback" undoes it; {text}',
         )
     )

@@ -54,7 +54,6 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     """Drives a rollout under way."""
 
     KIND = 'rollout'
-    NONE_RUNNING = 'no rollout is running'
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 from ...operations.compaction.records import CampaignState, CompactionStep
 from ...operations.compaction.records import OsdCompaction as FoundCompaction
@@ -12,25 +12,6 @@ from ...units import format_time
 from .copies import like
 from .notes import Amount, Count, OsdId, Time
 from .places import FailureDomain, domain_of
-
-_WAITS_FOR = (
-    'OSD that the campaign is waiting for, because it compacts or does not answer, and for how '
-    'long; null: none.'
-)
-
-
-@dataclass(frozen=True)
-class CampaignSummary:
-    """A compaction campaign under way."""
-
-    id: Annotated[str, 'Id of the campaign, as in history.']
-    recommendation: Annotated[str, 'Id of the recommendation that it applies.']
-    who: Annotated[str, 'Config mask of the OSDs to compact.']
-    phase: Annotated[Phase, 'Current phase.']
-    osds_total: Annotated[Count, 'Number of OSDs in the campaign.']
-    osds_finished: Annotated[Count, 'Number of OSDs compacted or skipped.']
-    paused_reason: Annotated[Optional[str], 'Why no further OSD starts; null if nothing blocks it.']
-    waits_for: Annotated[Optional[str], _WAITS_FOR]
 
 
 @dataclass(frozen=True)
@@ -53,6 +34,7 @@ class OsdCompaction:
 class Campaign:
     """A compaction campaign, which applies a change to existing data."""
 
+    kind: Annotated[Literal['compaction'], 'Kind of operation.']
     id: Annotated[str, 'Id of the campaign, as in history.']
     recommendation: Annotated[str, 'Id of the recommendation that it applies.']
     who: Annotated[str, 'Config mask of the OSDs to compact.']
@@ -64,7 +46,11 @@ class Campaign:
     started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
     updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
     paused_reason: Annotated[Optional[str], 'Why no further OSD starts; null if nothing blocks it.']
-    waits_for: Annotated[Optional[str], _WAITS_FOR]
+    waits_for: Annotated[
+        Optional[str],
+        'OSD that the campaign is waiting for, because it compacts or does not answer, and for how '
+        'long; null: none.',
+    ]
     outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
     failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
     baseline_ms: Annotated[
@@ -78,27 +64,10 @@ class Campaign:
     osds: Annotated[tuple[OsdCompaction, ...], 'Progress of each OSD.']
 
 
-def campaign_summary_of(
-    state: Optional[CampaignState], waits_for: Optional[str]
-) -> Optional[CampaignSummary]:
-    """None if no campaign is under way."""
-    if state is None or state.ended:
-        return None
-    return CampaignSummary(
-        id=state.campaign_id,
-        recommendation=state.request.recommendation_id,
-        who=state.request.who,
-        phase=state.phase,
-        osds_total=len(state.osds),
-        osds_finished=state.finished,
-        paused_reason=state.paused_reason,
-        waits_for=waits_for,
-    )
-
-
 def campaign_of(state: CampaignState, waits_for: Optional[str]) -> Campaign:
     used_before_bytes, used_after_bytes = state.used_bytes or (None, None)
     return Campaign(
+        kind='compaction',
         id=state.campaign_id,
         recommendation=state.request.recommendation_id,
         who=state.request.who,

@@ -9,7 +9,6 @@ from . import (
     advice,
     candidates,
     doctor,
-    experiment,
     experiment_plan,
     explain,
     findings,
@@ -23,7 +22,6 @@ from . import (
     osds,
     profiles,
     report,
-    rollout,
     status,
     trend,
     workload,
@@ -44,17 +42,6 @@ ANSWERS: Mapping[str, Answer] = {
     'doctor': Answer(
         'ceph rocksdb-tuner doctor', tuple[doctor.DoctorCheck, ...], 'One row per check.'
     ),
-    'experiment': Answer(
-        'ceph rocksdb-tuner experiment status, and the answer to experiment start, pause, resume, '
-        'abort and show',
-        Optional[experiment.Experiment],
-        'The experiment under way or the last one; null before the first.',
-    ),
-    'experiment-ls': Answer(
-        'ceph rocksdb-tuner experiment ls',
-        tuple[experiment.ExperimentSummary, ...],
-        'Newest first.',
-    ),
     'experiment-plan': Answer(
         'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
         experiment_plan.ExperimentPlan,
@@ -70,14 +57,9 @@ ANSWERS: Mapping[str, Answer] = {
     ),
     'mode': Answer('ceph rocksdb-tuner mode', mode.ModeInForce),
     'operation': Answer(
-        'ceph rocksdb-tuner operation status, and the answer to pause, resume, abort and ack',
-        Optional[operations.OperationInView],
+        'ceph rocksdb-tuner operation status, and the answer to whatever starts or controls one',
+        Optional[operations.Operation],
         'The operation under way, or the last one; null before the first.',
-    ),
-    'operation-ls': Answer(
-        'ceph rocksdb-tuner operation ls',
-        tuple[operations.Operation, ...],
-        'Operations under way, then ended ones, newest first.',
     ),
     'model': Answer('ceph rocksdb-tuner model', model.Model),
     'offline': Answer('python3 -m rocksdb_tuner.offline PATH --format json', offline.Overview),
@@ -99,13 +81,6 @@ ANSWERS: Mapping[str, Answer] = {
         'Empty if no change is recommended.',
     ),
     'report': Answer('ceph rocksdb-tuner report', report.Report),
-    'rollout': Answer(
-        'ceph rocksdb-tuner rollout status, and the answer to apply, rollback, rollout pause, '
-        'resume and abort',
-        Optional[rollout.Rollout],
-        'The rollout under way or the last one, and the compaction campaign; null before the first '
-        'rollout.',
-    ),
     'recommend-detail': Answer('ceph rocksdb-tuner recommend <id>', advice.RecommendationInFull),
     'status': Answer('ceph rocksdb-tuner status', status.Status),
     'trend': Answer(

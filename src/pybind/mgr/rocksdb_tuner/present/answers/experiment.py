@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 from ...judge.arms import Contrast
 from ...judge.records import Effect, SignalVerdict
@@ -12,10 +12,8 @@ from ...judge.winner import Answer
 from ...operations.experiment.records import DroppedArm as FoundDrop
 from ...operations.experiment.records import ExperimentArm as FoundArm
 from ...operations.experiment.records import ExperimentState, TracePoint
-from ...operations.history import ExperimentResult, HistoryRecord
 from ...operations.phases import Outcome
 from ...plan.experiment_design import ExperimentPlan as FoundPlan
-from ...snapshot import Snapshot
 from ...units import format_time
 from ..experiments import (
     ArmVerdict,
@@ -29,7 +27,6 @@ from ..experiments import (
 )
 from .notes import Amount, Count, InPlace, OsdId, Time
 
-_WHO = 'Config mask of the group.'
 _NAME = 'Name of the arm: the profile that it tries.'
 
 
@@ -126,7 +123,7 @@ class TracedBlock:
 class ExperimentDesign:
     """What is tried on which OSDs, and with what precision."""
 
-    who: Annotated[str, _WHO]
+    who: Annotated[str, 'Config mask of the group.']
     signal: Annotated[str, 'The judged signal that arms are expected to improve.']
     min_effect_percent: Annotated[Amount, 'Smaller differences count as none.']
     max_duration_s: Annotated[Amount, 'Maximum duration in seconds.']
@@ -155,6 +152,7 @@ class ExperimentDesign:
 class Experiment:
     """The experiment under way, or an ended one."""
 
+    kind: Annotated[Literal['experiment'], 'Kind of operation.']
     id: Annotated[str, 'Id of the experiment, as in history.']
     phase: Annotated[ExperimentPhase, 'Current phase.']
     actor: Annotated[str, 'Client that requested it.']
@@ -190,28 +188,10 @@ class Experiment:
     ended: Annotated[Optional[Time], 'End time; null while it is under way. ISO 8601, UTC.']
 
 
-@dataclass(frozen=True)
-class ExperimentSummary:
-    """One experiment in a list; null fields are not kept for older ones."""
-
-    id: Annotated[str, 'Id of the experiment, as in history.']
-    who: Annotated[str, _WHO]
-    actor: Annotated[str, 'Client that requested it.']
-    arms: Annotated[tuple[str, ...], 'Names of the arms.']
-    phase: Annotated[Optional[ExperimentPhase], 'Phase.']
-    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
-    winner: Annotated[Optional[str], 'Best arm; null: none, or not yet.']
-    conclusion: Annotated[Optional[Answer], 'Result; null: not yet.']
-    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
-    ended: Annotated[Optional[Time], 'End time. ISO 8601, UTC.']
-
-
-def experiment_of(state: Optional[ExperimentState]) -> Optional[Experiment]:
-    """None before the first experiment."""
-    if state is None:
-        return None
+def experiment_of(state: ExperimentState) -> Experiment:
     request, found = state.request, state.conclusion
     return Experiment(
+        kind='experiment',
         id=state.experiment_id,
         phase=phase_of(state),
         actor=request.actor,
@@ -316,47 +296,3 @@ def _traced(point: TracePoint) -> TracedBlock:
 def _lead(state: ExperimentState, lead: Contrast) -> ExperimentEffect:
     effect = Effect.BETTER if lead.below else Effect.UNCLEAR
     return ExperimentEffect(state.request.objective, effect, *percent_of(lead))
-
-
-def experiments_of(snapshot: Snapshot) -> tuple[ExperimentSummary, ...]:
-    """Newest first."""
-    state = snapshot.experiment
-    current = () if state is None else (_summary(state),)
-    known = {one.id for one in current}
-    past = (
-        _of_record(record, record.experiment)
-        for record in reversed(snapshot.history)
-        if record.experiment is not None and record.rollout_id not in known
-    )
-    return (*current, *past)
-
-
-def _summary(state: ExperimentState) -> ExperimentSummary:
-    found = state.conclusion
-    return ExperimentSummary(
-        id=state.experiment_id,
-        who=state.request.who,
-        actor=state.request.actor,
-        arms=tuple(arm.name for arm in state.request.arms),
-        phase=phase_of(state),
-        outcome=state.outcome,
-        winner=None if found is None else found.winner,
-        conclusion=None if found is None else found.answer,
-        started=format_time(state.started_s),
-        ended=format_time(state.ended_s),
-    )
-
-
-def _of_record(record: HistoryRecord, found: ExperimentResult) -> ExperimentSummary:
-    return ExperimentSummary(
-        id=record.rollout_id,
-        who=record.who,
-        actor=record.actor,
-        arms=tuple(name for name, _ in found.arms),
-        phase=None,
-        outcome=record.outcome,
-        winner=found.winner,
-        conclusion=found.answer,
-        started=format_time(record.time_s),
-        ended=None,
-    )

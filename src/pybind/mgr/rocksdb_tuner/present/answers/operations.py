@@ -1,89 +1,104 @@
-"""Common view of rollouts, compaction campaigns and experiments."""
+"""Rollouts, compaction campaigns and experiments as operations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional, Union
 
-from ...operations.phases import Outcome, Phase
-from ...units import format_time
-from ..operations import LastOperations, OperationKind, operation_of
-from ..operations import Operation as FoundOperation
-from .notes import Count, InPlace, OsdId, Time
+from ...operations.compaction.records import CampaignState
+from ...operations.experiment.records import ExperimentState
+from ...operations.phases import Outcome
+from ...operations.rollout.records import RolloutState
+from ...snapshot import Snapshot
+from ..summaries import osds_finished
+from .campaign import Campaign, campaign_of
+from .experiment import Experiment, experiment_of
+from .notes import Count
+from .rollout import Rollout, rollout_of
+
+__all__ = [
+    'LastOperations',
+    'Operation',
+    'OperationSummary',
+    'operation_of',
+    'operation_summary_of',
+]
+
+Operation = Union[Rollout, Campaign, Experiment]
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One operation of any kind; null fields are not kept for older operations."""
+class LastOperations:
+    """The last operation of each kind."""
+
+    rollout: Optional[RolloutState]
+    campaign: Optional[CampaignState]
+    #: What the campaign is waiting for, unless it is paused.
+    campaign_waits_for: Optional[str] = None
+    experiment: Optional[ExperimentState] = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> LastOperations:
+        waits_for = snapshot.campaign_waits_for
+        return cls(snapshot.rollout, snapshot.campaign, waits_for, snapshot.experiment)
+
+    @property
+    def in_view(self) -> Optional[Union[RolloutState, CampaignState, ExperimentState]]:
+        """The operation under way, or else the last one."""
+        found = [
+            state for state in (self.rollout, self.experiment, self.campaign) if state is not None
+        ]
+        # While a campaign ends for a rollback, an operator asks about the rollback.
+        under_way = next((state for state in found if not state.ended), None)
+        return under_way or max(found, key=lambda state: state.started_s, default=None)
+
+
+@dataclass(frozen=True)
+class OperationSummary:
+    """The operation under way, or the last one."""
 
     id: Annotated[str, 'Id of the operation, as in history.']
-    kind: Annotated[OperationKind, 'Kind of operation.']
-    recommendation: Annotated[str, 'Id of the recommendation; of an experiment, its own id.']
+    kind: Annotated[Literal['rollout', 'compaction', 'experiment'], 'Kind of operation.']
+    phase: Annotated[str, 'Current phase.']
     who: Annotated[str, 'Config mask.']
-    actor: Annotated[str, 'Client that requested it.']
-    under_way: Annotated[bool, 'Whether it is still under way.']
-    phase: Annotated[Optional[Phase], 'Current phase.']
+    osds_total: Annotated[Count, 'Number of OSDs in the operation.']
+    osds_finished: Annotated[Count, 'Number of finished OSDs.']
     paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
     outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
     failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
-    osds_total: Annotated[Optional[Count], 'Number of OSDs in the operation.']
-    osds_finished: Annotated[Optional[Count], 'Number of finished OSDs.']
-    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
-    updated: Annotated[Optional[Time], 'Time of the last observed change. ISO 8601, UTC.']
 
 
-@dataclass(frozen=True)
-class OsdInOperation:
-    """Progress of one OSD."""
-
-    osd: Annotated[OsdId, 'Id of the OSD.']
-    step: Annotated[str, 'Current step, as in rollout status; depends on the kind of operation.']
-    reason: Annotated[Optional[str], 'Why the OSD was skipped; null if it was not.']
-
-
-@dataclass(frozen=True)
-class OperationInView:
-    """The operation under way, or the last one."""
-
-    operation: Annotated[Operation, InPlace()]
-    waits_for: Annotated[
-        Optional[str], 'OSD that a campaign is waiting for, without being paused; null: none.'
-    ]
-    osds: Annotated[tuple[OsdInOperation, ...], 'OSDs in the order of the plan.']
-
-
-def operation_list_of(found: Iterable[FoundOperation]) -> tuple[Operation, ...]:
-    return tuple(_operation(one) for one in found)
-
-
-def operation_in_view_of(last: LastOperations) -> Optional[OperationInView]:
+def operation_of(last: LastOperations) -> Optional[Operation]:
+    """None before the first operation."""
     state = last.in_view
     if state is None:
         return None
-    found = operation_of(state)
-    is_campaign = found.kind is OperationKind.COMPACTION
-    return OperationInView(
-        operation=_operation(found),
-        waits_for=last.campaign_waits_for if is_campaign and found.under_way else None,
-        osds=tuple(OsdInOperation(osd.osd_id, osd.step, osd.reason) for osd in found.osds or ()),
-    )
+    if isinstance(state, RolloutState):
+        return rollout_of(state)
+    if isinstance(state, CampaignState):
+        return campaign_of(state, last.campaign_waits_for)
+    return experiment_of(state)
 
 
-def _operation(found: FoundOperation) -> Operation:
-    return Operation(
-        id=found.operation_id,
-        kind=found.kind,
-        recommendation=found.recommendation_id,
-        who=found.who,
-        actor=found.actor,
-        under_way=found.under_way,
-        phase=found.phase,
-        paused_reason=found.paused_reason,
-        outcome=found.outcome,
-        failure=found.failure,
-        osds_total=None if found.osds is None else len(found.osds),
-        osds_finished=found.osds_finished,
-        started=format_time(found.started_s),
-        updated=format_time(found.updated_s),
+def operation_summary_of(last: LastOperations) -> Optional[OperationSummary]:
+    """None before the first operation."""
+    state, shown = last.in_view, operation_of(last)
+    if state is None or shown is None:
+        return None
+    if isinstance(state, RolloutState):
+        finished = osds_finished(state)
+    elif isinstance(state, CampaignState):
+        finished = state.finished
+    else:
+        finished = len(state.osds) if state.ended else 0
+    return OperationSummary(
+        id=state.operation_id,
+        kind=shown.kind,
+        phase=shown.phase.value,
+        who=state.request.who,
+        osds_total=len(state.osds),
+        osds_finished=finished,
+        paused_reason=state.paused_reason,
+        outcome=state.outcome,
+        failure=state.failure,
     )

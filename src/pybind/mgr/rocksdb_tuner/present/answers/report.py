@@ -11,10 +11,9 @@ from ...observe.report_interval import Reports
 from ...snapshot import Mode
 from ...store.codec import ADDED_LATER
 from ...workload.records import WorkloadClass
-from .experiment import Experiment
 from .history import Change
 from .notes import Bounds, Exact, InPlace, Matching, Named, OsdId
-from .rollout import Rollout
+from .operations import Operation
 
 FORMAT: Final = 'ceph-rocksdb-tuner-report'
 VERSION: Final = 1
@@ -189,13 +188,8 @@ class ReportFiles:
         '`ceph health`: codes of the raised health checks.',
     ]
     history: Annotated[tuple[Change, ...], Named('history.json'), '`ceph rocksdb-tuner history`.']
-    rollout: Annotated[
-        Optional[Rollout], Named('rollout.json'), '`ceph rocksdb-tuner rollout status`.'
-    ]
-    experiment: Annotated[
-        Optional[Experiment],
-        Named('experiment.json'),
-        '`ceph rocksdb-tuner experiment status`.',
+    operation: Annotated[
+        Optional[Operation], Named('operation.json'), '`ceph rocksdb-tuner operation status`.'
     ]
     perf_dump: Annotated[
         Mapping[str, _PrintedObject],

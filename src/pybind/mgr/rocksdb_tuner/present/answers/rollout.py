@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 from ...judge.records import Inconclusive, NoBenefit, SoakPlan, Verdict
 from ...judge.records import Judgement as FoundJudgment
-from ...operations.compaction.records import CampaignState
 from ...operations.phases import Outcome, Phase
 from ...operations.rollout.batches import Batch, batches
 from ...operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
@@ -15,7 +14,6 @@ from ...plan.batches import planned_batch, soak_for
 from ...plan.records import ChangeKind, Purpose
 from ...units import format_time
 from ..summaries import osds_finished
-from .campaign import Campaign, campaign_of
 from .judgment import Judged, SignalEffect, effects_of, judged_of
 from .notes import Among, Amount, Count, InPlace, OsdId, Time
 from .places import FailureDomain, domain_of
@@ -73,29 +71,6 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class RolloutSummary:
-    """The rollout under way or the last one."""
-
-    id: Annotated[str, 'Id of the rollout.']
-    recommendation: Annotated[str, 'Id of the recommendation that it applies.']
-    kind: Annotated[ChangeKind, 'Kind of change.']
-    phase: Annotated[Phase, 'Current phase.']
-    who: Annotated[str, 'Config mask of the change.']
-    option: Annotated[
-        str, 'Changed option: the option string, or the annex that OSDs append to it.'
-    ]
-    actor: Annotated[str, 'Client that requested it.']
-    osds_total: Annotated[Count, 'Number of OSDs in the rollout.']
-    osds_finished: Annotated[Count, 'Number of finished OSDs.']
-    judged: Annotated[Judged, InPlace()]
-    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
-    updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
-    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
-    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
-    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
-
-
-@dataclass(frozen=True)
 class RolloutBatch:
     """A batch of OSDs, changed before the next batch."""
 
@@ -136,9 +111,26 @@ class RolloutOsd:
 
 @dataclass(frozen=True)
 class Rollout:
-    """The rollout under way or the last one, and the compaction campaign."""
+    """A rollout, under way or the last one."""
 
-    summary: Annotated[RolloutSummary, InPlace()]
+    kind: Annotated[Literal['rollout'], 'Kind of operation.']
+    id: Annotated[str, 'Id of the rollout.']
+    recommendation: Annotated[str, 'Id of the recommendation that it applies.']
+    change: Annotated[ChangeKind, 'Kind of change.']
+    phase: Annotated[Phase, 'Current phase.']
+    who: Annotated[str, 'Config mask of the change.']
+    option: Annotated[
+        str, 'Changed option: the option string, or the annex that OSDs append to it.'
+    ]
+    actor: Annotated[str, 'Client that requested it.']
+    osds_total: Annotated[Count, 'Number of OSDs in the rollout.']
+    osds_finished: Annotated[Count, 'Number of finished OSDs.']
+    judged: Annotated[Judged, InPlace()]
+    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
+    updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
+    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
     batches: Annotated[
         tuple[RolloutBatch, ...],
         'OSDs in the order of the changes, in batches, each with a soak before the next.',
@@ -161,42 +153,16 @@ class Rollout:
     paused_by: Annotated[Optional[str], 'Client that requested the pause.']
     last_error: Annotated[Optional[str], 'Error of the last failed action.']
     osds: Annotated[tuple[RolloutOsd, ...], 'Progress of each OSD.']
-    campaign: Annotated[
-        Optional[Campaign],
-        'The compaction campaign under way or the last one; null before the first.',
-    ]
 
 
-def rollout_of(
-    state: Optional[RolloutState],
-    campaign: Optional[CampaignState] = None,
-    campaign_waits_for: Optional[str] = None,
-) -> Optional[Rollout]:
-    """The current or last rollout and compaction campaign; None before the first rollout."""
-    if state is None:
-        return None
+def rollout_of(state: RolloutState) -> Rollout:
     before = {osd.osd_id: osd.value for osd in state.before.osds}
     targets = dict(state.request.targets)
     return Rollout(
-        summary=summary_of(state),
-        batches=tuple(map(_batch, batches(state))),
-        purpose=state.request.purpose,
-        soak=_watch(state),
-        judgement=_judgment(state.judgement),
-        batch_judgement=_judgment(state.batch_judgement),
-        direction=state.direction,
-        paused_by=state.paused_by,
-        last_error=state.last_error,
-        osds=tuple(_osd(o, before.get(o.osd_id), targets.get(o.osd_id)) for o in state.osds),
-        campaign=None if campaign is None else campaign_of(campaign, campaign_waits_for),
-    )
-
-
-def summary_of(state: RolloutState) -> RolloutSummary:
-    return RolloutSummary(
+        kind='rollout',
         id=state.rollout_id,
         recommendation=state.request.recommendation_id,
-        kind=state.request.kind,
+        change=state.request.kind,
         phase=state.phase,
         who=state.request.who,
         option=state.request.option,
@@ -209,6 +175,15 @@ def summary_of(state: RolloutState) -> RolloutSummary:
         paused_reason=state.paused_reason,
         outcome=state.outcome,
         failure=state.failure,
+        batches=tuple(map(_batch, batches(state))),
+        purpose=state.request.purpose,
+        soak=_watch(state),
+        judgement=_judgment(state.judgement),
+        batch_judgement=_judgment(state.batch_judgement),
+        direction=state.direction,
+        paused_by=state.paused_by,
+        last_error=state.last_error,
+        osds=tuple(_osd(o, before.get(o.osd_id), targets.get(o.osd_id)) for o in state.osds),
     )
 
 

@@ -12,11 +12,10 @@ from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Snapshot
 from ...units import format_time
 from ...version import VERSION
-from .campaign import CampaignSummary, campaign_summary_of
 from .copies import like
 from .notes import Amount, Count, OsdId, Time
+from .operations import LastOperations, OperationSummary, operation_summary_of
 from .options import GroupOptions, group_options_of
-from .rollout import RolloutSummary, summary_of
 from .workload import Limit, WorkloadSummary, limit_of, workload_summary_of
 
 
@@ -130,11 +129,10 @@ class Status:
     groups: Annotated[tuple[Group, ...], 'OSDs by device class.']
     findings: Annotated[FindingCounts, 'Number of findings by severity.']
     recommendations: Annotated[Count, 'Number of recommendations.']
-    rollout: Annotated[
-        Optional[RolloutSummary],
-        'The rollout under way or the last one; null before the first.',
+    operation: Annotated[
+        Optional[OperationSummary],
+        'The operation under way, or the last one; null before the first.',
     ]
-    campaign: Annotated[Optional[CampaignSummary], 'The compaction campaign under way; null: none.']
     auto_apply: Annotated[
         tuple[NotApplied, ...],
         'Recommendations that auto-apply does not apply yet; empty in other modes.',
@@ -147,7 +145,6 @@ class Status:
 def status_of(snapshot: Snapshot) -> Status:
     conclusions = {a.who: a.conclusion for a in snapshot.assessments}
     found = Counter(finding.severity for finding in snapshot.findings)
-    rollout = snapshot.rollout
     return Status(
         time=format_time(snapshot.taken_s),
         mode=snapshot.mode,
@@ -167,8 +164,7 @@ def status_of(snapshot: Snapshot) -> Status:
         ),
         findings=FindingCounts(*(found[severity] for severity in Severity)),
         recommendations=len(snapshot.recommendations),
-        rollout=None if rollout is None else summary_of(rollout),
-        campaign=campaign_summary_of(snapshot.campaign, snapshot.campaign_waits_for),
+        operation=operation_summary_of(LastOperations.of(snapshot)),
         auto_apply=tuple(
             NotApplied(refusal.recommendation_id, refusal.reason)
             for refusal in snapshot.auto_apply_refusals

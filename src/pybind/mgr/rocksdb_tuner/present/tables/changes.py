@@ -1,4 +1,4 @@
-"""Operations and their history: `rollout status`, `operation` and `history`."""
+"""Operations and their history: `operation status` and `history`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Optional
 from ...judge.predictions import PredictionResult
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
-from ...operations.compaction.records import CampaignState
 from ...operations.experiment.records import ExperimentState
-from ...operations.experiment.wording import in_words as conclusion_in_words
 from ...operations.history import HistoryRecord
 from ...operations.phases import Phase
 from ...operations.rollout.batches import Batch, batches, watched_batch
@@ -20,10 +18,11 @@ from ...operations.rollout.track_record import compared, track_record
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
 from ...plan.records import ANNEX
 from ...units import UNKNOWN, format_duration, format_ids, format_time
+from ..answers.operations import LastOperations
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
-from ..operations import LastOperations, Operation
-from .compaction import campaign as campaign_table
+from .compaction import campaign
+from .experiment import experiment
 from .next_step import next_step_of_campaign, next_step_of_experiment, next_step_of_rollout
 from .phrases import (
     flushes_in,
@@ -42,18 +41,6 @@ _RESULT_TEXTS = {
 }
 
 
-def rollout(
-    state: Optional[RolloutState],
-    campaign: Optional[CampaignState] = None,
-    campaign_waits_for: Optional[str] = None,
-) -> str:
-    """The current or last rollout and compaction campaign."""
-    campaign_text = '' if campaign is None else campaign_table(campaign, campaign_waits_for)
-    if state is None:
-        return campaign_text or 'No rollouts yet.'
-    return sections(_rollout(state), campaign_text)
-
-
 def operation(last: LastOperations) -> str:
     """The current or last operation, with the next step."""
     state = last.in_view
@@ -62,73 +49,11 @@ def operation(last: LastOperations) -> str:
     if isinstance(state, RolloutState):
         text, following = _rollout(state), next_step_of_rollout(state)
     elif isinstance(state, ExperimentState):
-        text, following = _experiment(state), next_step_of_experiment(state)
+        text, following = experiment(state), next_step_of_experiment(state)
     else:
         waits_for = last.campaign_waits_for
-        text, following = campaign_table(state, waits_for), next_step_of_campaign(state, waits_for)
+        text, following = campaign(state, waits_for), next_step_of_campaign(state, waits_for)
     return sections(text, '' if following is None else paragraph(following, 4, 'Next step: '))
-
-
-def operations(found: Sequence[Operation]) -> str:
-    """A row per operation."""
-    if not found:
-        return 'No operations yet.'
-    return table(
-        (
-            # An argument of `rollback`, so never shortened.
-            Column('ID', flexible=True, wrap=True, min_width=20),
-            Column('KIND'),
-            Column('WHO', flexible=True),
-            Column('OSDS', 'r'),
-            Column('STATE', flexible=True, wrap=True),
-            Column('STARTED'),
-        ),
-        [
-            (
-                one.operation_id,
-                one.kind.value,
-                one.who,
-                _dealt_with(one),
-                _state_of(one),
-                format_time(one.started_s) or UNKNOWN,
-            )
-            for one in found
-        ],
-    )
-
-
-def _dealt_with(one: Operation) -> str:
-    if one.osds is None:
-        return UNKNOWN
-    return f'{one.osds_finished}/{len(one.osds)}' if one.under_way else str(len(one.osds))
-
-
-def _state_of(one: Operation) -> str:
-    """The outcome, or the progress."""
-    if one.under_way:
-        return UNKNOWN if one.phase is None else one.phase.value
-    return UNKNOWN if one.outcome is None else one.outcome.value
-
-
-def _experiment(state: ExperimentState) -> str:
-    plan = state.request.plan
-    dropped = {arm.name: arm.reason for arm in state.dropped}
-    arms = (
-        f'{arm.name} ({dropped[arm.name]})' if arm.name in dropped else arm.name
-        for arm in state.request.arms
-    )
-    pairs = [
-        ('Group', state.request.who),
-        ('Arms', ', '.join(arms)),
-        ('Period', f'{state.period} of {len(plan.periods) - 1}, block {state.blocks}'),
-        ('Conclusion', conclusion_in_words(state) or 'none yet'),
-    ]
-    if state.paused_reason is not None:
-        pairs.append(('Waiting', state.paused_reason))
-    if state.failure is not None:
-        pairs.append(('Reason', state.failure))
-    head = paragraph(f'Experiment {state.experiment_id}: {state.stage.value}')
-    return f'{head}\n{fields(pairs, indent=4)}'
 
 
 def _rollout(state: RolloutState) -> str:

@@ -1,8 +1,7 @@
-"""Experiments: the plan, the state and the list."""
+"""Experiments: the plan and the state."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Optional
 
 from ...advise.experiment_arms import TriedArm
@@ -20,7 +19,7 @@ from ...units import (
     format_ids,
     format_time,
 )
-from ..answers.experiment import Experiment, ExperimentSummary, experiment_of
+from ..answers.experiment import Experiment, experiment_of
 from ..difference import difference
 from ..experiments import (
     phase_of,
@@ -33,10 +32,9 @@ from ..experiments import (
     would_take,
 )
 from ..layout import Column, fields, paragraph, shell_command, table
-from .next_step import next_step_of_experiment
-from .phrases import COMMAND, bullets, option_value, sections, titled
+from .phrases import bullets, option_value, sections, titled
 
-__all__ = ['experiment', 'experiment_list', 'experiment_plan']
+__all__ = ['experiment', 'experiment_plan']
 
 
 def experiment_plan(planned: PlannedExperiment) -> str:
@@ -142,12 +140,9 @@ def _changes(planned: PlannedExperiment, arm: TriedArm) -> str:
     return paragraph(text, 4, f'  {arm.name}: ')
 
 
-def experiment(state: Optional[ExperimentState]) -> str:
+def experiment(state: ExperimentState) -> str:
     """The experiment under way, or an ended one."""
-    shown = experiment_of(state)
-    if state is None or shown is None:
-        return 'No experiment yet.'
-    request = state.request
+    shown, request = experiment_of(state), state.request
     pairs = [
         ('Experiment', state.experiment_id),
         ('Who', request.who),
@@ -166,20 +161,12 @@ def experiment(state: Optional[ExperimentState]) -> str:
         *([('Ended', format_time(state.ended_s) or UNKNOWN)] if state.ended else []),
         ('Winner is', 'applied to the group' if request.adopt else 'recommended, not applied'),
     ]
-    following = next_step_of_experiment(state) or _after_the_end(state)
     return sections(
         fields(pairs),
         _arms(shown),
         titled('Dropped', bullets(_dropped(shown))),
         _others(shown),
-        '' if following is None else paragraph(following, 4, 'Next step: '),
     )
-
-
-def _after_the_end(state: ExperimentState) -> Optional[str]:
-    if state.conclusion is None or state.conclusion.winner is None:
-        return None
-    return f'see the recommendation with "{COMMAND} recommend"'
 
 
 def _arms(shown: Experiment) -> str:
@@ -247,38 +234,3 @@ def _others(shown: Experiment) -> str:
         ),
         sorted(rows),
     )
-
-
-def experiment_list(found: Sequence[ExperimentSummary]) -> str:
-    """A row per experiment, newest first."""
-    if not found:
-        return 'No experiments yet.'
-    return table(
-        (
-            Column('ID'),
-            Column('WHO', flexible=True),
-            Column('ARMS', flexible=True, wrap=True, min_width=16),
-            Column('STATE', flexible=True, wrap=True),
-            Column('WINNER', flexible=True, wrap=True),
-            Column('STARTED'),
-        ),
-        [
-            (
-                one.id,
-                one.who,
-                ', '.join(one.arms),
-                _state(one),
-                one.winner or UNKNOWN,
-                one.started or UNKNOWN,
-            )
-            for one in found
-        ],
-    )
-
-
-def _state(one: ExperimentSummary) -> str:
-    if one.conclusion is not None:
-        return one.conclusion.value
-    if one.outcome is not None:
-        return one.outcome.value
-    return UNKNOWN if one.phase is None else one.phase.value

@@ -46,7 +46,7 @@ def next_step(snapshot: Snapshot) -> Optional[str]:
     ):
         return (
             f'see why with "{COMMAND} operation status", then acknowledge with '
-            f'"{COMMAND} operation ack"'
+            f'"{COMMAND} operation resume"'
         )
     return None
 
@@ -95,10 +95,11 @@ def _step_of(state: RolloutState) -> str:
 
 
 def next_step_of_experiment(state: ExperimentState) -> Optional[str]:
-    """None if it has ended."""
+    """None if it has ended without a winner."""
     leg = state.leg
     if state.ended:
-        return None
+        won = state.conclusion is not None and state.conclusion.winner is not None
+        return f'see the recommendation with "{COMMAND} recommend"' if won else None
     recovering = leg is not None and leg.direction is Direction.RECOVER
     if state.paused_by is not None and not recovering:
         return _paused()

@@ -263,7 +263,7 @@ def _option_fields(options: Optional[OsdOptions]) -> str:
     elif options.pending_restart or options.starts is False:
         pairs.append(('Next start', options.next_start or '(empty)'))
         if options.starts is False:
-            why = f'"{COMMAND} finding show unstartable-options"'
+            why = f'"{COMMAND} findings unstartable-options"'
             pairs.append(('Starts', f'NO: the OSD would not start with these options, see {why}'))
         changes = difference(options.running, options.next_start) or ()
     return sections(fields(pairs), changes_table(changes, 'RUNNING', 'NEXT START'))

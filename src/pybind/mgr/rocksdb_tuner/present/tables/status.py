@@ -7,12 +7,15 @@ from typing import Optional
 
 from ...observe.report_interval import ReportInterval, Reports
 from ...operations.compaction.records import CampaignState
+from ...operations.experiment.records import ExperimentState
 from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
 from ...units import UNKNOWN, format_duration, format_ms, format_plural
 from ...version import VERSION
 from ...workload.records import Workload
+from ..answers.operations import LastOperations
+from ..experiments import summary_of
 from ..layout import Column, fields, paragraph, table
 from ..summaries import OptionsInUse, options_in_use
 from .next_step import next_step
@@ -50,8 +53,7 @@ def status(snapshot: Snapshot) -> str:
             ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
             ('Findings', _finding_counts(snapshot)),
             ('Recommendations', _recommendation_count(snapshot)),
-            ('Rollout', _rollout_line(snapshot.rollout)),
-            *_campaign_line(snapshot.campaign, snapshot.campaign_waits_for),
+            ('Operation', _operation_line(snapshot)),
             *_next_step(snapshot),
             ('Track record', track_record_line(track_record(snapshot.history))),
         ]
@@ -127,28 +129,22 @@ def _recommendation_count(snapshot: Snapshot) -> str:
     return f'{count} (see "{COMMAND} recommend")'
 
 
-def _rollout_line(state: Optional[RolloutState]) -> str:
+def _operation_line(snapshot: Snapshot) -> str:
+    """The operation under way, or the last one."""
+    state = LastOperations.of(snapshot).in_view
     if state is None:
         return 'none yet'
-    text = f'{state.rollout_id} for {state.request.who}: {phase_of(state)}'
-    if not state.ended:
-        text += f', {progress_of(state)}'
-    why = state.failure if state.ended else state.paused_reason
-    return f'{text}; {why}' if why else text
-
-
-def _campaign_line(
-    state: Optional[CampaignState], waits_for: Optional[str]
-) -> list[tuple[str, str]]:
-    """A field for the campaign in progress."""
-    if state is None or state.ended:
-        return []
-    progress = (
-        f'{state.campaign_id} for {state.request.who}: {state.phase.value}, '
-        f'{state.finished} of {format_plural(len(state.osds), "OSD")} finished'
-    )
-    why = (text for text in (state.paused_reason, waits_for) if text is not None)
-    return [('Compaction', '; '.join((progress, *why)))]
+    text = f'{state.operation_id} for {state.request.who}: '
+    if isinstance(state, RolloutState):
+        text += phase_of(state) if state.ended else f'{phase_of(state)}, {progress_of(state)}'
+    elif isinstance(state, ExperimentState):
+        text += summary_of(state)
+    else:
+        text += f'{state.phase.value}, {state.finished} of {format_plural(len(state.osds), "OSD")}'
+    if state.ended:
+        return f'{text}; {state.failure}' if state.failure else text
+    waits_for = snapshot.campaign_waits_for if isinstance(state, CampaignState) else None
+    return '; '.join(filter(None, (text, state.paused_reason, waits_for)))
 
 
 def _next_step(snapshot: Snapshot) -> list[tuple[str, str]]:

@@ -428,7 +428,7 @@ class LoopWorld(World):
         self._submit(lambda tuner: tuner.operations.rollback(name, actor))
 
     def acknowledge(self) -> None:
-        self._submit(lambda tuner: tuner.operations.acknowledge())
+        self.resume()
 
     def _submit(self, work: Callable[[Tuner], object]) -> None:
         assert self.tuner is not None

@@ -106,7 +106,7 @@ def test_parsed_report_is_written_back_unchanged() -> None:
     assert found.collection.orchestrated is False
     assert found.kinds == {
         *(Kind.OSD_DUMP, Kind.OSD_METADATA, Kind.CRUSH_DUMP, Kind.CONFIG_DUMP, Kind.HEALTH),
-        *(Kind.MODULE, Kind.HISTORY, Kind.ROLLOUT, Kind.EXPERIMENT),
+        *(Kind.MODULE, Kind.HISTORY, Kind.OPERATION),
     }
     assert (found.ignored, found.times_of_files, found.classes_guessed) == ((), frozenset(), False)
 
@@ -512,5 +512,5 @@ def test_names_in_an_experiment_are_replaced_as_everywhere() -> None:
     assert 'other-host' not in repr(shown)
     assert 'zq' not in repr(shown)
     whole_of = replace(whole(), experiment=state)
-    written = json.loads(report(whole_of, anonymous=True))['files']['experiment.json']
+    written = json.loads(report(whole_of, anonymous=True))['files']['operation.json']
     assert [arm['verdict'] for arm in written['arms'][:2]] == ['unclear', 'worse']

@@ -97,8 +97,7 @@ def test_a_report_of_the_module_is_what_its_schema_says(
     ('name', 'content'),
     [
         ('history.json', [{'id': 'r1'}]),
-        ('rollout.json', {'phase': 'done'}),
-        ('experiment.json', {'phase': 'done'}),
+        ('operation.json', {'kind': 'rollout', 'phase': 'done'}),
         ('module.json', {}),
         ('osd_dump.json', []),
         ('osd.3.config_show.json', {}),

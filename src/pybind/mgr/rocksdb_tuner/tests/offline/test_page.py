@@ -49,7 +49,7 @@ def test_page_answers_equal_those_of_the_commands(judgement: Judgement) -> None:
     assert found['/findings'] == json.loads(render.findings(snapshot, 'json')) != []
     assert found['/candidates'] == json.loads(render.candidates(snapshot, 'json'))
     assert found['/map']['osds'] == [0, 1, 2]
-    assert found['/rollout'] is None
+    assert found['/operation'] is None
     (recommendation,) = snapshot.recommendations
     full = found[f'/recommendation/{recommendation.recommendation_id}']
     assert full == json.loads(render.show(recommendation, 'json'))

@@ -70,7 +70,7 @@ def judged(world: World, *, anonymous: bool = False) -> Snapshot:
 
 
 def answers(snapshot: Snapshot) -> dict[str, Any]:
-    """All common commands, except for those only the module has: rollouts."""
+    """All common commands, except for those only the module has: operations."""
     found = {
         'osd': render.osds(snapshot, 'json'),
         'workload': render.workload(snapshot, 'json'),
@@ -83,7 +83,7 @@ def answers(snapshot: Snapshot) -> dict[str, Any]:
         name = f'osd {facts.info.osd_id}'
         found[name] = render.osd(snapshot, facts.info.osd_id, 'json')
     documents = {name: json.loads(text) for name, text in found.items()}
-    for name in ('rollout', 'notices'):
+    for name in ('operation', 'notices'):
         del documents['status'][name]
     return documents
 

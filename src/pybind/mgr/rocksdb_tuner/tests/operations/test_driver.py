@@ -43,7 +43,6 @@ class Counting(OperationDriver[Count, int, int]):
     refuses_ends: bool = False
 
     KIND = 'count'
-    NONE_RUNNING = 'the counter is stopped'
 
     def __post_init__(self) -> None:
         super().__init__(lambda: self.on, None)
@@ -164,9 +163,9 @@ def test_mode_off_after_the_write_stops_the_action_and_reverts_the_state() -> No
 
 def test_operators_control_only_running_operations() -> None:
     driver = Counting()
-    with pytest.raises(OperationRefused, match='the counter is stopped'):
+    with pytest.raises(OperationRefused, match='no count is under way'):
         driver.pause('ann', 0.0)
-    with pytest.raises(OperationRefused, match='the counter is stopped'):
+    with pytest.raises(OperationRefused, match='no count is under way'):
         driver.resume(0.0)
     driver.start(Count('c1'))
     driver.pause('ann', 0.0)
@@ -176,7 +175,7 @@ def test_operators_control_only_running_operations() -> None:
     driver.resume(0.0)
     driver.abort('ann', 0.0)
     assert not driver.under_way
-    with pytest.raises(OperationRefused, match='the counter is stopped'):
+    with pytest.raises(OperationRefused, match='no count is under way'):
         driver.abort('ann', 0.0)
 
 

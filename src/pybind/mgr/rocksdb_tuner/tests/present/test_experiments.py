@@ -10,10 +10,10 @@ import pytest
 
 from rocksdb_tuner.judge.winner import Answer
 from rocksdb_tuner.operations.experiment.history import record_of
-from rocksdb_tuner.operations.experiment.records import Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.plan.experiment_design import Refusal
 from rocksdb_tuner.present import render
-from rocksdb_tuner.present.answers.experiment import experiments_of
+from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.experiments import (
     ArmVerdict,
     arm_verdict,
@@ -44,15 +44,19 @@ CONTRACT = {
 }
 
 
+def operation(state: ExperimentState, form: str) -> str:
+    return render.operation(LastOperations(None, None, experiment=state), form)
+
+
 def shown(name: str, form: str = 'json') -> Any:
-    text = render.experiment(experiments.all_states()[name], form)
+    text = operation(experiments.all_states()[name], form)
     return json.loads(text) if form == 'json' else text
 
 
 @pytest.mark.parametrize('name', sorted(experiments.all_states()))
 def test_every_state_matches_the_schema_and_fits_80_columns(name: str) -> None:
     found = shown(name)
-    validator('experiment').validate(found)
+    validator('operation').validate(found)
     assert set(found) >= CONTRACT
     assert set(found['arms'][0]) >= {'name', 'options', 'osds', 'verdict', 'effect'}
     assert [line for line in shown(name, 'plain').splitlines() if len(line) > 80] == []
@@ -129,12 +133,6 @@ def test_unknown_plan_values_are_reported() -> None:
     assert 'measured over 10m, less than two periods' in text
     assert 'memtable flushes is unknown' in text
     assert 'The noise of the client write latency is unknown' in text
-
-
-def test_nothing_is_shown_before_the_first_experiment() -> None:
-    assert json.loads(render.experiment(None, 'json')) is None
-    assert render.experiment(None, 'plain') == 'No experiment yet.'
-    assert render.experiment_list(small_cluster(), 'plain') == 'No experiments yet.'
 
 
 def test_arms_have_their_osds_verdicts_and_drops() -> None:
@@ -221,7 +219,7 @@ def test_next_step_is_named() -> None:
     )
     assert 'Next step' not in shown('no-gain', 'plain')
     assert 'Dropped:' in shown('measuring', 'plain')
-    assert 'applied to the group' in render.experiment(
+    assert 'applied to the group' in operation(
         replace(experiments.measuring(), request=replace(experiments.request(), adopt=True)),
         'plain',
     )
@@ -236,28 +234,6 @@ def test_verdicts_of_arms() -> None:
     assert arm_verdict(replace(state, results=(bare,)), BEST) is None
     assert measured_blocks(state) == 13
     assert measured_blocks(experiments.baseline()) == 2
-
-
-def test_list_has_the_last_and_past_experiments_newest_first() -> None:
-    past = replace(record_of(experiments.ended(Answer.NO_GAIN)), rollout_id='E5')
-    snapshot = small_cluster()
-    snapshot = replace(
-        snapshot,
-        experiment=experiments.ended(),
-        history=(*snapshot.history, past, record_of(experiments.ended())),
-    )
-    found = experiments_of(snapshot)
-    assert [(one.id, one.winner) for one in found] == [('E7', BEST), ('E5', None)]
-    assert found[1].conclusion is Answer.NO_GAIN
-    document = json.loads(render.experiment_list(snapshot, 'json'))
-    validator('experiment-ls').validate(document)
-    text = render.experiment_list(snapshot, 'plain')
-    assert [line.split()[0] for line in text.splitlines()][:2] == ['ID', 'E7']
-    assert all(len(line) <= 80 for line in text.splitlines())
-    running = replace(snapshot, experiment=experiments.baseline(), history=())
-    assert 'baseline' in render.experiment_list(running, 'plain')
-    aborted = replace(snapshot, experiment=experiments.aborted(), history=())
-    assert 'aborted' in render.experiment_list(aborted, 'plain')
 
 
 def test_history_has_the_result_of_an_experiment() -> None:

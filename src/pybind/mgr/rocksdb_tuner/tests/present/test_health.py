@@ -51,7 +51,7 @@ def test_failed_rollout_is_raised_until_the_next_one_starts() -> None:
     failed = replace(samples.small_cluster(), rollout=samples.failed_rollout())
     check: Any = render.health_checks(failed)['ROCKSDB_TUNER_ROLLOUT_FAILED']
     assert check['detail'][0] == samples.failed_rollout().failure
-    assert 'rollout ack' in check['detail'][1]
+    assert 'operation resume' in check['detail'][1]
     next_one = replace(failed, rollout=samples.rollout())
     assert 'ROCKSDB_TUNER_ROLLOUT_FAILED' not in render.health_checks(next_one)
 

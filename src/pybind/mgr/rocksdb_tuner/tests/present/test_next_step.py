@@ -26,8 +26,8 @@ from rocksdb_tuner.version import VERSION
 
 from . import samples
 
-STATUS, RESUME, ABORT, ACK = (
-    f'"ceph rocksdb-tuner operation {verb}"' for verb in ('status', 'resume', 'abort', 'ack')
+STATUS, RESUME, ABORT = (
+    f'"ceph rocksdb-tuner operation {verb}"' for verb in ('status', 'resume', 'abort')
 )
 
 
@@ -100,7 +100,7 @@ ROLLOUTS = {
     ),
     'failed': (
         samples.failed_rollout(),
-        f'see why with {STATUS}, then acknowledge with {ACK}',
+        f'see why with {STATUS}, then acknowledge with {RESUME}',
     ),
     'done': (replace(samples.rollout(), stage=Phase.DONE), None),
     'none': (None, None),

@@ -24,11 +24,13 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.phases import Phase as PhaseOf
+from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import render
+from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.layout import WIDE, WIDTH, display_width, paragraph
-from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -45,10 +47,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield 'finding', render.finding(snapshot, found.finding_id, 'plain')
     yield 'recommend', render.recommend(snapshot, 'plain')
     yield 'recommend --all', render.candidates(snapshot, 'plain')
-    yield 'rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'plain')
-    last = LastOperations(snapshot.rollout, snapshot.campaign, snapshot.campaign_waits_for)
-    yield 'operation', render.operation(last, 'plain')
-    yield 'operations', render.operation_list(snapshot, 'plain')
+    yield 'operation', render.operation(LastOperations.of(snapshot), 'plain')
     yield 'history', render.history(snapshot, 'plain')
     yield 'mode', render.mode(snapshot.mode, 'plain')
     yield 'doctor', render.doctor(examine(snapshot, samples.ENVIRONMENT), 'plain')
@@ -60,10 +59,12 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
 
 
+def of_rollout(state: RolloutState, form: str) -> str:
+    return render.operation(LastOperations(state, None), form)
+
+
 #: The first commands of an operator, on any terminal.
-READ_FIRST = frozenset(
-    {'status', 'doctor', 'osds', 'recommend', 'findings', 'operation', 'operations'}
-)
+READ_FIRST = frozenset({'status', 'doctor', 'osds', 'recommend', 'findings', 'operation'})
 
 
 def too_wide(text: str, width: int = WIDE) -> list[str]:
@@ -248,7 +249,7 @@ def test_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
         rollout=samples.rollout(ids),
     )
     assert len(render.status(snapshot, 'plain').split('\n')) <= 24
-    assert len(render.rollout(snapshot.rollout, snapshot.campaign, 'plain').split('\n')) <= 24
+    assert len(render.operation(LastOperations.of(snapshot), 'plain').split('\n')) <= 24
     rows = render.osds(snapshot, 'plain').split('\n')
     assert len(rows) == 1001
     assert not too_wide('\n'.join(rows), WIDTH)
@@ -514,8 +515,8 @@ def test_rollout_shows_the_failure_domain_of_the_watched_batch() -> None:
         verdicts=(Verdict.NO_WORSE,),
         batch_judgement=passed,
     )
-    assert 'Batch 2 (rack r2)' in render.rollout(state, None, 'plain')
-    found = json.loads(render.rollout(state, None, 'json'))
+    assert 'Batch 2 (rack r2)' in of_rollout(state, 'plain')
+    found = json.loads(of_rollout(state, 'json'))
     assert [batch['failure_domain'] for batch in found['batches']] == [
         {'type': 'rack', 'name': 'r1'},
         {'type': 'rack', 'name': 'r2'},
@@ -558,7 +559,7 @@ def test_plan_explains_a_missing_verdict(
 
 
 def test_rollout_shows_its_progress() -> None:
-    text = render.rollout(samples.rollout(), None, 'plain')
+    text = of_rollout(samples.rollout(), 'plain')
     assert row_of(text, '1') == ['1', 'done', '-', '1', '0', 'verified']
     assert row_of(text, '2') == ['2', 'promoting', '-', '1', '1', 'restarting']
     assert row_of(text, '3') == ['3', 'planned', '-', '1', '2', 'pending']
@@ -571,10 +572,10 @@ def test_annex_change_names_the_option_everywhere() -> None:
     for text in (
         render.show(advice, 'plain'),
         render.plan(advice, samples.SOAK, 'plain'),
-        render.rollout(state, None, 'plain'),
+        of_rollout(state, 'plain'),
     ):
         assert re.search('^Option: +bluestore_rocksdb_options_annex$', text, re.MULTILINE), text
-    other = render.rollout(samples.rollout(), None, 'plain')
+    other = of_rollout(samples.rollout(), 'plain')
     assert re.search('^Option: +bluestore_rocksdb_options$', other, re.MULTILINE)
     record = replace(samples.HISTORY[0], option=ANNEX)
     text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
@@ -584,47 +585,38 @@ def test_annex_change_names_the_option_everywhere() -> None:
 def test_campaign_shows_its_wait_reason_in_its_status_and_in_the_module_status() -> None:
     """Nothing else would show that an unresponsive OSD is awaited."""
     waits_for = 'osd.0 has been compacting for 2h 10m and has not answered'
+    campaign = samples.compacting()
     snapshot = replace(
-        samples.small_cluster(), campaign=samples.compacting(), campaign_waits_for=waits_for
+        samples.small_cluster(), rollout=None, campaign=campaign, campaign_waits_for=waits_for
     )
     status = ' '.join(render.status(snapshot, 'plain').split())
-    assert f'Compaction: c8 for osd: canary, 0 of 2 OSDs finished; {waits_for}' in status
-    shown = (snapshot.rollout, snapshot.campaign)
-    assert f'Waiting for: {waits_for}' in ' '.join(
-        render.rollout(*shown, 'plain', waits_for).split()
-    )
-    assert (
-        json.loads(render.rollout(*shown, 'json', waits_for))['campaign']['waits_for'] == waits_for
-    )
-    found = json.loads(render.status(snapshot, 'json'))['campaign']
+    assert f'Operation: c8 for osd: canary, 0 of 2 OSDs; {waits_for}' in status
+    last = LastOperations.of(snapshot)
+    assert f'Waiting for: {waits_for}' in ' '.join(render.operation(last, 'plain').split())
+    assert json.loads(render.operation(last, 'json'))['waits_for'] == waits_for
+    found = json.loads(render.status(snapshot, 'json'))['operation']
     assert (found['id'], found['osds_total'], found['osds_finished']) == ('c8', 2, 0)
-    assert (found['phase'], found['paused_reason'], found['waits_for']) == (
-        'canary',
-        None,
-        waits_for,
-    )
-    ended = replace(snapshot, campaign=replace(samples.compacting(), stage=PhaseOf.DONE))
-    assert 'Compaction:' not in render.status(ended, 'plain')
-    assert json.loads(render.status(ended, 'json'))['campaign'] is None
-    last = render.rollout(ended.rollout, ended.campaign, 'json', waits_for)
-    assert json.loads(last)['campaign']['waits_for'] is None
+    assert (found['kind'], found['phase'], found['paused_reason']) == ('compaction', 'canary', None)
+    over = replace(snapshot, campaign=replace(campaign, stage=PhaseOf.DONE, outcome=Outcome.DONE))
+    assert waits_for not in render.status(over, 'plain')
+    assert json.loads(render.operation(LastOperations.of(over), 'json'))['waits_for'] is None
 
 
 def test_waiting_rollout_names_its_reason() -> None:
-    text = ' '.join(render.rollout(samples.waiting_rollout(), None, 'plain').split())
+    text = ' '.join(of_rollout(samples.waiting_rollout(), 'plain').split())
     assert 'waiting (in promoting)' in text
     assert 'restart osd.1 yourself, on node1' in text
     assert 'No orchestrator configured' in text
 
 
 def test_failed_rollout_shows_the_reason_and_untouched_osds() -> None:
-    text = render.rollout(samples.failed_rollout(), None, 'plain')
+    text = of_rollout(samples.failed_rollout(), 'plain')
     assert 'osd.0 did not come back within 300 s' in text
     assert row_of(text, '2-3') == ['2-3', 'planned', '-', '2', '1-2', 'pending']
 
 
-def test_plain_output_without_a_rollout() -> None:
-    assert render.rollout(None, None, 'plain') == 'No rollouts yet.'
+def test_plain_output_without_an_operation() -> None:
+    assert render.operation(LastOperations(None, None), 'plain') == 'No operations yet.'
 
 
 def test_history_compares_prediction_and_outcome() -> None:

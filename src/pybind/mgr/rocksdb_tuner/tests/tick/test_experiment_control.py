@@ -118,13 +118,13 @@ def test_experiment_is_driven_controlled_and_shown(manager: Manager) -> None:
 
 def test_failed_experiment_is_acknowledged_before_a_rollout(manager: Manager) -> None:
     control = manager.control
-    with pytest.raises(OperationRefused, match='there has been no rollout yet'):
-        control.acknowledge()
+    with pytest.raises(OperationRefused, match='under way'):
+        control.resume()
     manager.cluster.refuses_to_start = lambda value: 'Snappy' in value
     control.start_experiment(request())
     manager.until(lambda: not control.under_way)
     assert 'ROCKSDB_TUNER_EXPERIMENT_FAILED' in _checks(manager)
-    control.acknowledge()
+    control.resume()
     assert 'ROCKSDB_TUNER_EXPERIMENT_FAILED' not in _checks(manager)
 
 

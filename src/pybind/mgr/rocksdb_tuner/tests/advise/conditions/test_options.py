@@ -516,7 +516,7 @@ def test_osds_that_other_options_keep_from_starting_are_not_to_be_restarted() ->
     settings = {'bluestore_cache_meta_ratio': Setting('2', 'osd')}
     osd = facts(osd_info(0), entries=entries)._replace(settings=settings)
     names = found(osd, entries=entries)
-    assert 'finding show cache-ratios' in names['restart-pending'].remedy
+    assert 'findings cache-ratios' in names['restart-pending'].remedy
     assert names['restart-pending'].commands == ()
     assert 'ceph config rm osd bluestore_cache_meta_ratio' in names['cache-ratios'].commands
 

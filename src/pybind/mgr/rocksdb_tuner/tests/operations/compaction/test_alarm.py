@@ -28,15 +28,15 @@ def compacting(run: Run) -> Run:
 def test_campaign_that_requires_operator_action_raises_a_health_check() -> None:
     run = compacting(Run())
     run.latency_ms = 50.0
-    run.to_a_wait('rollout resume')
+    run.to_a_wait('operation resume')
     assert not watched(run, ACTION_AFTER_S - 10)
     assert watched(run, 20)
     check = run.health()[WAITING]
     assert check['summary'] == (
         'rocksdb_tuner compaction campaign c1 of osd requires operator action'
     )
-    assert 'rollout resume' in str(check['detail'])
-    assert '"ceph rocksdb-tuner rollout abort" ends the campaign' in str(check['detail'])
+    assert 'operation resume' in str(check['detail'])
+    assert '"ceph rocksdb-tuner operation abort" ends the campaign' in str(check['detail'])
     run.driver.resume(run.cluster.now_s)
     assert WAITING not in run.health()
     assert not watched(run, 20)
@@ -51,7 +51,7 @@ def test_osd_down_during_its_compaction_raises_an_alarm_also_after_an_abort() ->
     assert 'osd.0 is down; start it' in str(run.health()[WAITING]['detail'])
     run.driver.abort('client.a', run.cluster.now_s)
     assert watched(run, 20)
-    assert 'rollout abort' not in str(run.health()[WAITING]['detail'])
+    assert 'operation abort' not in str(run.health()[WAITING]['detail'])
     run.cluster.start_osd(0)
     assert not watched(run, 60)
 

@@ -56,7 +56,7 @@ def test_persistently_closed_gate_raises_an_alarm(in_leg: ExperimentState) -> No
     waiting = replace(in_leg, leg=replace(leg, osds=pending))
     assert why_waiting(waiting, GATE_S - 1, GATE_S) is None
     reported = why_waiting(waiting, GATE_S, GATE_S) or ''
-    assert '"ceph rocksdb-tuner experiment abort" ends the experiment' in reported
+    assert '"ceph rocksdb-tuner operation abort" ends the experiment' in reported
     back = why_waiting(replace(waiting, leg_kind=LegKind.RESTORE), GATE_S, GATE_S) or ''
     assert 'abort' not in back
     between = replace(waiting, leg=None, leg_kind=None)

@@ -11,7 +11,6 @@ import pytest
 
 from rocksdb_tuner.judge.evidence import Block, Measured
 from rocksdb_tuner.operations.experiment.codec import (
-    LAYOUT,
     checked,
     decode_block,
     encode_block,
@@ -20,14 +19,11 @@ from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind
 from rocksdb_tuner.operations.experiment.storage import (
     BLOCKS,
     CURRENT,
-    ENDED,
-    ENDED_KEPT,
     ExperimentStorage,
 )
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.quarantine import BROKEN
-from rocksdb_tuner.store.spread import whole_text
 from rocksdb_tuner.store.text import pack, unpack
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
@@ -153,42 +149,3 @@ def test_ended_experiment_is_restored_unchanged(run: ExperimentRun) -> None:
     run.store.values[BROKEN + CURRENT] = run.store.values.pop(CURRENT)
     run.fail_over()
     assert run.now == ended
-
-
-def test_number_of_ended_experiments_is_limited(run: ExperimentRun) -> None:
-    """Newest first, the oldest goes; what is under way is not among them."""
-    run.begin(request(plan(blocks=1)))
-    assert not run.experiment.ended
-    run.finish()
-    run.tick()
-    first = run.now
-    assert list(run.experiment.ended) == [first]
-    storage = ExperimentStorage(run.store)
-    for number in range(2, ENDED_KEPT + 3):
-        later = replace(first, experiment_id=f'E{number}', started_s=first.started_s + number)
-        storage.keep_ended(later)
-    kept = [f'E{number}' for number in range(ENDED_KEPT + 2, 2, -1)]
-    assert [one.experiment_id for one in storage.load_ended()] == kept
-    assert sorted(run.store.keys(ENDED)) == sorted(ENDED + one for one in kept)
-    run.fail_over()
-    assert [one.experiment_id for one in run.experiment.ended] == kept
-    # That of another manager, which died before it was recorded, is kept once.
-    assert storage.keep_ended(later) == storage.load_ended()
-
-
-def test_unreadable_stored_experiment_is_reported(run: ExperimentRun) -> None:
-    """It comes back once it can be read; one that has not ended is none."""
-    run.begin(request(plan(blocks=1)))
-    run.finish()
-    run.tick()
-    key, under_way = f'{ENDED}E1', replace(run.now, outcome=None, stage=Stage.MEASURING)
-    good = run.store.values[key]
-    for bad in ('damaged', whole_text(LAYOUT, under_way)):
-        run.store.values[key] = bad
-        run.fail_over()
-        assert run.experiment.ended == ()
-        assert f'"{key}" could not be read' in ExperimentStorage(run.store).problems()[0]
-    run.store.values[BROKEN + key] = good
-    run.fail_over()
-    assert run.experiment.ended == (run.now,)
-    assert run.store.values[key] == good

@@ -155,7 +155,7 @@ def test_nothing_starts_automatically_while_stored_state_is_broken() -> None:
 
 def test_failure_stops_automatic_changes_until_acknowledged() -> None:
     failed = Preconditions(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
-    assert 'rollout ack' in reason(decided(ADVICE, preconditions=failed))
+    assert 'operation resume' in reason(decided(ADVICE, preconditions=failed))
     assert decided(ADVICE, preconditions=replace(failed, acknowledged=True)).chosen == ADVICE
 
 
@@ -245,7 +245,7 @@ def test_cooldown_time_is_reported() -> None:
     )
     assert 'ended less than' in reason(decided(ADVICE, preconditions=failed))
     assert reason(decided(ADVICE, preconditions=replace(failed, acknowledged=False))) == (
-        'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" acknowledges it'
+        'rollout r1 did not succeed: "ceph rocksdb-tuner operation resume" acknowledges it'
     )
 
 

@@ -58,7 +58,7 @@ def test_pause_resume_and_abort_require_a_rollout(run: Run, command: str, over: 
         run.start()
         run.run_to_end()
     arguments = () if command == 'resume' else ('client.ann',)
-    with refused(errno.ENOENT, 'no rollout is running'):
+    with refused(errno.ENOENT, 'no rollout is under way'):
         getattr(run.driver, command)(*arguments, run.cluster.now_s)
 
 

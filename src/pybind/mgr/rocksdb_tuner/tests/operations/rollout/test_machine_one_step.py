@@ -622,7 +622,7 @@ def test_wait_for_the_operator_raises_an_alarm(
     if reported is None or not reported.endswith('; '):
         assert found == reported
     else:
-        assert found == f'{reported}"ceph rocksdb-tuner rollout abort" ends the rollout'
+        assert found == f'{reported}"ceph rocksdb-tuner operation abort" ends the rollout'
 
 
 def test_no_gate_raises_an_alarm_without_a_configured_time(

@@ -20,8 +20,9 @@ from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.answers.rollout import rollout_of
-from rocksdb_tuner.present.tables import changes
 from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -46,6 +47,10 @@ def test_harmless_change_passes_and_promotes_the_others(run: Run) -> None:
     assert run.cluster.entries_of() == {ALL: NEW}
     assert 'no worse: client write latency' in (run.driver.history[-1].measured or '')
     assert not run.store.keys(EVIDENCE)
+
+
+def rollout_text(state: RolloutState) -> str:
+    return render.operation(LastOperations(state, None), 'plain')
 
 
 def for_gain(run: Run, **changes: object) -> ChangeRequest:
@@ -120,7 +125,7 @@ def test_wait_without_a_gain_reports_measurements_and_remedies(run: Run) -> None
     assert state.phase is Phase.WAITING
     reported = state.paused_reason or ''
     assert 'the verdict on osd.0 is no worse' in reported
-    assert '"ceph rocksdb-tuner rollout resume" changes the other OSDs' in reported
+    assert '"ceph rocksdb-tuner operation resume" changes the other OSDs' in reported
     assert '"ceph rocksdb-tuner rollback" undoes it' in reported
     assert 'measured: client write latency' in reported
     assert 'predicted: IOPS: +0 to +20%' in reported
@@ -184,7 +189,7 @@ def test_status_shows_the_baseline_before_any_change(run: Run) -> None:
     state = run.until(lambda state: state.baseline_s >= 120)
     assert not run.cluster.commands
     canary = state.request.order[0]
-    reported = changes.rollout(state)
+    reported = rollout_text(state)
     assert f'measuring the baseline of osd.{canary}, 2m of 5m' in reported
     shown: Any = to_json(rollout_of(state))
     soak = shown['soak']
@@ -194,12 +199,12 @@ def test_status_shows_the_baseline_before_any_change(run: Run) -> None:
 def test_status_says_that_the_canary_will_be_judged_once_it_is_changed(run: Run) -> None:
     run.start(soak=SOAK)
     state = run.until(lambda state: state.stage is Phase.CANARY)
-    assert f'none yet; osd.{state.request.order[0]} is being changed' in changes.rollout(state)
+    assert f'none yet; osd.{state.request.order[0]} is being changed' in rollout_text(state)
 
 
 def test_status_promises_no_verdict_without_a_soak(run: Run) -> None:
     run.start(soak=SoakPlan(0.0, 0.0))
-    reported = changes.rollout(run.until(lambda state: state.stage is Phase.CANARY))
+    reported = rollout_text(run.until(lambda state: state.stage is Phase.CANARY))
     assert 'not judged' in reported
     assert 'none yet' not in reported
 
@@ -298,7 +303,7 @@ def test_policy_promotes_without_a_verdict(run: Run) -> None:
     run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
     state = run.run_to_end()
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.INCONCLUSIVE)
-    assert ' '.join(changes.rollout(state).split()).count('client write latency: precision') == 1
+    assert ' '.join(rollout_text(state).split()).count('client write latency: precision') == 1
 
 
 def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
@@ -309,7 +314,7 @@ def test_policy_rolls_back_without_a_verdict(run: Run) -> None:
     assert 'rolled back by the policy, missing:' in (state.failure or '')
     assert run.cluster.entries_of() == {}
     # Once in all
-    assert ' '.join(changes.rollout(state).split()).count('client write latency: precision') == 1
+    assert ' '.join(rollout_text(state).split()).count('client write latency: precision') == 1
 
 
 @pytest.mark.parametrize('silent', [0, 2])
@@ -319,7 +324,7 @@ def test_no_osd_starts_without_samples_of_canary_and_controls(run: Run, silent: 
     run.start(soak=replace(SOAK, inconclusive=Inconclusive.PROMOTE))
     state = run.to_a_wait(f'no current samples of OSD {silent}: it continues once they report')
     assert state.phase is Phase.WAITING
-    assert '"ceph rocksdb-tuner doctor" shows what is missing' in changes.rollout(state)
+    assert '"ceph rocksdb-tuner doctor" shows what is missing' in rollout_text(state)
     assert str(state.paused_reason) in str(why_waiting(state, 3600.0, 1800.0))
     for _ in range(900):
         run.tick()

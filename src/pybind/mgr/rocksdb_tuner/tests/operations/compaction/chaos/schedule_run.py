@@ -146,7 +146,7 @@ class ScheduleRun:
     def _obey(self) -> None:
         """The operator resumes, and follows the health checks."""
         reported = str(self.world.health().get(WAITING))
-        if self.world.state.paused_by or 'rollout resume' in reported:
+        if self.world.state.paused_by or 'operation resume' in reported:
             self.watch.paused = False
             self.world.guarded(lambda: self.world.driver.resume(self.world.clock_s))
 

@@ -20,6 +20,8 @@ export interface Bottleneck {
 
 /** A compaction campaign, which applies a change to existing data. */
 export interface Campaign {
+  /** Kind of operation. */
+  kind: 'compaction';
   /** Id of the campaign, as in history. */
   id: string;
   /** Id of the recommendation that it applies. */
@@ -52,26 +54,6 @@ export interface Campaign {
   used_after_bytes: number | null;
   /** Progress of each OSD. */
   osds: OsdCompaction[];
-}
-
-/** A compaction campaign under way. */
-export interface CampaignSummary {
-  /** Id of the campaign, as in history. */
-  id: string;
-  /** Id of the recommendation that it applies. */
-  recommendation: string;
-  /** Config mask of the OSDs to compact. */
-  who: string;
-  /** Current phase. */
-  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** Number of OSDs in the campaign. */
-  osds_total: number;
-  /** Number of OSDs compacted or skipped. */
-  osds_finished: number;
-  /** Why no further OSD starts; null if nothing blocks it. */
-  paused_reason: string | null;
-  /** OSD that the campaign is waiting for, because it compacts or does not answer, and for how long; null: none. */
-  waits_for: string | null;
 }
 
 /** Soak time of the canary; most_s 0: no soak. */
@@ -527,6 +509,8 @@ export interface Evidence {
 
 /** The experiment under way, or an ended one. */
 export interface Experiment {
+  /** Kind of operation. */
+  kind: 'experiment';
   /** Id of the experiment, as in history. */
   id: string;
   /** Current phase. */
@@ -714,30 +698,6 @@ export interface ExperimentRefusal {
   osds: number | null;
   /** Required duration with these OSDs; null: unknown, or none suffices. */
   duration_s: number | null;
-}
-
-/** One experiment in a list; null fields are not kept for older ones. */
-export interface ExperimentSummary {
-  /** Id of the experiment, as in history. */
-  id: string;
-  /** Config mask of the group. */
-  who: string;
-  /** Client that requested it. */
-  actor: string;
-  /** Names of the arms. */
-  arms: string[];
-  /** Phase. */
-  phase: 'planned' | 'baseline' | 'changing' | 'measuring' | 'restoring' | 'waiting' | 'done' | 'failed' | 'aborted' | null;
-  /** Outcome; null while it is under way. */
-  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** Best arm; null: none, or not yet. */
-  winner: string | null;
-  /** Result; null: not yet. */
-  conclusion: 'winner' | 'no-difference' | 'no-gain' | 'unclear' | 'failed' | null;
-  /** Start time. ISO 8601, UTC. */
-  started: string | null;
-  /** End time. ISO 8601, UTC. */
-  ended: string | null;
 }
 
 /** The CRUSH bucket in which a placement group has at most one copy. */
@@ -1228,72 +1188,26 @@ export interface Objects {
   fitted: Estimate | null;
 }
 
-/** One operation of any kind; null fields are not kept for older operations. */
-export interface Operation {
-  /** Id of the operation, as in history. */
-  id: string;
-  /** Kind of operation. */
-  kind: 'rollout' | 'compaction' | 'experiment';
-  /** Id of the recommendation; of an experiment, its own id. */
-  recommendation: string;
-  /** Config mask. */
-  who: string;
-  /** Client that requested it. */
-  actor: string;
-  /** Whether it is still under way. */
-  under_way: boolean;
-  /** Current phase. */
-  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed' | null;
-  /** Why it is paused or waiting; null if it is not. */
-  paused_reason: string | null;
-  /** Outcome; null while it is under way. */
-  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What went wrong; null if nothing did. */
-  failure: string | null;
-  /** Number of OSDs in the operation. */
-  osds_total: number | null;
-  /** Number of finished OSDs. */
-  osds_finished: number | null;
-  /** Start time. ISO 8601, UTC. */
-  started: string | null;
-  /** Time of the last observed change. ISO 8601, UTC. */
-  updated: string | null;
-}
-
 /** The operation under way, or the last one. */
-export interface OperationInView {
+export interface OperationSummary {
   /** Id of the operation, as in history. */
   id: string;
   /** Kind of operation. */
   kind: 'rollout' | 'compaction' | 'experiment';
-  /** Id of the recommendation; of an experiment, its own id. */
-  recommendation: string;
+  /** Current phase. */
+  phase: string;
   /** Config mask. */
   who: string;
-  /** Client that requested it. */
-  actor: string;
-  /** Whether it is still under way. */
-  under_way: boolean;
-  /** Current phase. */
-  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed' | null;
+  /** Number of OSDs in the operation. */
+  osds_total: number;
+  /** Number of finished OSDs. */
+  osds_finished: number;
   /** Why it is paused or waiting; null if it is not. */
   paused_reason: string | null;
   /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
   /** What went wrong; null if nothing did. */
   failure: string | null;
-  /** Number of OSDs in the operation. */
-  osds_total: number | null;
-  /** Number of finished OSDs. */
-  osds_finished: number | null;
-  /** Start time. ISO 8601, UTC. */
-  started: string | null;
-  /** Time of the last observed change. ISO 8601, UTC. */
-  updated: string | null;
-  /** OSD that a campaign is waiting for, without being paused; null: none. */
-  waits_for: string | null;
-  /** OSDs in the order of the plan. */
-  osds: OsdInOperation[];
 }
 
 /** Full description of an option. */
@@ -1526,16 +1440,6 @@ export interface OsdDetail {
   model: OsdModel | null;
   /** Current bottleneck of the clients of this OSD. */
   limit: Limit;
-}
-
-/** Progress of one OSD. */
-export interface OsdInOperation {
-  /** Id of the OSD. */
-  osd: number;
-  /** Current step, as in rollout status; depends on the kind of operation. */
-  step: string;
-  /** Why the OSD was skipped; null if it was not. */
-  reason: string | null;
 }
 
 /** Columnar map: every list and every index has as many items as osds. */
@@ -1986,10 +1890,8 @@ export interface ReportFiles {
   'health.json': Record<string, unknown>;
   /** `ceph rocksdb-tuner history`. */
   'history.json': Change[];
-  /** `ceph rocksdb-tuner rollout status`. */
-  'rollout.json': Rollout | null;
-  /** `ceph rocksdb-tuner experiment status`. */
-  'experiment.json': Experiment | null;
+  /** `ceph rocksdb-tuner operation status`. */
+  'operation.json': Rollout | Campaign | Experiment | null;
   [name: string]: unknown;
 }
 
@@ -2005,14 +1907,16 @@ export interface ResourceEffect {
   high_percent: number;
 }
 
-/** The rollout under way or the last one, and the compaction campaign. */
+/** A rollout, under way or the last one. */
 export interface Rollout {
+  /** Kind of operation. */
+  kind: 'rollout';
   /** Id of the rollout. */
   id: string;
   /** Id of the recommendation that it applies. */
   recommendation: string;
   /** Kind of change. */
-  kind: 'set-profile' | 'remove-override';
+  change: 'set-profile' | 'remove-override';
   /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
   /** Config mask of the change. */
@@ -2057,8 +1961,6 @@ export interface Rollout {
   last_error: string | null;
   /** Progress of each OSD. */
   osds: RolloutOsd[];
-  /** The compaction campaign under way or the last one; null before the first. */
-  campaign: Campaign | null;
 }
 
 /** A batch of OSDs, changed before the next batch. */
@@ -2093,42 +1995,6 @@ export interface RolloutOsd {
   restarts_asked: number;
   /** How often it went down again after coming up. */
   flaps: number;
-}
-
-/** The rollout under way or the last one. */
-export interface RolloutSummary {
-  /** Id of the rollout. */
-  id: string;
-  /** Id of the recommendation that it applies. */
-  recommendation: string;
-  /** Kind of change. */
-  kind: 'set-profile' | 'remove-override';
-  /** Current phase. */
-  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** Config mask of the change. */
-  who: string;
-  /** Changed option: the option string, or the annex that OSDs append to it. */
-  option: string;
-  /** Client that requested it. */
-  actor: string;
-  /** Number of OSDs in the rollout. */
-  osds_total: number;
-  /** Number of finished OSDs. */
-  osds_finished: number;
-  /** Verdict; null: none, or not yet. */
-  verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
-  /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
-  judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** Start time. ISO 8601, UTC. */
-  started: string | null;
-  /** Time of the last change. ISO 8601, UTC. */
-  updated: string | null;
-  /** Why it is paused or waiting; null if it is not. */
-  paused_reason: string | null;
-  /** Outcome; null while it is under way. */
-  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What went wrong; null if nothing did. */
-  failure: string | null;
 }
 
 /** Running options of an OSD. */
@@ -2238,10 +2104,8 @@ export interface Status {
   findings: FindingCounts;
   /** Number of recommendations. */
   recommendations: number;
-  /** The rollout under way or the last one; null before the first. */
-  rollout: RolloutSummary | null;
-  /** The compaction campaign under way; null: none. */
-  campaign: CampaignSummary | null;
+  /** The operation under way, or the last one; null before the first. */
+  operation: OperationSummary | null;
   /** Recommendations that auto-apply does not apply yet; empty in other modes. */
   auto_apply: NotApplied[];
   /** Accuracy of the predictions for all ended changes. */

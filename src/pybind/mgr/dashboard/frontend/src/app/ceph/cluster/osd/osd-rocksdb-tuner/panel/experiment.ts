@@ -1,14 +1,13 @@
-/** The current or last experiment, and earlier ones. */
+/** The current or last experiment. */
 
 import { html, nothing, TemplateResult } from 'lit';
-import { repeat } from 'lit/directives/repeat.js';
 
-import type { Experiment, ExperimentEffect, ExperimentSummary, Recommendation } from './answers';
+import type { Experiment, ExperimentEffect, Recommendation } from './answers';
 import type { Api } from './api';
 import type { Question } from './dialog';
 import { duration, ids, moment, plural, range, signalName, signedPercent, who } from './format';
 import { commands, CONCLUSION, facts, label, TABLE } from './parts';
-import { effects, OUTCOME } from './rollout';
+import { effects, OUTCOME, underWay } from './rollout';
 
 export type ExperimentControl = 'pause' | 'resume' | 'abort' | 'ack';
 
@@ -23,12 +22,8 @@ export interface ExperimentHost {
 
 type Change = Pick<ExperimentEffect, 'estimate_percent' | 'low_percent' | 'high_percent'>;
 
-export function inProgress(experiment: Experiment): boolean {
-  return experiment.ended === null;
-}
-
 export function experimentView(e: Experiment, host: ExperimentHost): TemplateResult {
-  const going = inProgress(e);
+  const going = underWay(e);
   const waiting = e.phase === 'waiting';
   const total = e.periods.reduce((sum, p) => sum + p.blocks, 0);
   return html`
@@ -151,9 +146,9 @@ export function questionOf(what: ExperimentControl, experiment: Experiment, api:
   return {
     title: `${action} the experiment`,
     lines: lines[what],
-    command: `ceph rocksdb-tuner ${what === 'ack' ? 'operation' : 'experiment'} ${what}`,
+    command: `ceph rocksdb-tuner operation ${what === 'ack' ? 'resume' : what}`,
     action,
-    run: async () => void (await api.change('POST', what === 'ack' ? '/rollout/ack' : `/experiment/${what}`)),
+    run: async () => void (await api.change('POST', `/operation/${what === 'ack' ? 'resume' : what}`)),
   };
 }
 
@@ -161,44 +156,4 @@ export function questionOf(what: ExperimentControl, experiment: Experiment, api:
 function adopts(r: Recommendation, e: Experiment): boolean {
   const winner = e.arms.find((arm) => arm.name === e.winner);
   return winner !== undefined && r.kind === 'set-profile' && r.who === e.who && r.options_to === winner.options;
-}
-
-export function earlier(
-  found: readonly ExperimentSummary[],
-  read: ReadonlyMap<string, Experiment>,
-  open: (id: string) => void,
-): TemplateResult {
-  const host: ExperimentHost = {
-    mayChange: false,
-    busy: false,
-    recommendations: [],
-    control: () => undefined,
-    apply: () => undefined,
-  };
-  return html`${repeat(
-    found,
-    (e) => e.id,
-    (e) => {
-      const full = read.get(e.id);
-      const [text, kind] = CONCLUSION[e.conclusion ?? ''] ?? [e.outcome ?? 'ended', ''];
-      return html`<details
-        class="rt-item"
-        data-id=${e.id}
-        @toggle=${(event: Event) => {
-          if ((event.currentTarget as HTMLDetailsElement).open) open(e.id);
-        }}
-      >
-        <summary>
-          ${label(text, kind)}
-          <span class="rt-main">
-            ${e.id}: ${who(e.who)}, ${e.arms.join(', ')}${e.winner ? `; winner ${e.winner}` : ''}
-          </span>
-          <time class="rt-side" datetime=${e.started ?? ''}>${moment(e.started)}</time>
-        </summary>
-        <div class="rt-body">
-          ${full ? experimentView(full, host) : html`<p role="status">Loading …</p>`}
-        </div>
-      </details>`;
-    },
-  )}`;
 }

@@ -7,7 +7,6 @@ import type {
   Change,
   Decision,
   Experiment,
-  ExperimentSummary,
   Finding,
   Growth,
   Group,
@@ -26,7 +25,7 @@ import type { Picture } from './chart';
 import { campaignSection, finished, inFlight, CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
-import { earlier, experimentView, inProgress, questionOf, ExperimentHost } from './experiment';
+import { experimentView, questionOf, ExperimentHost } from './experiment';
 import { duration, durations, ids, moment, plural, who } from './format';
 import { COLORINGS, Coloring } from './map';
 import { facts, label, TABLE } from './parts';
@@ -58,16 +57,12 @@ interface Overview {
   findings: Finding[];
   recommendations: Recommendation[];
   osdMap: OsdMap;
-  rollout: Rollout | null;
+  /** The current or last one. */
+  operation: Operation | null;
   history: Change[];
-  experiments: Experiments | null;
 }
 
-interface Experiments {
-  /** The current or last one. */
-  last: Experiment | null;
-  all: ExperimentSummary[];
-}
+type Operation = Rollout | Campaign | Experiment;
 
 /** The subject of the charts. */
 type Subject = { osd: number } | { device_class: string };
@@ -91,7 +86,6 @@ export class RocksDbTunerPanel extends LitElement {
     read: { state: true },
     decisions: { state: true },
     decisionError: { state: true },
-    ended: { state: true },
   };
 
   /** The style sheet, unless the page has it already. */
@@ -118,8 +112,6 @@ export class RocksDbTunerPanel extends LitElement {
   private declare read: ReadonlyMap<string, Reading>;
   private declare decisions: Decision[];
   private declare decisionError: string;
-  /** Earlier experiments that were opened. */
-  private declare ended: ReadonlyMap<string, Experiment>;
   private meanings: ReadonlyMap<string, string> = new Map();
 
   constructor() {
@@ -137,7 +129,6 @@ export class RocksDbTunerPanel extends LitElement {
     this.read = new Map();
     this.decisions = [];
     this.decisionError = '';
-    this.ended = new Map();
   }
 
   private get api(): Api {
@@ -176,30 +167,28 @@ export class RocksDbTunerPanel extends LitElement {
     const abort = (this.abort = new AbortController());
     try {
       const { signal } = abort;
-      const [status, found, advice, osdMap, rollout, changes, experiments] = await Promise.all([
+      const [status, found, advice, osdMap, operation, changes] = await Promise.all([
         api.get<Status>('', signal),
         api.get<Finding[]>('/findings', signal),
         api.get<Recommendation[]>('/recommendation', signal),
         api.get<OsdMap>('/map', signal),
-        api.get<Rollout | null>('/rollout', signal),
+        api.get<Operation | null>('/operation', signal),
         api.get<Change[]>('/history', signal),
-        this.readExperiments(signal),
       ]);
       this.data = {
         status,
         findings: found,
         recommendations: advice,
         osdMap,
-        rollout,
+        operation,
         history: changes,
-        experiments,
       };
       this.readAt = this.now = Date.now();
       this.error = null;
       this.subject = this.stillThere(this.subject) ?? firstClass(status.groups);
       // A module that has just started has no data yet.
       const due = this.now - this.trendAt >= TREND_REFRESH_MS;
-      if (!this.trend || due || underWay(rollout)) await this.readCharts(signal);
+      if (!this.trend || due || (operation?.kind === 'rollout' && underWay(operation))) await this.readCharts(signal);
       if (this.now - this.decisionsAt >= DECISION_REFRESH_MS) await this.readDecisions(signal);
     } catch (error) {
       if (abort.signal.aborted) return;
@@ -249,20 +238,6 @@ export class RocksDbTunerPanel extends LitElement {
     this.decisionsAt = Date.now();
   }
 
-  /** null: the module or the controllers are older than the tab. */
-  private async readExperiments(signal: AbortSignal): Promise<Experiments | null> {
-    try {
-      const [last, all] = await Promise.all([
-        this.api.get<Experiment | null>('/experiment/status', signal),
-        this.api.get<ExperimentSummary[]>('/experiment', signal),
-      ]);
-      return { last, all };
-    } catch (error) {
-      if (error instanceof ApiError && (error.status === 400 || error.status === 404)) return null;
-      throw error;
-    }
-  }
-
   private async readTrends(signal?: AbortSignal): Promise<void> {
     const { api, subject, data } = this;
     if (!subject || !data) return;
@@ -285,9 +260,10 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   private async readCanary(signal?: AbortSignal): Promise<Picture[]> {
-    const rollout = this.data?.rollout;
-    const canary = rollout?.batches[0]?.osds ?? [];
-    if (!rollout || !canary.length) return [];
+    const rollout = this.data?.operation;
+    if (rollout?.kind !== 'rollout') return [];
+    const canary = rollout.batches[0]?.osds ?? [];
+    if (!canary.length) return [];
     const rest = rollout.batches.slice(1).flatMap((batch) => batch.osds);
     const controls = (rollout.soak.controls.length ? rollout.soak.controls : rest).slice(
       0,
@@ -318,20 +294,18 @@ export class RocksDbTunerPanel extends LitElement {
 
   private shown(data: Overview): TemplateResult {
     const { status } = data;
-    const campaign = data.rollout?.campaign ?? null;
+    const { operation } = data;
+    const going = operation !== null && underWay(operation);
     const old = this.error !== null || this.now - this.readAt > STALE_MS;
     return html`<div class=${old ? 'rt-old' : ''}>
       ${status.notices.map((n) => html`<div class="alert alert-warning" role="status">${n}</div>`)}
       ${this.headline(data)} ${this.figures(status)}
-      ${data.rollout && underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
-      ${campaign && underWay(campaign) ? this.campaign(campaign) : nothing}
-      ${this.currentExperiment(data)}
+      ${operation && going ? this.operation(operation, data) : nothing}
       ${status.mode === 'off' || status.groups.length === 0
         ? this.nothing(status)
         : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
-          ${decisions(this.decisions, this.decisionError)} ${this.experiments(data)} ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
-      ${campaign && !underWay(campaign) ? this.campaign(campaign) : nothing}
-      ${data.rollout && !underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
+          ${decisions(this.decisions, this.decisionError)} ${this.planner(data)} ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
+      ${operation && !going ? this.operation(operation, data) : nothing}
       ${history(data.history, data.status.track_record)}
     </div>`;
   }
@@ -374,8 +348,8 @@ export class RocksDbTunerPanel extends LitElement {
     </div>`;
   }
 
-  private headline({ status, rollout, experiments }: Overview): TemplateResult {
-    const [kind, text] = state(status, rollout, experiments?.last ?? null, this.still !== null);
+  private headline({ status, operation }: Overview): TemplateResult {
+    const [kind, text] = state(status, operation, this.still !== null);
     return html`<div class=${`rt-headline rt-${kind}`} role="status">
       <strong>${text}</strong>
     </div>`;
@@ -536,6 +510,13 @@ export class RocksDbTunerPanel extends LitElement {
         : html`<p class="rt-empty">No history yet.</p>`}`;
   }
 
+  private operation(operation: Operation, data: Overview): TemplateResult {
+    if (operation.kind === 'rollout') return this.rollout(operation);
+    if (operation.kind === 'compaction') return this.campaign(operation);
+    return html`<h3>${underWay(operation) ? 'Experiment in progress' : 'Last experiment'}</h3>
+      ${experimentView(operation, this.experimentHost(data))}`;
+  }
+
   private rollout(rollout: Rollout): TemplateResult {
     return rolloutSection(rollout, {
       mayChange: this.mayChange,
@@ -557,35 +538,16 @@ export class RocksDbTunerPanel extends LitElement {
     });
   }
 
-  private currentExperiment(data: Overview): TemplateResult | typeof nothing {
-    const last = data.experiments?.last;
-    return last && inProgress(last)
-      ? html`<h3>Experiment in progress</h3>
-          ${experimentView(last, this.experimentHost(data))}`
-      : nothing;
-  }
-
-  private experiments(data: Overview): TemplateResult | typeof nothing {
-    const { experiments: found, status } = data;
-    if (!found) return nothing;
-    const last = found.last && !inProgress(found.last) ? found.last : null;
+  private planner(data: Overview): TemplateResult | typeof nothing {
+    if (this.still) return nothing;
     return html`<h3>Experiments</h3>
       <rocksdb-tuner-planner
         .base=${this.base}
-        .groups=${status.groups.map((g) => g.who)}
+        .groups=${data.status.groups.map((g) => g.who)}
         .mayChange=${this.mayChange}
         .busy=${busyWith(data)}
         @ask=${(event: CustomEvent<Question>) => this.ask(event.detail)}
-      ></rocksdb-tuner-planner>
-      ${last
-        ? html`<h4>Last experiment</h4>
-            ${experimentView(last, this.experimentHost(data))}`
-        : nothing}
-      ${earlier(
-        found.all.filter((e) => e.id !== found.last?.id),
-        this.ended,
-        (id) => void this.readEnded(id),
-      )}`;
+      ></rocksdb-tuner-planner>`;
   }
 
   private experimentHost(data: Overview): ExperimentHost {
@@ -596,17 +558,6 @@ export class RocksDbTunerPanel extends LitElement {
       control: (what, of) => this.ask(questionOf(what, of, this.api)),
       apply: (r) => void this.askApply(r),
     };
-  }
-
-  private async readEnded(id: string): Promise<void> {
-    if (this.ended.has(id)) return;
-    try {
-      const found = await this.api.get<Experiment>(`/experiment/${encodeURIComponent(id)}`);
-      this.ended = new Map([...this.ended, [id, found]]);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.error = error;
-    }
   }
 
   private choose(subject: Subject): void {
@@ -720,9 +671,9 @@ export class RocksDbTunerPanel extends LitElement {
       pause: {
         title: 'Pause the campaign',
         lines: [runs, `The remaining ${plural(left, 'OSD')} will not start until you resume.`],
-        command: 'ceph rocksdb-tuner rollout pause',
+        command: 'ceph rocksdb-tuner operation pause',
         action: 'Pause',
-        run: async () => void (await api.change('POST', '/rollout/pause')),
+        run: async () => void (await api.change('POST', '/operation/pause')),
       },
       resume: {
         title: 'Resume the campaign',
@@ -730,9 +681,9 @@ export class RocksDbTunerPanel extends LitElement {
           `Continues with ${plural(left, 'OSD')}.`,
           'The client write latency is measured again and becomes the new baseline.',
         ],
-        command: 'ceph rocksdb-tuner rollout resume',
+        command: 'ceph rocksdb-tuner operation resume',
         action: 'Resume',
-        run: async () => void (await api.change('POST', '/rollout/resume')),
+        run: async () => void (await api.change('POST', '/operation/resume')),
       },
       abort: {
         title: 'Abort the campaign',
@@ -740,9 +691,9 @@ export class RocksDbTunerPanel extends LitElement {
           runs,
           `${plural(left, 'OSD')} will not be compacted. Finished compactions are kept.`,
         ],
-        command: 'ceph rocksdb-tuner rollout abort',
+        command: 'ceph rocksdb-tuner operation abort',
         action: 'Abort',
-        run: async () => void (await api.change('POST', '/rollout/abort')),
+        run: async () => void (await api.change('POST', '/operation/abort')),
       },
     };
     this.ask(questions[what]);
@@ -759,18 +710,18 @@ export class RocksDbTunerPanel extends LitElement {
           'Pauses once the OSD in flight is safe.',
           `Changed so far: ${changed}. They keep the new options.`,
         ],
-        command: 'ceph rocksdb-tuner rollout pause',
+        command: 'ceph rocksdb-tuner operation pause',
         action: 'Pause',
-        run: async () => void (await api.change('POST', '/rollout/pause')),
+        run: async () => void (await api.change('POST', '/operation/pause')),
       },
       resume: {
         title: 'Resume the rollout',
         lines: [
           `Continues with ${plural(rollout.osds_total - rollout.osds_finished, 'OSD')}, each restarted as planned.`,
         ],
-        command: 'ceph rocksdb-tuner rollout resume',
+        command: 'ceph rocksdb-tuner operation resume',
         action: 'Resume',
-        run: async () => void (await api.change('POST', '/rollout/resume')),
+        run: async () => void (await api.change('POST', '/operation/resume')),
       },
       abort: {
         title: 'Abort the rollout',
@@ -778,18 +729,15 @@ export class RocksDbTunerPanel extends LitElement {
           'Ends the rollout once the OSD in flight is safe.',
           `Changed so far: ${changed}. They keep the new options; roll back to restore them.`,
         ],
-        command: 'ceph rocksdb-tuner rollout abort',
+        command: 'ceph rocksdb-tuner operation abort',
         action: 'Abort',
-        run: async () => void (await api.change('POST', '/rollout/abort')),
+        run: async () => void (await api.change('POST', '/operation/abort')),
       },
       rollback: {
         title: 'Roll back',
         lines: [
           `Restores exactly the configuration before rollout ${rollout.id} for ${who(rollout.who)}.`,
           `Restarts every OSD that runs the new options, one at a time: ${changed}.`,
-          ...(underWay(rollout.campaign)
-            ? ['Ends the compaction campaign first; finished compactions are kept.']
-            : []),
         ],
         command: `ceph rocksdb-tuner rollback ${rollout.id}`,
         action: 'Roll back',
@@ -798,9 +746,9 @@ export class RocksDbTunerPanel extends LitElement {
       ack: {
         title: 'Acknowledge the rollout',
         lines: ['Clears its health check. Changes nothing else.'],
-        command: 'ceph rocksdb-tuner rollout ack',
+        command: 'ceph rocksdb-tuner operation resume',
         action: 'Acknowledge',
-        run: async () => void (await api.change('POST', '/rollout/ack')),
+        run: async () => void (await api.change('POST', '/operation/resume')),
       },
     };
     this.ask(questions[what]);
@@ -829,41 +777,18 @@ export class RocksDbTunerPanel extends LitElement {
 }
 
 /** The operation in progress, which blocks all others. */
-function busyWith({ rollout, experiments }: Overview): 'rollout' | 'compaction campaign' | 'experiment' | null {
-  if (underWay(rollout)) return 'rollout';
-  if (underWay(rollout?.campaign ?? null)) return 'compaction campaign';
-  return experiments?.last && inProgress(experiments.last) ? 'experiment' : null;
+function busyWith({ operation }: Overview): string | null {
+  if (!operation || !underWay(operation)) return null;
+  return operation.kind === 'compaction' ? 'compaction campaign' : operation.kind;
 }
 
 /** The overall state in one line. */
-function state(
-  status: Status,
-  rollout: Rollout | null,
-  experiment: Experiment | null,
-  still: boolean,
-): [string, string] {
+function state(status: Status, operation: Operation | null, still: boolean): [string, string] {
   const { findings: f, sampling } = status;
   const advice = status.recommendations
     ? `${plural(status.recommendations, 'recommendation')}`
     : '';
-  if (rollout && underWay(rollout)) {
-    const progress = `${rollout.osds_finished} of ${plural(rollout.osds_total, 'OSD')}`;
-    return rollout.phase === 'waiting'
-      ? ['warning', `Rollout requires operator action: ${rollout.paused_reason ?? ''} (${progress})`]
-      : ['busy', `Rollout in progress: ${rollout.phase}, ${progress}`];
-  }
-  const campaign = rollout?.campaign ?? null;
-  if (campaign && underWay(campaign)) {
-    const progress = `${finished(campaign)} of ${plural(campaign.osds.length, 'OSD')}`;
-    return campaign.phase === 'waiting'
-      ? ['warning', `Compaction campaign waiting: ${campaign.paused_reason ?? ''} (${progress})`]
-      : ['busy', `Compaction campaign in progress: ${progress}`];
-  }
-  if (experiment && inProgress(experiment)) {
-    return experiment.phase === 'waiting'
-      ? ['warning', `Experiment waiting: ${experiment.paused_reason ?? ''}`]
-      : ['busy', `Experiment in progress: ${experiment.summary}`];
-  }
+  if (operation && underWay(operation)) return progress(operation);
   if (status.mode === 'off') return ['', 'The mode is off.'];
   if (!sampling.osds) return ['', 'No samples yet.'];
   if (!still && isOld(sampling)) {
@@ -877,6 +802,26 @@ function state(
   if (f.error) return ['danger', `Needs attention: ${parts.join(', ')}.`];
   if (parts.length) return ['warning', `Could be improved: ${parts.join(', ')}.`];
   return ['good', `No issues: ${plural(sampling.osds, 'OSD')}, no changes recommended.`];
+}
+
+function progress(operation: Operation): [string, string] {
+  const waiting = operation.phase === 'waiting';
+  const reason = operation.paused_reason ?? '';
+  if (operation.kind === 'experiment') {
+    return waiting
+      ? ['warning', `Experiment waiting: ${reason}`]
+      : ['busy', `Experiment in progress: ${operation.summary}`];
+  }
+  if (operation.kind === 'compaction') {
+    const done = `${finished(operation)} of ${plural(operation.osds.length, 'OSD')}`;
+    return waiting
+      ? ['warning', `Compaction campaign waiting: ${reason} (${done})`]
+      : ['busy', `Compaction campaign in progress: ${done}`];
+  }
+  const done = `${operation.osds_finished} of ${plural(operation.osds_total, 'OSD')}`;
+  return waiting
+    ? ['warning', `Rollout requires operator action: ${reason} (${done})`]
+    : ['busy', `Rollout in progress: ${operation.phase}, ${done}`];
 }
 
 function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {

@@ -16,7 +16,6 @@ import type {
 import { duration, ids, moment, plural, range, signalName, signedPercent, who } from './format';
 import { commands, CONCLUSION, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
-const FINAL = new Set(['done', 'rolled-back', 'failed']);
 const STAGES = ['preflight', 'canary', 'soaking', 'judging', 'promoting', 'collapsing', 'done'];
 
 /** Style of a label, by outcome. */
@@ -28,8 +27,8 @@ export const OUTCOME: Record<string, 'good' | 'warning' | 'danger' | 'busy' | ''
   waiting: 'busy',
 };
 
-export function underWay(rollout: { phase: string } | null): boolean {
-  return rollout !== null && !FINAL.has(rollout.phase);
+export function underWay(operation: { outcome: string | null }): boolean {
+  return operation.outcome === null;
 }
 
 export type Control = 'pause' | 'resume' | 'abort' | 'rollback' | 'ack';
