@@ -88,7 +88,7 @@ def best_arms(case: Case, objective: str, weighed: Weighing, count: int) -> tupl
         raise BadQuestionError(
             errno.EINVAL,
             f'no candidate for {case.cohort.group.who} is worth an experiment: "ceph rocksdb-tuner '
-            'candidates" shows why; name profiles with --arms',
+            'recommend --all" shows why; name profiles with --arms',
         )
     return tuple(found)
 

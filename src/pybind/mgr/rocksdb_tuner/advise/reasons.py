@@ -45,7 +45,7 @@ def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
             f'is the best-tested that lowers the {what} by at least '
             f'{weighed.bars.min_gain:.0%} and raises no other resource by more than '
             f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
-            'candidates".',
+            'recommend --all".',
             'model',
         ),
     )

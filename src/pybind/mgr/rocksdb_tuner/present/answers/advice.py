@@ -94,7 +94,7 @@ class Recommendation:
     advice: Annotated[Advice, InPlace()]
     candidates: Annotated[
         Optional[tuple[Candidate, ...]],
-        'Candidates considered, as in "candidates"; null if none were compared.',
+        'Candidates considered, as in "recommend --all"; null if none were compared.',
     ]
 
 

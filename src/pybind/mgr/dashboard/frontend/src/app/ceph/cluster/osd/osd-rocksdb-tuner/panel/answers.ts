@@ -1813,7 +1813,7 @@ export interface Recommendation {
   commands: string[];
   /** The exact commands to restore the previous settings. */
   undo_commands: string[];
-  /** Candidates considered, as in "candidates"; null if none were compared. */
+  /** Candidates considered, as in "recommend --all"; null if none were compared. */
   candidates: Candidate[] | null;
 }
 
