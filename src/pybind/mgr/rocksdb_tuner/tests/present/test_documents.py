@@ -56,14 +56,18 @@ SITUATION = situation_without_osd(
 EXECUTED = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
 
 
-def of_the_closest(error: jsonschema.ValidationError) -> list[jsonschema.ValidationError]:
-    """The error, or those against the alternative that it is closest to."""
+def of_its_kind(error: jsonschema.ValidationError) -> list[jsonschema.ValidationError]:
+    """The error, or those against the alternative of its own kind."""
     if error.validator != 'anyOf':
         return [error]
     by_alternative: dict[Any, list[jsonschema.ValidationError]] = {}
     for one in error.context:
         by_alternative.setdefault(one.schema_path[0], []).append(one)
-    return min(by_alternative.values(), key=len)
+    return next(
+        errors
+        for errors in by_alternative.values()
+        if not any(one.validator == 'const' for one in errors)
+    )
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
@@ -462,7 +466,7 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
         errors = [
             error
             for found_error in validator(name).iter_errors(found)
-            for error in of_the_closest(found_error)
+            for error in of_its_kind(found_error)
             # Records may hold any number; that real ones are not negative is observe's business.
             if error.validator not in {'minimum', 'maximum'}
         ]
