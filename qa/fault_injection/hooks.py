@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any, Optional
 
 from rocksdb_tuner import tuner
-from rocksdb_tuner.advise import entry_advice, proposal, recommend
+from rocksdb_tuner.advise import changed, entry_advice, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Reason, Recommendation
 from rocksdb_tuner.advise.strings import recognize, same_meaning
+from rocksdb_tuner.advise.weighing import OptionCandidate, Origin, Weighed, Weighing
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
@@ -104,12 +105,24 @@ def _no_conflicts(self: Case) -> None:
     """The OSDs of a test are neither too slow nor running outdated packages."""
 
 
-def _no_candidates(case: Case, *_: object) -> None:
+def _only_wanted(case: Case, running: Optional[str] = None) -> Weighing:
     """The model's opinion of option sets does not matter either."""
+    base = case.running if running is None else running
+    runs = Weighed(OptionCandidate('running options', Origin.RUNNING, base))
+    wanted = _wanted(case)
+    if _setting('favorite') is None or case.alike(wanted.options, base):
+        return Weighing(None, case.bars, (runs,), None, None)
+    better = Weighed(OptionCandidate('favorite', Origin.PROFILE, wanted.options, wanted.profile))
+    return Weighing(None, case.bars, (runs, better), better, better)
 
 
-def _published(case: Case, _: object) -> Target:
+def _fixed(case: Case, _: Sequence[Objection]) -> Target:
     return _wanted(case)
+
+
+def _without_weighing(*args: Any, **more: Any) -> Any:
+    """Only predictions make a rollout one for gain."""
+    return changed.changed(*args, **{**more, 'weighed': None})
 
 
 def _put(owner: object, name: str, hook: object) -> None:
@@ -126,8 +139,8 @@ _put(MgrCluster, 'remove', _remove_late)
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
 _put(operation_control, 'change_request', _unchecked_request)
 for _module in (recommend, entry_advice):
-    _put(_module, 'target_for', _wanted)
-_put(recommend, 'weighed_for', _no_candidates)
-_put(recommend, 'published_target', _published)
+    _put(_module, 'fixed', _fixed)
+_put(recommend, 'changed', _without_weighing)
+_put(recommend, 'weighing', _only_wanted)
 _put(Case, 'under_workload', _against)
 _put(Case, 'why_no_tuning', property(_no_conflicts))

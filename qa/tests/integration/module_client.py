@@ -36,6 +36,12 @@ class ModuleClient:
         jsonschema.validate(document, json.loads((SCHEMAS / f'{schema}.schema.json').read_text()))
         return document
 
+    def stale_override(self, release: str) -> str:
+        """An option string that gives way to the default of the release, whichever that is."""
+        name = f'bluestore-default-{"pacific" if release == "pacific" else "reef"}'
+        default = self.json('profile', 'show', name, schema='profile-show')['options']
+        return f'{default},compaction_readahead_size=0'
+
     def plain(self, *words: str) -> str:
         text = self.cluster.ceph('rocksdb-tuner', *words)
         assert all(len(line) <= 120 for line in text.splitlines() if "'" not in line), text

@@ -82,7 +82,7 @@ def tuner(release: str) -> Iterator[ModuleClient]:
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
         cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
         tuner.restart_all()
-        tuner.wait_for_recommendation('remove-override')
+        tuner.wait_for_recommendation('set-profile' if release == 'pacific' else 'remove-override')
         # A window of a minute without a restart
         tuner.wait_for(lambda: 'Limited by:' in tuner.plain('status'), 90, 'the limit is known')
         yield tuner

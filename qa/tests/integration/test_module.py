@@ -438,12 +438,13 @@ def test_broken_stored_state_is_quarantined_and_never_applied(
 
 
 @pytest.fixture
-def superseded_override(tuner: ModuleClient) -> None:
-    """All OSDs run the 2019 alternate tuning, by one entry."""
+def superseded_override(tuner: ModuleClient, release: str) -> None:
+    """All OSDs run a string that the default should replace, by one entry."""
     forget_clients(tuner)
-    tuner.cluster.ceph('config', 'set', ALL, OPTION, ALTERNATE_2019)
-    assert tuner.entries() == [(ALL, '', ALTERNATE_2019)]
+    stale = tuner.stale_override(release)
+    tuner.cluster.ceph('config', 'set', ALL, OPTION, stale)
+    assert tuner.entries() == [(ALL, '', stale)]
     for osd_id in range(3):
-        if tuner.running(osd_id) != (ALTERNATE_2019, 'mon'):
+        if tuner.running(osd_id) != (stale, 'mon'):
             tuner.restart(osd_id)
     tuner.wait_for_clean()

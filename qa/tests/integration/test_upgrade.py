@@ -82,14 +82,15 @@ def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]
 
 
 def test_module_survives_replacement_removal_and_return_of_its_files(
-    own_module: tuple[ModuleClient, Path],
+    own_module: tuple[ModuleClient, Path], release: str
 ) -> None:
     tuner, files = own_module
     cluster = tuner.cluster
     tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 40, 'samples')
     cluster.ceph('config', 'set', 'osd.0', OPTION, ALTERNATE_2019)
     tuner.restart(0)
-    advice = tuner.wait_for_recommendation('remove-override')['id']
+    kind = 'set-profile' if release == 'pacific' else 'remove-override'
+    advice = tuner.wait_for_recommendation(kind)['id']
     tuner.plain('apply', advice)
     tuner.wait_for_phase('done')
     history = tuner.json('history', schema='history')
