@@ -133,6 +133,7 @@ HARDWARE = {
     'db 8 of 10 GiB': on(8, 10),
     'wal 512 MiB': on(dedicated_wal=True, wal_device_bytes=512 * MIB),
     'memory 2 GiB': replace(on(), memory_bytes=2 * GIB),
+    'memory 1 GiB': replace(on(), memory_bytes=GIB),
     '2 cores': replace(on(), cores=2),
     'debian 16.2.13': on(distribution='debian', version='16.2.13'),
 }
@@ -431,6 +432,8 @@ def test_decision_table() -> None:
         assert answer('reef', '256M', work, 'flash').recommendations == ()
     for hardware in ('hdd', '2 cores', 'debian 16.2.13'):
         assert answer('pacific', 'default', 'rbd busy 72%', hardware).recommendations == ()
+    (advice,) = answer('pacific', 'default', 'rbd busy 72%', 'memory 1 GiB').recommendations
+    assert (advice.profile, advice.priority) == ('lz4-2025', Priority.NOW)
     for hardware in ('memory 2 GiB', 'wal 512 MiB', 'db 8 of 10 GiB'):
         for work in ('rbd busy 72%', 'rgw'):
             for advice in answer('pacific', 'default', work, hardware).recommendations:
