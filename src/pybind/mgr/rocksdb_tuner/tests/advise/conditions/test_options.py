@@ -502,8 +502,8 @@ def test_remedies_wait_until_osds_would_start() -> None:
     names = found(facts(osd_info(0), text, 'mon', entries), entries=entries)
     finding = names['dangerous-options']
     assert finding.remedy == (
-        'osd.0 would not start again. Remove the cause first, see "ceph rocksdb-tuner finding '
-        'show unstartable-options".'
+        'osd.0 would not start again. Remove the cause first, see "ceph rocksdb-tuner findings '
+        'unstartable-options".'
     )
     assert (finding.commands, finding.do_not) == ((), None)
     others = [f for f in names.values() if f.finding_id != 'unstartable-options']
