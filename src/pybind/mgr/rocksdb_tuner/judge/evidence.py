@@ -35,6 +35,8 @@ class Block:
     """A span of time, the same for all OSDs; blocks do not overlap."""
 
     by_osd: Mapping[int, Measured]
+    #: When it ended, in seconds since the epoch; None: unknown.
+    end_s: Optional[float] = None
 
     def of(self, osd_id: int) -> Measured:
         return self.by_osd.get(osd_id, NOTHING)
@@ -56,6 +58,18 @@ class Evidence:
     @property
     def osds(self) -> tuple[int, ...]:
         return (*self.changed, *self.controls)
+
+
+def fresh(blocks: Sequence[Block], now_s: float, most_age_s: float) -> tuple[Block, ...]:
+    """The blocks that are not too old, by the wall clock: it also counts between two managers.
+
+    If it was set, the age of earlier blocks is unknown, and they are not fresh.
+    """
+    return tuple(
+        block
+        for block in blocks
+        if block.end_s is not None and abs(now_s - block.end_s) <= most_age_s
+    )
 
 
 def measured(

@@ -18,6 +18,11 @@ def least_soak_s(soak: SoakPlan) -> float:
     return max(soak.least_s, limits().least_blocks * block_length_s(soak))
 
 
+def baseline_most_age_s(soak: SoakPlan) -> float:
+    """Maximum age of a baseline at the change: it may take a soak, and wait as long."""
+    return 2 * least_soak_s(soak)
+
+
 def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:
     """The verdict that ends a soak after ``after_s``; None: the soak continues.
 

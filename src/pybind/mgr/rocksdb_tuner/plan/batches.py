@@ -48,8 +48,11 @@ class PlannedBatch:
 
     @property
     def baseline_s(self) -> float:
-        """How long canary and controls are measured before the change; the same as after it."""
-        return least_soak_s(self.soak) if self.number == 0 and self.judged else 0.0
+        """How long OSDs and controls are measured before the change; the same as after it.
+
+        Later batches are measured while the previous one is soaking.
+        """
+        return least_soak_s(self.soak) if self.judged else 0.0
 
     @property
     def watched_for_crashes(self) -> bool:

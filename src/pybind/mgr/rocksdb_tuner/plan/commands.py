@@ -114,8 +114,9 @@ def _watched_s(batch: PlannedBatch) -> tuple[float, float]:
     if not batch.judged:
         watched_s = limits().warm_up_s + batch.soak.least_s if batch.soak.least_s > 0 else 0.0
         return watched_s, watched_s
-    least_s = batch.baseline_s + limits().warm_up_s + least_soak_s(batch.soak)
-    return least_s, max(least_s, batch.baseline_s + limits().warm_up_s + batch.soak.most_s)
+    before_s = limits().warm_up_s + (batch.baseline_s if batch.number == 0 else 0.0)
+    least_s = before_s + least_soak_s(batch.soak)
+    return least_s, max(least_s, before_s + batch.soak.most_s)
 
 
 def _entry(who: str, value: Optional[str]) -> Action:

@@ -36,6 +36,22 @@ def batch_of(state: RolloutState, number: int) -> PlannedBatch:
     return replace(batch, osds=osds, compared=compared or osds, controls=controls)
 
 
+def batch_in_view(state: RolloutState) -> PlannedBatch:
+    """The batch being changed or soaking, or the last one."""
+    return batch_of(state, min(len(state.verdicts), count(state.request) - 1))
+
+
+def is_unchanged(state: RolloutState, batch: PlannedBatch) -> bool:
+    return bool(batch.osds) and all(_step(state, n) is OsdStep.PENDING for n in batch.osds)
+
+
+def unmeasured_batch(state: RolloutState) -> Optional[PlannedBatch]:
+    """The batch in view as long as its baseline is being measured."""
+    batch = batch_in_view(state)
+    measuring = is_unchanged(state, batch) and state.baseline_s < batch.baseline_s
+    return batch if measuring else None
+
+
 def compared_osds(state: RolloutState) -> tuple[int, ...]:
     """OSDs that need current samples before another OSD starts.
 

@@ -49,7 +49,7 @@ class Blocks:
         self._slow_events.append(events)
         if now_s - self._begin_s < block_s:
             return None
-        block = Block({n: self._measured(n, last) for n, last in samples.items()})
+        block = Block({n: self._measured(n, last) for n, last in samples.items()}, now_s)
         self._begin(samples, now_s, events)
         return block
 

@@ -8,13 +8,12 @@ from typing import Optional
 
 from ...mgr.records import OsdInfo
 from ...plan.actions import SetEntry
-from ...plan.batches import planned_batch
 from ...plan.entries import own
 from ...plan.request import overruled, target
 from ..absence import Away, absent, absent_of, why_away
 from ..gates import without_samples
 from ..phases import Outcome, Phase
-from .batches import watched_batch
+from .batches import unmeasured_batch, watched_batch
 from .collapse import collapse, collapse_osd
 from .identity import identity_mismatch, left_behind, start_leaving
 from .observation import Observation
@@ -121,10 +120,10 @@ def _start_osd(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step
     )
     if closed is not None:
         return Step(waiting(state, closed))
-    first = n == state.request.order[0]
-    if first and seen.before_s < planned_batch(state.request, state.soak, 0).baseline_s:
-        # Measure the baseline for the canary first.
-        return Step(replace(state, baseline_s=seen.before_s))
+    measured = replace(state, baseline_s=seen.before_s)
+    if unmeasured_batch(measured) is not None:
+        # Measure its baseline first.
+        return Step(measured)
     info = _present(seen, n)
     another = identity_mismatch(state, n, seen)
     if another is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 from typing import Optional
 
 from ...judge.evidence import Block, Evidence, Measured
-from ...store.codec import decode, encode
+from ...store.codec import ADDED_LATER, decode, encode
 from ...store.errors import StoredStateError
 from ...store.pieces import LIMIT_BYTES
 from ...store.text import pack, unpack
@@ -49,6 +49,9 @@ class _Evidence:
     signals: tuple[str, ...]
     before: tuple[tuple[Optional[float], ...], ...]
     after: tuple[tuple[Optional[float], ...], ...]
+    #: When each block ended.
+    before_s: tuple[Optional[float], ...] = field(default=(), metadata=ADDED_LATER)
+    after_s: tuple[Optional[float], ...] = field(default=(), metadata=ADDED_LATER)
 
 
 def encode_record(record: HistoryRecord, state: Optional[RolloutState] = None) -> str:
@@ -129,6 +132,8 @@ def encode_evidence(evidence: Evidence) -> str:
             signals=Measured._fields,
             before=tuple(row_of(block, osds) for block in evidence.before),
             after=tuple(row_of(block, osds) for block in evidence.after),
+            before_s=tuple(map(_end_of, evidence.before)),
+            after_s=tuple(map(_end_of, evidence.after)),
         )
     )
 
@@ -160,8 +165,19 @@ def decode_evidence(text: str) -> Evidence:
         changed=osds[:changed],
         controls=osds[changed:],
         block_s=stored.block_s,
-        before=blocks_of('before', stored.before, osds, signals),
-        after=blocks_of('after', stored.after, osds, signals),
+        before=_timed(blocks_of('before', stored.before, osds, signals), stored.before_s),
+        after=_timed(blocks_of('after', stored.after, osds, signals), stored.after_s),
+    )
+
+
+def _end_of(block: Block) -> Optional[float]:
+    return None if block.end_s is None else float(round(block.end_s))
+
+
+def _timed(blocks: Sequence[Block], ends_s: Sequence[Optional[float]]) -> tuple[Block, ...]:
+    """Earlier versions stored no times."""
+    return tuple(
+        replace(block, end_s=end_s) for block, end_s in zip_longest(blocks, ends_s[: len(blocks)])
     )
 
 

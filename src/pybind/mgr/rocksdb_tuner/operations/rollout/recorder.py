@@ -14,9 +14,9 @@ from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
 from ..phases import Phase
-from .batches import batch_of, watched_batch
+from .batches import batch_of, is_unchanged, watched_batch
 from .blocks import Blocks
-from .records import Direction, OsdStep, RolloutState
+from .records import Direction, RolloutState
 from .soak import judgement_in_view
 from .states import in_flight
 
@@ -45,11 +45,7 @@ def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Opti
         return Part.BEFORE if state.stage is Phase.PREFLIGHT else None
     # The next batch is waiting: no change is under way.
     waits = state.stage in {Phase.SOAKING, Phase.PROMOTING} and in_flight(state) is None
-    pending = number < count(state.request) and all(
-        osd.step is OsdStep.PENDING
-        for osd in state.osds
-        if osd.osd_id in batch_of(state, number).osds
-    )
+    pending = number < count(state.request) and is_unchanged(state, batch_of(state, number))
     return Part.BEFORE if waits and pending else None
 
 

@@ -7,14 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
-from ...judge.records import Judgement
+from ...judge.evidence import Evidence, fresh
+from ...judge.records import Judgement, Verdict
+from ...judge.signals import limits
+from ...judge.soak import baseline_most_age_s
 from ...judge.verdict import judge
 from ...mgr.protocols import CommandError
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
 from ...plan.records import Purpose
-from .batches import batch_of, watched_batch
+from ..phases import Phase
+from .batches import batch_in_view, batch_of, is_unchanged, watched_batch
 from .recorder import Part, Recorder, no_evidence, recorded_now
 from .records import Direction, RolloutState
 from .storage import RolloutStorage
@@ -48,10 +52,12 @@ class Recording:
         self._recorders: dict[int, Recorder] = {}
         #: The verdict on the batch in view.
         self._judgement: Optional[Judgement] = None
+        #: Whether there are blocks that are not stored.
+        self._unsaved = False
 
-    def found(self, state: RolloutState) -> SoakProgress:
+    def found(self, state: RolloutState, now_s: float) -> SoakProgress:
         """Findings on the batch in view."""
-        evidence = self._in_view(state).evidence
+        evidence = self._in_view(state, now_s).evidence
         return SoakProgress(
             before_s=len(evidence.before) * evidence.block_s,
             after_s=len(evidence.after) * evidence.block_s,
@@ -70,7 +76,7 @@ class Recording:
 
         ``slow_events`` is called for the measured OSDs only, and only while they are measured.
         """
-        in_view = self._in_view(state)
+        in_view = self._in_view(state, now_s)
         part = recorded_now(state, idle_reason)
         number = in_view.evidence.batch
         following = _following(state, number)
@@ -84,11 +90,19 @@ class Recording:
         completed = _add(in_view, part, newest, now_s, events)
         if completed and part is Part.AFTER:
             among = batch_of(state, number).among
-            self._judgement = judge(in_view.evidence, among, _gain_signal(state, number))
+            self._judgement = _judged(in_view.evidence, among, _gain_signal(state, number))
         if upcoming is not None:
             before = Part.BEFORE if part is Part.AFTER else None
             completed = _add(upcoming, before, newest, now_s, events) or completed
-        if completed:
+        self._unsaved = self._unsaved or completed
+        # A baseline that is measured while the schedule holds the rollout is stored once it is
+        # used: it may take days, and another manager measures its own.
+        if part is not Part.BEFORE or state.phase is not Phase.WAITING:
+            self.keep()
+
+    def keep(self) -> None:
+        """Store new blocks."""
+        if self._unsaved:
             self._save()
 
     def end(self) -> None:
@@ -96,7 +110,7 @@ class Recording:
         self._recorders = {}
         self._storage.save_evidence(())
 
-    def _in_view(self, state: RolloutState) -> Recorder:
+    def _in_view(self, state: RolloutState, now_s: float) -> Recorder:
         if self._rollout_id != state.rollout_id:
             self._rollout_id = state.rollout_id
             self._recorders = {
@@ -105,7 +119,7 @@ class Recording:
                 if evidence.rollout_id == state.rollout_id
             }
             self._judgement = None
-        batch = _batch_in_view(state)
+        batch = batch_in_view(state)
         self._drop_ended(state, batch)
         passed = [number for number in self._recorders if number < batch.number]
         for number in passed:
@@ -114,9 +128,13 @@ class Recording:
         if passed:
             self._judgement = None
         if self._judgement is None and recorder.evidence.after:
-            self._judgement = judge(
+            self._judgement = _judged(
                 recorder.evidence, batch.among, _gain_signal(state, batch.number)
             )
+        if is_unchanged(state, batch):
+            most_age_s = baseline_most_age_s(batch.soak)
+            known = fresh(recorder.evidence.before, now_s, most_age_s)
+            recorder.evidence = replace(recorder.evidence, before=known)
         return recorder
 
     def _drop_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
@@ -150,6 +168,8 @@ class Recording:
         except CommandError as error:
             # A manager that takes over would have less evidence and soak longer.
             log.warning('cannot store evidence for the verdict: %s', error.message)
+        else:
+            self._unsaved = False
 
 
 def _add(
@@ -164,10 +184,20 @@ def _add(
     return recorder.add(part, {n: newest(n) for n in osds}, now_s, slow_events)
 
 
-def _batch_in_view(state: RolloutState) -> PlannedBatch:
-    """The batch being changed or soaking, or the last one."""
-    last = count(state.request) - 1
-    return batch_of(state, min(len(state.verdicts), last))
+#: For `Judgement.missing`.
+_A_FRESH_BASELINE = 'a baseline from shortly before: the rollout was held up since it was measured'
+
+
+def _judged(evidence: Evidence, among: int, promised: Optional[str]) -> Judgement:
+    """The verdict; not harmless if the baseline is of another time."""
+    found = judge(evidence, among, promised)
+    # The change and the soak take a while, each at most as long as blocks are kept.
+    most_s = 2 * limits().most_blocks * evidence.block_s
+    newest = evidence.after[-1].end_s
+    near = newest is not None and fresh(evidence.before[-1:], newest, most_s)
+    if near or not found.verdict.harmless:
+        return found
+    return replace(found, verdict=Verdict.INCONCLUSIVE, missing=(_A_FRESH_BASELINE,))
 
 
 def _gain_signal(state: RolloutState, number: int) -> Optional[str]:

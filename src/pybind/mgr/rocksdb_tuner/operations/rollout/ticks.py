@@ -91,7 +91,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._has_sample: Callable[[int], bool] = lambda _: False
         self._reports_unknown: Optional[str] = None
         self._may_act = False
-        self._watched_s = 0.0
+        self._watched_s = self._now_s = 0.0
 
     @property
     def parts(self) -> Parts:
@@ -133,14 +133,15 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     ) -> None:
         """Observe, decide, save and act; returns at once if there is no rollout.
 
-        ``now_s`` is the wall clock, for display; waiting is measured by ``monotonic_s`` (None: by
-        ``now_s``). ``may_act`` False means mode off: only the recovery of a failed OSD continues.
-        ``outside_window`` is why no further OSD may be started now. ``restarts_per_day`` 0 sets no
-        limit. ``no_reports_reason`` is why the manager has no current OSD reports;
-        ``reports_unknown`` is why it does not know yet: a rollback does not wait for that.
-        ``has_sample`` is whether it has a current sample of an OSD.
+        ``now_s`` is the wall clock, for display and the age of a baseline; waiting is measured by
+        ``monotonic_s`` (None: by ``now_s``). ``may_act`` False means mode off: only the recovery of
+        a failed OSD continues. ``outside_window`` is why no further OSD may be started now.
+        ``restarts_per_day`` 0 sets no limit. ``no_reports_reason`` is why the manager has no
+        current OSD reports; ``reports_unknown`` is why it does not know yet: a rollback does not
+        wait for that. ``has_sample`` is whether it has a current sample of an OSD.
         """
         self.load()
+        self._now_s = now_s
         steady_s = self._time.update(now_s if monotonic_s is None else monotonic_s)
         asked = None if self._state is None else self._state.asked
         self._observer.track_request(asked, steady_s)
@@ -193,7 +194,9 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
 
     def _observe(self, state: RolloutState) -> Observation:
         tick = self.now(forward=state.direction is Direction.FORWARD)
-        found = self._guard.value('judging', lambda: self._recording.found(state), NOT_SOAKING)
+        found = self._guard.value(
+            'judging', lambda: self._recording.found(state, self._now_s), NOT_SOAKING
+        )
         return self._observer.observe(state, self._machine, found, tick)
 
     def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
@@ -208,6 +211,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         return alarm.in_danger(state)
 
     def _before_acting(self, action: Action, now_s: float) -> None:
+        self._recording.keep()
         if isinstance(action, RestartOsd):
             self._count_restart(now_s)
 

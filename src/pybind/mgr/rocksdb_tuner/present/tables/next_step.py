@@ -11,13 +11,12 @@ from ...operations.experiment.records import ExperimentState, Stage
 from ...operations.gates import NOT_ALLOWED, remedy_for
 from ...operations.phases import Phase
 from ...operations.rollout.alarm import why_failed
-from ...operations.rollout.batches import watched_batch
+from ...operations.rollout.batches import unmeasured_batch, watched_batch
 from ...operations.rollout.records import Direction, RolloutState
 from ...operations.rollout.soak import undecided
 from ...operations.rollout.states import in_flight
-from ...plan.batches import planned_batch
 from ...snapshot import Snapshot
-from ...units import format_duration
+from ...units import format_duration, format_ids
 from .phrases import COMMAND
 
 __all__ = [
@@ -81,13 +80,13 @@ def _step_of(state: RolloutState) -> str:
             f'the verdict on batch {watched.number + 1}, after {format_duration(soaked_s)} of '
             f'{times}'
         )
+    unmeasured = unmeasured_batch(state)
+    if unmeasured is not None:
+        return (
+            f'the baseline of osd.{format_ids(unmeasured.osds)}, after '
+            f'{format_duration(state.baseline_s)} of {format_duration(unmeasured.baseline_s)}'
+        )
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
-        needed_s = planned_batch(state.request, state.soak, 0).baseline_s
-        if needed_s > state.baseline_s:
-            return (
-                f'the baseline of osd.{state.request.order[0]}, after '
-                f'{format_duration(state.baseline_s)} of {format_duration(needed_s)}'
-            )
         return f'osd.{state.request.order[0]} to be changed'
     if state.stage is Phase.COLLAPSING:
         return 'the settings of single OSDs to be merged'

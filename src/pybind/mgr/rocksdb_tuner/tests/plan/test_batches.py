@@ -131,7 +131,7 @@ def test_watched_osds_follow_from_the_plan(
         (0, 1, Inconclusive.WAIT, False, False, False, 0.0),
         (0, 0, Inconclusive.WAIT, True, False, True, 0.0),
         (0, 0, Inconclusive.ROLLBACK, True, False, False, 0.0),
-        (1, 2, Inconclusive.WAIT, False, True, False, 0.0),
+        (1, 2, Inconclusive.WAIT, False, True, False, 240.0),
         (1, 1, Inconclusive.ROLLBACK, False, False, True, 0.0),
     ],
 )

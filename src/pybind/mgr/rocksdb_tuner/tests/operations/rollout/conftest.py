@@ -205,7 +205,7 @@ class Run:
         if self.may_act:
             self.driver.observed(
                 self.clients.newest,
-                self.cluster.now_s,
+                self.cluster.now_s + self.clock_offset_s,
                 lambda osd_ids: read_slow_events(self.cluster, osd_ids),
             )
         self.driver.tick(

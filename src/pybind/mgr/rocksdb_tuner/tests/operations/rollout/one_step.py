@@ -33,6 +33,7 @@ def observed(cluster: FakeCluster, **changes: object) -> Observation:
         'versions': cluster.daemon_versions(),
         'watched_s': 1000.0,
         'waited_s': 20.0,
+        'before_s': 1e6,
         **changes,
     }
     return Observation(**fields)  # type: ignore[arg-type]

@@ -82,7 +82,8 @@ def test_restarts_are_stored_to_the_second() -> None:
 
 
 def test_evidence_is_stored_with_five_digits_and_one_row_per_block() -> None:
-    block = Block({3: Measured(1.234567, 2.0, None, 1e9), 1: Measured(slow_ops=4.0, flushed=1.0)})
+    by_osd = {3: Measured(1.234567, 2.0, None, 1e9), 1: Measured(slow_ops=4.0, flushed=1.0)}
+    block = Block(by_osd, 1234.6)
     evidence = Evidence('r7', 2, (3,), (1,), 30.0, (block,), (block, block))
     row = [1.2346, 2.0, None, 1e9, *[None] * 3, *[None] * 4, 4.0, None, 1.0]
     assert json.loads(encode_evidence(evidence)) == {
@@ -95,7 +96,13 @@ def test_evidence_is_stored_with_five_digits_and_one_row_per_block() -> None:
         'signals': list(Measured._fields),
         'before': [row],
         'after': [row, row],
+        'before_s': [1235.0],
+        'after_s': [1235.0, 1235.0],
     }
+    earlier = {**json.loads(encode_evidence(evidence)), 'before_s': [], 'after_s': [1.0, 2.0, 3.0]}
+    read = decode_evidence(json.dumps(earlier))
+    # Of an earlier version: of unknown age.
+    assert [b.end_s for b in (*read.before, *read.after)] == [None, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(('changed', 'wrong'), [(0, False), (2, False), (3, True)])

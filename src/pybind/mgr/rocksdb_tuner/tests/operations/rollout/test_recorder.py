@@ -15,7 +15,7 @@ from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
-from rocksdb_tuner.operations.rollout.recording import NOT_SOAKING, Recording
+from rocksdb_tuner.operations.rollout.recording import NOT_SOAKING, Recording, SoakProgress
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
@@ -202,6 +202,9 @@ class Manager:
         now_s = self.clients.cluster.now_s
         self.recording.add(state, self.clients.newest, now_s, idle, self._slow_events)
 
+    def found(self, state: RolloutState) -> SoakProgress:
+        return self.recording.found(state, self.clients.cluster.now_s)
+
     def _slow_events(self, osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
         self.asked.append(tuple(osd_ids))
         return {}
@@ -223,30 +226,30 @@ def test_next_batch_is_measured_while_the_previous_one_is_watched(
     before = at(stage=Phase.PREFLIGHT)
     for _ in range(9):
         manager.look(before, 30.0)
-    assert manager.recording.found(before) == (240.0, 0.0, None)
+    assert manager.found(before) == (240.0, 0.0, None)
     watched = at(VERIFIED, stage=Phase.SOAKING)
     for _ in range(11):
         manager.look(watched, 30.0)
-    found = manager.recording.found(watched)
+    found = manager.found(watched)
     assert (found.before_s, found.after_s) == (240.0, 240.0)
     assert found.judgement is not None
     assert found.judgement.verdict is Verdict.NO_WORSE
     assert sorted(store.keys(EVIDENCE)) == [EVIDENCE + '0', EVIDENCE + '1']
     # Another manager knows the same, and judges it alike.
     other = Manager(store, manager.clients)
-    again = other.recording.found(watched)
+    again = other.found(watched)
     assert (again.before_s, again.after_s) == (240.0, 240.0)
     assert again.judgement is not None
     assert again.judgement.verdict is Verdict.NO_WORSE
     passed = replace(watched, verdicts=(Verdict.NO_WORSE,))
-    assert manager.recording.found(passed).judgement is None
-    assert manager.recording.found(passed).before_s > 0.0
+    assert manager.found(passed).judgement is None
+    assert manager.found(passed).before_s > 0.0
     manager.look(passed, 30.0)
     manager.look(passed, 30.0)
     assert store.keys(EVIDENCE) == [EVIDENCE + '1', EVIDENCE + '2']
     manager.recording.end()
     assert store.keys(EVIDENCE) == []
-    assert manager.recording.found(before) == NOT_SOAKING
+    assert manager.found(before) == NOT_SOAKING
 
 
 def test_only_measured_osds_are_queried_for_slow_events(manager: Manager) -> None:
@@ -265,37 +268,37 @@ def test_measurements_of_another_process_do_not_count(manager: Manager) -> None:
     watched = at(VERIFIED, stage=Phase.SOAKING)
     for _ in range(11):
         manager.look(watched, 30.0)
-    assert manager.recording.found(watched).after_s == 240.0
+    assert manager.found(watched).after_s == 240.0
     again = at(OsdStep.SETTLING, stage=Phase.CANARY)
-    assert manager.recording.found(again) == NOT_SOAKING
+    assert manager.found(again) == NOT_SOAKING
     for _ in range(4):
         manager.look(watched, 30.0)
-    assert manager.recording.found(watched).after_s < 240.0
+    assert manager.found(watched).after_s < 240.0
     # One that ended, or is rolled back, keeps its evidence.
-    found = manager.recording.found(watched)
+    found = manager.found(watched)
     back = replace(again, direction=Direction.BACK)
-    assert manager.recording.found(back).after_s == found.after_s
+    assert manager.found(back).after_s == found.after_s
 
 
 def test_another_rollout_starts_without_evidence(manager: Manager, store: FakeStore) -> None:
     before = at(stage=Phase.PREFLIGHT)
     for _ in range(3):
         manager.look(before, 30.0)
-    assert manager.recording.found(before).before_s == 60.0
-    assert manager.recording.found(replace(before, rollout_id='r2')) == NOT_SOAKING
+    assert manager.found(before).before_s == 60.0
+    assert manager.found(replace(before, rollout_id='r2')) == NOT_SOAKING
     fresh = Manager(store, manager.clients)
-    assert fresh.recording.found(replace(before, rollout_id='r2')) == NOT_SOAKING
+    assert fresh.found(replace(before, rollout_id='r2')) == NOT_SOAKING
 
 
 def test_osd_left_behind_does_not_affect_the_others(manager: Manager) -> None:
     before = at(stage=Phase.PREFLIGHT)
     for _ in range(3):
         manager.look(before, 30.0)
-    kept = manager.recording.found(before).before_s
+    kept = manager.found(before).before_s
     fewer = replace(before, request=replace(before.request, controls=before.controls[1:]))
-    assert manager.recording.found(fewer).before_s == kept == 60.0
+    assert manager.found(fewer).before_s == kept == 60.0
     # Nothing is known about an unmeasured one.
-    assert manager.recording.found(before).before_s == 0.0
+    assert manager.found(before).before_s == 0.0
 
 
 def test_unstored_evidence_is_logged_and_still_used(
@@ -305,7 +308,7 @@ def test_unstored_evidence_is_logged_and_still_used(
     store.error = refusing('no space')
     for _ in range(3):
         manager.look(before, 30.0)
-    assert manager.recording.found(before).before_s == 60.0
+    assert manager.found(before).before_s == 60.0
     assert store.values == {}
     assert [record.getMessage() for record in caplog.records] == [
         'cannot store evidence for the verdict: no space'
@@ -326,5 +329,5 @@ def test_last_batch_has_none_after_it() -> None:
     manager = Manager(FakeStore(), Clients(FakeCluster(6)))
     for _ in range(4):
         manager.look(state, 30.0)
-    assert manager.recording.found(state).after_s > 0.0
+    assert manager.found(state).after_s > 0.0
     assert no_evidence(state, planned_batch(state.request, BATCHES, 5)).changed == (5,)
