@@ -41,7 +41,7 @@ class Accepted(NamedTuple):
 class ChaosCluster(FakeCluster):
     """A `FakeCluster` of a topology."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, release: str = 'pacific') -> None:
         self.topology = topology
         self.spots: dict[int, Spot] = {}
         #: Requests that are not executed yet.
@@ -66,7 +66,7 @@ class ChaosCluster(FakeCluster):
         self._acting_for: Optional[frozenset[int]] = None
         self._acting: tuple[tuple[int, tuple[int, ...]], ...] = ()
         self._infos: dict[int, tuple[tuple[object, ...], OsdInfo]] = {}
-        super().__init__(osds=0)
+        super().__init__(osds=0, release=release)
         for n, spot in enumerate(topology.spots):
             self.add_at(n, spot)
         self._dirty_until_s = 0.0

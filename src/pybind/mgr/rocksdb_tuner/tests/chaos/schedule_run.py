@@ -76,7 +76,9 @@ class ScheduleRun:
         self._dead: frozenset[int] = frozenset()
         #: Since when the operator is needed without a health check.
         self._unreported_since_s: Optional[float] = None
-        self.cluster = ChaosCluster(planned.topology)
+        # On Pacific no change of the option string is of low risk.
+        release = 'reef' if planned.loop is Loop.AUTO_APPLY else 'pacific'
+        self.cluster = ChaosCluster(planned.topology, release)
         self.cluster.option = planned.option
         _apply_delays(self.cluster, planned)
         _before(self.cluster, planned)

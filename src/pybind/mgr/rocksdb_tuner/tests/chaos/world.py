@@ -28,6 +28,7 @@ from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.tests.fake_cluster import VERSIONS
 from rocksdb_tuner.tests.operations.rollout.conftest import Run
 from rocksdb_tuner.tick.published import Published
 from rocksdb_tuner.tuner import Tuner
@@ -312,8 +313,8 @@ class LoopWorld(World):
             self.cluster,
             self.store,
             self._settings,
-            manager_version='16.2.15',
-            manager_release='pacific',
+            manager_version=VERSIONS[self.cluster.release],
+            manager_release=self.cluster.release,
             wall_clock=lambda: self.clock_s,
             monotonic=lambda: self.cluster.now_s,
             sleep=lambda _: None,
@@ -390,7 +391,7 @@ class LoopWorld(World):
         if self.no_reports_reason:
             return
         self._reported_s = self.cluster.now_s
-        names = names_for('pacific')
+        names = names_for(self.cluster.release)
         for n, osd in self.cluster.osds.items():
             sample = self.clients.newest(n)
             if not osd.up or sample is None or n in self.silent_since_s:
