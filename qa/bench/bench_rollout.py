@@ -42,7 +42,7 @@ from rocksdb_tuner.plan.order import domains_of, in_batches  # noqa: E402
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest  # noqa: E402
 from rocksdb_tuner.tests.chaos import topology  # noqa: E402
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster  # noqa: E402
-from rocksdb_tuner.tests.fake_cluster import FakeOsd  # noqa: E402
+from rocksdb_tuner.tests.fake_cluster import MGR_TICK_S, FakeOsd  # noqa: E402
 
 RESULTS = CHECKOUT / 'qa/bench/results/rollout.json'
 ALL = 'osd'
@@ -145,9 +145,9 @@ class LargeCluster(ChaosCluster):
 
     def pg_summary(self) -> PgSummary:
         # Older ones are never queried again.
-        heard_s = self.now_s - self.pg_report_s
-        while len(self._summaries) > 1 and self._summaries[1][0] <= heard_s:
-            del self._summaries[0]
+        heard_s = self.now_s - self.pg_report_s - MGR_TICK_S
+        while len(self._states) > 1 and self._states[1][0] <= heard_s:
+            del self._states[0]
         return super().pg_summary()
 
     def operator_sets(self, who: str, value: str, name: Optional[str] = None) -> None:

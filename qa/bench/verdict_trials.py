@@ -18,7 +18,7 @@ from typing import Any, Optional
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.judge.soak import block_length_s, ends_with, least_soak_s
+from rocksdb_tuner.judge.soak import ends_with, least_soak_s, planned_block_s
 from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.sample import Sample, take_sample
@@ -172,7 +172,7 @@ def soak(
 
     `worsened` is the signal that is made worse by `IMPOSED` after the change.
     """
-    recorder = Recorder(Evidence('r1', 0, case.changed, case.controls, block_length_s(plan)))
+    recorder = Recorder(Evidence('r1', 0, case.changed, case.controls, planned_block_s(plan)))
     osds = recorder.evidence.osds
     for now_s, samples in recorded.between(case.before_s, case.change_s):
         recorder.add(Part.BEFORE, {n: samples[n] for n in osds}, now_s)

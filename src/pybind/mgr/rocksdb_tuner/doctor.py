@@ -5,9 +5,9 @@ Findings are about RocksDB; these checks are about the module itself and its env
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Optional
 
 from .mgr.records import ManagerHost, ManagerInfo
 from .observe.report_interval import ReportInterval, Reports
@@ -66,19 +66,13 @@ class Check:
 
 def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
     """All checks, starting with those that all others depend on."""
-    about_snapshot: Sequence[Callable[[Snapshot], Check]] = (
-        _mode,
-        _managers,
-        _release,
-        _parts,
-        _stored_data,
-        _options,
-        _statistics,
-    )
+    basic = (_mode, _managers, _release)
+    about_module = (_parts, _stored_data, _options, _statistics)
     about_environment = (_python, _orchestrator, _dashboard, _metrics)
     return (
-        *(check(snapshot) for check in about_snapshot),
+        *(check(snapshot) for check in basic),
         _sampling(snapshot, environment),
+        *(check(snapshot) for check in about_module),
         *(check(environment) for check in about_environment),
     )
 

@@ -118,6 +118,7 @@ class Tuner(Components):
         # First: must not wait for any later step, nor depend on its last result
         if reads:
             run('OSD reports', lambda: self.permission.check_reports(now_s))
+        self.operations.reports = self.permission.report_interval
         run('rollout', lambda: self._drive_rollout(settings, now_s))
         run('experiment', lambda: self._drive_experiment(now_s))
         run('compaction campaign', lambda: self._drive_campaign(settings, now_s))

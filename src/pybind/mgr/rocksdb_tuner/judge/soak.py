@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ..observe.report_interval import ReportInterval
 from .records import Judgement, SoakPlan, Verdict
 from .signals import limits
 
 
-def block_length_s(soak: SoakPlan) -> float:
+def planned_block_s(soak: SoakPlan) -> float:
     """Long enough for the stored blocks to cover the whole soak."""
     return max(limits().block_s, soak.most_s / limits().most_blocks)
 
 
+def block_length_s(planned_s: float, reports: ReportInterval) -> float:
+    """Each block has a report of each OSD at its end that is newer than at its start."""
+    return max(planned_s, 2.0 * reports.late_s)
+
+
+def warm_up_s(reports: ReportInterval) -> float:
+    """After a change; the first report of a block is from before the block."""
+    return limits().warm_up_s + reports.late_s
+
+
 def least_soak_s(soak: SoakPlan) -> float:
     """Minimum soak time for a verdict."""
-    return max(soak.least_s, limits().least_blocks * block_length_s(soak))
+    return max(soak.least_s, limits().least_blocks * planned_block_s(soak))
 
 
-def baseline_most_age_s(soak: SoakPlan) -> float:
+def baseline_most_age_s(soak: SoakPlan, reports: ReportInterval) -> float:
     """Maximum age of a baseline at the change: it may take a soak, and wait as long."""
-    return 2 * least_soak_s(soak)
+    longest_s = limits().least_blocks * block_length_s(planned_block_s(soak), reports)
+    return 2 * max(least_soak_s(soak), longest_s)
 
 
 def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:

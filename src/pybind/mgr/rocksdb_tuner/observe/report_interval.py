@@ -170,9 +170,8 @@ class ReportWatch:
         return [up[(slot * len(up) // WATCHED + turn) % len(up)] for slot in range(WATCHED)]
 
     def _measure(self, found_s: Optional[float], now_s: float) -> None:
-        if found_s is None:
-            return
         # After a shorter interval some OSDs still wait for the end of the longer one.
         waits = (f for f in self._found if 0.0 <= now_s - f[1] <= min(f[0], USABLE_S))
-        self._found = (*waits, (found_s, now_s))
-        self.interval = ReportInterval(max(self._found)[0])
+        found = () if found_s is None else ((found_s, now_s),)
+        self._found = (*waits, *found)
+        self.interval = ReportInterval(max(self._found)[0]) if self._found else DEFAULT

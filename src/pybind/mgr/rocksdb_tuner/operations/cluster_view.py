@@ -32,8 +32,7 @@ class ClusterView:
     no_reports_reason: Optional[str] = None
     #: OSDs without a current sample, among those that need one before another OSD starts.
     unsampled: tuple[int, ...] = ()
-    #: An OSD joined, left or restarted so recently that placement groups may not have been
-    #: reported since.
+    #: An OSD joined, left or restarted, and not every OSD has reported its placement groups since.
     osds_moved: bool = False
 
     def osd(self, osd_id: int) -> Optional[OsdInfo]:

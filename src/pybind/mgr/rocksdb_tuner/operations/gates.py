@@ -125,7 +125,10 @@ _REMEDIES = (
         '"ceph osd ok-to-stop" shows the affected placement groups',
     ),
     (r'the (version|address) of osd', '"ceph osd metadata" shows what OSDs reported'),
-    (r'an OSD joined, left or restarted', 'OSDs flap: "ceph log last cluster" shows which'),
+    (
+        r'not every OSD has reported',
+        '"ceph log last cluster" shows OSDs that flap, "ceph rocksdb-tuner doctor" a silent one',
+    ),
 )
 
 
@@ -144,7 +147,7 @@ def closed_gate(seen: ClusterView, osd_id: int) -> Optional[str]:
         _mode(seen)
         or seen.no_reports_reason
         or _osds(seen, osd_id)
-        or _moved(seen)
+        or not_yet_reported(seen)
         or _held_cluster(seen)
         or placement_groups(seen)
         or _upgrade(seen)
@@ -165,12 +168,15 @@ def without_samples(seen: ClusterView) -> Optional[str]:
     )
 
 
-def _moved(seen: ClusterView) -> Optional[str]:
-    # A joining OSD makes PGs peer and remap at once. The manager sees that with the next report;
-    # until then PGs still appear clean (seen on 16.2.15).
+def not_yet_reported(seen: ClusterView) -> Optional[str]:
+    """Why the states of placement groups may be from before OSDs last changed; None if not.
+
+    A joining OSD makes PGs peer and remap at once. The manager sees that with the next report of
+    their primaries; until then PGs still appear clean (seen on 16.2.15).
+    """
     if not seen.osds_moved:
         return None
-    return 'an OSD joined, left or restarted just now: waiting for placement groups to be reported'
+    return 'not every OSD has reported its placement groups since OSDs last changed'
 
 
 def placement_groups(seen: ClusterView) -> Optional[str]:

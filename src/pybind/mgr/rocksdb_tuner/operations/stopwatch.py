@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Optional, TypeVar
@@ -85,19 +84,3 @@ class RecentChanges(Generic[KeyT]):
         return frozenset(
             key for key, at_s in self._changed_s.items() if self._now_s - at_s < period_s
         )
-
-
-class LastChange:
-    """Time since a value last changed, as seen by one manager."""
-
-    def __init__(self) -> None:
-        self._seen: object = None
-        self._changed = False
-        self._since = Stopwatch()
-
-    def update(self, seen: object, now_s: float) -> float:
-        """Seconds since ``seen`` last changed; infinite if it never did."""
-        self._changed = self._changed or self._seen not in (None, seen)
-        self._seen = seen
-        since_s = self._since.update(seen, now_s)
-        return since_s if self._changed else math.inf

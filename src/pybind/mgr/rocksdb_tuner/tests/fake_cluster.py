@@ -68,6 +68,8 @@ DEFAULTS = {
 VERSIONS = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
 
 PGS = 33
+#: mgr_tick_period
+MGR_TICK_S = 2.0
 FSID = '6f0b7a52-98a1-11ef-8d2c-0242ac120002'
 
 
@@ -100,6 +102,9 @@ class FakeOsd:
     #: The same, as far as reported to the manager.
     reported: dict[str, RunningOption] = field(default_factory=dict)
     booted_s: float = 0.0
+    #: Its last report before the interval of reports changed, and its next one.
+    reported_s: float = 0.0
+    next_report_s: float = 0.0
     #: How often a process came up.
     boots: int = 0
     stop_at_s: Optional[float] = None
@@ -139,7 +144,7 @@ class FakeCluster:
     """A cluster of ``osds`` OSDs, ``per_host`` on each host, running and clean."""
 
     def __init__(self, osds: int = 3, per_host: int = 1, release: str = 'pacific') -> None:
-        self.now_s = 1_000_000.0
+        self.now_s = self._began_s = 1_000_000.0
         #: The option that a test means where it names none.
         self.option = OPTION
         self.epoch = 10
@@ -191,9 +196,9 @@ class FakeCluster:
             ManagerInfo('x', 'node0', active=True, has_module=True),
         )
         self.recover_s = 12.0
-        #: The delay of running options, and of placement groups, to the manager.
+        #: The delay of running options to the manager.
         self.report_s = 3.0
-        self.pg_report_s = 3.0
+        self._pg_report_s = 3.0
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
         self.orchestrator_delay_s = 1.0
@@ -354,11 +359,40 @@ class FakeCluster:
 
     def report_times(self, osd_id: int) -> Sequence[float]:
         last_s = self.last_report_s(osd_id)
-        return self.report_log.get(osd_id, () if last_s is None else (last_s,))
+        if osd_id in self.report_log or last_s is None:
+            return self.report_log.get(osd_id, ())
+        before_s = self.pgs_reported_s(osd_id, last_s - 0.1)
+        return (before_s, last_s) if 0.0 < before_s < last_s else (last_s,)
 
     def last_report_s(self, osd_id: int) -> Optional[float]:
         point = self.counters.get((osd_id, REPORTED))
-        return None if point is None else point.time_s
+        if point is not None:
+            return point.time_s
+        return self.pgs_reported_s(osd_id, self.now_s) if osd_id in self.osds else None
+
+    @property
+    def pg_report_s(self) -> float:
+        """How often each OSD reports its placement groups; OSDs do so at different times."""
+        return self._pg_report_s
+
+    @pg_report_s.setter
+    def pg_report_s(self, seconds: float) -> None:
+        # The next report is sent after the time that was to pass before.
+        for n, osd in self.osds.items():
+            osd.reported_s = self.pgs_reported_s(n, self.now_s)
+            if osd.next_report_s <= self.now_s:
+                osd.next_report_s = osd.reported_s + self._pg_report_s
+        self._pg_report_s = seconds
+
+    def pgs_reported_s(self, osd_id: int, at_s: float) -> float:
+        """When the OSD had last reported by then."""
+        osd = self.osds[osd_id]
+        if not osd.next_report_s:
+            osd.next_report_s = self._began_s + osd_id * 0.37 % 1 * self._pg_report_s
+        late_s = at_s - osd.next_report_s
+        if late_s < 0:
+            return min(at_s, max(osd.reported_s, osd.booted_s))
+        return osd.next_report_s + late_s // self._pg_report_s * self._pg_report_s
 
     # -- ClusterReader
 
@@ -533,7 +567,11 @@ class FakeCluster:
             raise self.errors[prefix]
 
     def _reported_clean(self) -> bool:
-        heard_s = self.now_s - self.pg_report_s
+        # Primaries report; the manager counts what they sent every two seconds.
+        heard_s = min(
+            (self.pgs_reported_s(n, self.now_s - MGR_TICK_S) for n, o in self.osds.items() if o.up),
+            default=self.now_s,
+        )
         return [clean for at_s, clean in self._pg_log if at_s <= heard_s][-1]
 
     def _existing(self, osd_id: int) -> FakeOsd:
@@ -576,7 +614,8 @@ class FakeCluster:
         self._next_nonce += 1
         osd.nonce = self._next_nonce
         osd.up = True
-        osd.booted_s = self.now_s
+        # The first report is sent at once.
+        osd.booted_s = osd.next_report_s = self.now_s
         osd.boots += 1
         osd.started_with = started
         # The entries were reported once more since its start.

@@ -15,6 +15,7 @@ from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
 from ..mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
 from ..mgr.records import OsdInfo
+from ..observe.report_interval import DEFAULT
 from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..observe.slow_events import SlowEvents, read_slow_events
@@ -22,6 +23,8 @@ from ..operations.compaction.driver import CampaignCluster, CampaignDriver
 from ..operations.compaction.history import record_of as campaign_record
 from ..operations.compaction.offer import CAMPAIGN, campaign_request
 from ..operations.compaction.records import CampaignState
+from ..operations.compaction.rules import SETTLE_S
+from ..operations.compaction.rules import Limits as CampaignLimits
 from ..operations.compaction.view import Measured
 from ..operations.errors import OperationRefused
 from ..operations.experiment.driver import ExperimentDriver
@@ -32,7 +35,7 @@ from ..operations.permissions import Permissions
 from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
-from ..operations.rollout.rules import Limits
+from ..operations.rollout.rules import VERIFY_S, Limits
 from ..settings import Settings
 from ..snapshot import ShownOperations
 from ..steps import Steps
@@ -58,6 +61,8 @@ class OperationControl:
     ) -> None:
         self._cluster, self._current = cluster, current
         self._clock, self._monotonic = clock, monotonic
+        #: As of this tick.
+        self.reports = DEFAULT
         self._announcer = RolloutAnnouncer(cluster)
         self.driver = Driver(
             config=cluster,
@@ -149,15 +154,20 @@ class OperationControl:
         def slow_events(osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
             return read_slow_events(self._cluster, osd_ids)
 
-        self.driver.observed(newest, now_s, slow_events)
-        self.experiment.observed(newest, now_s, slow_events)
+        self.driver.observed(newest, now_s, slow_events, self.reports)
+        self.experiment.observed(newest, now_s, slow_events, self.reports)
 
     def drive_rollout(
         self, settings: Settings, now_s: float, allowed: Permissions, reports_unknown: Optional[str]
     ) -> bool:
         """Continue the rollout; True if it ended in this tick."""
         self.driver.set_limits(
-            Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
+            Limits(
+                restart_s=settings.restart_timeout_s,
+                boot_s=settings.restart_timeout_s,
+                report_s=self.reports.interval_s,
+                verify_s=VERIFY_S + self.reports.late_s,
+            )
         )
         under_way = self.rollout_under_way
         self.driver.tick(
@@ -184,6 +194,7 @@ class OperationControl:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None
         self.campaign.load()
+        self.campaign.limits = CampaignLimits(settle_s=SETTLE_S + self.reports.late_s)
         # A pass over all OSDs, which only a campaign needs.
         osds = self._cluster.cluster_map().osds if self.campaign.under_way else ()
         measured = measurements(osds, signals)

@@ -13,6 +13,7 @@ from ...mgr.protocols import (
     ClusterReader,
     OsdCommands,
     OsdQuestions,
+    ReportReader,
     Store,
     Upgrades,
 )
@@ -25,6 +26,7 @@ from ..gates import NOT_ALLOWED
 from ..guard import Guard
 from ..permissions import Permissions
 from ..queries import daemon_versions, ok_to_stop, orchestrated_upgrade
+from ..reported import ReportedSince
 from ..stopwatch import Stopwatch
 from . import alarm, machine, operator_actions
 from .announce import CampaignAnnouncer
@@ -35,7 +37,9 @@ from .storage import CURRENT, CampaignStorage
 from .view import Measured, View
 
 
-class CampaignCluster(ClusterReader, OsdCommands, OsdQuestions, Upgrades, Announcements, Protocol):
+class CampaignCluster(
+    ClusterReader, ReportReader, OsdCommands, OsdQuestions, Upgrades, Announcements, Protocol
+):
     """Cluster interfaces of a campaign."""
 
 
@@ -59,9 +63,10 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._storage = CampaignStorage(store)
         self._announcer = CampaignAnnouncer(cluster)
         self._on_end = on_end
-        self._limits = limits or Limits()
+        self.limits = limits or Limits()
         self._problem: Optional[str] = None
         self._commands = OsdCommandQueue(cluster)
+        self._reported = ReportedSince()
         #: Monotonic time of this tick.
         self._steady_s = 0.0
         self._in_step: dict[int, Stopwatch] = {}
@@ -134,7 +139,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             self._waits_for = None
 
     def _decide(self, state: CampaignState, seen: View, now_s: float) -> Step:
-        step = machine.step(state, seen, now_s, self._limits)
+        step = machine.step(state, seen, now_s, self.limits)
         self._waits_for = step.waits_for
         return step
 
@@ -171,6 +176,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             self._commands.poll(osd_id, nonces.get(osd_id), self._steady_s, refused)
         probes = self._commands.probes(nonces)
         gated = machine.gated(state, cluster, probes)
+        processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
+        reported = self._reported.update(processes, self._cluster, nonces, self._steady_s)
         seen = ClusterView(
             cluster=cluster,
             pgs=self._cluster.pg_summary(),
@@ -181,6 +188,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             may_act=allowed.may_act,
             schedule_reason=allowed.outside_window,
             no_reports_reason=allowed.no_reports_reason,
+            osds_moved=not reported,
         )
         return View(
             cluster=seen,

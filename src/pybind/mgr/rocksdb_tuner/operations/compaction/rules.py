@@ -18,6 +18,11 @@ from .view import Probe, View
 SLOW_WRITES = 'client writes take more than'
 
 
+#: Obsolete files are removed, and the space is reported, within this time and that by which reports
+#: are late.
+SETTLE_S = 30.0
+
+
 @dataclass(frozen=True)
 class Limits:
     """Seconds as seen by one manager, unless noted otherwise."""
@@ -28,8 +33,7 @@ class Limits:
     baseline_s: float = 60.0
     #: A requested compaction shows in the counters within this time.
     begin_s: float = 15.0
-    #: Obsolete files are removed, and the space is reported, within this time.
-    settle_s: float = 30.0
+    settle_s: float = SETTLE_S
     #: No further OSD is started while client writes are slower than the baseline by this factor.
     slower: float = 1.5
     #: An OSD that stays down and out for this long is left behind.

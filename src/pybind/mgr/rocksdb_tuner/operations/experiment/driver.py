@@ -10,6 +10,7 @@ from typing import Callable, Optional
 
 from ...mgr.protocols import Announcements, CommandError, Store
 from ...mgr.records import ClusterMap
+from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ...plan.actions import Action, RestartOsd
@@ -149,13 +150,14 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         newest: Callable[[int], Optional[Sample]],
         now_s: float,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
+        reports: ReportInterval = DEFAULT,
     ) -> None:
         """Use the latest samples; ``newest`` returns the last sample of an OSD."""
         if self._state is None or self._state.ended:
             return
         # The last observation could not be stored, or is missing: it may hide a disturbance.
         known = self._error is None
-        self._measuring.add(self._state, newest, now_s, slow_events, undisturbed=known)
+        self._measuring.add(self._state, newest, now_s, slow_events, reports, undisturbed=known)
 
     # -- one step
 
@@ -297,7 +299,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _with_outstanding(self, state: ExperimentState) -> ExperimentState:
         """A restart requested by an earlier operation may still be outstanding."""
-        self._observer.reset()
         asked = self._rollouts.outstanding
         if asked is not None:
             self._observer.take_over_request(self._rollouts.parts.observer)

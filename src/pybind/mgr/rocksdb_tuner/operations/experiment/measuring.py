@@ -8,8 +8,9 @@ from typing import Callable, NamedTuple, Optional
 
 from ...judge.arms import Comparison, Observed, Period, compare
 from ...judge.evidence import Block
-from ...judge.signals import limits
+from ...judge.soak import block_length_s, warm_up_s
 from ...mgr.protocols import CommandError
+from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ..rollout.blocks import Blocks
@@ -52,13 +53,13 @@ def measured_osds(state: ExperimentState) -> tuple[int, ...]:
     return (*of_arms, *controls(state))
 
 
-def warm_up_s(state: ExperimentState) -> float:
+def settle_s(state: ExperimentState, reports: ReportInterval) -> float:
     """How long nothing is measured after OSDs were changed."""
     if state.period == 0:
         return 0.0
     plan = state.request.plan
-    settle_s = plan.periods[state.period].settle_blocks * plan.block_s
-    return max(settle_s if state.settle_due else 0.0, limits().warm_up_s)
+    planned_s = plan.periods[state.period].settle_blocks * plan.block_s
+    return max(planned_s if state.settle_due else 0.0, warm_up_s(reports))
 
 
 class Measuring:
@@ -82,6 +83,7 @@ class Measuring:
         newest: Callable[[int], Optional[Sample]],
         now_s: float,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
+        reports: ReportInterval = DEFAULT,
         *,
         undisturbed: bool = True,
     ) -> None:
@@ -95,8 +97,8 @@ class Measuring:
             key,
             {n: newest(n) for n in osds},
             now_s,
-            block_s=state.request.plan.block_s,
-            warm_up_s=warm_up_s(state),
+            block_s=block_length_s(state.request.plan.block_s, reports),
+            warm_up_s=settle_s(state, reports),
             slow_events=slow_events(osds) if osds else {},
         )
         if block is None:

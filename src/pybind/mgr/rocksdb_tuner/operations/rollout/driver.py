@@ -187,7 +187,6 @@ class Driver(RolloutTicks):
 
     def _start(self, state: RolloutState) -> RolloutState:
         self._conclude_previous(state.rollout_id)
-        self._observer.reset()
         # A restart requested by an earlier operation may still be outstanding.
         if self._state is not None:
             state = replace(state, asked=self._state.asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional, Protocol
 
 from ...mgr.protocols import (
     ClusterReader,
@@ -12,6 +12,7 @@ from ...mgr.protocols import (
     ConfigStore,
     Orchestrator,
     OsdCommands,
+    ReportReader,
     Upgrades,
 )
 from ...mgr.records import (
@@ -26,7 +27,8 @@ from ...plan.records import ANNEX, OPTION, ChangeRequest
 from ..absence import absent_of
 from ..errors import OperationRefused
 from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
-from ..stopwatch import LastChange, RecentChanges, Stopwatch
+from ..reported import ReportedSince
+from ..stopwatch import RecentChanges, Stopwatch
 from .batches import compared_osds, watched_batch
 from .machine import Machine, wait_key
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
@@ -38,6 +40,10 @@ from .starting import REFRESH_S, Liveness
 from .states import in_flight
 
 
+class ReportedCluster(ClusterReader, ReportReader, Protocol):
+    """The maps, and when OSDs reported."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """Cluster interfaces of a rollout."""
@@ -45,7 +51,7 @@ class Cluster:
     config: ConfigStore
     osds: OsdCommands
     orchestrator: Orchestrator
-    reader: ClusterReader
+    reader: ReportedCluster
     upgrades: Upgrades
     why_unstartable: WhyUnstartable
 
@@ -125,7 +131,7 @@ class Observer:
         self._refreshed = 0
         #: The last OSD in flight that was down, and for how long.
         self._was_down: tuple[Optional[int], float] = (None, 0.0)
-        self._osds_changed = LastChange()
+        self._reported = ReportedSince()
         #: Processes of all OSDs, and the OSDs that they were read from.
         self._processes: Mapping[int, tuple[bool, bool, Optional[int]]] = {}
         self._osds: Optional[tuple[OsdInfo, ...]] = None
@@ -138,10 +144,6 @@ class Observer:
         self._since_asked = Stopwatch()
         self._request: Optional[AskedRestart] = None
         self._scheduled: Optional[AskedRestart] = None
-
-    def reset(self) -> None:
-        """Forget OSD changes from before the operation."""
-        self._osds_changed = LastChange()
 
     def ask(self, state: RolloutState, osd_id: int) -> None:
         """Note that a restart is being requested."""
@@ -183,7 +185,9 @@ class Observer:
         key = state.rollout_id, None if flying is None else flying.osd_id, is_down
         down_s = self._down.update(key, steady_s)
         self._see_processes(cluster, steady_s)
-        changed_ago_s = self._osds_changed.update(self._processes, steady_s)
+        reader = self._cluster.reader
+        up = [n for n, (is_up, _, _) in self._processes.items() if is_up]
+        reported = self._reported.update(self._processes, reader, up, steady_s)
         described = self._described(needs, down_s if is_down else 0.0)
         down = self._of_down(flying, key, down_s, described, steady_s)
         entries = self._cluster.entries()
@@ -216,7 +220,7 @@ class Observer:
                 for n in self._moves.within(min(RESTARTED_TOGETHER_S, soaking_s))
                 if n in self._processes
             ),
-            osds_moved=changed_ago_s < limits.report_s,
+            osds_moved=not reported,
             watched_s=now.watched_s,
             waited_s=waited_s,
             absent_s=absent_s,

@@ -9,7 +9,8 @@ from typing import Optional
 
 from ...judge.evidence import Block, Evidence
 from ...judge.signals import limits
-from ...judge.soak import block_length_s
+from ...judge.soak import block_length_s, planned_block_s, warm_up_s
+from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
@@ -55,7 +56,7 @@ def no_evidence(state: RolloutState, batch: PlannedBatch) -> Evidence:
         batch=batch.number,
         changed=batch.compared,
         controls=batch.controls,
-        block_s=block_length_s(batch.soak),
+        block_s=planned_block_s(batch.soak),
     )
 
 
@@ -65,6 +66,21 @@ class Recorder:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self._blocks = Blocks()
+        #: Lengths of the last blocks, as far as this manager knows them.
+        self._lengths_s: dict[Part, tuple[float, ...]] = {Part.BEFORE: (), Part.AFTER: ()}
+
+    def measured_s(self, part: Part, enough_s: float) -> float:
+        """How long it was measured.
+
+        Blocks are longer while OSDs report rarely: then ``enough_s`` still takes the least number
+        of blocks for a verdict.
+        """
+        evidence = self.evidence
+        blocks = len(evidence.before if part is Part.BEFORE else evidence.after)
+        most_s = max(evidence.block_s, enough_s / limits().least_blocks)
+        known = self._lengths_s[part][-blocks:] if blocks else ()
+        longer_s = sum(min(length_s, most_s) - evidence.block_s for length_s in known)
+        return blocks * evidence.block_s + longer_s
 
     def add(
         self,
@@ -72,20 +88,23 @@ class Recorder:
         samples: Mapping[int, Optional[Sample]],
         now_s: float,
         slow_events: Optional[Mapping[int, SlowEvents]] = None,
+        reports: ReportInterval = DEFAULT,
     ) -> bool:
         """Take the newest samples, None of an OSD without one; True if they completed a block."""
+        block_s = block_length_s(self.evidence.block_s, reports)
         block = self._blocks.add(
             part,
             samples,
             now_s,
-            block_s=self.evidence.block_s,
+            block_s=block_s,
             # After a start caches are empty; before a change there was none.
-            warm_up_s=limits().warm_up_s if part is Part.AFTER else 0.0,
+            warm_up_s=warm_up_s(reports) if part is Part.AFTER else 0.0,
             slow_events=slow_events,
         )
         if part is None or block is None:
             return False
         self._keep(part, block)
+        self._lengths_s[part] = (*self._lengths_s[part], block_s)[-limits().most_blocks :]
         return True
 
     def _keep(self, part: Part, block: Block) -> None:

@@ -10,9 +10,10 @@ from typing import Callable, NamedTuple, Optional
 from ...judge.evidence import Evidence, fresh
 from ...judge.records import Judgement, Verdict
 from ...judge.signals import limits
-from ...judge.soak import baseline_most_age_s
+from ...judge.soak import baseline_most_age_s, least_soak_s
 from ...judge.verdict import judge
 from ...mgr.protocols import CommandError
+from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
@@ -54,14 +55,16 @@ class Recording:
         self._judgement: Optional[Judgement] = None
         #: Whether there are blocks that are not stored.
         self._unsaved = False
+        #: How often OSDs report, as of the newest samples.
+        self._reports = DEFAULT
 
     def found(self, state: RolloutState, now_s: float) -> SoakProgress:
         """Findings on the batch in view."""
-        evidence = self._in_view(state, now_s).evidence
+        recorder, soak = self._in_view(state, now_s), batch_in_view(state).soak
         return SoakProgress(
-            before_s=len(evidence.before) * evidence.block_s,
-            after_s=len(evidence.after) * evidence.block_s,
-            judgement=self._judgement if evidence.after else None,
+            before_s=recorder.measured_s(Part.BEFORE, least_soak_s(soak)),
+            after_s=recorder.measured_s(Part.AFTER, soak.most_s),
+            judgement=self._judgement if recorder.evidence.after else None,
         )
 
     def add(
@@ -71,11 +74,13 @@ class Recording:
         now_s: float,
         idle_reason: Optional[str] = None,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
+        reports: ReportInterval = DEFAULT,
     ) -> None:
         """Add the newest samples; see `recorded_now` for ``idle_reason``.
 
         ``slow_events`` is called for the measured OSDs only, and only while they are measured.
         """
+        self._reports = reports
         in_view = self._in_view(state, now_s)
         part = recorded_now(state, idle_reason)
         number = in_view.evidence.batch
@@ -87,13 +92,13 @@ class Recording:
                 () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
             )
             events = slow_events(sorted({*in_view.evidence.osds, *upcoming_osds}))
-        completed = _add(in_view, part, newest, now_s, events)
+        completed = _add(in_view, part, newest, now_s, events, reports)
         if completed and part is Part.AFTER:
             among = batch_of(state, number).among
             self._judgement = _judged(in_view.evidence, among, _gain_signal(state, number))
         if upcoming is not None:
             before = Part.BEFORE if part is Part.AFTER else None
-            completed = _add(upcoming, before, newest, now_s, events) or completed
+            completed = _add(upcoming, before, newest, now_s, events, reports) or completed
         self._unsaved = self._unsaved or completed
         # A baseline that is measured while the schedule holds the rollout is stored once it is
         # used: it may take days, and another manager measures its own.
@@ -132,7 +137,7 @@ class Recording:
                 recorder.evidence, batch.among, _gain_signal(state, batch.number)
             )
         if is_unchanged(state, batch):
-            most_age_s = baseline_most_age_s(batch.soak)
+            most_age_s = baseline_most_age_s(batch.soak, self._reports)
             known = fresh(recorder.evidence.before, now_s, most_age_s)
             recorder.evidence = replace(recorder.evidence, before=known)
         return recorder
@@ -178,10 +183,11 @@ def _add(
     newest: Callable[[int], Optional[Sample]],
     now_s: float,
     events: Mapping[int, SlowEvents],
+    reports: ReportInterval,
 ) -> bool:
     osds = recorder.evidence.osds
     slow_events = {n: events[n] for n in osds if n in events}
-    return recorder.add(part, {n: newest(n) for n in osds}, now_s, slow_events)
+    return recorder.add(part, {n: newest(n) for n in osds}, now_s, slow_events, reports)
 
 
 #: For `Judgement.missing`.

@@ -14,7 +14,7 @@ from ...mgr.records import OsdInfo
 from ...plan.actions import RestartOsd
 from ...plan.restarts import manual_command, manual_host
 from ..absence import Away, absent, why_away
-from ..gates import placement_groups
+from ..gates import not_yet_reported, placement_groups
 from ..phases import Outcome
 from .identity import left_behind
 from .observation import Observation
@@ -222,12 +222,12 @@ def until_settled(rules: Rules, state: RolloutState, seen: Observation) -> Optio
 
     The requested restart must be settled too: the new process may come from another one.
     """
-    if seen.waited_s < rules.limits.settle_s:
-        return Step(state)
-    outstanding = why_restart_outstanding(state)
-    if outstanding is not None:
-        return Step(waiting(state, outstanding))
-    closed = placement_groups(seen)
+    closed = not_yet_reported(seen)
+    if closed is None:
+        outstanding = why_restart_outstanding(state)
+        if outstanding is not None:
+            return Step(waiting(state, outstanding))
+        closed = placement_groups(seen)
     if closed is None:
         return None
     # Recovery after a restart is expected, and reported only if it takes long.

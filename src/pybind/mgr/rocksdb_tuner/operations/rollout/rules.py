@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
+from ...observe.report_interval import DEFAULT
 from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
 from ...plan.commands import entry_command
 from ...plan.entries import own
@@ -14,6 +15,9 @@ from ..texts import paused_text
 from .observation import Observation
 from .records import Direction, RolloutState
 from .states import waiting
+
+#: A new process reports the right options within this time, and the time by which reports are late.
+VERIFY_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,10 @@ class Limits:
     boot_s: float = 300.0
     #: How long an OSD with a running process may be down; then operator action is required.
     boot_most_s: float = 3600.0
-    #: Until this time after a start, the manager may still show the values of the previous process
-    #: (mgr_stats_period).
-    report_s: float = 5.0
+    #: Until this time after a start, the manager may still show the values of the previous process.
+    report_s: float = DEFAULT.interval_s
     #: A new process must report the right options within this time.
-    verify_s: float = 60.0
-    #: The same for its placement groups, which need one more report.
-    settle_s: float = 5.0
+    verify_s: float = VERIFY_S
     #: A refused restart is requested again after this time.
     retry_s: float = 30.0
     #: A monitor may answer with the state before the last change: an unexpected entry or value

@@ -9,13 +9,13 @@ from itertools import islice
 from typing import Callable, NamedTuple, Optional
 
 from ...mgr.protocols import (
-    ClusterReader,
     ConfigStore,
     Orchestrator,
     OsdCommands,
     Store,
     Upgrades,
 )
+from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
 from ...observe.slow_events import SlowEvents
 from ...plan.actions import Action, RestartOsd
@@ -30,7 +30,7 @@ from .execution import execute
 from .history import record_of
 from .machine import Machine
 from .observation import Observation, WhyUnstartable
-from .observer import Cluster, Observer, Tick
+from .observer import Cluster, Observer, ReportedCluster, Tick
 from .persistent_clock import PersistentClock
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState
@@ -60,7 +60,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         config: ConfigStore,
         osds: OsdCommands,
         orchestrator: Orchestrator,
-        cluster: ClusterReader,
+        cluster: ReportedCluster,
         upgrades: Upgrades,
         store: Store,
         same_meaning: Callable[[str, str], bool],
@@ -180,6 +180,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         newest: Callable[[int], Optional[Sample]],
         now_s: float,
         slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
+        reports: ReportInterval = DEFAULT,
     ) -> None:
         """Use the latest samples; ``newest`` returns the last sample of an OSD.
 
@@ -188,7 +189,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
-        self._recording.add(state, newest, now_s, self._schedule_reason, slow_events)
+        self._recording.add(state, newest, now_s, self._schedule_reason, slow_events, reports)
 
     # -- one step
 

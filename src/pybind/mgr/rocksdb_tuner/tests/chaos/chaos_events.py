@@ -113,6 +113,8 @@ class ChaosEvent(Enum):
     #: Of one OSD, which works.
     SAMPLES_STOP = auto()
     SAMPLES_COME = auto()
+    REPORTS_ARE_RARE = auto()
+    REPORTS_ARE_FREQUENT = auto()
 
 
 #: These go through the manager, between two samples; all others may happen within one.

@@ -7,6 +7,7 @@ added, start slowly, and their metadata may be old.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,10 +22,11 @@ from rocksdb_tuner.mgr.records import (
     PgSummary,
     RunningOption,
 )
-from rocksdb_tuner.tests.fake_cluster import VERSIONS, FakeCluster, FakeOsd, _info
+from rocksdb_tuner.tests.fake_cluster import MGR_TICK_S, VERSIONS, FakeCluster, FakeOsd, _info
 
 from .topology import Spot, Topology
 
+CLEAN, DAMAGED = 'active+clean', 'active+clean+inconsistent'
 #: How long a manager shows old metadata of an OSD.
 STALE_S = 45.0
 
@@ -62,7 +64,8 @@ class ChaosCluster(FakeCluster):
         self.inconsistent = False
         #: The number of queries to monitors and OSDs since this was cleared.
         self.questions: Counter[str] = Counter()
-        self._summaries: list[tuple[float, PgSummary]] = []
+        #: The states of all placement groups, since when.
+        self._states: list[tuple[float, tuple[str, ...]]] = []
         self._acting_for: Optional[frozenset[int]] = None
         self._acting: tuple[tuple[int, tuple[int, ...]], ...] = ()
         self._infos: dict[int, tuple[tuple[object, ...], OsdInfo]] = {}
@@ -70,7 +73,7 @@ class ChaosCluster(FakeCluster):
         for n, spot in enumerate(topology.spots):
             self.add_at(n, spot)
         self._dirty_until_s = 0.0
-        self._summaries = [(0.0, self._summary())]
+        self._states = [(0.0, self._true_states())]
 
     # -- OSDs come and go
 
@@ -107,9 +110,9 @@ class ChaosCluster(FakeCluster):
             for osd in list(self.osds.values()):
                 if self._restless(osd):
                     self._live(osd)
-            summary = self._summary()
-            if summary != self._summaries[-1][1]:
-                self._summaries.append((self.now_s, summary))
+            states = self._true_states()
+            if states != self._states[-1][1]:
+                self._states.append((self.now_s, states))
 
     def _restless(self, osd: FakeOsd) -> bool:
         return (
@@ -142,7 +145,8 @@ class ChaosCluster(FakeCluster):
 
     @property
     def clean(self) -> bool:
-        return self._summary().active_clean == self._summary().total
+        """Whether all placement groups are clean by now, reported or not."""
+        return set(self._true_states()) == {CLEAN}
 
     def _groups(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """min_size and acting OSDs of each placement group."""
@@ -157,25 +161,44 @@ class ChaosCluster(FakeCluster):
             return tuple((max(0, min(n, len(osds) - 1)), osds) for n, osds in self._acting)
         return self._acting
 
-    def _summary(self) -> PgSummary:
-        down, states = self.down, Counter[str]()
+    def _true_states(self) -> tuple[str, ...]:
+        """Of each placement group; the last one stands for those that scrubs find damaged."""
+        down, states = self.down, []
         dirty = self.now_s < self._dirty_until_s
         for least, acting in self._groups():
             up = sum(osd not in down for osd in acting)
             if up < min(least, len(acting)):
-                states['undersized+degraded+peered'] += 1
+                states.append('undersized+degraded+peered')
             elif up < len(acting):
-                states['active+undersized+degraded'] += 1
+                states.append('active+undersized+degraded')
             else:
-                states['active+recovering+degraded' if dirty else 'active+clean'] += 1
-        if self.inconsistent:
-            states['active+clean+inconsistent'] += 1
-        by_state = tuple(sorted(states.items()))
-        return PgSummary(sum(states.values()), states['active+clean'], by_state)
+                states.append('active+recovering+degraded' if dirty else CLEAN)
+        return (*states, DAMAGED if self.inconsistent else CLEAN)
+
+    @property
+    def unclean(self) -> frozenset[str]:
+        """True states of which a change of OSDs is the cause, reported or not."""
+        return frozenset(self._true_states()) - {CLEAN, DAMAGED}
+
+    def last_report_s(self, osd_id: int) -> Optional[float]:
+        """Placement groups are reported with counters, whenever a test writes these."""
+        return self.pgs_reported_s(osd_id, self.now_s) if osd_id in self.osds else None
 
     def pg_summary(self) -> PgSummary:
-        heard_s = self.now_s - self.pg_report_s
-        return [summary for at_s, summary in self._summaries if at_s <= heard_s][-1]
+        """The states as of the last report of each primary."""
+        counted_s = self.now_s - MGR_TICK_S
+        reported = {n: self.pgs_reported_s(n, counted_s) for n, o in self.osds.items() if o.up}
+        primaries = [
+            next((osd for osd in acting if osd in reported), None) for _, acting in self._groups()
+        ]
+        times = [at_s for at_s, _ in self._states]
+        states = Counter(
+            self._states[
+                max(0, bisect_right(times, counted_s if primary is None else reported[primary]) - 1)
+            ][1][n]
+            for n, primary in enumerate((*primaries, None))
+        )
+        return PgSummary(sum(states.values()), states[CLEAN], tuple(sorted(states.items())))
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
         self.questions['osd ok-to-stop'] += 1

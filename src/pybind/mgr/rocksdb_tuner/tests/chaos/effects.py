@@ -389,6 +389,10 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.NEW_IS_SLOW: _of_clients('factor', 1.5),
     ChaosEvent.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
     ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
+    ChaosEvent.REPORTS_ARE_RARE: lambda w, _, n: setattr(
+        w.cluster, 'pg_report_s', (20.0, 36.0, 60.0, 75.0)[n % 4]
+    ),
+    ChaosEvent.REPORTS_ARE_FREQUENT: _of_cluster('pg_report_s', 5.0),
     ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
     ChaosEvent.SAMPLES_STOP: lambda w, _, n: w.falls_silent(n),
     ChaosEvent.SAMPLES_COME: lambda w, _, __: w.silent_since_s.clear(),

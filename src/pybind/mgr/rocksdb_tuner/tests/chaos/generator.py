@@ -263,6 +263,7 @@ _ENDS_WITH = {
     ChaosEvent.SCRUB_FINDS_DAMAGE: ChaosEvent.DAMAGE_REPAIRED,
     ChaosEvent.UPGRADE_BEGINS: ChaosEvent.UPGRADE_ENDS,
     ChaosEvent.REPORTS_STOP: ChaosEvent.REPORTS_COME,
+    ChaosEvent.REPORTS_ARE_RARE: ChaosEvent.REPORTS_ARE_FREQUENT,
     ChaosEvent.CLIENTS_STOP: ChaosEvent.CLIENTS_COME,
     ChaosEvent.ADVICE_RAISES: ChaosEvent.ADVICE_WORKS,
     ChaosEvent.SAMPLING_RAISES: ChaosEvent.SAMPLING_WORKS,
@@ -349,7 +350,7 @@ def _delays(dice: random.Random) -> Delays:
     """Within the configured limits of the product (`rollout.rules.Limits`)."""
     return Delays(
         report_s=dice.choice((0.0, 3.0, 4.0)),
-        pg_report_s=dice.choice((1.0, 3.0, 4.0)),
+        pg_report_s=dice.choice((1.0, 4.0, 5.0, 5.0, 5.0, dice.uniform(5.0, 75.0))),
         boot_s=dice.choice((1.0, 5.0, 5.0, 25.0)),
         recover_s=dice.choice((4.0, 12.0, 12.0, 40.0)),
         orchestrator_s=dice.choice((0.0, 1.0, 1.0, 8.0)),

@@ -640,6 +640,7 @@ class Watch(Checks[Rule]):
         self.require(Rule.GATES, not health, f'{reported} in bad health: {health}')
         pgs = cluster.pg_summary()
         self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
+        self.require(Rule.GATES, not cluster.unclean, f'{reported}, in truth: {cluster.unclean}')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
         self.require(Rule.OK_TO_STOP, not errors, f'{reported}: no answer to {errors}')
         reason = cluster.why_not_stop((osd_id,))

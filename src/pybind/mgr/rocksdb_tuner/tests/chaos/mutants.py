@@ -18,6 +18,7 @@ from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations import absence, gates
 from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.reported import ReportedSince
 from rocksdb_tuner.operations.rollout import (
     admission,
     alarm,
@@ -137,6 +138,23 @@ def _gates_not_checked_before_restart(patch: Patch) -> None:
 def _silence_ignored(patch: Patch) -> None:
     closed = gates.closed_gate
     patch.everywhere(closed, lambda seen, n: closed(replace(seen, no_reports_reason=None), n))
+
+
+def _settling_fixed(patch: Patch) -> None:
+    patch.attribute(
+        ReportedSince,
+        '_reported',
+        lambda self, _reader, _up, now_s: self._since.update(self._changes, now_s) >= 5.0,
+    )
+
+
+def _one_report_is_enough(patch: Patch) -> None:
+    reported = ReportedSince._reported
+    patch.attribute(
+        ReportedSince,
+        '_reported',
+        lambda self, reader, up, now_s: reported(self, reader, list(up)[:1], now_s),
+    )
 
 
 def _reports_not_needed(patch: Patch) -> None:
@@ -308,7 +326,7 @@ def _lost_without_nonce(patch: Patch) -> None:
 def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
     patch.never(gates._osds)
     patch.never(gates.placement_groups)
-    patch.never(gates._moved)
+    patch.never(gates.not_yet_reported)
     patch.never(gates._held_cluster)
     patch.never(gates._ok_to_stop)
     # The next one is started while this one is down.
@@ -924,6 +942,20 @@ MUTANTS = (
             ('samples only of the canary', _samples_only_of_the_canary),
             ('samples only before the canary', _samples_only_before_the_canary),
         )
+    ),
+    Mutant(
+        'settling takes 5 s',
+        'reports',
+        Rule.GATES,
+        _settling_fixed,
+        (ChaosEvent.REPORTS_ARE_RARE,),
+    ),
+    Mutant(
+        'reports of one OSD are enough',
+        'reports',
+        Rule.GATES,
+        _one_report_is_enough,
+        (ChaosEvent.REPORTS_ARE_RARE,),
     ),
     Mutant(
         'mode not checked',

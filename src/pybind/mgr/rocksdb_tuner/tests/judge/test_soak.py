@@ -7,7 +7,16 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
-from rocksdb_tuner.judge.soak import block_length_s, contradiction, ends_with, least_soak_s
+from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.judge.soak import (
+    block_length_s,
+    contradiction,
+    ends_with,
+    least_soak_s,
+    planned_block_s,
+    warm_up_s,
+)
+from rocksdb_tuner.observe.report_interval import ReportInterval
 
 SOAK = SoakPlan(least_s=300.0, most_s=600.0)
 PASS = Judgement(Verdict.NO_WORSE)
@@ -18,8 +27,8 @@ NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
 
 def test_block_length_grows_to_keep_the_whole_soak_in_at_least_eight_blocks() -> None:
     """30 s each, of which 120 are kept: up to an hour."""
-    assert block_length_s(SoakPlan(300.0, 3600.0)) == 30.0
-    assert block_length_s(SoakPlan(300.0, 7200.0)) == 60.0
+    assert planned_block_s(SoakPlan(300.0, 3600.0)) == 30.0
+    assert planned_block_s(SoakPlan(300.0, 7200.0)) == 60.0
     assert least_soak_s(SoakPlan(300.0, 3600.0)) == 300.0
     assert least_soak_s(SoakPlan(100.0, 3600.0)) == 240.0
     assert least_soak_s(SoakPlan(100.0, 7200.0)) == 480.0
@@ -84,3 +93,14 @@ def test_soak_that_cannot_pass_names_the_options_and_a_remedy(
 def test_names_of_verdicts(verdict: Verdict, harmless: bool, stored: str, words: str) -> None:
     """In what is stored and in texts; nothing passes for want of data."""
     assert (verdict.harmless, verdict.pass_or_fail, verdict.words) == (harmless, stored, words)
+
+
+@pytest.mark.parametrize('interval_s', [5.0, 15.0, 30.0, 45.0, 60.0])
+def test_block_has_a_newer_report_of_each_osd_and_warm_up_an_older_one_less(
+    interval_s: float,
+) -> None:
+    reports = ReportInterval(interval_s)
+    assert block_length_s(30.0, ReportInterval()) == 30.0
+    # The report at its start may be as old as the interval.
+    assert block_length_s(30.0, reports) > interval_s
+    assert warm_up_s(reports) >= limits().warm_up_s + interval_s - 5.0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
 from rocksdb_tuner.operations.stopwatch import (
     GAP_MAX_S,
-    LastChange,
     RecentChanges,
     SteadyClock,
     Stopwatch,
@@ -40,16 +37,6 @@ def test_at_most_half_a_minute_counts_between_two_samples(step_s: float, counted
 def test_none_is_a_valid_key() -> None:
     watch = Stopwatch()
     assert [watch.update(None, at_s) for at_s in (10.0, 14.0)] == [0.0, 4.0]
-
-
-def test_first_value_is_no_change() -> None:
-    change = LastChange()
-    assert [change.update('a', at_s) for at_s in (0.0, 5.0)] == [math.inf, math.inf]
-    assert [change.update('b', at_s) for at_s in (6.0, 8.0)] == [0.0, 2.0]
-    assert [change.update('a', at_s) for at_s in (9.0, 12.0)] == [0.0, 3.0]
-    # Also where there was nothing to see at first.
-    late = LastChange()
-    assert [late.update(seen, 0.0) for seen in (None, 'a', 'a')] == [math.inf] * 3
 
 
 def test_restart_counts_for_a_day_to_the_second() -> None:

@@ -262,6 +262,7 @@ def test_document_with_a_wrong_value_is_refused(name: str, key: str, value: Any)
 CONTRACT = {
     'status': """
         mode release sampling.interval_s sampling.osds sampling.last_sample_age_s sampling.tick_ms
+        sampling.report_interval_s sampling.reports
         groups.who groups.osds groups.workload.class groups.workload.confidence
         groups.options.profile groups.options.source findings.error findings.warning findings.info
         recommendations operation.id operation.kind operation.phase

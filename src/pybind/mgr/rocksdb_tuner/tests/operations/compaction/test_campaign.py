@@ -36,7 +36,9 @@ def test_phases_match_those_of_a_rollout(run: Run) -> None:
         run.tick()
         if run.state.phase is not phases[-1]:
             phases.append(run.state.phase)
-    assert phases == [Phase.PREFLIGHT, Phase.CANARY, Phase.PROMOTING, Phase.DONE]
+    # At first it waits for reports to this manager.
+    reported = [Phase.PREFLIGHT, Phase.CANARY, Phase.PROMOTING, Phase.DONE]
+    assert phases == [Phase.PREFLIGHT, Phase.WAITING, *reported]
 
 
 def test_client_latency_is_sampled_before_the_first_compaction() -> None:

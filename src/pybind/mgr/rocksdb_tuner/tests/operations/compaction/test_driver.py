@@ -543,7 +543,7 @@ def test_configured_limits_apply() -> None:
         run.cluster, run.store, limits=LIMITS.__class__(observe_first_s=0.0, baseline_s=0.0)
     )
     run.start()
-    for _ in range(3):
+    for _ in range(15):
         run.tick(1.0)
     assert run.cluster.compactions.requested == [0]
 

@@ -106,7 +106,7 @@ class Clients:
         self.silent: set[int] = set()
         #: How far the manager's clock, which stamps reports, is from the time that has passed.
         self.offset_s = 0.0
-        self._random = random.Random(7)
+        self._random = random.Random(8)
         self._samples: dict[int, Sample] = {}
 
     def write(self, seconds: float) -> None:

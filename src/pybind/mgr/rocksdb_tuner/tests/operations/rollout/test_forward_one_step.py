@@ -423,7 +423,7 @@ def test_osd_lost_during_the_check_is_awaited_again(cluster: FakeCluster) -> Non
 
 def test_settled_osd_does_not_wait_while_the_rollout_ends(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.SETTLING)
-    seen = look(cluster, state, waited_s=0.0)
+    seen = look(cluster, state, waited_s=0.0, osds_moved=True)
     assert canary(stepped(state, seen)).step is OsdStep.SETTLING
     ending = stepped(replace(state, ending=ABORTED), seen)
     assert (canary(ending).step, ending.actions) == (VERIFIED, ())

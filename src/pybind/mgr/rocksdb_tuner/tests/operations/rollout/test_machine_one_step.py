@@ -186,7 +186,7 @@ def test_ended_state_does_not_change(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize('over', [True, False])
 def test_expired_requests_and_past_reasons_are_dropped(cluster: FakeCluster, over: bool) -> None:
     state = rollout(cluster, OsdStep.SETTLING, asked=AskedRestart(3), paused_reason='osd.0 is down')
-    seen = observed(cluster, entries={'osd.0': NEW}, restart_settled=over, waited_s=1.0)
+    seen = observed(cluster, entries={'osd.0': NEW}, restart_settled=over, osds_moved=True)
     found = MACHINE.step(state, seen, 2.0).state
     assert found.asked == (None if over else AskedRestart(3))
     assert (found.paused_reason, found.updated_s) == (None, 2.0)

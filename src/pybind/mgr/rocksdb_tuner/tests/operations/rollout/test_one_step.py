@@ -459,13 +459,13 @@ def test_process_is_trusted_after_five_seconds_and_given_up_after_a_minute(
     )
 
 
-def test_placement_groups_are_awaited_at_least_five_seconds_and_named_after_five_minutes(
+def test_placement_groups_are_awaited_until_reported_and_named_after_five_minutes(
     cluster: FakeCluster,
 ) -> None:
     state = rollout(cluster, OsdStep.SETTLING)
     seen = observed(cluster, entries=entries_of(state))
-    assert canary(MACHINE.step(state, replace(seen, waited_s=4.9), 2.0)).step is OsdStep.SETTLING
-    assert canary(MACHINE.step(state, replace(seen, waited_s=5.0), 2.0)).step is OsdStep.VERIFIED
+    assert canary(MACHINE.step(state, replace(seen, osds_moved=True), 2.0)).step is OsdStep.SETTLING
+    assert canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.VERIFIED
     unclean = replace(seen, pgs=PgSummary(33, 32, (('active+clean', 32), ('peering', 1))))
     early = MACHINE.step(state, replace(unclean, waited_s=299.9), 2.0)
     assert (canary(early).step, early.state.paused_reason) == (OsdStep.SETTLING, None)

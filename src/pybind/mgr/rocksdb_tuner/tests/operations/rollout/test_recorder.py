@@ -11,6 +11,7 @@ import pytest
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.observe.report_interval import ReportInterval
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.operations.phases import Phase
@@ -331,3 +332,35 @@ def test_last_batch_has_none_after_it() -> None:
         manager.look(state, 30.0)
     assert manager.found(state).after_s > 0.0
     assert no_evidence(state, planned_batch(state.request, BATCHES, 5)).changed == (5,)
+
+
+@pytest.mark.parametrize('interval_s', [5.0, 15.0, 30.0, 45.0, 60.0])
+def test_rare_reports_make_longer_blocks_each_with_the_work_of_every_osd(interval_s: float) -> None:
+    """Their time counts, but a baseline has the least number of blocks in any case."""
+    taking = Taking()
+    recorder, cluster, clients = taking.recorder, taking.clients.cluster, taking.clients
+    seen: dict[int, Optional[Sample]] = dict.fromkeys(range(3))
+    reports = ReportInterval(interval_s)
+    began_s = cluster.now_s
+    for second in range(0, 3600, 5):
+        cluster.now_s += 5.0
+        clients.write(5.0)
+        for n in range(3):
+            # Each in its own phase.
+            if (second + n * 20) % interval_s < 5.0:
+                seen[n] = clients.newest(n)
+        if second >= interval_s:
+            recorder.add(Part.BEFORE, dict(seen), cluster.now_s, reports=reports)
+    blocks = recorder.evidence.before
+    assert all(block.of(n).op_w_latency_ms is not None for block in blocks for n in range(3))
+    assert len(blocks) >= 3400 / max(30.0, 2 * interval_s)
+    passed_s = cluster.now_s - began_s
+    measured_s = recorder.measured_s(Part.BEFORE, 3600.0)
+    assert 0.8 * (passed_s - interval_s) <= measured_s <= passed_s
+    least = limits().least_blocks
+    recorder.evidence = replace(recorder.evidence, before=blocks[-least + 1 :])
+    assert recorder.measured_s(Part.BEFORE, 240.0) < 240.0
+    recorder.evidence = replace(recorder.evidence, before=blocks[-least:])
+    assert recorder.measured_s(Part.BEFORE, 240.0) == pytest.approx(240.0)
+    recorder.evidence = replace(recorder.evidence, before=())
+    assert recorder.measured_s(Part.BEFORE, 240.0) == 0.0

@@ -518,26 +518,28 @@ def test_late_requested_restart_is_no_crash(
 
 
 @pytest.mark.parametrize(
-    ('waited_s', 'asked', 'unclean', 'reported'),
+    ('waited_s', 'moved', 'asked', 'unclean', 'reported'),
     [
-        (4.9, None, False, ''),
-        (5.0, None, False, None),
-        (4.9, AskedRestart(3), False, ''),
-        (5.0, AskedRestart(3), False, MAY_STILL),
-        (5.0, AskedRestart(3), True, MAY_STILL),
-        (299.9, None, True, ''),
-        (300.0, None, True, 'placement groups'),
+        (299.9, True, None, False, ''),
+        (300.0, True, None, False, 'not every OSD'),
+        (0.0, False, None, False, None),
+        (299.9, True, AskedRestart(3), False, ''),
+        (0.0, False, AskedRestart(3), False, MAY_STILL),
+        (0.0, False, AskedRestart(3), True, MAY_STILL),
+        (299.9, False, None, True, ''),
+        (300.0, False, None, True, 'placement groups'),
     ],
 )
 def test_osd_is_settled_with_clean_placement_groups_and_no_pending_request(
     cluster: FakeCluster,
     waited_s: float,
+    moved: bool,
     asked: Optional[AskedRestart],
     unclean: bool,
     reported: Optional[str],
 ) -> None:
     state = replace(rollout(cluster, OsdStep.SETTLING), asked=asked)
-    seen = observed(cluster, waited_s=waited_s)
+    seen = observed(cluster, waited_s=waited_s, osds_moved=moved)
     if unclean:
         seen = replace(seen, pgs=UNCLEAN)
     step = until_settled(MACHINE, state, seen)

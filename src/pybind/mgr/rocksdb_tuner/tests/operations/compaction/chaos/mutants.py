@@ -18,6 +18,7 @@ from rocksdb_tuner.operations.compaction import (
 )
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
+from rocksdb_tuner.operations.reported import ReportedSince
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from .schedule import ChaosEvent, Schedule
@@ -294,6 +295,8 @@ def _uses_wall_clock(patch: Patch) -> None:
         tick(self, now_s, measured, allowed, monotonic_s=now_s)
 
     patch.attribute(driver.CampaignDriver, 'tick', trusting)
+    # It also waits for reports, which take about as long.
+    patch.attribute(ReportedSince, 'update', lambda *_: True)
 
 
 def _acts_before_it_saves(patch: Patch) -> None:

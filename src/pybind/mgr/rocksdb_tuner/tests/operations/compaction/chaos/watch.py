@@ -150,6 +150,7 @@ class Watch(Checks[Rule]):
         self.require(Rule.GATES, not health, f'{reported} in bad health: {health}')
         pgs = cluster.pg_summary()
         self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{reported}: {pgs.by_state}')
+        self.require(Rule.GATES, cluster.clean, f'{reported}, in truth not clean')
         errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
         self.require(Rule.GATES, not errors, f'{reported}: no answer to {errors}')
         self.require(Rule.GATES, osd_id in cluster.osds, f'{reported}: it is gone')

@@ -175,6 +175,7 @@ class Watch(Checks[Rule]):
             self.require(
                 Rule.GATES,
                 heard.active_clean == heard.total
+                and not cluster.unclean
                 and not cluster.flags & _FLAGS
                 and not _HEALTH & set(cluster.health_codes())
                 and cluster.why_not_stop((osd_id,)) is None
