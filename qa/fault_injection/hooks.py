@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from rocksdb_tuner import tuner
-from rocksdb_tuner.advise import changed, entry_advice, proposal, recommend
+from rocksdb_tuner.advise import changed, cohort, entry_advice, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
@@ -81,6 +81,11 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
     return request if options is None else _changed(request, options)
 
 
+def _unchecked_start(*about: Any) -> Optional[str]:
+    """Nobody sees beforehand that OSDs would not start with such a string."""
+    return None if _setting('unchecked_options') is not None else cohort.why_unstartable(*about)
+
+
 def _wanted(case: Case) -> Target:
     """The recommendation for clients' writes: the favorite, or the default of the release."""
     name = _setting('favorite')
@@ -138,6 +143,7 @@ _remove = MgrCluster.remove
 _put(MgrCluster, 'remove', _remove_late)
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
 _put(operation_control, 'change_request', _unchecked_request)
+_put(operation_control, 'why_unstartable', _unchecked_start)
 for _module in (recommend, entry_advice):
     _put(_module, 'fixed', _fixed)
 _put(recommend, 'changed', _without_weighing)
