@@ -124,6 +124,11 @@ def start(world: World, osd_id: int) -> None:
         world.cluster.start_osd(osd_id)
 
 
+def _starts(world: World, watch: Watch, osd_id: int) -> None:
+    start(world, osd_id)
+    watch.started_by_hand(osd_id)
+
+
 def _stop(world: World, watch: Watch, osd_id: int) -> None:
     world.cluster.stop_osd(osd_id)
     watch.stopped_by_others(osd_id)
@@ -139,9 +144,9 @@ def _host_dies(world: World, watch: Watch, osd_id: int) -> None:
         _stop(world, watch, n)
 
 
-def _host_starts(world: World, _: Watch, osd_id: int) -> None:
+def _host_starts(world: World, watch: Watch, osd_id: int) -> None:
     for n in _of_host(world, osd_id):
-        start(world, n)
+        _starts(world, watch, n)
 
 
 def _dies_and_is_out(world: World, watch: Watch, osd_id: int) -> None:
@@ -320,7 +325,7 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.REMOVES_ALL: lambda w, watch, _: _operator_removes(w, watch, ALL),
     ChaosEvent.RESTARTED_BY_HAND: lambda w, _, n: _restart_by_hand(w, n),
     ChaosEvent.OSD_DIES: _stop,
-    ChaosEvent.OSD_STARTS: lambda w, _, n: start(w, n),
+    ChaosEvent.OSD_STARTS: _starts,
     ChaosEvent.HOST_DIES: _host_dies,
     ChaosEvent.HOST_STARTS: _host_starts,
     ChaosEvent.DIES_AND_IS_OUT: _dies_and_is_out,

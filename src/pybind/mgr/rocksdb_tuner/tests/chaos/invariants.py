@@ -652,6 +652,10 @@ class Watch(Checks[Rule]):
 
     # -- each sample
 
+    def started_by_hand(self, osd_id: int) -> None:
+        """A process that was seen alive may take as long again."""
+        self._unable_s[osd_id] = 0
+
     def sampled(self) -> None:
         """Called after each sample."""
         if self.broken is not None:
