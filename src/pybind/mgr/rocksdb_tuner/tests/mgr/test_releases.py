@@ -185,7 +185,7 @@ def test_older_prettytable_measures_text_without_wcwidth(
     monkeypatch.setitem(sys.modules, 'prettytable', older)
     monkeypatch.setitem(sys.modules, 'wcwidth', None)
     path = PACKAGE / 'present/layout.py'
-    spec = importlib.util.spec_from_file_location('layout_under_test', path)
+    spec = importlib.util.spec_from_file_location('rocksdb_tuner.present.layout_under_test', path)
     assert spec is not None
     assert spec.loader is not None
     layout = importlib.util.module_from_spec(spec)

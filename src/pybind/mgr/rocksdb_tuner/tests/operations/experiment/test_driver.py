@@ -98,7 +98,7 @@ def test_actor_is_stored_once_known(run: ExperimentRun) -> None:
 
 def test_failed_experiment_is_acknowledged_once(run: ExperimentRun) -> None:
     assert not run.experiment.acknowledge(1.0)
-    run.cluster.refuses_to_start = lambda value: 'ZSTD' in value
+    run.cluster.refuses_to_start = lambda value: 'Snappy' in value
     run.begin()
     run.finish()
     run.tick()
