@@ -274,7 +274,9 @@ class Manager:
 
     def look(self) -> None:
         began_s = time.thread_time()
-        self.driver.tick(self.cluster.now_s, True, monotonic_s=self.cluster.now_s)
+        self.driver.tick(
+            self.cluster.now_s, True, has_sample=lambda _: True, monotonic_s=self.cluster.now_s
+        )
         self.look_cpu_ms.append((time.thread_time() - began_s) * 1e3)
         self.cluster.advance(TICK_S)
 

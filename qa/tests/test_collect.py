@@ -59,7 +59,7 @@ def ceph(tmp_path: Path) -> Path:
         'osd_metadata': [{'id': 0, **metadata['0']}],
         'osd_crush_dump': json.loads((TESTS / 'mgr/data/pacific/osd_map_crush.json').read_text()),
         'config_dump': ENTRIES,
-        'health': {'status': 'HEALTH_OK', 'checks': {}},
+        'health_detail': {'status': 'HEALTH_OK', 'checks': {}},
         'config_show_osd.0': SHOWN,
     }
     for name, answer in json_answers.items():
@@ -141,8 +141,8 @@ def test_every_option_used_is_collected() -> None:
     ],
 )
 def test_possible_secrets_are_not_packed(ceph: Path, secret: str) -> None:
-    (ceph / 'health_--format_json').write_text(json.dumps({'checks': {}, 'muted': secret})[:-1])
-    with (ceph / 'health_--format_json').open('a') as file:
+    (ceph / 'health_detail_--format_json').write_text(json.dumps({'checks': {}, 'muted': secret})[:-1])
+    with (ceph / 'health_detail_--format_json').open('a') as file:
         file.write(f', "more": {secret}}}' if secret.startswith('{') else '}')
     done = collect(ceph)
     assert done.returncode == 4
@@ -163,7 +163,7 @@ def test_disabled_statistics_are_no_missing_answer(ceph: Path) -> None:
     """The command succeeds and prints nothing; no answer in JSON does (16.2.15 sometimes did)."""
     (ceph / 'tell_osd.0_dump_objectstore_kv_stats').write_text('')
     assert collect(ceph).returncode == 0
-    (ceph / 'health_--format_json').write_text('')
+    (ceph / 'health_detail_--format_json').write_text('')
     shutil.rmtree(ceph.parents[1] / 'out')
     done = collect(ceph)
     assert (done.returncode, 'missing: health.json' in done.stderr) == (3, True)
