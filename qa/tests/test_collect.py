@@ -141,8 +141,9 @@ def test_every_option_used_is_collected() -> None:
     ],
 )
 def test_possible_secrets_are_not_packed(ceph: Path, secret: str) -> None:
-    (ceph / 'health_detail_--format_json').write_text(json.dumps({'checks': {}, 'muted': secret})[:-1])
-    with (ceph / 'health_detail_--format_json').open('a') as file:
+    health = ceph / 'health_detail_--format_json'
+    health.write_text(json.dumps({'checks': {}, 'muted': secret})[:-1])
+    with health.open('a') as file:
         file.write(f', "more": {secret}}}' if secret.startswith('{') else '}')
     done = collect(ceph)
     assert done.returncode == 4

@@ -31,7 +31,7 @@ from .parse import (
     parse_upgrade,
     parse_versions,
 )
-from .protocols import CommandError, TellArguments
+from .protocols import REPORTED, CommandError, TellArguments
 from .records import (
     AuditLine,
     ClusterMap,
@@ -65,8 +65,6 @@ ORCHESTRATOR_MAX_AGE_S = 15.0
 CANNOT_UPGRADE = 'does not support'
 #: Lines of the audit log to read: some seconds of a busy cluster.
 AUDITED = 1000
-#: Each report of an OSD of any release has it.
-REPORTED = 'osd.op_w'
 #: Reference of events in `ceph progress json`.
 PROGRESS_ORIGIN = 'rocksdb_tuner'
 #: Exceptions from parsing a document of an unexpected shape.

@@ -45,6 +45,10 @@ class CounterReader(Protocol):
         """
 
 
+#: Each report of an OSD of any release has it.
+REPORTED = 'osd.op_w'
+
+
 class ReportReader(Protocol):
     """When OSDs sent their counters to the mgr, by the mgr's clock."""
 

@@ -23,8 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from rocksdb_tuner.mgr.adapter import REPORTED
-from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
+from rocksdb_tuner.mgr.protocols import REPORTED, CommandError, TellArguments
 from rocksdb_tuner.mgr.records import (
     AuditLine,
     ClusterMap,

@@ -14,25 +14,8 @@ from rocksdb_tuner.advise.records import Severity
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import health, render
 
+from ..advise.conditions.builders import FILL
 from . import samples
-
-#: Any placeholder in a remedy.
-FILL: dict[str, Any] = {
-    'who': 'osd',
-    'option': 'bluestore_rocksdb_options',
-    'place': 'ceph.conf',
-    'profile': 'alternate-2019',
-    'culprit': 'ttl',
-    'fits': 1,
-    'needs': '2 GiB',
-    'before': '',
-    'sharding': 'm(3)',
-    'fixed': '16.2.15',
-    'proposal': 'Put max_bytes_for_level_base=1 into the option string',
-    'kv_who': 'osd',
-    'meta_who': 'osd',
-    'restart': 'ceph orch daemon restart osd.3',
-}
 
 
 def test_healthy_module_raises_nothing() -> None:

@@ -11,6 +11,23 @@ from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..builders import facts, osd_info, workload
 
+#: Any placeholder in a remedy.
+FILL: dict[str, Any] = {
+    'who': 'osd',
+    'option': 'bluestore_rocksdb_options',
+    'place': 'ceph.conf',
+    'profile': 'alternate-2019',
+    'culprit': 'ttl',
+    'fits': 1,
+    'needs': '2 GiB',
+    'before': '',
+    'sharding': 'm(3)',
+    'fixed': '16.2.15',
+    'proposal': 'Put max_bytes_for_level_base=1 into the option string',
+    'kv_who': 'osd',
+    'meta_who': 'osd',
+    'restart': 'ceph orch daemon restart osd.3',
+}
 GIB = 1 << 30
 
 

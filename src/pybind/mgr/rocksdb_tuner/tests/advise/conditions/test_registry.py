@@ -20,7 +20,7 @@ from rocksdb_tuner.advise.conditions.declaration import Condition
 from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import Severity
 
-from ...present.test_health import FILL
+from .builders import FILL
 
 ROOT = Path(__file__).parents[7]
 TESTS = Path(__file__).parent
