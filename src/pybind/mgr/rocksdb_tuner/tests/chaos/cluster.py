@@ -58,6 +58,8 @@ class ChaosCluster(FakeCluster):
         #: The disk of an OSD, which distinguishes a recreated OSD from a purged one.
         self.disks: dict[int, int] = {}
         self._disks_made = 0
+        #: How far the manager's clock, which stamps reports, is from the time that has passed.
+        self.clock_offset_s = 0.0
         #: Whether operators lowered min_size for OSDs that nothing replaces.
         self.makes_do = False
         #: Placement groups that a scrub found damaged.
@@ -182,7 +184,16 @@ class ChaosCluster(FakeCluster):
 
     def last_report_s(self, osd_id: int) -> Optional[float]:
         """Placement groups are reported with counters, whenever a test writes these."""
-        return self.pgs_reported_s(osd_id, self.now_s) if osd_id in self.osds else None
+        if osd_id not in self.osds:
+            return None
+        return self.pgs_reported_s(osd_id, self.now_s) + self.clock_offset_s
+
+    def report_times(self, osd_id: int) -> Sequence[float]:
+        last_s = self.last_report_s(osd_id)
+        if last_s is None:
+            return ()
+        before_s = self.pgs_reported_s(osd_id, last_s - self.clock_offset_s - 0.1)
+        return (before_s + self.clock_offset_s, last_s)
 
     def pg_summary(self) -> PgSummary:
         """The states as of the last report of each primary."""

@@ -263,7 +263,7 @@ def _refuse(prefix: str, error: Optional[CommandError] = None) -> _Effect:
 
 def _set_clock(world: World, by_s: float) -> None:
     world.offset_s += by_s
-    world.clients.offset_s = world.offset_s
+    world.clients.offset_s = world.cluster.clock_offset_s = world.offset_s
 
 
 def _of_world(name: str, value: object) -> _Effect:
@@ -280,6 +280,12 @@ def _of_osd(name: str, value: object) -> _Effect:
 
 def _of_clients(name: str, value: object) -> _Effect:
     return lambda world, _, __: setattr(world.clients, name, value)
+
+
+def _report_rarely(cluster: ChaosCluster, number: int) -> None:
+    """A busy cluster: recovery takes longer, too, so that an early step is seen."""
+    cluster.pg_report_s = (20.0, 36.0, 60.0, 75.0)[number % 4]
+    cluster.recover_s = max(cluster.recover_s, 45.0)
 
 
 _EFFECTS: Mapping[ChaosEvent, _Effect] = {
@@ -394,9 +400,7 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.NEW_IS_SLOW: _of_clients('factor', 1.5),
     ChaosEvent.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
     ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
-    ChaosEvent.REPORTS_ARE_RARE: lambda w, _, n: setattr(
-        w.cluster, 'pg_report_s', (20.0, 36.0, 60.0, 75.0)[n % 4]
-    ),
+    ChaosEvent.REPORTS_ARE_RARE: lambda w, _, n: _report_rarely(w.cluster, n),
     ChaosEvent.REPORTS_ARE_FREQUENT: _of_cluster('pg_report_s', 5.0),
     ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
     ChaosEvent.SAMPLES_STOP: lambda w, _, n: w.falls_silent(n),

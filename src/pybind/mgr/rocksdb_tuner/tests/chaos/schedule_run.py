@@ -213,6 +213,7 @@ class ScheduleRun:
         cluster.upgrades_to = None
         cluster.inconsistent = False
         cluster.pg_report_s = min(cluster.pg_report_s, 5.0)
+        cluster.recover_s = min(cluster.recover_s, 12.0)
         cluster.makes_do = bool(self.watch.others | self._dead)
         world.store.error = None
         world.may_act = True

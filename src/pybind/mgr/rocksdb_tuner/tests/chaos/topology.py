@@ -226,11 +226,15 @@ def _pools(dice: random.Random, shape: Shape, spots: Sequence[Spot]) -> Iterator
 
 
 def _groups(dice: random.Random, spots: Sequence[Spot], pools: Sequence[Pool]) -> Iterator[Group]:
+    # Every second cluster has OSDs that are primary of nothing (primary affinity): their reports do
+    # not show what their restart did.
+    some = random.Random(str(spots)).random() < 0.5
     for pool in pools:
         members = [n for n, spot in enumerate(spots) if spot.device_class == pool.device_class]
+        primaries = members[: max(1, len(members) // 2)] if some else members
         for number in range(max(6, min(40, len(members) // 8))):
             # Every OSD of a small cluster holds some.
-            first = members[number % len(members)]
+            first = primaries[number % len(primaries)]
             others = [n for n in members if n != first]
             rest = dice.sample(others, min(len(others), 24))
             yield Group(pool, (first, *rest))

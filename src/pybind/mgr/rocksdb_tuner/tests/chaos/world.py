@@ -194,7 +194,7 @@ class World(Run):
 
     def pass_time(self, seconds: float) -> None:
         self.cluster.advance(seconds)
-        self.clients.offset_s = self.offset_s
+        self.clients.offset_s = self.cluster.clock_offset_s = self.offset_s
         self.clients.write(seconds)
 
     def guarded(self, work: Callable[[], object]) -> bool:
