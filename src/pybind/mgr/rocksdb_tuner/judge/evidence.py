@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Optional
 
 from ..observe.slow_events import SlowEvents
@@ -60,10 +60,24 @@ class Evidence:
         return (*self.changed, *self.controls)
 
 
+def moved(evidence: Evidence, by_s: float) -> Evidence:
+    """The same blocks, by a wall clock that was set by ``by_s``."""
+
+    def at_new_times(blocks: Sequence[Block]) -> tuple[Block, ...]:
+        return tuple(
+            replace(block, end_s=None if block.end_s is None else block.end_s + by_s)
+            for block in blocks
+        )
+
+    return replace(
+        evidence, before=at_new_times(evidence.before), after=at_new_times(evidence.after)
+    )
+
+
 def fresh(blocks: Sequence[Block], now_s: float, most_age_s: float) -> tuple[Block, ...]:
     """The blocks that are not too old, by the wall clock: it also counts between two managers.
 
-    If it was set, the age of earlier blocks is unknown, and they are not fresh.
+    If it was set between two managers, the age of earlier blocks is unknown: they are not fresh.
     """
     return tuple(
         block

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
-from ...judge.evidence import Evidence, fresh
+from ...judge.evidence import Evidence, fresh, moved
 from ...judge.records import Judgement, Verdict
 from ...judge.signals import limits
 from ...judge.soak import baseline_most_age_s, least_soak_s
@@ -25,6 +25,9 @@ from .records import Direction, RolloutState
 from .storage import RolloutStorage
 
 log = logging.getLogger(__name__)
+
+#: Clocks may differ by a tick that took long.
+_CLOCK_SET_S = 120.0
 
 
 class SoakProgress(NamedTuple):
@@ -57,6 +60,18 @@ class Recording:
         self._unsaved = False
         #: How often OSDs report, as of the newest samples.
         self._reports = DEFAULT
+        #: The wall clock and the persistent one, when they were last compared.
+        self._clocks: Optional[tuple[float, float]] = None
+
+    def compare_clocks(self, now_s: float, steady_s: float) -> None:
+        """If the wall clock ``now_s`` was set since the last call, blocks get their new times."""
+        if self._clocks is not None:
+            by_s = (now_s - self._clocks[0]) - (steady_s - self._clocks[1])
+            if abs(by_s) > _CLOCK_SET_S:
+                for recorder in self._recorders.values():
+                    recorder.evidence = moved(recorder.evidence, by_s)
+                self._unsaved = True
+        self._clocks = now_s, steady_s
 
     def found(self, state: RolloutState, now_s: float) -> SoakProgress:
         """Findings on the batch in view."""

@@ -189,12 +189,14 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
+        self._recording.compare_clocks(now_s, self._time.now_s)
         self._recording.add(state, newest, now_s, self._schedule_reason, slow_events, reports)
 
     # -- one step
 
     def _observe(self, state: RolloutState) -> Observation:
         tick = self.now(forward=state.direction is Direction.FORWARD)
+        self._recording.compare_clocks(self._now_s, self._time.now_s)
         found = self._guard.value(
             'judging', lambda: self._recording.found(state, self._now_s), NOT_SOAKING
         )

@@ -100,17 +100,28 @@ def test_days_between_two_batches_measure_the_next_again() -> None:
     assert run.state.verdicts == (Verdict.NO_WORSE,)
 
 
-def test_set_clock_measures_the_baseline_again(run: Run) -> None:
+@pytest.mark.parametrize('jump_s', [86400.0, -86400.0])
+def test_set_clock_changes_neither_the_baseline_nor_the_verdict(run: Run, jump_s: float) -> None:
+    """Before the change of the canary, and in its soak."""
+    run.start(soak=SOAK)
+    run.until(lambda state: state.baseline_s >= 240)
+    run.clock_offset_s += jump_s
+    run.tick()
+    assert run.state.baseline_s >= 240
+    run.until(lambda state: state.soaked_s >= 60)
+    run.clock_offset_s -= jump_s
+    assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
+
+
+def test_clock_set_between_two_managers_measures_the_baseline_again(run: Run) -> None:
     """The age of what was measured before is unknown then."""
-    for jump_s in (86400.0, -86400.0):
-        run.start(soak=SOAK)
-        run.until(lambda state: state.baseline_s >= 240)
-        run.clock_offset_s += jump_s
-        state = run.until(lambda state: state.baseline_s <= 30)
-        assert state.osds[0].step is OsdStep.PENDING
-        assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
-        run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-        run.run_to_end()
+    run.start(soak=SOAK)
+    run.until(lambda state: state.baseline_s >= 240)
+    run.clock_offset_s += 86400.0
+    run.fail_over()
+    state = run.until(lambda state: state.baseline_s <= 30)
+    assert state.osds[0].step is OsdStep.PENDING
+    assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
 
 
 def test_baseline_of_a_closed_window_is_stored_once(run: Run) -> None:
