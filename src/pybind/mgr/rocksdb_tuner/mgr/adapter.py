@@ -245,8 +245,15 @@ class MgrCluster:
                     self._module.module_name,
                     lambda name: self._module.get_metadata('mgr', name) or {},
                 )
-                autotuned = self._module.get_ceph_option('mgr_stats_period_autotune')
-                self._host = manager_host(mgr_map, MODULES, autotuned)
+                self._host = manager_host(mgr_map, MODULES, self._report_period_autotuned())
+
+    def _report_period_autotuned(self) -> Optional[bool]:
+        """Whether the mgr raises ``mgr_stats_period`` by itself; None: the release cannot."""
+        try:
+            value = self._module.get_ceph_option('mgr_stats_period_autotune')
+        except KeyError:  # 16.2 has no such option
+            return None
+        return None if value is None else bool(value)
 
     def fsid(self) -> Optional[str]:
         with understood('the monitor map'):

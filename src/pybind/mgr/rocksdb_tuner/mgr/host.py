@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from .parse import enabled_modules
 from .records import ManagerHost
@@ -29,14 +29,12 @@ TAB_FILES = tuple(
 
 
 def manager_host(
-    mgr_map: Mapping[str, Any], modules: Path, report_period_autotuned: object = None
+    mgr_map: Mapping[str, Any], modules: Path, report_period_autotuned: Optional[bool] = None
 ) -> ManagerHost:
     """Map and option as the mgr API returns them; ``modules``: the folder of all mgr modules."""
     return ManagerHost(
         python=sys.version_info[:2],
         dashboard_enabled='dashboard' in enabled_modules(mgr_map),
         tab_installed=all((modules / name).is_file() for name in TAB_FILES),
-        report_period_autotuned=(
-            None if report_period_autotuned is None else bool(report_period_autotuned)
-        ),
+        report_period_autotuned=report_period_autotuned,
     )
