@@ -153,7 +153,7 @@ class Recording:
             )
         if is_unchanged(state, batch):
             most_age_s = baseline_most_age_s(batch.soak, self._reports)
-            known = fresh(recorder.evidence.before, now_s, most_age_s)
+            known = fresh(recorder.evidence.before, now_s, most_age_s, limits().least_blocks)
             recorder.evidence = replace(recorder.evidence, before=known)
         return recorder
 

@@ -148,6 +148,23 @@ def test_block_of_unknown_age_or_of_the_future_is_not_fresh() -> None:
     assert fresh(blocks, 1000.0, 100.0) == blocks[2:5]
 
 
+def test_last_blocks_may_be_older_in_total_but_without_a_break() -> None:
+    """Eight blocks of a busy manager take longer than twice a soak; days between two do not."""
+    blocks = tuple(Block({}, end_s) for end_s in (0.0, 300.0, 390.0, 480.0, 570.0))
+    assert fresh(blocks, 580.0, 100.0, 2) == blocks[3:]
+    assert fresh(blocks, 580.0, 100.0, 9) == blocks[1:]
+    assert fresh(blocks, 680.0, 100.0, 9) == ()
+
+
+def test_baseline_is_complete_though_ticks_are_rarer_than_its_blocks(run: Run) -> None:
+    run.start(soak=SoakPlan(240.0, 600.0))
+    for _ in range(40):
+        run.tick(90.0)
+        if run.state.osds[0].step is not OsdStep.PENDING:
+            return
+    assert run.state.baseline_s >= 240
+
+
 def test_baseline_that_became_old_bit_by_bit_is_not_pieced_together(run: Run) -> None:
     """Half of it from before a gate that closed, half from after it, is no baseline."""
     run.start(soak=SoakPlan(240.0, 600.0))
