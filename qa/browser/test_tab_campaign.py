@@ -90,7 +90,7 @@ def offered(tuner: ModuleClient) -> dict[str, list[int]]:
     tuner.restart(1)
     tuner.wait_for_clean()
     leave_old_data(tuner, KEYS)
-    change = tuner.wait_for_recommendation('remove-override', timeout_s=120)
+    change, _ = tuner.wait_for_successor(1, timeout_s=120)
     tuner.plain('apply', change['id'])
     assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
     found: dict[str, list[int]] = tuner.wait_for_recommendation('compact')

@@ -116,6 +116,20 @@ class ModuleClient:
 
         return self.wait_for(found, timeout_s, f'a recommendation of kind {kind}')
 
+    def wait_for_successor(self, osd_id: int, timeout_s: float = 60) -> tuple[Any, list[Any]]:
+        """What replaces a superseded string of one OSD, and the entries that it leaves.
+
+        The default since Reef; on Pacific, an entry with that.
+        """
+
+        def found() -> Any:
+            changes = (r for r in self.recommendations() if r['kind'] != 'compact')
+            return next((r for r in changes if r['osds'] == [osd_id]), None)
+
+        change = self.wait_for(found, timeout_s, f'a change of osd.{osd_id}')
+        removed = change['kind'] == 'remove-override'
+        return change, [] if removed else [(f'osd.{osd_id}', '', change['options_to'])]
+
     def wait_for_phase(self, *phases: str, timeout_s: float = 240) -> Any:
         def found() -> Any:
             state = self.operation()

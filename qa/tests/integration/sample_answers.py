@@ -121,7 +121,8 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
     quiet = replace(
         snapshot, rollout=None, findings=(), alarms=(), assessments=(), limitations=(), notices=()
     )
-    changed = replace(quiet, rollout=replace(samples.rollout(), stage=Phase.DONE))
+    done = replace(samples.rollout(), stage=Phase.DONE, outcome=Outcome.DONE)
+    changed = replace(quiet, rollout=done)
     compacted = compacting(len(snapshot.osds), ended=True)
     nothing = replace(quiet, osds=(), groups=(), sampling=Sampling(10.0, 0, None, None))
     return {
@@ -150,7 +151,7 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
             ),
         ),
         'campaign-done': replace(
-            changed, campaign=compacted, history=(*changed.history, record_of(compacted))
+            quiet, campaign=compacted, history=(*quiet.history, record_of(compacted))
         ),
         'stale': replace(quiet, sampling=replace(snapshot.sampling, last_sample_age_s=900.0)),
         'empty': replace(nothing, history=()),

@@ -53,21 +53,20 @@ def test_strings_are_checked_for_the_rocksdb_of_the_osds(tuner: ModuleClient, re
     assert (code, 'no_such_option' in text) == (2, True)
 
 
-def test_stale_override_of_one_osd_is_removed_and_restored(tuner: ModuleClient) -> None:
-    default, source = tuner.running(1)
-    assert source == 'default'
+def test_stale_override_of_one_osd_is_replaced_and_restored(tuner: ModuleClient) -> None:
+    assert tuner.running(1)[1] == 'default'
     tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
     tuner.restart(1)
     tuner.wait_for_clean()
-    recommendation = tuner.wait_for_recommendation('remove-override', timeout_s=90)
+    recommendation, wanted = tuner.wait_for_successor(1, timeout_s=90)
     assert recommendation['who'] == 'osd.1'
     nonces = tuner.nonces()
     tuner.plain('apply', recommendation['id'])
     state, announced = watched_rollout(tuner)
     assert state['phase'] == 'done', tuner.plain('operation', 'status')
     assert_announced(tuner, state, announced)
-    assert tuner.entries() == []
-    assert tuner.running(1)[0] == default
+    assert tuner.entries() == wanted
+    assert tuner.running(1)[0] == recommendation['options_to']
     assert {i for i, nonce in tuner.nonces().items() if nonce != nonces[i]} == {1}
     tuner.plain('rollback')
     assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
