@@ -55,19 +55,15 @@ def tuner(cluster: Cluster) -> ModuleClient:
 
 @pytest.fixture(scope='module')
 def change(tuner: ModuleClient, release: str) -> Change:
-    """A better profile where the release's default is an old one, else a stale override to drop."""
-    default = tuner.running(0)[0]
-    if release == 'pacific':
-        (recommendation,) = tuner.recommendations()
-        wanted = recommendation['options_to']
-        return Change(
-            'set-profile', ([], (default, 'default')), ([(ALL, '', wanted)], (wanted, 'mon'))
-        )
+    """What replaces a superseded string: a profile on Pacific, else the default."""
     tuner.cluster.ceph('config', 'set', ALL, OPTION, ALTERNATE_2019)
     tuner.restart_all()
-    tuner.wait_for_recommendation('remove-override')
-    stale = ([(ALL, '', ALTERNATE_2019)], (ALTERNATE_2019, 'mon'))
-    return Change('remove-override', stale, ([], (default, 'default')))
+    kind = 'set-profile' if release == 'pacific' else 'remove-override'
+    wanted = tuner.wait_for_recommendation(kind)['options_to']
+    before = ([(ALL, '', ALTERNATE_2019)], (ALTERNATE_2019, 'mon'))
+    removed = kind == 'remove-override'
+    after = ([], (wanted, 'default')) if removed else ([(ALL, '', wanted)], (wanted, 'mon'))
+    return Change(kind, before, after)
 
 
 def test_status_answers_and_names_unknown_values(tuner: ModuleClient, release: str) -> None:
