@@ -86,6 +86,9 @@ class Watch(Checks[Rule]):
     def stopped_by_others(self, osd_id: int) -> None:
         self._ours.pop(osd_id, None)
 
+    def started_by_hand(self, osd_id: int) -> None:
+        """How long an OSD of an experiment may take to start is no rule here."""
+
     def gone(self, osd_id: int) -> None:
         self.others.add(osd_id)
         self._ours.pop(osd_id, None)
