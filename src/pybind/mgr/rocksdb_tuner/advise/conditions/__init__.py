@@ -105,15 +105,9 @@ def _keeps_down(finding: Finding) -> bool:
     return finding.finding_id in _KEEP_DOWN and finding.severity is Severity.ERROR
 
 
-def _stops_nothing(finding: Finding) -> bool:
-    """Whether the remedy only removes entries: that is safe, and often all that is needed."""
-    removed = all(command.startswith('ceph config rm ') for command in finding.commands)
-    return bool(finding.commands) and removed and 'start' not in finding.remedy
-
-
 def _without_remedy(finding: Finding, first: Mapping[int, Finding]) -> Finding:
     ids = sorted(first.keys() & finding.osds)
-    if not ids or _keeps_down(finding) or _stops_nothing(finding):
+    if not ids or _keeps_down(finding) or not conditions()[finding.finding_id].stops_osds:
         return finding
     return replace(
         finding,

@@ -40,6 +40,7 @@ from .subjects import Subject
         'ceph config set osd bluestore_slow_ops_warn_threshold 10',
     ),
     do_not='Do not tune RocksDB because of this alone.',
+    stops_osds=False,
     source=(
         'Ceph documentation, BLUESTORE_SLOW_OP_ALERT; bluestore_slow_ops_warn_threshold is 1 in '
         '86400s on 18.2.7 and 20.2.4'
@@ -146,6 +147,7 @@ def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding
         'Do not raise osd_deep_scrub_large_omap_object_key_threshold to silence it. Do not remove '
         'stale instances in a multisite setup.'
     ),
+    stops_osds=False,
     source=(
         'Ceph documentation, LARGE_OMAP_OBJECTS: more than 200000 keys or 1 GiB in one object, '
         'found by deep scrub; Dynamic Bucket Index Resharding'

@@ -95,6 +95,7 @@ def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> It
         'Update the module: it measures these OSDs, but recommends and changes nothing for an '
         'unknown release.'
     ),
+    stops_osds=False,
     source=(
         "The module's own knowledge/releases.json: defaults and the RocksDB of a release are "
         'looked up, never guessed'

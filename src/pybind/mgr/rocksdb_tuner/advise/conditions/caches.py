@@ -48,6 +48,7 @@ from .subjects import Below, Figure, Subject
         'than the cache holds.'
     ),
     commands=('ceph config get osd.{osd} osd_memory_target',),
+    stops_osds=False,
     source=(
         'src/os/bluestore/BlueStore.cc, onode_hits and onode_misses, sent by default since '
         'Pacific; Ceph documentation, Automatic Cache Sizing'
@@ -114,6 +115,7 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
         '<bytes>. Check that bluestore_cache_autotune is enabled and no cache ratio is set.'
     ),
     commands=('ceph config get osd.{osd} osd_memory_target',),
+    stops_osds=False,
     source=(
         'RocksDB, tickers block.cache.hit and block.cache.miss; available only while rocksdb_perf '
         'and rocksdb_collect_extended_stats are enabled'

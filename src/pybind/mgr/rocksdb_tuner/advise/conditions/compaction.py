@@ -58,6 +58,7 @@ from .subjects import Figure, Reaches, Subject
     do_not=(
         'Do not run "ceph tell osd.* compact". Do not restart OSDs that compact: they start over.'
     ),
+    stops_osds=False,
     source=(
         'ceph/ceph#42218: online compaction of index OSDs leads to them being marked down; '
         'ceph/ceph#57107'

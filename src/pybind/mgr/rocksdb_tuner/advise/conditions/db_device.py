@@ -317,6 +317,7 @@ def _db_use(signals: Signals) -> tuple[FindingEvidence, ...]:
         'device is full, data goes to the slow device.'
     ),
     commands=('ceph rocksdb-tuner osd {osd}',),
+    stops_osds=False,
     source=(
         'Growth of bluefs.db_used_bytes over three days, slope of Theil and Sen with an interval '
         'of 90%'

@@ -79,6 +79,8 @@ class Condition:
     health: Optional[HealthPolicy]
     #: Ceph's own health checks for it; while one is raised, the module raises none.
     ceph_checks: tuple[str, ...]
+    #: Whether the remedy stops, restarts or may bring down OSDs, at once or to take effect.
+    stops_osds: bool
     #: Prerequisite of the condition; None: a condition of the setup.
     needs: Optional[Needs]
     thresholds: Mapping[str, Threshold] = field(hash=False)
@@ -164,6 +166,7 @@ def condition(
     do_not: Optional[str] = None,
     health: Optional[HealthPolicy] = None,
     ceph_checks: tuple[str, ...] = (),
+    stops_osds: bool = True,
     needs: Optional[Needs] = None,
     thresholds: Optional[Mapping[str, Threshold]] = None,
     values: Optional[Mapping[str, tuple[str, ...]]] = None,
@@ -181,6 +184,7 @@ def condition(
             source=source,
             health=health,
             ceph_checks=ceph_checks,
+            stops_osds=stops_osds,
             needs=needs,
             thresholds=thresholds or {},
             values=values or {},

@@ -41,6 +41,7 @@ from .subjects import Figure, Reaches
     ),
     commands=('ceph osd df',),
     do_not='Do not wait for the full ratio: it does not stop BlueFS.',
+    stops_osds=False,
     source=(
         'ceph-devel, April 2023, How to control omap capacity: OSDs of an index pool reached '
         '99.9% while the pool looked empty'

@@ -111,6 +111,7 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     severity=Severity.INFO,
     remedy='ceph config rm {who} {option}; no restart is needed.',
     commands=('ceph config rm {who} {option}',),
+    stops_osds=False,
     source=(
         'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
         'defaults have had years of QA, and a later release brings better ones'

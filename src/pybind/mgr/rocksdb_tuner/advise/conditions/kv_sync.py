@@ -96,6 +96,7 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
         'Do not set bluefs_preextend_wal_files: 15.2.3 disabled it after corruption (tracker '
         '45613).'
     ),
+    stops_osds=False,
     source=(
         'ceph-users, March 2019: two syncs for each small write, +50 to 100% IOPS without them on '
         'slow media'

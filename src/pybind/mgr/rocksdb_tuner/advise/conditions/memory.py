@@ -86,6 +86,7 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
         'ceph config set osd.{osd} osd_memory_target_autotune false',
         'ceph config set osd.{osd} osd_memory_target 4294967296',
     ),
+    stops_osds=False,
     source=(
         'Ceph documentation, Hardware Recommendations, Memory, and OSD Service, Automatically '
         'tuning OSD memory; ceph/ceph#22970: memory autotuning does not cover memtables'

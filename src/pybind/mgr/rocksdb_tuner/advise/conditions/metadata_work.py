@@ -287,6 +287,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
         'ceph osd pool autoscale-status',
     ),
     do_not='Do not change RocksDB options: the OSDs that are not busy have the same options.',
+    stops_osds=False,
     source=(
         'Ceph documentation, Dynamic Bucket Index Resharding: all writes to a shard go to one '
         'placement group, and so through one kv_sync thread'

@@ -46,6 +46,7 @@ def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[
         'rocksdb-tuner profile show {profile}'
     ),
     commands=('ceph rocksdb-tuner profile show {profile}',),
+    stops_osds=False,
     source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022',
     tests=(
         'tests/advise/conditions/test_options.py',

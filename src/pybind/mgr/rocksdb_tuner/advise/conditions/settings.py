@@ -47,6 +47,7 @@ class _Set(NamedTuple):
     severity=Severity.INFO,
     remedy='ceph config rm {who} bluefs_buffered_io, and disable swap on the hosts.',
     commands=('ceph config rm {who} bluefs_buffered_io',),
+    stops_osds=False,
     source=(
         'v14.2.22 and v15.2.13 release notes: the default went back to true because iterating '
         'omap was slow without it'
@@ -73,6 +74,7 @@ def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
     severity=Severity.WARNING,
     remedy='ceph config rm {who} osd_rocksdb_iterator_bounds_enabled; it takes effect at once.',
     commands=('ceph config rm {who} osd_rocksdb_iterator_bounds_enabled',),
+    stops_osds=False,
     source=(
         'ceph/ceph#45904 and #45963 (Pacific): without bounds an iterator steps over the range '
         'tombstones of other objects, as a bucket reshard leaves them'
@@ -107,6 +109,7 @@ def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable
         'Do not restart many of these OSDs at once: each is down for as long as its compaction '
         'takes.'
     ),
+    stops_osds=False,
     source=(
         'src/common/options/osd.yaml.in, osd_compact_on_start; OSD::init() compacts before the '
         'OSD is up. It is meant for one restart'
@@ -135,6 +138,7 @@ def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
     remedy='ceph config rm {who} {option}; the logs grow again as clients write.',
     commands=('ceph config rm {who} {option}',),
     do_not='Do not restart these OSDs for another reason first: each restart causes a backfill.',
+    stops_osds=False,
     source=(
         'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019: 10 entries, for less write '
         'amplification in a benchmark, with the drawback stated; Ceph documentation, Log Based '

@@ -31,6 +31,7 @@ _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the envir
     remedy='ceph config rm {who} {option}',
     commands=('ceph config rm {who} {option}',),
     do_not='Do not restart these OSDs before the entry is removed.',
+    stops_osds=False,
     source=(
         'Measured on 16.2.15, 18.2.7 and 20.2.4: the monitor accepts any string, the OSD does not '
         '(9 of 25 strings tried)'
@@ -164,6 +165,7 @@ def _has_entry(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
     severity=Severity.WARNING,
     remedy='ceph config rm {who} {option}; set the option for osd or for single OSDs instead.',
     commands=('ceph config rm {who} {option}',),
+    stops_osds=False,
     source=(
         'Measured on 16.2.15, 18.2.7 and 20.2.4: an OSD with such an entry starts with the '
         'default at every restart'

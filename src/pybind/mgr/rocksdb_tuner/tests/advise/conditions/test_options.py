@@ -8,6 +8,7 @@ import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.checked import _of_problems, unwise_options
+from rocksdb_tuner.advise.conditions.declaration import Condition
 from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
@@ -509,6 +510,35 @@ def test_remedies_wait_until_osds_would_start() -> None:
     others = [f for f in names.values() if f.finding_id != 'unstartable-options']
     assert others
     assert not [f for f in others if 'estart' in f'{f.remedy} {f.commands} {f.do_not}']
+
+
+def test_remedies_that_stop_no_osd_stay_where_osds_would_not_start() -> None:
+    """Whatever words they contain: "no restart is needed", osd_compact_on_start."""
+    entries = (
+        entry('osd', 'foo=1'),
+        entry('osd/class:ssd', PACIFIC),
+    )
+    settings = {
+        'osd_compact_on_start': Setting('true', 'osd'),
+        'bluestore_cache_autotune': Setting('false', 'osd'),
+    }
+    osd = facts(osd_info(0), entries=entries)._replace(settings=settings)
+    names = found(osd, entries=entries)
+    assert names['compact-on-start'].commands == ('ceph config rm osd osd_compact_on_start',)
+    assert names['class-entry-without-effect'].commands == (
+        'ceph config rm osd/class:ssd bluestore_rocksdb_options',
+    )
+    assert names['unstartable-options'].commands == (
+        'ceph config rm osd bluestore_rocksdb_options',
+    )
+    assert names['cache-autotune-off'].commands == ()
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_remedy_that_stops_no_osd_names_no_restart(known: Condition) -> None:
+    text = f'{known.remedy} {known.commands}'.replace('no restart is needed', '')
+    stops = ('restart', 'stopped', 'redeploy', 'daemon stop', 'upgrade to', 'ceph-bluestore-tool')
+    assert known.stops_osds or not [word for word in stops if word in text.lower()]
 
 
 def test_osds_that_other_options_keep_from_starting_are_not_to_be_restarted() -> None:
