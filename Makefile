@@ -32,7 +32,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret bench-osd-cost bench-time-to-truth measurements answers mixin doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret bench-osd-cost bench-time-to-truth measurements answers mixin size doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -65,6 +65,7 @@ help:
 	@echo 'make series CEPH_SOURCE=DIR   generate the series of patches for Ceph in build/series, and test each'
 	@echo 'make mixin    generate the Grafana dashboards and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the answers of the module'
+	@echo 'make size     lower the recorded numbers of statements (qa/size.json), which make lint checks'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make pictures   take the pictures of the manual, in the dashboard of each release (root)'
@@ -180,6 +181,9 @@ answers: $(TOX)
 
 mixin: $(TOX)
 	$(TOX) run -e mixin
+
+size:
+	python3 qa/size.py --lower
 
 upstream: $(TOX)
 	@test -n '$(CEPH_SOURCE)' || { echo 'make upstream CEPH_SOURCE=DIR: an unpacked source of Ceph 20.2.4' >&2; exit 2; }
