@@ -4,8 +4,8 @@ python3 qa/size.py             compare with the record, qa/size.json; fails wher
 python3 qa/size.py --lower     write what there is now where it is less (make size)
 
 Nothing raises a record: where code moves from one package to another, edit the file, and say why
-in the commit message. Python's own parser counts, without imports and docstrings: neither line breaks
-nor comments change a number.
+in the commit message. Python's own parser counts, without imports and docstrings, so neither line
+breaks nor comments change a number.
 """
 
 from __future__ import annotations
