@@ -18,6 +18,8 @@ class Blocks:
         #: When the current block may start, and its initial sample.
         self._begin_s = 0.0
         self._first: Optional[Mapping[int, Optional[Sample]]] = None
+        #: Of the last block: longer than requested where ticks are rare.
+        self.length_s = 0.0
         #: Slow events of every OSD since then.
         self._slow_events: list[Mapping[int, SlowEvents]] = []
 
@@ -50,6 +52,7 @@ class Blocks:
         if now_s - self._begin_s < block_s:
             return None
         block = Block({n: self._measured(n, last) for n, last in samples.items()}, now_s)
+        self.length_s = now_s - self._begin_s
         self._begin(samples, now_s, events)
         return block
 

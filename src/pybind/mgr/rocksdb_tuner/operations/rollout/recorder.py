@@ -72,8 +72,8 @@ class Recorder:
     def measured_s(self, part: Part, enough_s: float) -> float:
         """How long it was measured.
 
-        Blocks are longer while OSDs report rarely: then ``enough_s`` still takes the least number
-        of blocks for a verdict.
+        Blocks are longer where OSDs report, or are sampled, rarely: then ``enough_s`` still takes
+        the least number of blocks for a verdict.
         """
         evidence = self.evidence
         blocks = len(evidence.before if part is Part.BEFORE else evidence.after)
@@ -91,12 +91,11 @@ class Recorder:
         reports: ReportInterval = DEFAULT,
     ) -> bool:
         """Take the newest samples, None of an OSD without one; True if they completed a block."""
-        block_s = block_length_s(self.evidence.block_s, reports)
         block = self._blocks.add(
             part,
             samples,
             now_s,
-            block_s=block_s,
+            block_s=block_length_s(self.evidence.block_s, reports),
             # After a start caches are empty; before a change there was none.
             warm_up_s=warm_up_s(reports) if part is Part.AFTER else 0.0,
             slow_events=slow_events,
@@ -104,7 +103,8 @@ class Recorder:
         if part is None or block is None:
             return False
         self._keep(part, block)
-        self._lengths_s[part] = (*self._lengths_s[part], block_s)[-limits().most_blocks :]
+        known = (*self._lengths_s[part], self._blocks.length_s)
+        self._lengths_s[part] = known[-limits().most_blocks :]
         return True
 
     def _keep(self, part: Part, block: Block) -> None:

@@ -156,13 +156,16 @@ def test_last_blocks_may_be_older_in_total_but_without_a_break() -> None:
     assert fresh(blocks, 680.0, 100.0, 9) == ()
 
 
-def test_baseline_is_complete_though_ticks_are_rarer_than_its_blocks(run: Run) -> None:
-    run.start(soak=SoakPlan(240.0, 600.0))
+@pytest.mark.parametrize('soak', [SoakPlan(240.0, 600.0), SoakPlan(1200.0, 2400.0)])
+def test_baseline_is_complete_though_ticks_are_rarer_than_its_blocks(
+    run: Run, soak: SoakPlan
+) -> None:
+    run.start(soak=soak)
     for _ in range(40):
         run.tick(90.0)
         if run.state.osds[0].step is not OsdStep.PENDING:
             return
-    assert run.state.baseline_s >= 240
+    assert run.state.baseline_s >= soak.least_s
 
 
 def test_baseline_that_became_old_bit_by_bit_is_not_pieced_together(run: Run) -> None:
