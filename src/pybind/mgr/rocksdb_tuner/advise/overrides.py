@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ..mgr.records import OsdInfo
 from ..plan.commands import removal
-from ..plan.records import ANNEX
+from ..plan.records import ANNEX, OPTION
+from ..plan.request import starts_alike
 from .cohort import Cohort
-from .facts import redundant_annex, release_of_osd
 from .naming import name_osds
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
@@ -66,23 +67,18 @@ def other_affected_osds(who: str, cohort: Cohort, all_osds: Sequence[OsdFacts]) 
         for osd in all_osds
         if osd.info.osd_id not in reached
         and osd.info.up
-        and (osd.options is None or _needs(who, cohort, osd, osd.options))
+        and (osd.options is None or not _starts_alike_without(who, cohort, osd.info, osd.options))
     ]
 
 
-def _needs(who: str, cohort: Cohort, osd: OsdFacts, options: OsdOptions) -> bool:
+def _starts_alike_without(who: str, cohort: Cohort, osd: OsdInfo, options: OsdOptions) -> bool:
+    option, value, holder = OPTION, cohort.running, options.deciding_who
     if cohort.annex is not None:
-        return options.annex_who == who and not redundant_annex(osd)
-    if options.deciding_who != who or options.overruled:
-        return False
-    release, configured = release_of_osd(osd.info), options.next_start
-    if release is None or configured is None or options.annex_who is not None:
-        return True
-    version = release.rocksdb_version
-    return not (
-        check(configured, version).accepted
-        and same_meaning(configured, release.default_options, version)
-    )
+        option, value, holder = ANNEX, cohort.annex, options.annex_who
+    # With an option string the annex may belong to it.
+    alone = options.deciding_who is None and not options.overruled
+    before = {who: value} if holder == who else {}
+    return starts_alike(option, osd, before, {}, {} if alone else None)
 
 
 def down_osds(all_osds: Sequence[OsdFacts]) -> tuple[Reason, ...]:

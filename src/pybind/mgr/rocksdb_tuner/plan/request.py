@@ -22,13 +22,13 @@ def end_value(request: ChangeRequest, osd_id: int) -> Optional[str]:
 
 
 def starts_alike(
-    request: ChangeRequest,
+    option: str,
     osd: OsdInfo,
     before: Mapping[str, str],
     after: Mapping[str, str],
     other_entries: Optional[Mapping[str, str]],
 ) -> bool:
-    """Whether ``osd`` starts with the same options by these entries of the request's option.
+    """Whether ``osd`` starts with the same options by these entries of ``option``.
 
     ``other_entries``: of the other option, None if unknown. Without an entry the default of the
     OSD's release applies.
@@ -41,7 +41,7 @@ def starts_alike(
         return True
     if release is None:
         return False
-    if request.option == OPTION:
+    if option == OPTION:
         default = release.default_options
         return same_meaning(
             default if old is None else old, default if new is None else new, version

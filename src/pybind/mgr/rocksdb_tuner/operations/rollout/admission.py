@@ -224,7 +224,7 @@ def _refuse_outsiders(
         # An OSD that is down and out returns only if an operator restarts it. One that is down and
         # in holds the rollout, and keeps a removed entry in place if it returns.
         and (osd.up or (osd.in_cluster and not removed))
-        and not starts_alike(request, osd, entries, after, other_entries)
+        and not starts_alike(request.option, osd, entries, after, other_entries)
     ]
     if changed:
         raise OperationRefused(

@@ -76,7 +76,7 @@ def _why_keep_own_entries(state: RolloutState, seen: Observation) -> Optional[st
         # An OSD that is down and out returns only if an operator restarts it, which is likely for
         # an OSD of the rollout.
         and (osd.up or osd.in_cluster or osd.osd_id in left)
-        and not starts_alike(state.request, osd, before, after, seen.other_entries)
+        and not starts_alike(state.request.option, osd, before, after, seen.other_entries)
     ]
     if not reached:
         return None

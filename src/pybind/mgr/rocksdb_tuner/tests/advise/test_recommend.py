@@ -254,14 +254,24 @@ def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> N
     for other in (
         facts(osd_info(1, 'reef', device_class='hdd'), PACIFIC, 'mon', entries),
         facts(osd_info(1, None, device_class='hdd'), PACIFIC, 'mon', entries),
-        facts(
-            osd_info(1, device_class='hdd'), PACIFIC, 'mon', (*entries, entry('osd', 'a=1', ANNEX))
-        ),
     ):
         kept = assess(_of_class('ssd', ssd), (ssd, other))
         assert kept.recommendations == ()
         assert 'osd.1, which this change would not reach' in kept.conclusion
         assert 'ceph config rm osd bluestore_rocksdb_options' in kept.conclusion
+
+
+@pytest.mark.parametrize('text', [REEF, ALTERNATE])
+def test_override_stays_for_an_osd_that_ceph_conf_overrules(text: str) -> None:
+    """It would start with the entry once its ceph.conf is corrected; a rollout refuses that too."""
+    entries = (entry('osd', ALTERNATE),)
+    osds = (
+        facts(osd_info(0, 'reef'), ALTERNATE, 'mon', entries),
+        facts(osd_info(1, 'reef'), text, 'file', entries),
+    )
+    found = only(assess(group(*osds, does=IDLE), osds))
+    assert (found.kind, found.final_entries) == (Kind.SET_PROFILE, (('osd.0', REEF),))
+    assert 'also applies to osd.1' in found.reasons[-1].statement
 
 
 def test_override_stays_for_an_osd_whose_options_were_not_read_yet() -> None:

@@ -79,8 +79,7 @@ def test_osd_starts_alike_if_the_default_of_its_release_is_what_the_entry_says(
     others: Optional[dict[str, str]],
     alike: bool,
 ) -> None:
-    request = replace(set_profile(FakeCluster(1)), option=option)
     old, new = ({} if value is None else {'osd': value} for value in (before, after))
     known = version != '99.0.0'
     osd = osd_info(7, 'reef' if known else 'later', version=version)
-    assert starts_alike(request, osd, old, new, others) is alike
+    assert starts_alike(option, osd, old, new, others) is alike
