@@ -11,13 +11,7 @@ from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span
 from .finding_examples import examples
 from .rst_text import escaped, heading, wrapped
 
-#: By the modules of `advise/conditions` that declare them.
-_SECTIONS = {
-    'Options': ('starting', 'entries', 'published', 'checked', 'memory', 'settings'),
-    'Devices': ('db_device', 'device', 'sharding'),
-    'Load': ('kv_sync', 'metadata_work', 'compaction', 'caches', 'starts', 'alerts'),
-    'Builds': ('build',),
-}
+_SECTIONS = ('options', 'devices', 'load', 'builds')
 #: Where a placeholder in angle brackets would need an explanation.
 _FILL = {
     'osd': '<id>',
@@ -32,14 +26,10 @@ _FILL = {
 
 def reference() -> str:
     parts = []
-    for title, modules in _SECTIONS.items():
-        chosen = [known for known in conditions().values() if _module(known) in modules]
-        parts.append(heading(title, '=') + '\n' + '\n'.join(map(_condition, chosen)))
+    for section in _SECTIONS:
+        chosen = [known for known in conditions().values() if known.section == section]
+        parts.append(heading(section.capitalize(), '=') + '\n' + '\n'.join(map(_condition, chosen)))
     return '\n'.join(parts)
-
-
-def _module(known: Condition) -> str:
-    return known.function.__module__.rpartition('.')[2]
 
 
 def _condition(known: Condition) -> str:

@@ -10,31 +10,14 @@ from ...options.releases import AnnouncedRelease, announced_release
 from ...units import natural
 from ..facts import release_of_osd
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, Severity
-from .declaration import Condition, HealthPolicy, condition
+from ..records import Finding, FindingEvidence
+from .declaration import Condition, condition
 from .facts import ClusterFacts
 
 _Version = tuple[int, ...]
 
 
-@condition(
-    'unoptimised-build',
-    title='RocksDB was built without optimization',
-    severity=Severity.WARNING,
-    values={'fixed': ('16.2.15', '17.2.8', '18.2.4'), 'distributions': ('debian', 'ubuntu')},
-    remedy='Upgrade to {fixed} or later: no option helps.',
-    do_not='Do not tune RocksDB before the upgrade: measurements will change.',
-    source=(
-        'M. Nelson, Ceph: A Journey to 1 TiB/s, 2024: compaction 3 times slower, 4K random writes '
-        'up to 2 times; ceph/ceph#55500, #55501, #55502'
-    ),
-    health=HealthPolicy(
-        'run a RocksDB that was probably built without optimization',
-        raise_after_s=300,
-        clear_after_s=60,
-    ),
-    tests=('tests/advise/conditions/test_build.py',),
-)
+@condition('unoptimised-build')
 def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Debian and Ubuntu packages with RocksDB built without optimization."""
     fixed = {numbers_of(text)[:1]: text for text in condition.values['fixed']}
@@ -57,18 +40,7 @@ def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[F
         )
 
 
-@condition(
-    'deferred-write-regression',
-    title='All writes to hard disks go through RocksDB',
-    severity=Severity.WARNING,
-    values={'since': ('16.2.0',), 'fixed': ('16.2.6',)},
-    remedy='Upgrade to 16.2.6 or later.',
-    source='v16.2.6 release notes: 16.2.0 to 16.2.5 deferred all writes to HDDs',
-    health=HealthPolicy(
-        'send all writes to hard disks through RocksDB', raise_after_s=300, clear_after_s=60
-    ),
-    tests=('tests/advise/conditions/test_build.py',),
-)
+@condition('deferred-write-regression')
 def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Point releases that defer all writes to HDDs through RocksDB."""
     (since,), (fixed,) = condition.values['since'], condition.values['fixed']
@@ -87,21 +59,7 @@ def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> It
         )
 
 
-@condition(
-    'unknown-release',
-    title='This version of the module does not know the release',
-    severity=Severity.INFO,
-    remedy=(
-        'Update the module: it measures these OSDs, but recommends and changes nothing for an '
-        'unknown release.'
-    ),
-    stops_osds=False,
-    source=(
-        "The module's own knowledge/releases.json: defaults and the RocksDB of a release are "
-        'looked up, never guessed'
-    ),
-    tests=('tests/advise/conditions/test_build.py',),
-)
+@condition('unknown-release')
 def unknown_release(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """OSDs of an unknown release, most likely newer than the module."""
     unknown: dict[str, list[int]] = {}

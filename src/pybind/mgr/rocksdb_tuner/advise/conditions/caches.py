@@ -8,53 +8,12 @@ from typing import Optional
 
 from ...observe.deep import RocksdbTimes
 from ...observe.details import Details
-from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from .declaration import Condition, Threshold, condition
+from ..records import Finding, FindingEvidence, OsdFacts
+from .declaration import Condition, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Below, Figure, Subject
 
 
-@condition(
-    'onode-cache-misses',
-    title='Most onodes are read from RocksDB',
-    severity=Severity.INFO,
-    needs=Below(Figure.ONODE_HIT_SHARE, 'hit_share'),
-    thresholds={
-        'hit_share': Threshold(
-            0.5,
-            'share of lookups',
-            'with more hits the cache is effective',
-            source=(
-                'chosen; 16.2.15, 18.2.7 and 20.2.4 under clients that write new objects: '
-                '0.65 to 0.86'
-            ),
-        ),
-        'lookups': Threshold(
-            1000,
-            'lookups in a window',
-            'fewer are not significant',
-            source='chosen',
-        ),
-        'memory_share': Threshold(
-            0.85,
-            'share of osd_memory_target',
-            'below it the caches still grow',
-            source='chosen: BlueStore keeps its mapped memory within a few percent of the target',
-        ),
-    },
-    remedy=(
-        'Give these OSDs more memory if the hosts have it: ceph config set osd osd_memory_target '
-        '<bytes>. Many small objects need more onodes, and so do random reads over more objects '
-        'than the cache holds.'
-    ),
-    commands=('ceph config get osd.{osd} osd_memory_target',),
-    stops_osds=False,
-    source=(
-        'src/os/bluestore/BlueStore.cc, onode_hits and onode_misses, sent by default since '
-        'Pacific; Ceph documentation, Automatic Cache Sizing'
-    ),
-    tests=('tests/advise/conditions/test_caches.py',),
-)
+@condition('onode-cache-misses')
 def onode_cache_misses(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A low onode cache hit ratio in caches that cannot grow."""
     limit = condition.limit('hit_share', cluster.limits)
@@ -82,46 +41,7 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'kv-cache-misses',
-    title='Most RocksDB blocks are read from the device',
-    severity=Severity.INFO,
-    needs=Subject.STATISTICS,
-    thresholds={
-        'hit_share': Threshold(
-            0.3,
-            'share of lookups',
-            'with more hits the cache is effective',
-            source=(
-                'chosen; healthy OSDs of 16.2.15, 18.2.7 and 20.2.4 after a short load: 0.52, '
-                '0.72 and 0.33'
-            ),
-        ),
-        'lookups': Threshold(
-            1000,
-            'lookups in a window',
-            'fewer are not significant',
-            source='chosen',
-        ),
-        'memory_share': Threshold(
-            0.85,
-            'share of osd_memory_target',
-            'below it the caches still grow',
-            source='chosen: BlueStore keeps its mapped memory within a few percent of the target',
-        ),
-    },
-    remedy=(
-        'Give these OSDs more memory if the hosts have it: ceph config set osd osd_memory_target '
-        '<bytes>. Check that bluestore_cache_autotune is enabled and no cache ratio is set.'
-    ),
-    commands=('ceph config get osd.{osd} osd_memory_target',),
-    stops_osds=False,
-    source=(
-        'RocksDB, tickers block.cache.hit and block.cache.miss; available only while rocksdb_perf '
-        'and rocksdb_collect_extended_stats are enabled'
-    ),
-    tests=('tests/advise/conditions/test_caches.py',),
-)
+@condition('kv-cache-misses')
 def kv_cache_misses(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The same for RocksDB's block cache, if its statistics are enabled."""
     limit = condition.limit('hit_share', cluster.limits)
@@ -173,29 +93,7 @@ def _memory(details: Details) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'bluefs-small-units',
-    title='BlueFS had to use smaller allocation units',
-    severity=Severity.INFO,
-    needs=Subject.SMALL_UNITS,
-    remedy=(
-        'The free space of the device is fragmented: RocksDB files consist of many small extents, '
-        'which take time to allocate. Keep the OSD emptier, keep rocksdb_cf_compact_on_deletion '
-        'enabled, or redeploy the OSD; a dedicated DB device does not have this problem. For the '
-        'score, run: ceph tell osd.{osd} bluestore allocator score block'
-    ),
-    commands=('ceph tell osd.{osd} bluestore allocator score block',),
-    do_not=(
-        'Do not raise bluefs_shared_alloc_size after it was lowered, and do not downgrade to a '
-        'release without 4 KiB units: BlueFS could not read its files.'
-    ),
-    source=(
-        'ceph/ceph#48854 (BlueFS falls back to min_alloc_size) and #53250 (such OSDs had slow '
-        'operations until bluefs_shared_alloc_size was 4096 and compaction on deletion was '
-        'enabled); #57015 (the size may only shrink)'
-    ),
-    tests=('tests/advise/conditions/test_caches.py',),
-)
+@condition('bluefs-small-units')
 def bluefs_small_units(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """BlueFS fell back to small allocation units on the shared device."""
     measured = [

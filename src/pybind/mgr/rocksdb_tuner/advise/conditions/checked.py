@@ -12,26 +12,11 @@ from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check, recognize
 from ..whatif.check_subjects import hardware_of_osd
-from .declaration import Condition, HealthPolicy, condition
+from .declaration import Condition, condition
 from .facts import ClusterFacts, RunningString
 
 
-@condition(
-    'dangerous-options',
-    title='OSDs run dangerous options',
-    severity=Severity.ERROR,
-    remedy=(
-        'Remove {culprit} from the string, or return to the default of the release: ceph config '
-        'rm {who} {option}. Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
-    ),
-    commands=('ceph config rm {who} {option}',),
-    source='The option catalog of this module, with the source of each option',
-    health=HealthPolicy('run dangerous RocksDB options', raise_after_s=60, clear_after_s=60),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('dangerous-options')
 def dangerous_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Errors of the checks in a running string."""
     for running in cluster.chosen_strings:
@@ -45,48 +30,13 @@ def dangerous_options(cluster: ClusterFacts, condition: Condition) -> Iterable[F
             )
 
 
-@condition(
-    'unlimited-wal',
-    title='The WAL has no size limit',
-    severity=Severity.WARNING,
-    remedy=(
-        'Add max_total_wal_size=1073741824 to the string, the default of every release since '
-        'Pacific: "ceph rocksdb-tuner recommend" has the commands.'
-    ),
-    commands=('ceph rocksdb-tuner recommend',),
-    source=(
-        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Modern Ceph; ceph/ceph#35277: without it '
-        'RocksDB let WALs grow to 16 GiB'
-    ),
-    health=HealthPolicy(
-        'run RocksDB without a WAL size limit', raise_after_s=300, clear_after_s=60
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('unlimited-wal')
 def unlimited_wal(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """max_total_wal_size is not set."""
     yield from _with_rule(cluster, condition, 'no-wal-limit')
 
 
-@condition(
-    'too-many-compactions',
-    title='An OSD has many compaction threads',
-    severity=Severity.INFO,
-    remedy=(
-        'Lower {culprit}; the default is 2 to 4: "ceph rocksdb-tuner recommend" has the commands.'
-    ),
-    commands=('ceph rocksdb-tuner recommend',),
-    source=(
-        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning: OSDs have 6 to 10 cores'
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('too-many-compactions')
 def too_many_compactions(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """More compactions at once than OSDs usually have cores, which no daemon reports."""
     yield from _with_rule(cluster, condition, 'many-threads')
@@ -107,20 +57,7 @@ _WITHOUT_EFFECT = frozenset(
 )
 
 
-@condition(
-    'options-without-effect',
-    title='RocksDB silently changes or ignores options',
-    severity=Severity.INFO,
-    remedy=(
-        "Set the intended value, or remove it: ceph rocksdb-tuner check '<options>' shows the "
-        'effective values.'
-    ),
-    source='Measured on 16.2.15, 18.2.7 and 20.2.4: RocksDB clamps silently',
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('options-without-effect')
 def options_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Values that RocksDB silently changes or ignores."""
     for running in cluster.chosen_strings:
@@ -168,25 +105,7 @@ def _of_problems(
     )
 
 
-@condition(
-    'periodic-rewrites',
-    title='ttl or periodic compaction rewrites the database',
-    severity=Severity.WARNING,
-    remedy=(
-        'Remove {culprit} from the string; rocksdb_cf_compact_on_deletion serves this purpose '
-        'since Reef: "ceph rocksdb-tuner recommend" has the commands.'
-    ),
-    commands=('ceph rocksdb-tuner recommend',),
-    source=(
-        'ceph/ceph#51821: it "tends to introduce write-amplification over time"; RocksDB\'s own '
-        'default is 30 days'
-    ),
-    health=HealthPolicy('rewrite their RocksDB periodically', raise_after_s=300, clear_after_s=60),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('periodic-rewrites')
 def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """TTL or periodic compaction in addition to compaction on deletion."""
     for running in cluster.chosen_strings:
@@ -218,18 +137,7 @@ _REPORTED_ELSEWHERE = frozenset(
 )
 
 
-@condition(
-    'unwise-options',
-    title='OSDs run options that "check" warns of',
-    severity=Severity.INFO,
-    remedy=(
-        'Change {culprit}: "ceph rocksdb-tuner check" explains why, and "ceph rocksdb-tuner '
-        'recommend" has the commands.'
-    ),
-    commands=('ceph rocksdb-tuner recommend',),
-    source='The checks of this module, with the source of each',
-    tests=('tests/advise/conditions/test_options.py',),
-)
+@condition('unwise-options')
 def unwise_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """All other warnings of `check`, with the hardware of the OSD."""
     for running in cluster.chosen_strings:

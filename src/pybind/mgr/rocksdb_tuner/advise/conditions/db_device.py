@@ -11,44 +11,16 @@ from ...lsm.levels import MAX_LEVELS
 from ...mgr.records import OsdInfo
 from ...observe.growth import Forecast, Outlook
 from ...observe.signals import Signals
-from ...workload.limits import limit_thresholds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..whatif.level_sizes import level_sizes
-from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
+from .declaration import Condition, condition
 from .facts import ClusterFacts, Measured, effective_options, worst_of
-from .subjects import METADATA_WORK, Subject
+from .subjects import METADATA_WORK
 
 _DAY_S = 86400.0
 
 
-@condition(
-    'spillover',
-    title='RocksDB data is on the slow device although the OSD has a DB device',
-    severity=Severity.WARNING,
-    needs=Subject.DB_DEVICE,
-    remedy=(
-        'Compact first, one OSD at a time: ceph tell osd.{osd} compact. If that is not enough, '
-        'enlarge the DB device (bluefs-bdev-expand) and move the data back (bluefs-bdev-migrate). '
-        'The OSD must be stopped for this; with cephadm run ceph-bluestore-tool in "cephadm shell '
-        '--name osd.{osd}".'
-    ),
-    commands=(
-        'ceph tell osd.{osd} compact',
-        'ceph-bluestore-tool bluefs-bdev-expand --path /var/lib/ceph/osd/ceph-{osd}',
-        (
-            'ceph-bluestore-tool bluefs-bdev-migrate --path /var/lib/ceph/osd/ceph-{osd} '
-            '--devs-source /var/lib/ceph/osd/ceph-{osd}/block --dev-target '
-            '/var/lib/ceph/osd/ceph-{osd}/block.db'
-        ),
-    ),
-    do_not='Do not compact all OSDs at once ("ceph tell osd.* compact"): they get marked down.',
-    source='Ceph documentation, BLUEFS_SPILLOVER',
-    ceph_checks=('BLUEFS_SPILLOVER',),
-    tests=(
-        'tests/advise/conditions/test_device.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('spillover')
 def spillover(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """RocksDB data on the slow device of an OSD with a dedicated DB device."""
     spilled = _spilled(cluster)
@@ -83,32 +55,7 @@ def _spillover(signals: Signals) -> tuple[FindingEvidence, ...]:
     return (slow, *_db_use(signals))
 
 
-@condition(
-    'level-does-not-fit',
-    title='A level does not fit the DB device, which has room left',
-    severity=Severity.WARNING,
-    needs=Subject.DB_DEVICE,
-    thresholds={
-        'used_share': Threshold(
-            0.7,
-            'share of the DB device',
-            'with less in use, the device is not short of space',
-            source='ceph-devel, September 2021: 0.53 and 0.48 of the device were in use',
-        ),
-    },
-    remedy='{proposal}',
-    commands=(
-        'ceph config get osd.{osd} bluestore_volume_selection_policy',
-        'ceph tell osd.{osd} compact',
-    ),
-    do_not='Do not expect a restart to move data: only compaction does.',
-    source=(
-        'ceph-devel, September 2021: 56 GiB spilled with 318 of 596 GiB used, 102 GiB with 24 of '
-        '50 GiB; Ceph documentation, BlueStore Configuration Reference, sizing'
-    ),
-    ceph_checks=('BLUEFS_SPILLOVER',),
-    tests=('tests/advise/conditions/test_device.py',),
-)
+@condition('level-does-not-fit')
 def level_does_not_fit(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Spillover despite free space: RocksDB places each level on one device."""
     limit = condition.limit('used_share', cluster.limits)
@@ -180,33 +127,7 @@ def _what_does_not_fit(sizes: Optional[tuple[int, ...]], total_bytes: int) -> st
     return f'levels 1 to {fits[-1]} fit, level {fits[-1] + 1} does not'
 
 
-@condition(
-    'db-device-small',
-    title='The DB device is smaller than recommended',
-    severity=Severity.INFO,
-    needs=Subject.DB_DEVICE,
-    thresholds={
-        'share_rgw': Threshold(
-            0.04,
-            'share of the data device',
-            'for RGW and CephFS metadata',
-            source='Ceph documentation, BlueStore Configuration Reference, sizing',
-        ),
-        'share_other': Threshold(
-            0.01,
-            'share of the data device',
-            'for everything else',
-            source='Ceph documentation, BlueStore Configuration Reference, sizing',
-        ),
-    },
-    remedy=(
-        'When the device is next replaced, give the DB 1 to 2% of the data device for RBD and at '
-        'least 4% for RGW. Until then LZ4 saves space, and "ceph rocksdb-tuner osd {osd}" '
-        'forecasts when the device will be full.'
-    ),
-    source='Ceph documentation, BlueStore Configuration Reference, sizing',
-    tests=('tests/advise/conditions/test_device.py',),
-)
+@condition('db-device-small')
 def db_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A DB device below the documented size for the OSD."""
     for_metadata = condition.limit('share_rgw', cluster.limits)
@@ -239,38 +160,7 @@ def _sizes(info: OsdInfo) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'db-device-nearly-full',
-    title='The DB device is nearly full',
-    severity=Severity.WARNING,
-    needs=Subject.DB_DEVICE,
-    thresholds={
-        'used_share': Threshold(
-            limit_thresholds().db_full_share,
-            'share of the DB device',
-            'compaction needs room for a second copy of the data that it rewrites',
-            source='mon_osd_nearfull_ratio of all releases',
-            option=ModuleOption('db_used_limit', 0.1, 1.0),
-        ),
-    },
-    remedy=(
-        'Compact, one OSD at a time: ceph tell osd.{osd} compact. Enlarge the DB device with '
-        'ceph-bluestore-tool bluefs-bdev-expand while the OSD is stopped; with cephadm run '
-        'ceph-bluestore-tool in "cephadm shell --name osd.{osd}". Spread an index pool over more '
-        'OSDs.'
-    ),
-    commands=(
-        'ceph tell osd.{osd} compact',
-        'ceph-bluestore-tool bluefs-bdev-expand --path /var/lib/ceph/osd/ceph-{osd}',
-    ),
-    do_not='Do not compact all OSDs at once.',
-    source=(
-        'ceph-devel, April 2023, How to control omap capacity; Ceph documentation, '
-        'BLUEFS_SPILLOVER: excess data goes to the slow device'
-    ),
-    health=HealthPolicy('have a nearly full DB device', raise_after_s=600, clear_after_s=600),
-    tests=('tests/advise/conditions/test_device.py',),
-)
+@condition('db-device-nearly-full')
 def db_device_nearly_full(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A DB device that is nearly full, without spillover so far."""
     limit = condition.limit('used_share', cluster.limits)
@@ -298,35 +188,7 @@ def _db_use(signals: Signals) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'db-device-filling',
-    title='The DB device will be full soon',
-    severity=Severity.WARNING,
-    needs=Subject.DB_DEVICE,
-    thresholds={
-        'horizon_s': Threshold(
-            1209600,
-            's',
-            'a device that will be full within this time raises a warning',
-            source='chosen: time to order and replace a device',
-            option=ModuleOption('db_full_warning', 3600, 31536000),
-        ),
-    },
-    remedy=(
-        'Plan a larger DB device, or see "ceph rocksdb-tuner recommend" for compression. Once the '
-        'device is full, data goes to the slow device.'
-    ),
-    commands=('ceph rocksdb-tuner osd {osd}',),
-    stops_osds=False,
-    source=(
-        'Growth of bluefs.db_used_bytes over three days, slope of Theil and Sen with an interval '
-        'of 90%'
-    ),
-    health=HealthPolicy(
-        'have a DB device that will be full soon', raise_after_s=3600, clear_after_s=3600
-    ),
-    tests=('tests/advise/conditions/test_device.py',),
-)
+@condition('db-device-filling')
 def db_device_filling(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A DB device that will be full within the horizon at its growth rate."""
     horizon_s = condition.limit('horizon_s', cluster.limits)

@@ -1,15 +1,17 @@
-"""Declaration of conditions: all metadata in the decorator of the condition's function."""
+"""Declarations of conditions: all but the deciding function is in knowledge/conditions.json."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Callable, Mapping, Optional
+from functools import cache
+from typing import Any, Callable, Mapping, Optional, Union
 
+from ...knowledge import loader
 from ...shell import quoted
 from ..records import Finding, FindingEvidence, Severity
 from .facts import ClusterFacts
-from .subjects import Needs
+from .subjects import Below, Figure, Needs, Reaches, Subject
 
 __all__ = ['Condition', 'HealthPolicy', 'LimitOption', 'ModuleOption', 'Threshold', 'condition']
 
@@ -66,6 +68,8 @@ class Condition:
 
     #: Stable; its health check is ROCKSDB_TUNER_ and this in capitals.
     condition_id: str
+    #: Of the manual.
+    section: str
     title: str
     #: The worst severity of its findings.
     severity: Severity
@@ -86,8 +90,6 @@ class Condition:
     thresholds: Mapping[str, Threshold] = field(hash=False)
     #: Other parameters.
     values: Mapping[str, tuple[str, ...]] = field(hash=False)
-    #: Tests with such a finding: files of the module, or of the checkout below qa/.
-    tests: tuple[str, ...]
     function: ConditionFunction
 
     @property
@@ -154,42 +156,47 @@ class Condition:
 ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]
 
 
-def condition(
-    condition_id: str,
-    *,
-    title: str,
-    severity: Severity,
-    remedy: str,
-    source: str,
-    tests: tuple[str, ...],
-    commands: tuple[str, ...] = (),
-    do_not: Optional[str] = None,
-    health: Optional[HealthPolicy] = None,
-    ceph_checks: tuple[str, ...] = (),
-    stops_osds: bool = True,
-    needs: Optional[Needs] = None,
-    thresholds: Optional[Mapping[str, Threshold]] = None,
-    values: Optional[Mapping[str, tuple[str, ...]]] = None,
-) -> Callable[[ConditionFunction], Condition]:
-    """Declare a condition; see `Condition` for the arguments."""
+@cache
+def declarations() -> Mapping[str, Mapping[str, Any]]:
+    """The entries of ``knowledge/conditions.json`` by id, in the order of health checks."""
+    return {entry['name']: entry for entry in loader.load('conditions')['conditions']}
+
+
+def condition(condition_id: str) -> Callable[[ConditionFunction], Condition]:
+    """The function that decides a declared condition."""
 
     def declare(function: ConditionFunction) -> Condition:
+        entry = declarations()[condition_id]
+        health = entry.get('health')
         return Condition(
             condition_id=condition_id,
-            title=title,
-            severity=severity,
-            remedy=remedy,
-            commands=commands,
-            do_not=do_not,
-            source=source,
-            health=health,
-            ceph_checks=ceph_checks,
-            stops_osds=stops_osds,
-            needs=needs,
-            thresholds=thresholds or {},
-            values=values or {},
-            tests=tests,
+            section=entry['section'],
+            title=entry['title'],
+            severity=Severity(entry['severity']),
+            remedy=entry['remedy'],
+            commands=tuple(entry.get('commands', ())),
+            do_not=entry.get('do_not'),
+            stops_osds=entry.get('stops_osds', True),
+            source=entry['source'],
+            health=HealthPolicy(**health) if health else None,
+            ceph_checks=tuple(entry.get('ceph_checks', ())),
+            needs=_needs(entry.get('needs')),
+            thresholds={n: _threshold(**t) for n, t in entry.get('thresholds', {}).items()},
+            values={name: tuple(texts) for name, texts in entry.get('values', {}).items()},
             function=function,
         )
 
     return declare
+
+
+def _needs(entry: Union[str, Mapping[str, str], None]) -> Optional[Needs]:
+    if entry is None or isinstance(entry, str):
+        return None if entry is None else Subject[entry.upper()]
+    figure = Figure[entry['figure'].upper()]
+    return (
+        Reaches(figure, entry['reaches']) if 'reaches' in entry else Below(figure, entry['below'])
+    )
+
+
+def _threshold(option: Optional[Mapping[str, Any]] = None, **entry: Any) -> Threshold:
+    return Threshold(**entry, option=ModuleOption(**option) if option else None)

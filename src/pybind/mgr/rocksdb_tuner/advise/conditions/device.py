@@ -10,45 +10,12 @@ from ...options.memtables import DEFAULT_FAMILIES, full_bytes
 from ...options.wal import Wal, wal_of
 from ...units import format_bytes
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from .declaration import Condition, HealthPolicy, Threshold, condition
+from ..records import Finding, FindingEvidence, OsdFacts
+from .declaration import Condition, condition
 from .facts import ClusterFacts, Measured, effective_options, worst_of
-from .subjects import Figure, Reaches
 
 
-@condition(
-    'metadata-fills-device',
-    title='Metadata takes up most of an OSD',
-    severity=Severity.WARNING,
-    needs=Reaches(Figure.DB_USED_BYTES, 'least_bytes'),
-    thresholds={
-        'used_share': Threshold(
-            0.5,
-            'share of the device',
-            'metadata is the main use of the device',
-            source='chosen: the reported RGW index OSDs held metadata almost exclusively',
-        ),
-        'least_bytes': Threshold(
-            10737418240,
-            'bytes',
-            'RocksDB preallocates less than this, or has not compacted it yet',
-            source='chosen: ten times max_total_wal_size',
-        ),
-    },
-    remedy=(
-        'Spread the pool with omap data (RGW index, CephFS metadata) over more OSDs and placement '
-        'groups, and shard large buckets. LZ4 reduces the space ("ceph rocksdb-tuner recommend").'
-    ),
-    commands=('ceph osd df',),
-    do_not='Do not wait for the full ratio: it does not stop BlueFS.',
-    stops_osds=False,
-    source=(
-        'ceph-devel, April 2023, How to control omap capacity: OSDs of an index pool reached '
-        '99.9% while the pool looked empty'
-    ),
-    health=HealthPolicy('hold mostly metadata', raise_after_s=600, clear_after_s=600),
-    tests=('tests/advise/conditions/test_device.py',),
-)
+@condition('metadata-fills-device')
 def metadata_fills_device(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The DB takes most of a device that it shares with the data."""
     limit = condition.limit('used_share', cluster.limits)
@@ -77,24 +44,7 @@ def _metadata(used_bytes: int, device_bytes: int) -> tuple[FindingEvidence, ...]
     )
 
 
-@condition(
-    'wal-device-small',
-    title='The WAL may outgrow its device',
-    severity=Severity.WARNING,
-    remedy=(
-        'Give the WAL at least {needs}, the maximum size of its files, or lower '
-        'max_total_wal_size to a limit that fits with the running memtables ({fits}); smaller '
-        'memtables allow more. The excess goes to the DB device or the slow device.'
-    ),
-    source=(
-        'ceph/ceph#35277; bluestore_block_wal_size is 96 MiB by default, max_total_wal_size 1 '
-        'GiB; "ceph rocksdb-tuner model" shows the size of the files'
-    ),
-    health=HealthPolicy(
-        'have a WAL that may outgrow its device', raise_after_s=300, clear_after_s=60
-    ),
-    tests=('tests/advise/conditions/test_device.py',),
-)
+@condition('wal-device-small')
 def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A dedicated WAL device that is smaller than the possible size of the WAL."""
     measured = []
@@ -142,29 +92,7 @@ def _wal(device_bytes: int, log: Wal) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'large-min-alloc-size',
-    title='The allocation unit is larger than the current default',
-    severity=Severity.INFO,
-    thresholds={
-        'expected_bytes': Threshold(
-            4096,
-            'bytes',
-            'the unit of OSDs created since Pacific',
-            source='options of 16.2.15, 18.2.7 and 20.2.4',
-        ),
-    },
-    remedy='Redeploy the OSDs, one failure domain at a time. Nothing else changes it.',
-    do_not='Do not set bluestore_min_alloc_size for existing OSDs: they do not read it.',
-    source=(
-        'bluestore_min_alloc_size_hdd and _ssd are 4096 since Pacific, and fixed when an OSD is '
-        'created'
-    ),
-    tests=(
-        'tests/advise/conditions/test_device.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('large-min-alloc-size')
 def large_min_alloc_size(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An OSD with larger allocation units than the current default."""
     expected = condition.limit('expected_bytes', cluster.limits)

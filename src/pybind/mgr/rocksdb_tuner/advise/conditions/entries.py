@@ -15,27 +15,13 @@ from ...plan.precedence import (
 from ...plan.records import ANNEX, OPTION
 from ..facts import redundant_annex, release_of_osd
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from ..records import Finding, FindingEvidence, OsdFacts
 from ..strings import same_meaning
 from .declaration import Condition, condition
 from .facts import ClusterFacts
 
 
-@condition(
-    'different-options',
-    title='OSDs of one device class and release run different option strings',
-    severity=Severity.INFO,
-    remedy=(
-        'If the difference is not intended, set the same options: "ceph config dump" shows the '
-        'entries.'
-    ),
-    commands=('ceph config dump',),
-    source='Ceph documentation, Configuration sections and masks',
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('different-options')
 def different_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Different option strings on OSDs of one device class and release."""
     variants: dict[tuple[str, Optional[str]], dict[str, list[int]]] = {}
@@ -62,20 +48,7 @@ def _size(ids: list[int]) -> int:
     return len(ids)
 
 
-@condition(
-    'own-entry-shadows',
-    title='An entry for a single OSD hides an entry for many',
-    severity=Severity.INFO,
-    remedy=(
-        'If the OSD is not meant to differ, run: ceph config rm {who} {option}, then restart it.'
-    ),
-    commands=('ceph config rm {who} {option}',),
-    source='Measured on 16.2.15: osd.N beats osd/host, osd/class, osd and global',
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('own-entry-shadows')
 def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An entry of a single OSD that overrides a different one for many OSDs."""
     own = [e for e in cluster.entries if e.name == OPTION and is_own_entry(e.who)]
@@ -105,22 +78,7 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
             )
 
 
-@condition(
-    'redundant-override',
-    title='An override equals the default of the release',
-    severity=Severity.INFO,
-    remedy='ceph config rm {who} {option}; no restart is needed.',
-    commands=('ceph config rm {who} {option}',),
-    stops_osds=False,
-    source=(
-        'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
-        'defaults have had years of QA, and a later release brings better ones'
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('redundant-override')
 def redundant_override(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An entry of the option string or annex that equals the default."""
     yield from _redundant_strings(cluster, condition)

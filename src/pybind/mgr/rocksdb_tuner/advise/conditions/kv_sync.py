@@ -6,48 +6,12 @@ from collections.abc import Iterable
 from functools import partial
 
 from ...observe.signals import Signals
-from ...workload.limits import limit_thresholds
-from ..records import Finding, FindingEvidence, Severity
-from .declaration import Condition, ModuleOption, Threshold, condition
+from ..records import Finding, FindingEvidence
+from .declaration import Condition, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Figure, Reaches
 
 
-@condition(
-    'kv-sync-bound',
-    title='The kv_sync thread limits small writes',
-    severity=Severity.INFO,
-    needs=Reaches(Figure.KV_SYNC_BUSY, 'busy'),
-    thresholds={
-        'busy': Threshold(
-            0.9,
-            'share of time',
-            'at 1 the single thread limits the writes of the OSD',
-            source="inferred from BlueStore's one kv_sync thread",
-            option=ModuleOption('kv_sync_busy_limit', 0.1, 1.0),
-        ),
-        'small_write_bytes': Threshold(
-            16384,
-            'bytes',
-            'a mean write up to this size costs more metadata than data',
-            source='published conditions for RBD small writes: mean write size of at most 16 KiB',
-        ),
-    },
-    remedy=(
-        'Use more OSDs per fast device, smaller memtables (the default since Reef), or Quincy and '
-        'later, which keep the allocation map out of RocksDB. Devices with power loss protection '
-        'shorten each round.'
-    ),
-    source=(
-        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Profiling an OSD: the thread spends most '
-        'of its time on memtable inserts; Quincy Testing: 10 to 20% more without the allocation '
-        'map'
-    ),
-    tests=(
-        'tests/advise/conditions/test_load.py',
-        'tests/advise/conditions/test_recordings.py',
-    ),
-)
+@condition('kv-sync-bound')
 def kv_sync_bound(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The kv_sync thread is saturated by small writes."""
     busy = condition.limit('busy', cluster.limits)
@@ -75,34 +39,7 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'slow-sync',
-    title='Commits to flash are slow',
-    severity=Severity.INFO,
-    needs=Reaches(Figure.FLASH_KV_SYNC_MS, 'round_ms'),
-    thresholds={
-        'round_ms': Threshold(
-            limit_thresholds().slow_round_ms,
-            'ms',
-            'mean round of the kv_sync thread on a non-rotational device',
-            source='chosen: ten times the time of flash with power loss protection',
-        ),
-    },
-    remedy=(
-        'Devices with power loss protection sync in well below a millisecond; no RocksDB option '
-        'helps.'
-    ),
-    do_not=(
-        'Do not set bluefs_preextend_wal_files: 15.2.3 disabled it after corruption (tracker '
-        '45613).'
-    ),
-    stops_osds=False,
-    source=(
-        'ceph-users, March 2019: two syncs for each small write, +50 to 100% IOPS without them on '
-        'slow media'
-    ),
-    tests=('tests/advise/conditions/test_load.py',),
-)
+@condition('slow-sync')
 def slow_sync(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A flash device that takes milliseconds to sync a commit."""
     limit_ms = condition.limit('round_ms', cluster.limits)

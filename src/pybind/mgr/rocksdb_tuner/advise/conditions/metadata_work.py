@@ -13,9 +13,9 @@ from ...options.compression import NO_COMPRESSION
 from ...workload.records import Workload
 from ..facts import COMPACT_ON_DELETION, release_of_osd
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from ..records import Finding, FindingEvidence, OsdFacts
 from .build import numbers_of
-from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
+from .declaration import Condition, condition
 from .facts import (
     ClusterFacts,
     Measured,
@@ -24,47 +24,10 @@ from .facts import (
     is_enabled,
     worst_of,
 )
-from .subjects import METADATA_WORK, Figure, Reaches, Subject
-
-#: Of the workload, in each of these conditions.
-_CONFIDENCE = Threshold(
-    0.8,
-    'confidence',
-    'a less certain workload does not count',
-    source='as for recommendations',
-)
+from .subjects import METADATA_WORK
 
 
-@condition(
-    'uncompressed-metadata',
-    title='Metadata-heavy workload on an uncompressed DB',
-    severity=Severity.INFO,
-    needs=Subject.METADATA_WORK,
-    thresholds={
-        'confidence': _CONFIDENCE,
-    },
-    remedy=(
-        'Set compression=kLZ4Compression, restart each OSD, and compact eventually. "ceph '
-        'rocksdb-tuner recommend" shows whether this is recommended here, and the commands; "ceph '
-        'rocksdb-tuner profile derive --osd {osd}" prints a string with it.'
-    ),
-    commands=(
-        'ceph rocksdb-tuner recommend',
-        'ceph rocksdb-tuner profile derive --osd {osd}',
-    ),
-    do_not=(
-        'Do not force it on OSDs with 2 cores or fewer: bucket listing became slower there (M. '
-        'Nelson, Ceph RocksDB Tuning Deep-Dive, 2022).'
-    ),
-    source=(
-        'ceph/ceph#53343 and #55197; D. A. Parkes, We Tested RocksDB LZ4 Compression, 2025: 2.68 '
-        'times less db_used_bytes, no loss of throughput'
-    ),
-    tests=(
-        'tests/advise/conditions/test_load.py',
-        'tests/advise/conditions/test_recordings.py',
-    ),
-)
+@condition('uncompressed-metadata')
 def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A metadata workload without compression."""
     measured = []
@@ -103,45 +66,7 @@ def _with_metadata_work(
             yield osd, workload
 
 
-@condition(
-    'slow-iterators',
-    title='Iterators are slow, as after mass deletion',
-    severity=Severity.WARNING,
-    needs=Reaches(Figure.OMAP_SEEK_MS, 'seek_ms'),
-    thresholds={
-        'seek_ms': Threshold(
-            20,
-            'ms',
-            'mean iterator seek time; healthy OSDs take 0.01 to 0.1 ms',
-            source='apache/ozone#8029; recorded on 18.2.7 and 20.2.4: 0.006 to 0.07 ms',
-            option=ModuleOption('slow_seek_ms', 1, 10000),
-        ),
-        'seek_rotational_ms': Threshold(
-            100,
-            'ms',
-            'the same with the DB on a hard disk',
-            source='chosen: ten random reads of a hard disk',
-        ),
-        'seeks': Threshold(
-            10,
-            'seeks in a window',
-            'fewer are not significant',
-            source='chosen',
-        ),
-    },
-    remedy=(
-        'Compact, one OSD at a time and one failure domain at a time: ceph tell osd.{osd} '
-        'compact. Keep rocksdb_cf_compact_on_deletion enabled to prevent this.'
-    ),
-    commands=('ceph tell osd.{osd} compact',),
-    do_not='Never compact all OSDs at once: reads wait for it, and OSDs get marked down.',
-    source=(
-        'ceph/ceph#47221 and #50893 (compaction on deletion); apache/ozone#8029: a seek took 20 '
-        'ms before, and below 2 ms after such a compaction'
-    ),
-    health=HealthPolicy('have slow RocksDB iterators', raise_after_s=300, clear_after_s=300),
-    tests=('tests/advise/conditions/test_load.py',),
-)
+@condition('slow-iterators')
 def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Slow iterator seeks, as with many tombstones."""
     usual_ms = condition.limit('seek_ms', cluster.limits)
@@ -173,31 +98,7 @@ def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
     )
 
 
-@condition(
-    'compact-on-deletion-off',
-    title='Compaction on deletion is disabled',
-    severity=Severity.INFO,
-    needs=Subject.METADATA_WORK,
-    thresholds={
-        'confidence': _CONFIDENCE,
-    },
-    values={'added': ('16.2.14', '17.2.7'), 'whole_database': ('17.2.8', '18.2.5', '19.2.0')},
-    remedy=(
-        '{before}ceph config set osd rocksdb_cf_compact_on_deletion true, then restart the OSDs '
-        'one at a time.'
-    ),
-    commands=('ceph config set osd rocksdb_cf_compact_on_deletion true',),
-    source=(
-        'ceph/ceph#47221; #50894 (Pacific, from 16.2.14, off by default; v16.2.14 release notes) '
-        'and #50893 (Quincy, from 17.2.7); default true since Reef. #55676 (#57404, #57402, '
-        '#57403): before 17.2.8, 18.2.5 and 19.2.0, and on Pacific, the default column family was '
-        'excluded, which is the whole DB of an OSD without column families'
-    ),
-    tests=(
-        'tests/advise/conditions/test_load.py',
-        'tests/advise/conditions/test_recordings.py',
-    ),
-)
+@condition('compact-on-deletion-off')
 def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A metadata workload without compaction on deletion, so that tombstones pile up."""
     by_need: dict[str, list[int]] = {}
@@ -248,52 +149,7 @@ def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
     return next((text for text in texts if numbers_of(text)[:1] == version[:1]), None)
 
 
-@condition(
-    'hot-index-shard',
-    title='One OSD writes far more metadata than the others',
-    severity=Severity.INFO,
-    needs=Subject.METADATA_WORK,
-    thresholds={
-        'confidence': _CONFIDENCE,
-        'times_median': Threshold(
-            4,
-            'times the median of the device class',
-            'a difference beyond chance',
-            source=(
-                'chosen: an index pool with too few placement groups alone gives an OSD two '
-                'or three times the shards of another'
-            ),
-        ),
-        'busy': Threshold(
-            0.5,
-            'share of time',
-            'a less busy kv_sync thread delays no writes',
-            source='chosen: half of kv-sync-bound',
-        ),
-        'least_osds': Threshold(
-            4,
-            'OSDs',
-            'with fewer, the usual load is unknown',
-            source='chosen',
-        ),
-    },
-    remedy=(
-        'Look for a bucket with few index shards, or one that all clients write to: radosgw-admin '
-        'bucket limit check. Give it more shards, and the index pool enough placement groups for '
-        'all OSDs of the class. For CephFS, pin or fragment the busy directory.'
-    ),
-    commands=(
-        'radosgw-admin bucket limit check',
-        'ceph osd pool autoscale-status',
-    ),
-    do_not='Do not change RocksDB options: the OSDs that are not busy have the same options.',
-    stops_osds=False,
-    source=(
-        'Ceph documentation, Dynamic Bucket Index Resharding: all writes to a shard go to one '
-        'placement group, and so through one kv_sync thread'
-    ),
-    tests=('tests/advise/conditions/test_load.py',),
-)
+@condition('hot-index-shard')
 def hot_index_shard(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An OSD that writes far more metadata than other OSDs of the same pools."""
     busy = condition.limit('busy', cluster.limits)

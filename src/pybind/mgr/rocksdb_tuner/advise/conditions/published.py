@@ -7,24 +7,13 @@ from collections.abc import Iterable
 from ...plan.records import OPTION
 from ..naming import name_osds
 from ..profiles import Profile
-from ..records import Finding, FindingEvidence, Severity
+from ..records import Finding, FindingEvidence
 from ..strings import recognize, same_meaning
 from .declaration import Condition, condition
 from .facts import ClusterFacts
 
 
-@condition(
-    'superseded-options',
-    title='A published option string that its authors no longer recommend',
-    severity=Severity.INFO,
-    remedy='See "ceph rocksdb-tuner recommend", and "ceph rocksdb-tuner profile show {profile}".',
-    commands=('ceph rocksdb-tuner recommend',),
-    source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning; ceph/ceph#35277',
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('superseded-options')
 def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A published string that its authors no longer recommend."""
     for profile, ids in _published(cluster):
@@ -37,22 +26,7 @@ def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[
             )
 
 
-@condition(
-    'published-options',
-    title='A published option string',
-    severity=Severity.INFO,
-    remedy=(
-        'No action is needed if it is intended. Review it before the next upgrade: ceph '
-        'rocksdb-tuner profile show {profile}'
-    ),
-    commands=('ceph rocksdb-tuner profile show {profile}',),
-    stops_osds=False,
-    source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022',
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('published-options')
 def published_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A published string."""
     for profile, ids in _published(cluster):

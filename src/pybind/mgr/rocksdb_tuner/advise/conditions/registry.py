@@ -23,28 +23,26 @@ from . import (
     starting,
     starts,
 )
-from .declaration import Condition, LimitOption
+from .declaration import Condition, LimitOption, declarations
 
 __all__ = ['conditions', 'limit_options']
 
-#: In the order of health checks and module options.
 _MODULES = (
-    *(starting, entries, published, checked, memory),
-    *(db_device, device, sharding),
-    *(kv_sync, metadata_work, settings, compaction, caches),
-    *(starts, alerts, build),
+    *(alerts, build, caches, checked, compaction, db_device, device, entries, kv_sync, memory),
+    *(metadata_work, published, settings, sharding, starting, starts),
 )
 
 
 @lru_cache(maxsize=1)
 def conditions() -> Mapping[str, Condition]:
-    """All conditions by id, in order of module and declaration."""
-    return {
-        declared.condition_id: declared
+    """All conditions by id, in the order of their declarations."""
+    found = {
+        decided.condition_id: decided
         for module in _MODULES
-        for declared in vars(module).values()
-        if isinstance(declared, Condition)
+        for decided in vars(module).values()
+        if isinstance(decided, Condition)
     }
+    return {condition_id: found[condition_id] for condition_id in declarations()}
 
 
 def limit_options() -> tuple[LimitOption, ...]:

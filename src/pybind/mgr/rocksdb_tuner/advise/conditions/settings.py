@@ -18,7 +18,7 @@ from ..facts import (
 )
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Setting, Severity
-from .declaration import Condition, HealthPolicy, condition
+from .declaration import Condition, condition
 from .facts import ClusterFacts, is_enabled
 
 AUTOTUNE = 'bluestore_cache_autotune'
@@ -41,22 +41,7 @@ class _Set(NamedTuple):
     who: Optional[str]
 
 
-@condition(
-    'buffered-io-off',
-    title='bluefs_buffered_io is disabled',
-    severity=Severity.INFO,
-    remedy='ceph config rm {who} bluefs_buffered_io, and disable swap on the hosts.',
-    commands=('ceph config rm {who} bluefs_buffered_io',),
-    stops_osds=False,
-    source=(
-        'v14.2.22 and v15.2.13 release notes: the default went back to true because iterating '
-        'omap was slow without it'
-    ),
-    tests=(
-        'tests/advise/conditions/test_load.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('buffered-io-off')
 def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """BlueFS bypasses the page cache."""
     for who, ids in _set_to(cluster, BUFFERED_IO, enabled=False).items():
@@ -68,23 +53,7 @@ def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         )
 
 
-@condition(
-    'iterator-bounds-off',
-    title='Omap iterators have no bounds',
-    severity=Severity.WARNING,
-    remedy='ceph config rm {who} osd_rocksdb_iterator_bounds_enabled; it takes effect at once.',
-    commands=('ceph config rm {who} osd_rocksdb_iterator_bounds_enabled',),
-    stops_osds=False,
-    source=(
-        'ceph/ceph#45904 and #45963 (Pacific): without bounds an iterator steps over the range '
-        'tombstones of other objects, as a bucket reshard leaves them'
-    ),
-    health=HealthPolicy('iterate over omap without bounds', raise_after_s=300, clear_after_s=60),
-    tests=(
-        'tests/advise/conditions/test_settings.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('iterator-bounds-off')
 def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Omap iterators scan the tombstones of neighboring objects."""
     for who, ids in _set_to(cluster, ITERATOR_BOUNDS, enabled=False).items():
@@ -96,30 +65,7 @@ def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable
         )
 
 
-@condition(
-    'compact-on-start',
-    title='osd_compact_on_start is still enabled',
-    severity=Severity.WARNING,
-    remedy=(
-        'ceph config rm {who} osd_compact_on_start. To compact, run: ceph tell osd.{osd} compact, '
-        'which keeps the OSD up.'
-    ),
-    commands=('ceph config rm {who} osd_compact_on_start',),
-    do_not=(
-        'Do not restart many of these OSDs at once: each is down for as long as its compaction '
-        'takes.'
-    ),
-    stops_osds=False,
-    source=(
-        'src/common/options/osd.yaml.in, osd_compact_on_start; OSD::init() compacts before the '
-        'OSD is up. It is meant for one restart'
-    ),
-    health=HealthPolicy('compact at every start', raise_after_s=86400, clear_after_s=60),
-    tests=(
-        'tests/advise/conditions/test_settings.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('compact-on-start')
 def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """OSD startup waits for a full compaction."""
     for who, ids in _set_to(cluster, COMPACT_ON_START, enabled=True).items():
@@ -131,27 +77,7 @@ def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
         )
 
 
-@condition(
-    'short-pg-log',
-    title='PG logs are very short',
-    severity=Severity.WARNING,
-    remedy='ceph config rm {who} {option}; the logs grow again as clients write.',
-    commands=('ceph config rm {who} {option}',),
-    do_not='Do not restart these OSDs for another reason first: each restart causes a backfill.',
-    stops_osds=False,
-    source=(
-        'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019: 10 entries, for less write '
-        'amplification in a benchmark, with the drawback stated; Ceph documentation, Log Based '
-        'PG: an OSD that missed more than the log holds is backfilled'
-    ),
-    health=HealthPolicy(
-        'have PG logs that are too short for recovery', raise_after_s=300, clear_after_s=60
-    ),
-    tests=(
-        'tests/advise/conditions/test_settings.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('short-pg-log')
 def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """PG logs so short, as in benchmarks, that a restarted OSD is backfilled."""
     for option, ids in _with_problem(cluster, 'short-pg-log').items():
@@ -164,25 +90,7 @@ def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Findin
         )
 
 
-@condition(
-    'cache-autotune-off',
-    title='bluestore_cache_autotune is disabled',
-    severity=Severity.WARNING,
-    remedy='ceph config rm {who} bluestore_cache_autotune, then restart the OSDs one at a time.',
-    commands=('ceph config rm {who} bluestore_cache_autotune',),
-    source=(
-        'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019, set it for a benchmark; '
-        'Ceph documentation, BlueStore Configuration Reference, Automatic Cache Sizing: without '
-        'it bluestore_cache_size bounds the caches, and osd_memory_target has no effect'
-    ),
-    health=HealthPolicy(
-        'do not size their caches by osd_memory_target', raise_after_s=300, clear_after_s=60
-    ),
-    tests=(
-        'tests/advise/conditions/test_settings.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('cache-autotune-off')
 def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The caches do not follow osd_memory_target."""
     for option, ids in _with_problem(cluster, 'cache-autotune-off').items():
@@ -195,31 +103,7 @@ def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[
         )
 
 
-@condition(
-    'cache-ratios',
-    title='Cache ratios were changed',
-    severity=Severity.ERROR,
-    remedy=(
-        'Remove both ratios together, since one ratio and the default of the other may add up to '
-        'more than 1: {command}. Then restart the OSDs one at a time. Autotuning moves memory to '
-        'the cache with more hits.'
-    ),
-    commands=(
-        'ceph config rm {kv_who} bluestore_cache_kv_ratio',
-        'ceph config rm {meta_who} bluestore_cache_meta_ratio',
-    ),
-    do_not='Do not restart these OSDs while the ratios are out of range.',
-    source=(
-        'src/os/bluestore/BlueStore.cc, _set_cache_sizes(): the OSD does not start if '
-        'bluestore_cache_meta_ratio or bluestore_cache_kv_ratio is not between 0 and 1, or if '
-        'both add up to more than 1'
-    ),
-    health=HealthPolicy('have changed cache ratios', raise_after_s=300, clear_after_s=60),
-    tests=(
-        'tests/advise/conditions/test_settings.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('cache-ratios')
 def cache_ratios(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Configured cache ratios: an error if BlueStore rejects them."""
     alike: dict[tuple[_Set, ...], list[int]] = {}

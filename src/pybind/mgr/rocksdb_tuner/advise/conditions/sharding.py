@@ -11,45 +11,17 @@ from ...options.releases import KnownRelease
 from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ..facts import release_of_osd
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, Severity
+from ..records import Finding, FindingEvidence
 from ..strings import check
 from ..whatif.column_families import column_families
-from .declaration import Condition, HealthPolicy, condition
+from .declaration import Condition, condition
 from .facts import ClusterFacts
 
 #: The column family of PG logs and other PG metadata omap.
 _PG_LOG = 'P'
 
 
-@condition(
-    'unsharded',
-    title='A RocksDB without column families, created before Pacific',
-    severity=Severity.WARNING,
-    ceph_checks=('BLUESTORE_NO_DB_SHARDING',),
-    remedy=(
-        'Reshard it, one host at a time, with the OSD stopped and noout set; with cephadm run '
-        'ceph-bluestore-tool in "cephadm shell --name osd.{osd}".'
-    ),
-    commands=(
-        'ceph osd ok-to-stop {osd}',
-        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding={sharding} reshard',
-    ),
-    do_not=(
-        'Never interrupt a reshard: a crash in the middle loses the OSD. Never reshard in more '
-        'than one failure domain at a time.'
-    ),
-    source=(
-        'Ceph documentation, RocksDB Sharding; ceph/ceph#70735: a reshard cannot be interrupted '
-        'and resumed; seen by "bluefs files list" on 16.2.15 and 20.2.4'
-    ),
-    health=HealthPolicy(
-        'have a RocksDB without column families', raise_after_s=600, clear_after_s=600
-    ),
-    tests=(
-        'tests/advise/conditions/test_device.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('unsharded')
 def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An unsharded RocksDB, with the default column family only."""
     by_release: dict[str, list[int]] = {}
@@ -68,41 +40,7 @@ def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
         )
 
 
-@condition(
-    'outdated-sharding',
-    title='The column families are those of the release that created the OSD',
-    severity=Severity.INFO,
-    remedy=(
-        'Consider resharding to the default of the release: offline, one OSD at a time, each '
-        'after all placement groups are active+clean, with these commands. Without an '
-        'orchestrator stop and start the OSD with systemctl; with cephadm run ceph-bluestore-tool '
-        'in "cephadm shell --name osd.{osd}". Show the sharding first, because an OSD that was '
-        'already resharded looks the same from outside, and again afterwards.'
-    ),
-    commands=(
-        'ceph osd ok-to-stop {osd}',
-        'ceph osd set-group noout osd.{osd}',
-        'ceph orch daemon stop osd.{osd}',
-        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} show-sharding',
-        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding={sharding} reshard',
-        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} show-sharding',
-        'ceph orch daemon start osd.{osd}',
-        'ceph osd unset-group noout osd.{osd}',
-    ),
-    do_not=(
-        'Never interrupt a reshard: a crash in the middle loses the OSD. Never reshard in more '
-        'than one failure domain at a time.'
-    ),
-    source=(
-        'ceph/ceph#51821: L and P merge 32 memtables since Reef; Ceph documentation, RocksDB '
-        'Sharding; ceph/ceph#48298 (ceph_version_when_created); ceph/ceph#70735: a reshard cannot '
-        'be interrupted and resumed'
-    ),
-    tests=(
-        'tests/advise/conditions/test_device.py',
-        'qa/tests/integration/test_reshard.py',
-    ),
-)
+@condition('outdated-sharding')
 def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Column families of an older release than the running one.
 

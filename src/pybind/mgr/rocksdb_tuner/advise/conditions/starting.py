@@ -15,35 +15,15 @@ from ...plan.records import ANNEX, OPTION
 from ...plan.restarts import restart_command
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, Severity
-from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
+from .declaration import Condition, condition
 from .facts import ClusterFacts
-from .subjects import Subject
 
 #: In the plural, for sentences.
 _PARTS = {OPTION: 'options', ANNEX: 'options of the annex'}
 _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the environment'}
 
 
-@condition(
-    'unstartable-options',
-    title='OSDs would not start with their configured options',
-    severity=Severity.ERROR,
-    remedy='ceph config rm {who} {option}',
-    commands=('ceph config rm {who} {option}',),
-    do_not='Do not restart these OSDs before the entry is removed.',
-    stops_osds=False,
-    source=(
-        'Measured on 16.2.15, 18.2.7 and 20.2.4: the monitor accepts any string, the OSD does not '
-        '(9 of 25 strings tried)'
-    ),
-    health=HealthPolicy(
-        'would not start again with their RocksDB options', raise_after_s=0, clear_after_s=0
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_module.py',
-    ),
-)
+@condition('unstartable-options')
 def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An option string with which an OSD would not start, or did not."""
     for (entry, text, up), ids in _culprits(cluster, starts=False).items():
@@ -58,18 +38,7 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
         )
 
 
-@condition(
-    'unjudged-options',
-    title='It is unknown whether OSDs start with these options',
-    severity=Severity.INFO,
-    remedy=(
-        'Try them on one OSD that may be down, or use options that "ceph rocksdb-tuner check" can '
-        'validate.'
-    ),
-    commands=("ceph rocksdb-tuner check '<options>'",),
-    source='The option catalog of this module: forms of values that were not measured',
-    tests=('tests/advise/conditions/test_options.py',),
-)
+@condition('unjudged-options')
 def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An option string for which it is unknown whether an OSD would start."""
     for (entry, text, runs), ids in _culprits(cluster, starts=None).items():
@@ -107,29 +76,7 @@ def _culprits(
     return found
 
 
-@condition(
-    'options-outside-config-store',
-    title='ceph.conf or the command line overrides the config store',
-    severity=Severity.WARNING,
-    remedy=(
-        'Remove {option} from {place} on the hosts of these OSDs and restart them one at a time, '
-        'so that the config store takes effect.'
-    ),
-    do_not='Do not change the value in the config store: the OSDs do not read it.',
-    source=(
-        'Ceph documentation, Configuration Sources; measured on 16.2.15 and 20.2.4: "config show" '
-        'names the source'
-    ),
-    health=HealthPolicy(
-        'have RocksDB options that are overridden outside of the config store',
-        raise_after_s=60,
-        clear_after_s=60,
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('options-outside-config-store')
 def options_outside_config_store(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """ceph.conf or the command line overrides the config store."""
     by_source: dict[str, list[OsdInfo]] = {}
@@ -159,25 +106,7 @@ def _has_entry(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
         return True
 
 
-@condition(
-    'class-entry-without-effect',
-    title='A class-masked option is ignored at OSD startup',
-    severity=Severity.WARNING,
-    remedy='ceph config rm {who} {option}; set the option for osd or for single OSDs instead.',
-    commands=('ceph config rm {who} {option}',),
-    stops_osds=False,
-    source=(
-        'Measured on 16.2.15, 18.2.7 and 20.2.4: an OSD with such an entry starts with the '
-        'default at every restart'
-    ),
-    health=HealthPolicy(
-        'have a class-masked entry that they ignore at startup', raise_after_s=60, clear_after_s=60
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_module.py',
-    ),
-)
+@condition('class-entry-without-effect')
 def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A class-masked entry, which is ignored at OSD startup."""
     for entry in cluster.entries:
@@ -195,38 +124,7 @@ def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> I
         )
 
 
-@condition(
-    'restart-pending',
-    title='OSDs do not run their configured option string yet',
-    severity=Severity.WARNING,
-    needs=Subject.PENDING_RESTART,
-    thresholds={
-        'overdue_s': Threshold(
-            86400,
-            's',
-            (
-                'a restart pending for longer was probably forgotten; until then it is only '
-                'informational'
-            ),
-            source='chosen: a rolling restart of a large cluster takes hours, not days',
-            option=ModuleOption('restart_overdue_after', 60, 2678400),
-        ),
-    },
-    remedy=('Restart one OSD at a time, each after "ceph osd ok-to-stop <id>": {command}'),
-    commands=(
-        'ceph osd ok-to-stop {osd}',
-        '{restart}',
-    ),
-    do_not='Do not restart several OSDs at once.',
-    source='Ceph documentation: bluestore_rocksdb_options takes effect at start',
-    health=HealthPolicy(
-        'have not restarted since their RocksDB options changed', raise_after_s=0, clear_after_s=60
-    ),
-    tests=(
-        'tests/advise/conditions/test_options.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('restart-pending')
 def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A configured option string that needs an OSD restart; a warning after a day."""
     overdue_s = condition.limit('overdue_s', cluster.limits)

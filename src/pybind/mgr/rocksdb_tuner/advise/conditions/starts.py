@@ -9,52 +9,12 @@ from statistics import median
 from ...observe.starts import LastStart
 from ...units import format_span
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from .declaration import Condition, ModuleOption, Threshold, condition
+from ..records import Finding, FindingEvidence, OsdFacts
+from .declaration import Condition, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Figure, Reaches
 
 
-@condition(
-    'slow-start',
-    title='OSDs start slowly',
-    severity=Severity.INFO,
-    needs=Reaches(Figure.AWAY_S, 'away_s'),
-    thresholds={
-        'away_s': Threshold(
-            180,
-            's',
-            'a healthy OSD that is not kept stopped restarts in less time',
-            source=(
-                'chosen: many times the startup time of a healthy OSD, and well below '
-                'mon_osd_down_out_interval (600s), after which its data is moved'
-            ),
-            option=ModuleOption('slow_start_after', 10, 86400),
-        ),
-    },
-    remedy=(
-        'Unless the OSD was kept stopped on purpose, its log shows what took the time, between '
-        '"_mount" and "state: booting -> active". If osd_compact_on_start is set, or '
-        'compact_on_mount in the option string: remove it. If "Recovering log" takes long: use '
-        'smaller memtables or a smaller max_total_wal_size. If there are many SST files or '
-        'tombstones: compact, one OSD at a time: {command}. If "Run Full Recovery from ONodes" '
-        'appears (flash, since Quincy), the allocation map is rebuilt after an unclean stop: let '
-        'the OSD shut down properly. A BlueFS log (bluefs.log_bytes) of many GiB is replayed '
-        'completely.'
-    ),
-    commands=('ceph tell osd.{osd} compact',),
-    do_not='Never compact all OSDs at once: reads wait for it, and OSDs get marked down.',
-    source=(
-        'Release notes of Pacific and OSD::init() (osd_compact_on_start); RocksDB wiki, Speed Up '
-        'DB Open (WAL, SST files); ceph/ceph#47221 (tombstones); ceph/ceph#39871, ceph/ceph#45340 '
-        'and Ceph documentation, Multithread Onode Scanning (allocation map; 16.2.15 keeps it in '
-        'RocksDB); ceph/ceph#35473 (BlueFS log)'
-    ),
-    tests=(
-        'tests/advise/conditions/test_starts.py',
-        'qa/tests/integration/test_conditions.py',
-    ),
-)
+@condition('slow-start')
 def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """OSDs with a slow start that is not due to their host."""
     limit = condition.limit('away_s', cluster.limits)

@@ -21,8 +21,6 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueType
 
-from .texts import texts_of_conditions
-
 FOLDER = Path(loader.__file__).parent
 FILES = [
     'options',
@@ -32,6 +30,7 @@ FILES = [
     'related_options',
     'judged_signals',
     'experiments',
+    'conditions',
 ]
 
 
@@ -135,7 +134,6 @@ SECTIONS = {
 def test_every_cited_section_exists() -> None:
     cited = 0
     contents = {path.stem: loader.load(path.stem) for path in FOLDER.glob('*.json')}
-    contents['conditions'] = texts_of_conditions()
     for name, content in contents.items():
         for text in texts_of(content):
             for title, sections in SECTIONS.items():
@@ -163,6 +161,5 @@ def texts_of(content: Any) -> Iterator[str]:
     ],
 )
 def test_cited_section_supports_the_claim(file: str, name: str, section: str) -> None:
-    entries = texts_of_conditions() if file == 'conditions' else loader.load(file)[file]
-    (source,) = [e['source'] for e in entries if name in (e.get('name'), e.get('id'))]
+    (source,) = [e['source'] for e in loader.load(file)[file] if e['name'] == name]
     assert f'Deep-Dive, 2022, {section}' in source

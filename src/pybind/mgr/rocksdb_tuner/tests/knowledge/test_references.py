@@ -21,8 +21,6 @@ from rocksdb_tuner.options.grammar import normalize
 from rocksdb_tuner.options.related_options import related_options
 from rocksdb_tuner.options.syntax import parse
 
-from .texts import texts_of_conditions
-
 REFERENCES = json.loads(
     (Path(__file__).parent / 'data/references.json').read_text(encoding='utf-8')
 )['references']
@@ -32,12 +30,7 @@ ENTRIES = [
     for entry in reference['entries']
 ]
 #: The name of an entry, in the files of the knowledge.
-_KEYS = ('name', 'id', 'quantity')
-
-
-def content_of(name: str) -> Any:
-    """A file of the knowledge, or the texts of the conditions."""
-    return texts_of_conditions() if name == 'conditions' else loader.load(name)
+_KEYS = ('name', 'quantity')
 
 
 def named(content: Any, name: str) -> Iterator[Any]:
@@ -56,7 +49,7 @@ def named(content: Any, name: str) -> Iterator[Any]:
 def test_each_reference_is_listed_or_excluded_with_a_reason(entry: dict[str, Any]) -> None:
     assert entry['kept'] or entry['left_out']
     for place in entry['kept']:
-        found = list(named(content_of(place['file']), place['name']))
+        found = list(named(loader.load(place['file']), place['name']))
         assert found, place
         text = json.dumps(found, ensure_ascii=False)
         assert place['text'].lower() in text.lower(), place
