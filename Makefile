@@ -32,7 +32,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret bench-osd-cost bench-time-to-truth measurements answers mixin size doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret bench-osd-cost bench-time-to-truth measurements answers golden mixin size doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -66,6 +66,7 @@ help:
 	@echo 'make mixin    generate the Grafana dashboards and the alert rules from their source'
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the answers of the module'
 	@echo 'make size     lower the recorded numbers of statements (qa/size.json), which make lint checks'
+	@echo 'make golden   write the recorded texts, advice and verdicts of tests anew, for a review of changes'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make pictures   take the pictures of the manual, in the dashboard of each release (root)'
@@ -175,6 +176,9 @@ install:
 # ROCKSDB_TUNER_FUZZ_SECONDS=7200 for hours
 fuzz: $(TOX)
 	nice -n 10 $(TOX) run -e fuzz
+
+golden: $(TOX)
+	$(TOX) run -e golden
 
 answers: $(TOX)
 	$(TOX) run -e answers

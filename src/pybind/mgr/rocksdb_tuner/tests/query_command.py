@@ -9,6 +9,6 @@ from mgr_module import HandleCommandResult
 from rocksdb_tuner.commands import COMMANDS
 
 
-def ask(module: Any, name: str, *arguments: Any, **named: Any) -> HandleCommandResult:
+def ask(module: Any, name: str, /, *arguments: Any, **named: Any) -> HandleCommandResult:
     """``name`` is the words of the command with underscores."""
     return COMMANDS[name].run(module, *arguments, **named)
