@@ -34,9 +34,7 @@ ROLLOUT_MACHINE = (
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
     *('operator_actions', 'alarm', 'blocks', 'recorder'),
 )
-COMPACTION_MACHINE = (
-    *('machine', 'operator_actions', 'alarm', 'records', 'rules', 'states', 'view', 'watching'),
-)
+COMPACTION_MACHINE = ('machine', 'records', 'rules')
 EXPERIMENT_MACHINE = (
     *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records', 'view'),
     *('operator_actions', 'alarm'),

@@ -19,7 +19,7 @@ from rocksdb_tuner.advise.records import Kind, Risk
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
-from rocksdb_tuner.operations.compaction.history import record_of
+from rocksdb_tuner.operations.compaction.announce import record_of
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,

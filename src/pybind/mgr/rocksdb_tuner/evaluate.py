@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
 from .advise.assessment import Assessment
+from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
 from .advise.limit import with_limit
@@ -19,7 +20,6 @@ from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
 from .observe.slow_events import AlertingOsd
-from .operations.compaction.offer import compaction_advice
 from .operations.experiment.history import measured_arms
 from .operations.history import HistoryRecord
 from .plan.steps import ShownSteps
@@ -154,7 +154,7 @@ def _assessment(
     )
     if context.rollout_under_way:
         return assessment
-    compaction = compaction_advice(group, context.history, steps)
+    compaction = compaction_advice(group, context.history)
     if compaction is None:
         return assessment
     return replace(assessment, recommendations=(*assessment.recommendations, compaction))

@@ -65,7 +65,6 @@ def recommendation(
         ),
         write_iops(cohort.osds),
     )
-    assert steps.request is not None
     prediction = predictions[0] if predictions else None
     change = replace(
         steps.request,

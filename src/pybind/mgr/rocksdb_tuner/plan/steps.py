@@ -22,8 +22,7 @@ class Change(NamedTuple):
     """A change: everything that its steps depend on, except for the load of the OSDs."""
 
     recommendation_id: str
-    #: None: no option changes, only the order is needed.
-    kind: Optional[ChangeKind]
+    kind: ChangeKind
     who: str
     options_from: str
     options_to: str
@@ -52,8 +51,8 @@ class Steps(NamedTuple):
 
     order: tuple[int, ...]
     controls: tuple[int, ...]
-    #: Without prediction and actor; None: no option changes.
-    request: Optional[ChangeRequest]
+    #: Without prediction and actor.
+    request: ChangeRequest
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
 
@@ -97,8 +96,6 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
 def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
     places, daemons = dict(change.places), dict(change.daemons)
     order = canary_first(places, write_iops)
-    if change.kind is None:
-        return Steps(order, controls=(), request=None, commands=(), undo_commands=())
     batches = in_batches(order, places)
     request = ChangeRequest(
         recommendation_id=change.recommendation_id,

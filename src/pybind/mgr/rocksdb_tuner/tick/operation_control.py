@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Callable, Mapping, Optional, Protocol
 
 from ..advise.cohort import why_unstartable
+from ..advise.compaction import CAMPAIGN
 from ..advise.proposal import change_request
 from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
@@ -19,13 +20,12 @@ from ..observe.report_interval import DEFAULT
 from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..observe.slow_events import SlowEvents, read_slow_events
+from ..operations.compaction.announce import record_of as campaign_record
 from ..operations.compaction.driver import CampaignCluster, CampaignDriver
-from ..operations.compaction.history import record_of as campaign_record
-from ..operations.compaction.offer import CAMPAIGN, campaign_request
+from ..operations.compaction.plan import recommended
 from ..operations.compaction.records import CampaignState
-from ..operations.compaction.rules import SETTLE_S
+from ..operations.compaction.rules import SETTLE_S, Measured
 from ..operations.compaction.rules import Limits as CampaignLimits
-from ..operations.compaction.view import Measured
 from ..operations.errors import OperationRefused
 from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.history import record_of as experiment_record
@@ -217,7 +217,7 @@ class OperationControl:
         """Start the compaction campaign of ``recommendation``."""
         self._refuse_beside_others(self.campaign)
         parallel = self._current.for_start().compaction_parallel
-        request = campaign_request(recommendation, actor, parallel)
+        request = recommended(recommendation, actor, parallel)
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
 
     def start_experiment(self, request: ExperimentRequest) -> ExperimentState:

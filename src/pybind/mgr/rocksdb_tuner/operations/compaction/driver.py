@@ -28,13 +28,21 @@ from ..permissions import Permissions
 from ..queries import daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..reported import ReportedSince
 from ..stopwatch import Stopwatch
-from . import alarm, machine, operator_actions
+from . import machine
 from .announce import CampaignAnnouncer
 from .osd_commands import OsdCommandQueue
-from .records import FINISHED, CampaignRequest, CampaignState, planned
-from .rules import Compact, Limits, Step
+from .records import (
+    FINISHED,
+    CampaignRequest,
+    CampaignState,
+    aborted,
+    ask_failed,
+    paused,
+    planned,
+    resumed,
+)
+from .rules import Compact, Limits, Measured, Step, View, why_waiting
 from .storage import CURRENT, CampaignStorage
-from .view import Measured, View
 
 
 class CampaignCluster(
@@ -102,15 +110,15 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self._save(named)
 
     def _paused(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return operator_actions.paused(state, actor, now_s)
+        return paused(state, actor, now_s)
 
     def _resumed(self, state: CampaignState, now_s: float) -> CampaignState:
         if state.paused_reason is None:
             raise OperationRefused(errno.EINVAL, f'{self._named()} is not paused; it is running')
-        return operator_actions.resumed(state, now_s)
+        return resumed(state, now_s)
 
     def _aborted(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
-        return operator_actions.aborted(state, actor, now_s)
+        return aborted(state, actor, now_s)
 
     def tick(
         self,
@@ -214,7 +222,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         return {n: since.update(None, self._steady_s) for n, since in self._away.items()}
 
     def _compact_refused(self, osd_id: int, now_s: float, error: str) -> None:
-        self._save(operator_actions.ask_failed(self._last, osd_id, error, now_s))
+        self._save(ask_failed(self._last, osd_id, error, now_s))
 
     # -- storing
 
@@ -244,7 +252,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     def _why_waiting(
         self, state: CampaignState, waited_s: float, gate_alarm_after_s: float
     ) -> Optional[str]:
-        return alarm.why_waiting(state, waited_s, gate_alarm_after_s)
+        return why_waiting(state, waited_s, gate_alarm_after_s)
 
     def _named(self) -> str:
         return f'{self.KIND} {self._last.campaign_id}'

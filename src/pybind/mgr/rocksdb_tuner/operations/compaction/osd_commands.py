@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from ...mgr.protocols import Answer, CommandError, OsdQuestions
-from .view import COMPACT_COMMAND, PROBE_ARGUMENTS, PROBE_COMMAND, Probe, parse_probe
+from .rules import COMPACT_COMMAND, PROBE_ARGUMENTS, PROBE_COMMAND, Probe, parse_probe
 
 log = logging.getLogger(__name__)
 

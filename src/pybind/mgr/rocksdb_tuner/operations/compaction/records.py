@@ -1,14 +1,15 @@
-"""Immutable state of a compaction campaign: everything that is stored."""
+"""Immutable state of a compaction campaign, which is stored, and its transitions. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Optional
 
 from ...judge.records import Predicted
 from ...mgr.records import FailureDomain, Place
 from ..phases import FINAL_PHASES, Outcome, Phase
+from ..texts import clip, paused_text
 
 
 class CompactionStep(str, Enum):
@@ -141,3 +142,88 @@ def planned(campaign_id: str, request: CampaignRequest, now_s: float) -> Campaig
         started_s=now_s,
         updated_s=now_s,
     )
+
+
+#: Longest reason, of which there is one for each skipped OSD.
+REASON_MAX = 120
+
+
+def skipped(osd: OsdCompaction, reason: str) -> OsdCompaction:
+    return replace(osd, step=CompactionStep.SKIPPED, reason=clip(reason, REASON_MAX))
+
+
+def with_osd(state: CampaignState, osd: OsdCompaction) -> CampaignState:
+    return replace(state, osds=tuple(osd if o.osd_id == osd.osd_id else o for o in state.osds))
+
+
+def waiting(state: CampaignState, reason: str) -> CampaignState:
+    return replace(state, paused_reason=clip(reason))
+
+
+def with_pause(state: CampaignState) -> CampaignState:
+    if state.paused_by is None:
+        return state
+    return replace(state, paused_reason=paused_text(state.paused_by))
+
+
+def concluded(state: CampaignState) -> CampaignState:
+    skipped = [osd for osd in state.osds if osd.step is CompactionStep.SKIPPED]
+    done = [osd for osd in state.osds if osd.step is CompactionStep.DONE]
+    text = '; '.join(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])
+    if len(skipped) > 5:
+        text += f'; and {len(skipped) - 5} more'
+    if state.ending is not None:
+        stage, outcome = Phase.FAILED, Outcome.ABORTED
+        text = f'{state.ending}; {text}' if text else state.ending
+    elif done:
+        stage, outcome = Phase.DONE, Outcome.DONE
+    else:
+        stage, outcome = Phase.FAILED, Outcome.FAILED
+    return replace(
+        state,
+        stage=stage,
+        outcome=outcome,
+        failure=clip(text) or None,
+        ending=None,
+        paused_by=None,
+    )
+
+
+def paused(state: CampaignState, actor: str, now_s: float) -> CampaignState:
+    """Start no further OSD until `resumed`."""
+    return replace(state, paused_by=actor, paused_reason=paused_text(actor), updated_s=now_s)
+
+
+def resumed(state: CampaignState, now_s: float) -> CampaignState:
+    """Continue, with the current client latency as the new baseline."""
+    stage = state.stage if state.in_flight else Phase.PREFLIGHT
+    return replace(
+        state,
+        stage=stage,
+        baseline_ms=state.baseline_ms if state.in_flight else None,
+        paused_by=None,
+        paused_reason=None,
+        errors=0,
+        updated_s=now_s,
+    )
+
+
+def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
+    """Start no further OSD; running compactions are monitored until they end."""
+    ending = replace(
+        state,
+        ending=f'aborted by {actor}',
+        paused_by=None,
+        paused_reason=None,
+        updated_s=now_s,
+    )
+    return ending if ending.in_flight else concluded(ending)
+
+
+def ask_failed(state: CampaignState, osd_id: int, error: str, now_s: float) -> CampaignState:
+    """The state after the compact command was refused or never answered.
+
+    The OSD's counters show whether it compacts anyway.
+    """
+    text = clip(f'osd.{osd_id}: {error}')
+    return replace(state, errors=state.errors + 1, last_error=text, updated_s=now_s)

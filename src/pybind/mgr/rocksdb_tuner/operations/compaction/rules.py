@@ -1,23 +1,97 @@
-"""Rules shared by all parts of the state machine: time limits, and whether an OSD may compact."""
+"""What a campaign sees, whether an OSD may compact, and when an operator has to act. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Optional
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Optional
 
 from ...mgr.records import ClusterMap
 from .. import step
 from ..absence import Away, absent, why_away
+from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
+from ..cluster_view import ClusterView
 from ..gates import NOT_ALLOWED
 from ..texts import paused_text
 from .records import CampaignState, OsdCompaction
-from .view import Probe, View
+
+#: No release reports the compaction counters to the manager, so they are queried. A Pacific OSD
+#: handles commands one by one: while it compacts, the query waits, and an answer means that the
+#: compaction is over. From Reef on it answers at once and reports whether one is running.
+PROBE_COMMAND = 'perf dump'
+PROBE_ARGUMENTS = {'logger': 'rocksdb'}
+COMPACT_COMMAND = 'compact'
+
+
+class Probe(NamedTuple):
+    """The compaction counters of an OSD, after the last request."""
+
+    #: The process in the OSD map at the time of the query.
+    nonce: Optional[int]
+    #: Compactions by command since its process started.
+    started: int
+    running: bool
+
+
+#: Raised by a malformed answer.
+_MALFORMED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
+
+def parse_probe(text: str, nonce: Optional[int]) -> Probe:
+    """Raises ValueError if ``text`` is not an answer to `PROBE_COMMAND`."""
+    try:
+        counters = json.loads(text)['rocksdb']
+        return Probe(
+            nonce,
+            int(counters['compact']),
+            # Pacific does not count running compactions: it does not answer during one.
+            int(counters.get('compact_running', 0)) > 0
+            or int(counters.get('compact_queue_len', 0)) > 0,
+        )
+    except _MALFORMED as error:
+        raise ValueError(f'unexpected RocksDB counters ({type(error).__name__}: {error})') from None
+
+
+class Measured(NamedTuple):
+    """Measurements; see `View`."""
+
+    used_bytes: Mapping[int, int]
+    total_bytes: Mapping[int, int]
+    latency_ms: Optional[float]
+    unmeasured: Optional[int]
+
+
+@dataclass(frozen=True)
+class View:
+    """The cluster at one time. Unknown values are missing."""
+
+    #: Maps, health, gates; `waited_s` and the verdict's parts are not used.
+    cluster: ClusterView
+    probes: Mapping[int, Probe] = field(default_factory=dict)
+    #: Used bytes of the DB, and the size of the device that it is on.
+    used_bytes: Mapping[int, int] = field(default_factory=dict)
+    total_bytes: Mapping[int, int] = field(default_factory=dict)
+    #: Mean client write latency over all OSDs; None without writes, unless one is `unmeasured`.
+    latency_ms: Optional[float] = None
+    #: An OSD that is up and whose client writes are not known; None: there is none.
+    unmeasured: Optional[int] = None
+    #: How long this manager has been observing, and how long it has seen each OSD in its step.
+    watched_s: float = 0.0
+    in_step_s: Mapping[int, float] = field(default_factory=dict)
+    #: How long it has seen each unfinished OSD down and out.
+    away_s: Mapping[int, float] = field(default_factory=dict)
+
 
 #: Beginning of the reason while client writes are slower than the baseline.
 SLOW_WRITES = 'client writes take more than'
-
-
 #: Obsolete files are removed, and the space is reported, within this time and that by which reports
 #: are late.
 SETTLE_S = 30.0
@@ -123,3 +197,27 @@ def together(osds: Collection[OsdCompaction], cluster: ClusterMap) -> bool:
     domains = {o.osd_id: o.failure_domain for o in cluster.osds if o.osd_id in wanted}
     known = len(domains) == len(wanted) and None not in domains.values()
     return known and len(set(domains.values())) == 1
+
+
+def why_waiting(
+    state: CampaignState, waited_s: float, gate_alarm_after_s: float = 0.0
+) -> Optional[str]:
+    """What the operator has to do for a waiting campaign; None if no action is required.
+
+    ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
+    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
+    """
+    reason = state.paused_reason
+    if state.ended or reason is None or state.paused_by is not None:
+        return None
+    if not _needs_action(state, reason):
+        if not gate_stays_closed(waited_s, gate_alarm_after_s):
+            return None
+    elif waited_s < ACTION_AFTER_S:
+        return None
+    return with_remedy(reason, 'campaign', may_abort=state.ending is None)
+
+
+def _needs_action(state: CampaignState, reason: str) -> bool:
+    down = {f'osd.{osd.osd_id} is down' for osd in state.in_flight}
+    return reason.startswith(SLOW_WRITES) or reason in down

@@ -1,24 +1,31 @@
-"""Storage of campaigns, so that they survive a manager failover."""
+"""Storage of campaigns, so that they survive a manager failover. Stored data is never trusted."""
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Iterator
 from typing import Optional
 
-from ...mgr.protocols import CommandError, Store
+from ...mgr.protocols import Store
 from ...store.errors import StoredStateError
-from ...store.quarantine import BROKEN, Quarantine
-from ...store.spread import Spread
-from .codec import LAYOUT, checked, is_of_first_format, of_first_format
-from .records import CampaignState
-
-log = logging.getLogger(__name__)
+from ...store.quarantine import Quarantine
+from ...store.spread import Layout, Spread
+from ..phases import Phase
+from .records import CampaignState, OsdCompaction
 
 #: The head of the campaign; its parts are under `PARTS`.
 CURRENT = 'campaign/current'
 PARTS = 'campaign/parts/'
-#: Chunks of OSDs in the first format, by campaign id and chunk number.
-_FIRST_CHUNKS = 'campaign/osds/'
+
+#: A step changes one OSD, or a few. The plan never changes.
+LAYOUT: Layout[CampaignState] = Layout(
+    kind=CampaignState,
+    version=4,
+    parts=('request',),
+    rows='osds',
+    row=OsdCompaction,
+    oldest=4,
+    upgraded=lambda document: document,
+)
 
 
 class CampaignStorage:
@@ -26,7 +33,6 @@ class CampaignStorage:
         self._store = store
         self._quarantine = Quarantine(store)
         self._spread = Spread(store, LAYOUT, CURRENT, PARTS)
-        self._of_first_format = False
 
     def load(self) -> Optional[CampaignState]:
         """The last campaign, None before the first.
@@ -37,12 +43,7 @@ class CampaignStorage:
         if head is None:
             return None
         try:
-            self._of_first_format = is_of_first_format(head)
-            if self._of_first_format:
-                return of_first_format(
-                    head, lambda name, number: self._store.get(f'{_FIRST_CHUNKS}{name}/{number}')
-                )
-            return checked(self._spread.load(head))
+            return _checked(self._spread.load(head))
         except StoredStateError as error:
             self._quarantine.add(CURRENT, head, str(error))
             raise
@@ -50,17 +51,23 @@ class CampaignStorage:
     def save(self, state: CampaignState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
         self._spread.save(state)
-        if self._of_first_format:
-            self._forget_first_format()
 
-    def _forget_first_format(self) -> None:
-        if self._store.get(BROKEN + CURRENT) is not None:
-            # They may belong to the quarantined campaign.
-            return
-        try:
-            for key in self._store.keys(_FIRST_CHUNKS):
-                self._store.set(key, None)
-        except CommandError as error:
-            log.warning('cannot remove a campaign in the first format: %s', error.message)
-        else:
-            self._of_first_format = False
+
+def _checked(state: CampaignState) -> CampaignState:
+    for wrong in _contradictions(state):
+        raise StoredStateError(wrong)
+    return state
+
+
+def _contradictions(state: CampaignState) -> Iterator[str]:
+    ids = [osd.osd_id for osd in state.osds]
+    if not ids or len(set(ids)) != len(ids):
+        yield '"osds" is empty or names an OSD twice'
+    if [osd_id for osd_id, _ in state.request.osds] != ids:
+        yield '"osds" does not match "request.osds"'
+    if state.stage is Phase.WAITING:
+        yield '"waiting" is not a valid "stage"'
+    if state.ended != (state.outcome is not None):
+        yield '"outcome" and "stage" contradict each other'
+    if state.request.parallel < 1:
+        yield '"request.parallel" is less than 1'

@@ -12,7 +12,7 @@ from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.plan.order import canary_first, matched_controls, typical_of
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
-from rocksdb_tuner.plan.steps import Change, ShownSteps, Steps
+from rocksdb_tuner.plan.steps import Change, ShownSteps
 
 OSDS = 12
 PLACES = tuple(Place(host, FailureDomain('host', host)) for host in 'abc')
@@ -58,7 +58,6 @@ def test_the_first_look_takes_the_least_risky_typical_osd_and_its_best_controls(
     steps = ShownSteps().of(change(), loads)
     assert steps.order == canary_first(dict(change().places), loads)
     assert steps.controls == matched_controls(steps.order, loads, limits().most_controls)
-    assert steps.request is not None
     assert [n for batch in steps.request.batches for n in batch] == list(steps.order)
     assert steps.request.targets == tuple((n, change().options_to) for n in steps.order)
 
@@ -141,14 +140,6 @@ def test_last_thirty_two_changes_are_remembered() -> None:
     assert shown.of(change(), even(100.0)) is first
 
 
-def test_only_the_order_counts_if_no_option_changes() -> None:
-    """As of a compaction: there is nothing to write, to compare or to undo."""
-    steps = ShownSteps().of(change()._replace(kind=None), even(100.0, osd4=90.0))
-    assert steps == Steps(steps.order, (), None, (), ())
-    assert sorted(steps.order) == list(range(OSDS))
-    assert steps.order[0] == 4
-
-
 @pytest.mark.parametrize(
     ('changes', 'final'),
     [
@@ -167,7 +158,6 @@ def test_config_store_ends_with_the_startup_values_of_the_osds(
 ) -> None:
     """One entry where one can decide for them all, else one for each of them."""
     request = ShownSteps().of(change('ttl=1', osds=2)._replace(**changes), {}).request
-    assert request is not None
     assert tuple(sorted(request.final_entries)) == final
     assert request.option == (ANNEX if 'annex' in changes else OPTION)
 

@@ -11,10 +11,6 @@ import pytest
 from rocksdb_tuner.advise.custom_profiles import CustomProfiles
 from rocksdb_tuner.deep import overrides
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
-from rocksdb_tuner.judge.records import Predicted
-from rocksdb_tuner.mgr.records import FailureDomain, Place
-from rocksdb_tuner.operations.compaction.records import CompactionStep
-from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.records import OsdProgress, OsdStep, RolloutState
@@ -114,36 +110,6 @@ def test_clock_restarts_and_evidence_are_read() -> None:
     unended = RolloutStorage(stored(rollout__clock='rollout-clock-unended'))
     assert unended.load_clock() == ClockState(12.0)
     assert storage.problems() == unended.problems() == ()
-
-
-def test_running_campaign_is_read() -> None:
-    """Its finished chunk, its OSDs in flight and those that follow."""
-    store = stored(
-        campaign__current='campaign-current',
-        campaign__osds__c15__0='campaign-osds-c15-0',
-        campaign__osds__c15__1='campaign-osds-c15-1',
-        campaign__osds__c15__2='campaign-osds-c15-2',
-    )
-    storage = CampaignStorage(store)
-    state = storage.load()
-    assert state is not None
-    assert (state.campaign_id, len(state.osds), state.finished) == ('c15', 130, 65)
-    domain = FailureDomain('host', 'host1')
-    assert state.osds[5].place == Place('host1', domain)
-    assert state.osds[5].used_before_bytes == 10**9 + 5
-    assert (state.osds[64].step, state.osds[64].reason) == (
-        CompactionStep.SKIPPED,
-        'it is down and out',
-    )
-    assert (state.osds[65].step, state.osds[65].nonce) == (CompactionStep.COMPACTING, 1)
-    assert state.osds[129].place == Place('host32', None)
-    assert state.request.osds == tuple((osd.osd_id, osd.place) for osd in state.osds)
-    assert (state.request.parallel, state.request.actor) == (2, 'client.ann')
-    assert state.request.predicted == Predicted('space', -30.0, -10.0)
-    assert (state.stage, state.paused_reason) == (Phase.PROMOTING, 'writes are slow')
-    assert (state.baseline_ms, state.errors, state.last_error) == (0.75, 1, 'EIO')
-    storage.save(state)
-    assert CampaignStorage(store).load() == state
 
 
 def test_note_and_custom_profile_are_read() -> None:

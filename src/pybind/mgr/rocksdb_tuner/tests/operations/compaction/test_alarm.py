@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.operations.alarm import ACTION_AFTER_S
-from rocksdb_tuner.operations.compaction.alarm import why_waiting
+from rocksdb_tuner.operations.compaction.rules import why_waiting
 
 from .conftest import GATE_ALARM_S, WAITING, Run
 

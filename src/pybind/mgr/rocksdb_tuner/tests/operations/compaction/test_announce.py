@@ -14,9 +14,9 @@ from rocksdb_tuner.operations.compaction.announce import (
     change_percent,
     in_words,
     progress,
+    record_of,
     transitions,
 )
-from rocksdb_tuner.operations.compaction.history import record_of
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,

@@ -6,7 +6,6 @@ import json
 import random
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Optional
 
 import pytest
@@ -16,16 +15,15 @@ from hypothesis import strategies as st
 from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, Place
-from rocksdb_tuner.operations.compaction.codec import LAYOUT, VERSION
 from rocksdb_tuner.operations.compaction.records import (
+    REASON_MAX,
     CampaignRequest,
     CampaignState,
     CompactionStep,
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.operations.compaction.states import REASON_MAX
-from rocksdb_tuner.operations.compaction.storage import CURRENT, CampaignStorage
+from rocksdb_tuner.operations.compaction.storage import CURRENT, LAYOUT, CampaignStorage
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.pieces import LIMIT_BYTES
@@ -106,7 +104,7 @@ def read(state: CampaignState, **changes: Any) -> Optional[CampaignState]:
     """The result of reading the head with this change."""
     store = FakeStore()
     CampaignStorage(store).save(state)
-    head = unpack(store.values[CURRENT], VERSION, VERSION)
+    head = unpack(store.values[CURRENT], LAYOUT.version, LAYOUT.version)
     store.values[CURRENT] = json.dumps({**head, **changes})
     return CampaignStorage(store).load()
 
@@ -131,7 +129,7 @@ def test_invalid_campaign_is_an_error(text: str) -> None:
         ({'stage': 'done'}, '"outcome" and "stage" contradict each other'),
         ({'outcome': 'done'}, '"outcome" and "stage" contradict each other'),
         ({'baseline_ms': 'fast'}, '"baseline_ms" is "fast" instead of a number'),
-        ({'version': 5}, 'this module reads versions 3 to 4'),
+        ({'version': 5}, 'this module reads versions 4 to 4'),
     ],
 )
 def test_errors_in_a_stored_campaign_are_reported(changes: dict[str, Any], message: str) -> None:
@@ -158,77 +156,6 @@ def test_contradictions_between_the_plan_and_its_osds_are_reported() -> None:
         CampaignStorage(store).save(wrong)
         with pytest.raises(StoredStateError, match=message):
             CampaignStorage(store).load()
-
-
-# -- the first format
-
-
-def of_first_format(**changes: Any) -> FakeStore:
-    """The fixture of a campaign of 130 OSDs, with that changed of its head."""
-    folder = Path(__file__).parents[2] / 'store/data/format-1'
-    store = FakeStore()
-    for number in range(3):
-        text = (folder / f'campaign-osds-c15-{number}.txt').read_text()
-        store.values[f'campaign/osds/c15/{number}'] = text
-    head = json.loads((folder / 'campaign-current.txt').read_text())
-    store.values[CURRENT] = json.dumps({**head, **changes})
-    return store
-
-
-STARTED = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
-
-
-@pytest.mark.parametrize(
-    ('changes', 'message'),
-    [
-        ({'osds': [{**STARTED, 'step': 'dancing'}]}, '"osds[70].step" is "dancing" instead of'),
-        (
-            {'osds': [{**STARTED, 'osd_id': 999}]},
-            '999 was started, but is not part of the campaign',
-        ),
-        ({'osds': [{**STARTED, 'domain': ['host']}]}, 'it does not match version 3 of the format'),
-        ({'osds': 3}, 'it does not match version 3 of the format'),
-        ({'chunks': 0, 'osds': []}, '"osds" is empty or names an OSD twice'),
-        ({'chunks': 4}, 'part 3 of 4 of its OSDs is missing'),
-        ({'finished_chunks': [0, 1]}, 'part 1 of its OSDs is not finished'),
-        ({'request': {}}, '"request.recommendation_id" is missing'),
-        ({'request': None}, 'it does not match version 3 of the format'),
-        ({'stage': 'waiting'}, 'is not a valid'),
-    ],
-)
-def test_errors_in_a_campaign_of_the_first_format_are_reported(
-    changes: dict[str, Any], message: str
-) -> None:
-    """And nothing but what cannot be read is raised."""
-    with pytest.raises(StoredStateError) as error:
-        CampaignStorage(of_first_format(**changes)).load()
-    assert message in str(error.value)
-
-
-def test_campaign_of_the_first_format_is_converted_without_leftovers(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """A failed removal is repeated later, and kept while a record was quarantined."""
-    store = of_first_format()
-    storage = CampaignStorage(store)
-    state = storage.load()
-    assert state is not None
-
-    def refuse(key: str) -> None:
-        if key.startswith('campaign/osds/'):
-            raise CommandError(30, 'read-only')
-
-    store.on_set = refuse
-    storage.save(state)
-    assert 'cannot remove a campaign in the first format: read-only' in caplog.messages
-    store.on_set = lambda _: None
-    store.values[BROKEN + CURRENT] = '{}'
-    storage.save(state)
-    assert len(store.keys('campaign/osds/')) == 3
-    del store.values[BROKEN + CURRENT]
-    storage.save(state)
-    assert store.keys('campaign/osds/') == []
-    assert CampaignStorage(store).load() == state
 
 
 # -- ten thousand OSDs

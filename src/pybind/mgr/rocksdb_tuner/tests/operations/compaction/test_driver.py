@@ -12,8 +12,8 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.operations.compaction.rules import Measured, Probe, parse_probe
 from rocksdb_tuner.operations.compaction.storage import CURRENT
-from rocksdb_tuner.operations.compaction.view import Measured, Probe, parse_probe
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.permissions import Permissions
 from rocksdb_tuner.operations.phases import Outcome, Phase

@@ -12,21 +12,18 @@ import pytest
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.cluster_view import ClusterView
 from rocksdb_tuner.operations.compaction.machine import gated, probed, step
-from rocksdb_tuner.operations.compaction.operator_actions import (
-    aborted,
-    ask_failed,
-    paused,
-    resumed,
-)
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
     CompactionStep,
     OsdCompaction,
+    aborted,
+    ask_failed,
+    paused,
     planned,
+    resumed,
 )
-from rocksdb_tuner.operations.compaction.rules import Limits, Step
-from rocksdb_tuner.operations.compaction.view import Probe, View
+from rocksdb_tuner.operations.compaction.rules import Limits, Probe, Step, View
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

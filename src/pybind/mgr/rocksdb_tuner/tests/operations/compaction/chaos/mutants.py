@@ -6,16 +6,7 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.compaction import (
-    alarm,
-    driver,
-    machine,
-    operator_actions,
-    osd_commands,
-    rules,
-    states,
-    watching,
-)
+from rocksdb_tuner.operations.compaction import driver, machine, osd_commands, records, rules
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.operations.reported import ReportedSince
@@ -71,11 +62,11 @@ def _domains_of_the_plan(patch: Patch) -> None:
 
 def _done_once_started(patch: Patch) -> None:
     """A compaction that was seen to run counts as over."""
-    watched = watching.watch
+    watched = machine.watch
 
     def hasty(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) >= 4.0:
-            return watching.Watched(replace(osd, step=CompactionStep.DONE))
+            return machine.Watched(replace(osd, step=CompactionStep.DONE))
         return watched(state, osd, view, limits)
 
     patch.everywhere(watched, hasty)
@@ -103,21 +94,21 @@ def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
 
 def _answer_counts_as_done(patch: Patch) -> None:
     """A requested compaction counts as done at the next sample, whatever its counters are."""
-    watched = watching.watch
+    watched = machine.watch
 
     def believed(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) > 0.0:
-            return watching.Watched(replace(osd, step=CompactionStep.SETTLING))
+            return machine.Watched(replace(osd, step=CompactionStep.SETTLING))
         return watched(state, osd, view, limits)
 
     patch.everywhere(watched, believed)
 
 
 def _previous_counters_dropped(patch: Patch) -> None:
-    asked = watching._not_started
+    asked = machine._not_started
 
     def done(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return watching.Watched(replace(osd, step=CompactionStep.SETTLING))
+        return machine.Watched(replace(osd, step=CompactionStep.SETTLING))
 
     patch.everywhere(asked, done)
 
@@ -230,11 +221,11 @@ def _abort_forgotten(patch: Patch) -> None:
     def pauses(state: Any, actor: str, now_s: float) -> Any:
         return replace(state, updated_s=now_s)
 
-    patch.everywhere(operator_actions.aborted, pauses)
+    patch.everywhere(records.aborted, pauses)
 
 
 def _asks_after_abort(patch: Patch) -> None:
-    not_started = watching._not_started
+    not_started = machine._not_started
 
     def again(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return not_started(replace(state, ending=None), osd, view, limits)
@@ -266,7 +257,7 @@ def _second_campaign_ends_first(patch: Patch) -> None:
 
     def instead(self: Any, campaign_id: str, request: Any, now_s: float) -> Any:
         if self.under_way:
-            self._save_requested(operator_actions.aborted(self._state, 'another', now_s))
+            self._save_requested(records.aborted(self._state, 'another', now_s))
         return start(self, campaign_id, request, now_s)
 
     patch.attribute(driver.CampaignDriver, 'start', instead)
@@ -327,15 +318,15 @@ def _saved_one_behind(patch: Patch) -> None:
 
 
 def _asks_repeatedly(patch: Patch) -> None:
-    patch.everywhere(watching._not_started, lambda state, osd, *_: _retries_once(osd))
+    patch.everywhere(machine._not_started, lambda state, osd, *_: _retries_once(osd))
 
 
 def _retries_once(osd: Any) -> Any:
-    return watching.Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
+    return machine.Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
 
 
 def _retries_twice(patch: Patch) -> None:
-    not_started = watching._not_started
+    not_started = machine._not_started
 
     def patient(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return not_started(state, osd, view, replace(limits, tries=3))
@@ -364,7 +355,7 @@ def _queries_at_each_step(patch: Patch) -> None:
 
 def _waits_for_removed_osd(patch: Patch) -> None:
     """An OSD that is gone is waited for."""
-    skipped = states.skipped
+    skipped = records.skipped
 
     def kept(osd: Any, reason: str) -> Any:
         return osd if 'OSD map' in reason else skipped(osd, reason)
@@ -377,7 +368,7 @@ def _waits_for_absent_osd(patch: Patch) -> None:
 
 
 def _never_ends(patch: Patch) -> None:
-    patch.everywhere(states.concluded, lambda state: state)
+    patch.everywhere(records.concluded, lambda state: state)
 
 
 def _not_recorded(patch: Patch) -> None:
@@ -412,21 +403,21 @@ def _lost_in_failover(patch: Patch) -> None:
 
 
 def _skipped_silently(patch: Patch) -> None:
-    skipped = states.skipped
+    skipped = records.skipped
     patch.everywhere(skipped, lambda osd, reason: replace(skipped(osd, reason), reason=None))
 
 
 def _nothing_is_named(patch: Patch) -> None:
-    end = states.concluded
+    end = records.concluded
     patch.everywhere(end, lambda state: replace(end(state), failure=None))
 
 
 def _no_alarm_is_raised(patch: Patch) -> None:
-    patch.never(alarm.why_waiting)
+    patch.never(rules.why_waiting)
 
 
 def _alarm_is_immediate(patch: Patch) -> None:
-    why_waiting = alarm.why_waiting
+    why_waiting = rules.why_waiting
     patch.everywhere(why_waiting, lambda state, _, gate_s=0.0: why_waiting(state, 1e9, gate_s))
 
 

@@ -8,10 +8,10 @@ from typing import Any, Callable, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.operations.compaction.announce import record_of
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
-from rocksdb_tuner.operations.compaction.history import record_of
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
-from rocksdb_tuner.operations.compaction.view import Measured, View
+from rocksdb_tuner.operations.compaction.rules import Measured, View
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.permissions import Permissions
 from rocksdb_tuner.operations.rollout.driver import Driver

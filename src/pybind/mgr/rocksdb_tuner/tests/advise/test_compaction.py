@@ -7,13 +7,13 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
 from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
-from rocksdb_tuner.operations.compaction.offer import campaign_request, compaction_advice
+from rocksdb_tuner.operations.compaction.plan import recommended
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.tests.advise.builders import facts, group, osd_info
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
@@ -109,56 +109,26 @@ def test_rollback_offers_compaction_too() -> None:
 
 def test_campaign_is_executed_as_shown() -> None:
     advice = offered(changed())
-    request = campaign_request(advice, 'operator', 2)
+    request = recommended(advice, 'operator', 2)
     assert [n for n, _ in request.osds] == list(advice.osds)
     assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
     assert (request.options, request.parallel) == (LZ4, 2)
     assert request.recommendation_id == advice.recommendation_id
 
 
-def with_writes(*iops: float) -> GroupFacts:
+def test_order_follows_failure_domains_whatever_the_load_is() -> None:
+    """An operator gets the displayed order, although loads differ at every sample."""
     racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
-    return group(
-        *(
-            facts(osd_info(n, failure_domain=racks[n % 2]), LZ4, write_iops=each)
-            for n, each in enumerate(iops)
+    for load in (0, 1):
+        osds = (
+            facts(osd_info(n, failure_domain=racks[n % 2]), LZ4, write_iops=90 + n * load)
+            for n in range(6)
         )
-    )
-
-
-def test_order_follows_failure_domains() -> None:
-    advice = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()])
-    assert advice is not None
-    assert advice.osds == (5, 1, 3, 0, 2, 4)
-    osds = campaign_request(advice, 'operator', 1).osds
-    assert [str(place.domain) for _, place in osds] == ['rack r2'] * 3 + ['rack r1'] * 3
-
-
-def test_shown_order_stays_while_loads_change_slightly_and_changes_with_its_canary() -> None:
-    shown = ShownSteps()
-    first = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()], shown)
-    noise = compaction_advice(with_writes(80, 94, 93, 92, 91, 90), [changed()], shown)
-    assert first is not None
-    assert noise == first
-    idle = compaction_advice(with_writes(80, 94, 93, 92, 91, 0), [changed()], shown)
-    assert idle is not None
-    assert idle.osds[0] == 0
-    assert compaction_advice(with_writes(80, 94, 93, 92, 91), [changed()], shown) is not None
-
-
-def test_different_racks_change_the_order() -> None:
-    shown = ShownSteps()
-    scenario = with_writes(90, 91, 92, 93, 94, 80)
-    compaction_advice(scenario, [changed()], shown)
-    moved = [
-        o._replace(info=replace(o.info, failure_domain=FailureDomain('rack', 'r3')))
-        if o.info.osd_id == 1
-        else o
-        for o in scenario.osds
-    ]
-    advice = compaction_advice(group(*moved), [changed()], shown)
-    assert advice is not None
-    assert advice.osds == (5, 3, 0, 2, 4, 1)
+        advice = compaction_advice(group(*osds), [changed()])
+        assert advice is not None
+        assert advice.osds == (0, 2, 4, 1, 3, 5)
+        domains = [place.domain for _, place in recommended(advice, 'operator', 1).osds]
+        assert domains == [racks[0]] * 3 + [racks[1]] * 3
 
 
 def test_offer_is_described_in_full() -> None:
@@ -227,7 +197,7 @@ def test_space_is_predicted_if_published(before: str, after: str, percent: Optio
     assert (found.metric, found.high_percent) == ('BlueFS db_used_bytes', 0.0)
     assert found.low_percent == pytest.approx(percent, abs=0.1)
     assert found.basis.endswith('against the same options without compression')
-    request = campaign_request(advice, 'client.ann', 3)
+    request = recommended(advice, 'client.ann', 3)
     assert request.prediction == 'BlueFS db_used_bytes: -63 to 0%'
     assert request.predicted is not None
     assert request.predicted.low_percent == found.low_percent
@@ -260,8 +230,10 @@ def test_last_change_by_number_counts() -> None:
     earlier, later = (campaign_of(advice, n, Outcome.DONE) for n in (8, 10))
     assert compaction_advice(running(LZ4), [changed('r9'), earlier]) == advice
     assert compaction_advice(running(LZ4), [changed('r9'), later]) is None
-    other = replace(later, recommendation_id='another')
-    assert compaction_advice(running(LZ4), [changed('r9'), other]) == advice
+    on_demand = replace(later, recommendation_id='c10')
+    for who, compacted in (('osd', True), (advice.who, True), ('osd.0', False)):
+        record = replace(on_demand, who=who)
+        assert (compaction_advice(running(LZ4), [changed('r9'), record]) is None) == compacted
 
 
 def test_down_or_silent_osds_are_not_compacted() -> None:

@@ -1,30 +1,18 @@
-"""When to recommend a campaign: after a change that applies only to new RocksDB files. Pure."""
+"""When to compact OSDs: after a change that applies only to new RocksDB files. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Optional
+from typing import Optional, Protocol
 
-from ...advise.facts import places, release_of_osd, write_iops
-from ...advise.proposal import predicted_effect, prediction_text, recommendation_id
-from ...advise.records import (
-    GroupFacts,
-    Kind,
-    OsdFacts,
-    Prediction,
-    Priority,
-    Reason,
-    Recommendation,
-    Risk,
-)
-from ...advise.storage import storage_of
-from ...advise.strings import recognize, same_meaning
-from ...options.grammar import OptionSyntaxError, diff, parse
-from ...plan.steps import Change, ShownSteps
-from ...units import natural
-from ..history import HistoryRecord
-from ..phases import Outcome
-from .records import CampaignRequest
+from ..options.grammar import OptionSyntaxError, diff, parse
+from ..plan.order import canary_first
+from ..units import natural
+from .facts import places, release_of_osd
+from .proposal import recommendation_id
+from .records import GroupFacts, Kind, OsdFacts, Prediction, Priority, Reason, Recommendation, Risk
+from .storage import storage_of
+from .strings import recognize, same_meaning
 
 #: Options that apply when a file is written. RocksDB reads existing files as they are and rewrites
 #: them only in a compaction: data that is never overwritten keeps its old format.
@@ -48,55 +36,70 @@ SOURCE = (
 )
 #: Prefix of campaign ids in the history; rollout ids begin with "r".
 CAMPAIGN = 'c'
+#: An outcome.
+_DONE = 'done'
 
 
-def compaction_advice(
-    group: GroupFacts,
-    history: Sequence[HistoryRecord],
-    shown_steps: Optional[ShownSteps] = None,
-) -> Optional[Recommendation]:
+class PastChange(Protocol):
+    """A change, campaign or experiment in the history."""
+
+    @property
+    def rollout_id(self) -> str:
+        """Unique, with a number that grows."""
+
+    @property
+    def recommendation_id(self) -> str:
+        """The recommendation that it applied."""
+
+    @property
+    def who(self) -> str:
+        """Config mask."""
+
+    @property
+    def options_from(self) -> str:
+        """Option string before."""
+
+    @property
+    def options_to(self) -> str:
+        """Option string after."""
+
+    @property
+    def outcome(self) -> str:
+        """How it ended."""
+
+    @property
+    def experiment(self) -> Optional[object]:
+        """None: it was no experiment."""
+
+
+def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optional[Recommendation]:
     """Recommend compacting the OSDs of ``group`` that run the result of the last such change.
 
-    None if there was none, or they were compacted since. ``shown_steps`` keeps the displayed order
-    stable.
+    None if there was none, or they were compacted since.
     """
-    changes = [r for r in history if _is_change(r) and _is_for(r, group)]
-    changes.sort(key=_number)
-    if not changes or changes[-1].outcome is not Outcome.DONE:
+    changes = (r for r in history if not _is_campaign(r) and r.experiment is None)
+    change = max((r for r in changes if _is_for(r, group)), key=_number, default=None)
+    if change is None or change.outcome != _DONE:
         return None
-    change = changes[-1]
     options = [name for name in _changed(change) if name in ONLY_NEW_FILES]
     osds = [o for o in group.osds if o.info.up and _runs(o, change.options_to)]
     advice_id = recommendation_id(Kind.COMPACT, group.who, change.options_to)
     compacted = any(
-        r.recommendation_id == advice_id
-        and r.outcome is Outcome.DONE
+        _is_campaign(r)
+        and r.outcome == _DONE
         and _number(r) > _number(change)
+        and (r.recommendation_id == advice_id or r.who in {'osd', group.who})
         for r in history
-        if is_campaign(r)
     )
     if not options or not osds or compacted:
         return None
     where = places(osds)
-    steps = (shown_steps or ShownSteps()).of(
-        Change(
-            recommendation_id=advice_id,
-            kind=None,
-            who=group.who,
-            options_from=change.options_to,
-            options_to=change.options_to,
-            deciding_entries=(),
-            restart=False,
-            orchestrated=False,
-            places=where,
-        ),
-        write_iops(osds),
-    )
+    order = canary_first(dict(where), {})
     return Recommendation(
         recommendation_id=advice_id,
         kind=Kind.COMPACT,
         who=group.who,
-        osds=steps.order,
+        osds=order,
         profile=None,
         options_from=change.options_to,
         options_to=change.options_to,
@@ -113,43 +116,23 @@ def compaction_advice(
         risk=Risk.MEDIUM,
         priority=Priority.PLANNED,
         change=None,
-        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in steps.order),
+        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in order),
         undo_commands=(),
         places=where,
     )
 
 
-def campaign_request(recommendation: Recommendation, actor: str, parallel: int) -> CampaignRequest:
-    """The campaign of ``recommendation``, exactly as displayed."""
-    where = dict(recommendation.places)
-    return CampaignRequest(
-        recommendation_id=recommendation.recommendation_id,
-        who=recommendation.who,
-        options=recommendation.options_to,
-        osds=tuple((osd_id, where[osd_id]) for osd_id in recommendation.osds),
-        actor=actor,
-        parallel=parallel,
-        prediction=prediction_text(recommendation.prediction),
-        predicted=predicted_effect(recommendation.prediction),
-    )
-
-
-def _is_change(record: HistoryRecord) -> bool:
-    """Whether it changed options for good."""
-    return not is_campaign(record) and record.experiment is None
-
-
-def is_campaign(record: HistoryRecord) -> bool:
+def _is_campaign(record: PastChange) -> bool:
     return record.rollout_id.startswith(CAMPAIGN)
 
 
-def _is_for(record: HistoryRecord, group: GroupFacts) -> bool:
+def _is_for(record: PastChange, group: GroupFacts) -> bool:
     section = record.who.partition('/')[0]
     own = {f'osd.{o.info.osd_id}' for o in group.osds}
     return record.who in {'osd', 'global', group.who} or section in own
 
 
-def _changed(record: HistoryRecord) -> Iterable[str]:
+def _changed(record: PastChange) -> Iterable[str]:
     try:
         changes = diff(parse(record.options_from), parse(record.options_to))
     except OptionSyntaxError:
@@ -163,7 +146,7 @@ def _runs(osd: OsdFacts, options: str) -> bool:
     return osd.options is not None and same_meaning(osd.options.running, options, version)
 
 
-def _predictions(osd: OsdFacts, change: HistoryRecord) -> tuple[Prediction, ...]:
+def _predictions(osd: OsdFacts, change: PastChange) -> tuple[Prediction, ...]:
     """The published space of a profile compared with the same options without compression."""
     release = release_of_osd(osd.info)
     profile = recognize(change.options_to, release)
@@ -190,6 +173,6 @@ def _predictions(osd: OsdFacts, change: HistoryRecord) -> tuple[Prediction, ...]
     return ()
 
 
-def _number(record: HistoryRecord) -> int:
+def _number(record: PastChange) -> int:
     digits = record.rollout_id[1:]
     return natural(digits) or 0
