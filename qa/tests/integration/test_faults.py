@@ -263,13 +263,14 @@ def test_change_without_the_expected_gain_does_not_spread_by_itself(
     """No fault at all: the tolerances are so wide that nothing gets better."""
     scenario.fault_injection.expect_gain()
     scenario.soak()
-    # A block counts only when each of the OSDs had writes as the primary: a third of them do
-    scenario.set_module_option('soak_max', '30')
+    # A block, of 5 s like a tick, counts only when each of the OSDs had writes as the primary: a
+    # third of them do
+    scenario.set_module_option('soak_max', '90')
     scenario.set_module_option('soak_no_benefit', policy)
     before = scenario.tuner.nonces()
     # In addition to the verified client, which writes to few of the OSDs as their primary; beyond
     # the soak, since nothing is measured without it
-    with s3_clients(scenario, 270):
+    with s3_clients(scenario, 390):
         # Four blocks of 2 s before the change: OSDs may have restarted only now
         time.sleep(15)
         scenario.apply()
