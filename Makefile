@@ -32,7 +32,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret bench-osd-cost bench-time-to-truth measurements answers golden mixin size doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret results answers golden mixin size doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -54,9 +54,7 @@ help:
 	@echo '              and storage'
 	@echo 'make bench-choice  compare limit, recommendation and prediction with real OSDs (root, an hour)'
 	@echo 'make bench-regret  compare the recommendation with the best option sets (root, two hours)'
-	@echo 'make bench-osd-cost  measure what statistics options cost OSDs (root, half an hour)'
-	@echo 'make bench-time-to-truth  measure times to a class, to a finding and of rollouts (root, 90 minutes)'
-	@echo 'make measurements  generate the pages of measurements and results, and the results in README.md,'
+	@echo 'make results  generate the page of results, and the results in README.md,'
 	@echo '              from qa/bench/results'
 	@echo 'make upstream CEPH_SOURCE=DIR   lay the module over an unpacked source of Ceph 20.2.4 and run the'
 	@echo '              checks of that tree'
@@ -151,16 +149,7 @@ bench-choice:
 	/usr/bin/python3 qa/bench/bench_choice_proof.py measure
 	/usr/bin/python3 qa/bench/bench_choice_proof.py compare
 
-bench-osd-cost:
-	/usr/bin/python3 qa/bench/bench_osd_cost.py measure
-
-bench-time-to-truth:
-	/usr/bin/python3 qa/bench/bench_time_to_truth.py classes
-	/usr/bin/python3 qa/bench/bench_time_to_truth.py rollout --soak none
-	/usr/bin/python3 qa/bench/bench_time_to_truth.py rollout --soak default
-
-measurements:
-	/usr/bin/python3 qa/measurements.py
+results:
 	/usr/bin/python3 qa/results_page.py
 
 # In place of all that an older version has left there, at once: a manager may be starting

@@ -15,7 +15,7 @@ from bench_regret import read_runs as read_regret_runs
 from published import RESULTS
 from regret_judge import MET, MISSED, MOST_LOSS, MOST_REGRET, judgment, recommended
 
-BEGIN = '<!-- Made by "make measurements" from qa/bench/results: begin -->\n'
+BEGIN = '<!-- Made by "make results" from qa/bench/results: begin -->\n'
 END = '<!-- end -->\n'
 WIDTH = 105
 #: Of OSDs that are idle, and of others.

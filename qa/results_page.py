@@ -1,19 +1,18 @@
 #!/usr/bin/python3
 """Writes doc/mgr/rocksdb_tuner/results.rst and its pictures from the results in qa/bench/results.
 
-    python3 qa/results_page.py      (make measurements)
+    python3 qa/results_page.py      (make results)
 
 qa/bench/results.rst.in holds the text. A line ``@summary`` in it stands for the goals and a
 line for each cell that was measured, ``@regret`` for the tables and pictures of the cells,
-``@published`` for the published results beside ours; the tables of `cost_tables.py` have lines of
-their own. README.md gets the lines of `readme_results.py`. A test compares the committed files with
-what this makes.
+``@published`` for the published results beside ours. README.md gets the lines of
+`readme_results.py`. A test compares the committed files with what this makes.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -21,11 +20,9 @@ sys.path[:0] = [
     str(CHECKOUT / folder) for folder in ('src/pybind/mgr', 'qa', 'qa/doubles', 'qa/bench')
 ]
 
-import cost_tables  # noqa: E402
-import published  # noqa: E402
+import published  # noqa: E402 - after the path to it
 import readme_results  # noqa: E402
-from bench_regret import RESULTS, behind, by_cell, clients, in_words, read_runs  # noqa: E402 - after
-from measurements import table  # noqa: E402 - the path to it
+from bench_regret import RESULTS, behind, by_cell, clients, in_words, read_runs  # noqa: E402
 from regret_judge import (  # noqa: E402
     FIGURES,
     MET,
@@ -48,6 +45,24 @@ README = CHECKOUT / 'README.md'
 _TEMPLATE = CHECKOUT / 'qa/bench/results.rst.in'
 #: Of a picture, in pixels: a row for each option set, and the middle, which is no change.
 _ROW, _WIDTH, _MIDDLE, _LABELS = 28, 720, 480, 260
+
+
+#: Not a hyphen, which reStructuredText takes for an item of a list.
+MISSING = '\N{EN DASH}'
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A simple table of reStructuredText; a missing value is shown as a dash."""
+    cells = [
+        tuple(MISSING if cell in {None, '', '-'} else str(cell) for cell in row)
+        for row in (headings, *rows)
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    rule = '  '.join('=' * width for width in widths)
+    lines = [
+        '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells
+    ]
+    return '\n'.join((rule, lines[0], rule, *lines[1:], rule))
 
 
 def picture_name(cell: Cell) -> str:
@@ -192,7 +207,6 @@ def files() -> dict[Path, str]:
         ('@summary', summary(cells)),
         ('@regret', reported.rstrip('\n')),
         ('@published', published.section().rstrip('\n')),
-        *((mark, made()) for mark, made in cost_tables.SECTIONS.items()),
     ):
         text = text.replace(f'{mark}\n', f'{section}\n')
     made = {PAGE: text, README: readme_results.replaced(README.read_text(encoding='utf-8'))}

@@ -545,6 +545,6 @@ def test_report_has_a_line_for_each_set() -> None:
 
 
 def test_committed_page_and_pictures_are_current() -> None:
-    """Run "make measurements" after a new measurement or an edit of its text."""
+    """Run "make results" after a new measurement or an edit of its text."""
     for path, content in results_page.files().items():
         assert path.read_text(encoding='utf-8') == content

@@ -116,7 +116,7 @@ def test_imports_are_found_under_any_name() -> None:
         'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',
-        'measurements.py': 'bench/bench_choice_proof.py',
+        'results_page.py': 'bench/bench_regret.py',
     }
     for importing, imported in imports.items():
         assert Path(imported) in IMPORTS[Path(importing)], importing
