@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import sub
+from statistics import median
 from typing import NamedTuple, Optional
 
 from ..observe.slow_events import SlowEvents
@@ -74,25 +76,18 @@ def moved(evidence: Evidence, by_s: float) -> Evidence:
     )
 
 
-def fresh(
-    blocks: Sequence[Block], now_s: float, most_age_s: float, least: int = 0
-) -> tuple[Block, ...]:
+def fresh(blocks: Sequence[Block], now_s: float, most_age_s: float) -> tuple[Block, ...]:
     """The blocks that are not too old, by the wall clock: it also counts between two managers.
 
     If it was set between two managers, the age of earlier blocks is unknown: they are not fresh.
-    The last ``least`` blocks may be older in total, without a break of that length: where samples
-    are rare or a manager is busy, they take longer than planned.
     """
-    kept: list[Block] = []
-    later_s = now_s
-    for block in reversed(blocks):
-        if block.end_s is None or block.end_s > now_s + most_age_s:
-            continue
-        if (now_s if len(kept) >= least else later_s) - block.end_s > most_age_s:
-            break
-        kept.append(block)
-        later_s = block.end_s
-    return tuple(reversed(kept))
+    return tuple(b for b in blocks if b.end_s is not None and abs(now_s - b.end_s) <= most_age_s)
+
+
+def spacing_s(blocks: Sequence[Block]) -> float:
+    """The usual time from block to block: where samples are rare, longer than planned."""
+    ends_s = [block.end_s for block in blocks if block.end_s is not None]
+    return median(map(sub, ends_s[1:], ends_s)) if len(ends_s) > 1 else 0.0
 
 
 def measured(

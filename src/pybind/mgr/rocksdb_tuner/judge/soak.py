@@ -29,10 +29,12 @@ def least_soak_s(soak: SoakPlan) -> float:
     return max(soak.least_s, limits().least_blocks * planned_block_s(soak))
 
 
-def baseline_most_age_s(soak: SoakPlan, reports: ReportInterval) -> float:
-    """Maximum age of a baseline at the change: it may take a soak, and wait as long."""
-    longest_s = limits().least_blocks * block_length_s(planned_block_s(soak), reports)
-    return 2 * max(least_soak_s(soak), longest_s)
+def baseline_most_age_s(soak: SoakPlan, spacing_s: float) -> float:
+    """Maximum age of a baseline at the change: it may take a soak, and wait as long.
+
+    ``spacing_s``: of its blocks.
+    """
+    return 2 * max(least_soak_s(soak), limits().least_blocks * spacing_s)
 
 
 def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
-from ...judge.evidence import Evidence, fresh, moved
+from ...judge.evidence import Evidence, fresh, moved, spacing_s
 from ...judge.records import Judgement, Verdict
 from ...judge.signals import limits
 from ...judge.soak import baseline_most_age_s, least_soak_s
@@ -58,8 +58,6 @@ class Recording:
         self._judgement: Optional[Judgement] = None
         #: Whether there are blocks that are not stored.
         self._unsaved = False
-        #: How often OSDs report, as of the newest samples.
-        self._reports = DEFAULT
         #: The wall clock and the persistent one, when they were last compared.
         self._clocks: Optional[tuple[float, float]] = None
 
@@ -95,7 +93,6 @@ class Recording:
 
         ``slow_events`` is called for the measured OSDs only, and only while they are measured.
         """
-        self._reports = reports
         in_view = self._in_view(state, now_s)
         part = recorded_now(state, idle_reason)
         number = in_view.evidence.batch
@@ -152,9 +149,9 @@ class Recording:
                 recorder.evidence, batch.among, _gain_signal(state, batch.number)
             )
         if is_unchanged(state, batch):
-            most_age_s = baseline_most_age_s(batch.soak, self._reports)
-            known = fresh(recorder.evidence.before, now_s, most_age_s, limits().least_blocks)
-            recorder.evidence = replace(recorder.evidence, before=known)
+            known = recorder.evidence.before
+            most_age_s = baseline_most_age_s(batch.soak, spacing_s(known))
+            recorder.evidence = replace(recorder.evidence, before=fresh(known, now_s, most_age_s))
         return recorder
 
     def _drop_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
@@ -212,8 +209,9 @@ _A_FRESH_BASELINE = 'a baseline from shortly before: the rollout was held up sin
 def _judged(evidence: Evidence, among: int, promised: Optional[str]) -> Judgement:
     """The verdict; not harmless if the baseline is of another time."""
     found = judge(evidence, among, promised)
-    # The change and the soak take a while, each at most as long as blocks are kept.
-    most_s = 2 * limits().most_blocks * evidence.block_s
+    # The change of each compared OSD, which stands for others of its batch, takes a while, and so
+    # does the soak: each at most as long as blocks are kept.
+    most_s = (1 + len(evidence.changed)) * limits().most_blocks * evidence.block_s
     newest = evidence.after[-1].end_s
     near = newest is not None and fresh(evidence.before[-1:], newest, most_s)
     if near or not found.verdict.harmless:
