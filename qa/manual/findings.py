@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocksdb_tuner.advise.conditions.declaration import Condition, HealthPolicy, Threshold
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import (
+    Condition,
+    HealthPolicy,
+    Threshold,
+    conditions,
+)
 from rocksdb_tuner.units import format_bytes, format_bytes_rate, format_span
 
 from .finding_examples import examples
@@ -17,7 +21,6 @@ _FILL = {
     'osd': '<id>',
     'kv_who': '<who>',
     'meta_who': '<who>',
-    'before': '',
     'sharding': "'<sharding>'",
     'restart': '<restart osd.id>',
     'proposal': 'Depends on the OSD: see "ceph rocksdb-tuner findings level-does-not-fit".',
@@ -49,7 +52,8 @@ def _fields(known: Condition) -> Iterator[tuple[str, str]]:
     yield 'Severity', known.severity.value
     for threshold in known.thresholds.values():
         yield 'Threshold', _threshold(threshold)
-    yield 'Remedy', escaped(known.remedy.format_map(_Open(command='; '.join(commands))))
+    remedy = next(iter(known.remedies.values()))
+    yield 'Remedy', escaped(remedy.format_map(_Open(command='; '.join(commands))))
     if commands:
         yield 'Commands', ', '.join(f'``{command}``' for command in commands)
     if known.do_not:

@@ -8,7 +8,7 @@ import pytest
 
 from manual.finding_examples import examples, shown
 from manual.findings import reference
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import conditions
 
 
 def test_every_finding_health_check_and_option_is_listed() -> None:

@@ -13,7 +13,7 @@ import mixin
 import pytest
 
 from manual.pages import REFERENCES, pages
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.records import GroupFacts, Severity
 from rocksdb_tuner.metrics.making import PREFIX
 from rocksdb_tuner.metrics.series import metrics

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .advise.conditions.declaration import LimitOption
-from .advise.conditions.registry import limit_options
+from .advise.conditions.declaration import LimitOption, limit_options
 from .advise.usage import choice_thresholds
 from .judge.records import Inconclusive, NoBenefit, SoakPlan
 from .operations.rollout.automatic import Policy

@@ -14,8 +14,7 @@ from ..units import format_plural
 from ..workload.records import Evidence
 from ..workload.writer import Writer, writer_of
 from .cohort import Cohort
-from .conditions.build import deferred_write_regression, unoptimised_build
-from .conditions.facts import ClusterFacts
+from .conditions import ClusterFacts, deferred_write_regression, unoptimised_build
 from .limit import kv_sync_busy, limit_of, limit_thresholds
 from .naming import name_osds
 from .objections import (

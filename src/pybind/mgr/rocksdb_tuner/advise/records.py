@@ -188,7 +188,7 @@ class FindingEvidence:
     signal: str
     value: Optional[object]
     unit: str
-    window_s: Optional[float]
+    window_s: Optional[float] = None
 
 
 @dataclass(frozen=True)

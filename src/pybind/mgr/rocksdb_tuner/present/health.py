@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional, Union
 
-from ..advise.conditions.registry import conditions
+from ..advise.conditions.declaration import conditions
 from ..advise.records import Finding, Severity
 from ..observe.report_interval import USABLE_S, ReportInterval, Reports
 from ..operations.experiment.alarm import why_failed as why_experiment_failed

@@ -11,7 +11,7 @@ import pytest
 from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.conditions.registry import limit_options
+from rocksdb_tuner.advise.conditions.declaration import limit_options
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.operations.errors import OperationRefused

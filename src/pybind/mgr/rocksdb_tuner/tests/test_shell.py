@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.mgr.records import Daemon
 from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.plan.commands import commands
@@ -22,6 +22,7 @@ from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.layout import shell_command
 from rocksdb_tuner.shell import command, quoted
 
+from .advise.conditions.builders import example
 from .fake_cluster import OPTION
 from .test_tuner import World
 
@@ -109,9 +110,7 @@ def test_findings_name_anything(name: str, tmp_path: Path) -> None:
     who = f'osd/host:{name}'
     for condition in conditions().values():
         fill = dict.fromkeys(('who', 'kv_who', 'meta_who', 'profile', 'sharding'), who)
-        rest = ('option', 'restart', 'culprit', 'place', 'proposal', 'fixed', 'needs', 'fits')
-        others = dict.fromkeys((*rest, 'before'), 'ceph')
-        found = condition.finding('', (3,), (), severity=None, **others, **fill)
+        found = example(condition.condition_id, 3, **fill)
         for line, template in zip(found.commands, condition.commands):
             if '{' not in template.replace('{osd}', ''):
                 continue
@@ -119,7 +118,9 @@ def test_findings_name_anything(name: str, tmp_path: Path) -> None:
             assert any(who in word for word in arguments(line, tmp_path)) == (
                 any(f'{{{field}}}' in template for field in fill)
             )
-        named = [field for field in fill if f'{{{field}}}' in condition.remedy]
+        named = [
+            field for field in fill if f'{{{field}}}' in next(iter(condition.remedies.values()))
+        ]
         assert not named or quoted(who) in found.remedy
 
 

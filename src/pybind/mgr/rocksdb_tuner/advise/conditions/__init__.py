@@ -11,18 +11,20 @@ from typing import Mapping, NamedTuple, Optional
 
 from ..naming import name_osds
 from ..records import Finding, OsdFacts, Severity
-from .declaration import Condition
+from . import devices, load, strings  # noqa: F401 - their conditions
+from .builds import deferred_write_regression, unoptimised_build
+from .declaration import Condition, conditions
+from .entries import unstartable_options
 from .facts import ClusterFacts
-from .presence import (
+from .needs import (
+    Below,
+    Reaches,
+    Subject,
     extremes_of,
-    is_reached,
     subjects_of_the_present,
     subjects_of_the_setup,
 )
-from .registry import conditions
 from .settings import cache_ratios
-from .starting import unstartable_options
-from .subjects import Below, Reaches, Subject
 
 __all__ = [
     'OF_A_FIGURE',
@@ -30,7 +32,9 @@ __all__ = [
     'OF_THE_SETUP',
     'ClusterFacts',
     'SetupFindings',
+    'deferred_write_regression',
     'findings',
+    'unoptimised_build',
 ]
 
 #: As errors: OSDs would not start again.
@@ -89,7 +93,7 @@ def findings(
     for subject in of_setup.subjects | subjects_of_the_present(cluster):
         found += _look_for(OF_THE_PRESENT[subject], cluster)
     extremes = extremes_of(cluster.osds)
-    reached = [known for known in OF_A_FIGURE if is_reached(known, extremes, cluster.limits)]
+    reached = [known for known in OF_A_FIGURE if known.is_reached(extremes, cluster.limits)]
     found += _look_for(reached, cluster)
     found = _held(found)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))

@@ -1,19 +1,24 @@
-"""Declarations of conditions: all but the deciding function is in knowledge/conditions.json."""
+"""Declarations of conditions (knowledge/conditions.json), and the functions that decide them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Callable, Mapping, Optional, Union
+from functools import cache, partial
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from ...knowledge import loader
 from ...shell import quoted
-from ..records import Finding, FindingEvidence, Severity
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .facts import ClusterFacts
-from .subjects import Below, Figure, Needs, Reaches, Subject
+from .needs import Below, Figure, Needs, Reaches, Subject
 
-__all__ = ['Condition', 'HealthPolicy', 'LimitOption', 'ModuleOption', 'Threshold', 'condition']
+#: Placeholders that are words of commands, also in a remedy.
+_WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'})
+#: "[runs|run]": the verb for one OSD, and for several.
+_VERBS = re.compile(r'\[(\w+)\|(\w+)\]')
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,6 @@ class ModuleOption:
     name: str
     minimum: float
     maximum: float
-
-
-#: Placeholders that are words of commands, also in a remedy.
-_WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'})
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,56 @@ class HealthPolicy:
     clear_after_s: float
 
 
+class Case(NamedTuple):
+    """OSDs with a condition; those of one group and severity are one finding."""
+
+    evidence: tuple[FindingEvidence, ...]
+    osds: tuple[int, ...]
+    group: object
+    #: How bad it is, if that differs between OSDs: the worst is first, and its evidence is shown.
+    rank: Optional[float]
+    severity: Optional[Severity]
+    #: Name of the text, if there are several.
+    variant: str
+    #: Placeholders of the texts.
+    fill: Mapping[str, object]
+
+
+def case(
+    *evidence: FindingEvidence,
+    osds: Sequence[int] = (),
+    group: object = None,
+    rank: Optional[float] = None,
+    severity: Optional[Severity] = None,
+    variant: str = '',
+    **fill: object,
+) -> Case:
+    return Case(evidence, tuple(osds), group, rank, severity, variant, fill)
+
+
+def merged(cases: Iterable[Case]) -> Iterator[Case]:
+    """One case for each group and severity; its OSDs are sorted by rank, then id."""
+    groups: dict[object, list[Case]] = {}
+    for found in cases:
+        groups.setdefault((found.group, found.severity), []).append(found)
+    for alike in groups.values():
+        alike.sort(key=lambda c: (-(c.rank or 0.0), c.osds))
+        first, ids = alike[0], tuple(osd_id for c in alike for osd_id in c.osds)
+        evidence = first.evidence
+        if first.rank is not None and len(ids) > 1:
+            evidence = (FindingEvidence('worst', f'osd.{ids[0]}', ''), *evidence)
+        yield first._replace(evidence=evidence, osds=ids)
+
+
+#: Thresholds by name, as configured, and the other parameters of a condition.
+At = Mapping[str, Any]
+DecideOsd = Callable[[OsdFacts, At], Iterable[Case]]
+DecideCluster = Callable[[ClusterFacts, At], Iterable[Case]]
+
+
 @dataclass(frozen=True)
 class Condition:
-    """A condition that is reported as a finding; declared with `condition`."""
+    """A condition that is reported as a finding."""
 
     #: Stable; its health check is ROCKSDB_TUNER_ and this in capitals.
     condition_id: str
@@ -73,24 +121,25 @@ class Condition:
     title: str
     #: The worst severity of its findings.
     severity: Severity
-    #: A sentence with placeholders such as {osd} and {who}.
-    remedy: str
+    #: Sentences with placeholders such as {osds} and {who}, by variant; '' if there is one.
+    summaries: Mapping[str, str] = field(hash=False)
+    remedies: Mapping[str, str] = field(hash=False)
     #: The exact commands of the remedy.
     commands: tuple[str, ...]
     #: Actions that would make it worse.
     do_not: Optional[str]
+    #: Whether the remedy stops, restarts or may bring down OSDs, at once or to take effect.
+    stops_osds: bool
     source: str
     health: Optional[HealthPolicy]
     #: Ceph's own health checks for it; while one is raised, the module raises none.
     ceph_checks: tuple[str, ...]
-    #: Whether the remedy stops, restarts or may bring down OSDs, at once or to take effect.
-    stops_osds: bool
     #: Prerequisite of the condition; None: a condition of the setup.
     needs: Optional[Needs]
     thresholds: Mapping[str, Threshold] = field(hash=False)
     #: Other parameters.
     values: Mapping[str, tuple[str, ...]] = field(hash=False)
-    function: ConditionFunction
+    decide: DecideCluster
 
     @property
     def health_code(self) -> str:
@@ -112,48 +161,114 @@ class Condition:
             if t.option is not None
         )
 
-    def evaluate(self, cluster: ClusterFacts) -> Iterable[Finding]:
+    def evaluate(self, cluster: ClusterFacts) -> Iterator[Finding]:
         """Its findings; none if a required signal is unknown."""
-        return self.function(cluster, self)
+        return map(self.finding, self.decide(cluster, self.at(cluster.limits)))
 
-    def limit(self, name: str, overrides: Mapping[str, float]) -> float:
-        """The threshold ``name``; ``overrides``: values by module option."""
-        threshold = self.thresholds[name]
-        if threshold.option is not None and threshold.option.name in overrides:
-            return overrides[threshold.option.name]
-        return float(threshold.value)
+    def at(self, overrides: Mapping[str, float]) -> At:
+        """``overrides``: thresholds by module option."""
+        limits: dict[str, Any] = {**self.values, 'ceph_checks': self.ceph_checks}
+        for name, threshold in self.thresholds.items():
+            option = threshold.option.name if threshold.option else ''
+            limits[name] = overrides.get(option, float(threshold.value))
+        return limits
 
-    def finding(
-        self,
-        summary: str,
-        osds: tuple[int, ...],
-        evidence: tuple[FindingEvidence, ...],
-        *,
-        severity: Optional[Severity] = None,
-        **fill: object,
-    ) -> Finding:
-        """A finding of this condition; ``fill``: placeholders of its remedy and commands.
+    def is_reached(self, extremes: Mapping[Figure, float], overrides: Mapping[str, float]) -> bool:
+        """Whether any OSD has the figure that the condition needs."""
+        needs = self.needs
+        if not isinstance(needs, (Reaches, Below)):
+            return True
+        worst, limit = extremes[needs.figure], float(self.at(overrides)[needs.threshold])
+        return worst >= limit if isinstance(needs, Reaches) else worst < limit
 
-        ``{osd}`` is the first of ``osds`` by default.
-        """
-        words = {n: quoted(str(text)) for n, text in fill.items() if n in _WORDS}
-        fill = {'osd': osds[0] if osds else '<id>', **fill, **words}
-        commands = tuple(command.format_map(fill) for command in self.commands)
+    def finding(self, found: Case) -> Finding:
+        """``{osd}`` is the first of the OSDs."""
+        ids = found.osds
+        fill = {'osds': name_osds(ids), 'osd': ids[0] if ids else '<id>', **found.fill}
+        words = fill | {n: quoted(str(text)) for n, text in fill.items() if n in _WORDS}
+        words['command'] = '; '.join(command.format_map(words) for command in self.commands)
+        summary = _VERBS.sub(r'\1' if len(ids) == 1 else r'\2', _text(self.summaries, found))
         return Finding(
             finding_id=self.condition_id,
-            severity=severity or self.severity,
-            summary=summary,
-            osds=osds,
-            evidence=evidence,
-            remedy=self.remedy.format_map({'command': '; '.join(commands), **fill}),
+            severity=found.severity or self.severity,
+            summary=summary.format_map(fill),
+            osds=ids,
+            evidence=found.evidence,
+            remedy=_text(self.remedies, found).format_map(words),
             source=self.source,
-            commands=commands,
+            commands=tuple(command.format_map(words) for command in self.commands),
             do_not=self.do_not,
         )
 
 
-#: Evaluates a condition, with its declaration for thresholds and texts.
-ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]
+def _text(texts: Mapping[str, str], found: Case) -> str:
+    return texts[found.variant] if len(texts) > 1 else texts['']
+
+
+_DECIDED: dict[str, Condition] = {}
+
+
+def each_osd(condition_id: str) -> Callable[[DecideOsd], Condition]:
+    """The function that decides a condition for one OSD."""
+
+    def declare(decide: DecideOsd) -> Condition:
+        def decide_all(cluster: ClusterFacts, at: At) -> Iterator[Case]:
+            return merged(
+                found._replace(osds=(osd.info.osd_id,))
+                for osd in cluster.osds
+                for found in decide(osd, at)
+            )
+
+        return of_cluster(condition_id)(decide_all)
+
+    return declare
+
+
+def of_cluster(condition_id: str) -> Callable[[DecideCluster], Condition]:
+    """The function that decides a condition for all OSDs."""
+    return partial(_declare, condition_id)
+
+
+def _declare(condition_id: str, decide: DecideCluster) -> Condition:
+    assert condition_id not in _DECIDED
+    entry = declarations()[condition_id]
+    health = entry.get('health')
+    _DECIDED[condition_id] = Condition(
+        condition_id=condition_id,
+        section=entry['section'],
+        title=entry['title'],
+        severity=Severity(entry['severity']),
+        summaries=_by_variant(entry['summary']),
+        remedies=_by_variant(entry['remedy']),
+        commands=tuple(entry.get('commands', ())),
+        do_not=entry.get('do_not'),
+        stops_osds=entry.get('stops_osds', True),
+        source=entry['source'],
+        health=HealthPolicy(**health) if health else None,
+        ceph_checks=tuple(entry.get('ceph_checks', ())),
+        needs=_needs(entry.get('needs')),
+        thresholds={n: _threshold(**t) for n, t in entry.get('thresholds', {}).items()},
+        values={name: tuple(texts) for name, texts in entry.get('values', {}).items()},
+        decide=decide,
+    )
+    return _DECIDED[condition_id]
+
+
+def _by_variant(text: Union[str, Mapping[str, str]]) -> Mapping[str, str]:
+    return {'': text} if isinstance(text, str) else text
+
+
+def _needs(entry: Union[str, Mapping[str, str], None]) -> Optional[Needs]:
+    if entry is None or isinstance(entry, str):
+        return None if entry is None else Subject[entry.upper()]
+    figure = Figure[entry['figure'].upper()]
+    if 'reaches' in entry:
+        return Reaches(figure, entry['reaches'])
+    return Below(figure, entry['below'])
+
+
+def _threshold(option: Optional[Mapping[str, Any]] = None, **entry: Any) -> Threshold:
+    return Threshold(**entry, option=ModuleOption(**option) if option else None)
 
 
 @cache
@@ -162,41 +277,12 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
     return {entry['name']: entry for entry in loader.load('conditions')['conditions']}
 
 
-def condition(condition_id: str) -> Callable[[ConditionFunction], Condition]:
-    """The function that decides a declared condition."""
-
-    def declare(function: ConditionFunction) -> Condition:
-        entry = declarations()[condition_id]
-        health = entry.get('health')
-        return Condition(
-            condition_id=condition_id,
-            section=entry['section'],
-            title=entry['title'],
-            severity=Severity(entry['severity']),
-            remedy=entry['remedy'],
-            commands=tuple(entry.get('commands', ())),
-            do_not=entry.get('do_not'),
-            stops_osds=entry.get('stops_osds', True),
-            source=entry['source'],
-            health=HealthPolicy(**health) if health else None,
-            ceph_checks=tuple(entry.get('ceph_checks', ())),
-            needs=_needs(entry.get('needs')),
-            thresholds={n: _threshold(**t) for n, t in entry.get('thresholds', {}).items()},
-            values={name: tuple(texts) for name, texts in entry.get('values', {}).items()},
-            function=function,
-        )
-
-    return declare
+@cache
+def conditions() -> Mapping[str, Condition]:
+    """All conditions by id, in the order of their declarations."""
+    return {condition_id: _DECIDED[condition_id] for condition_id in declarations()}
 
 
-def _needs(entry: Union[str, Mapping[str, str], None]) -> Optional[Needs]:
-    if entry is None or isinstance(entry, str):
-        return None if entry is None else Subject[entry.upper()]
-    figure = Figure[entry['figure'].upper()]
-    return (
-        Reaches(figure, entry['reaches']) if 'reaches' in entry else Below(figure, entry['below'])
-    )
-
-
-def _threshold(option: Optional[Mapping[str, Any]] = None, **entry: Any) -> Threshold:
-    return Threshold(**entry, option=ModuleOption(**option) if option else None)
+def limit_options() -> tuple[LimitOption, ...]:
+    """The module options that set thresholds."""
+    return tuple(option for known in conditions().values() for option in known.limit_options)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Callable, Mapping, NamedTuple, Optional
+from typing import Mapping, Optional
 
 from ...mgr.records import ConfigEntry
 from ...observe.slow_events import AlertingOsd
@@ -14,7 +14,6 @@ from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ...plan.records import ANNEX, OPTION
 from ..facts import next_start, release_of_osd
-from ..naming import name_osds
 from ..records import FindingEvidence, NextStart, OsdFacts
 from ..strings import check
 
@@ -56,29 +55,6 @@ class RunningString:
 def is_enabled(value: str) -> bool:
     """A boolean option, in any spelling that Ceph accepts."""
     return value.strip().lower() in {'true', '1', 'yes', 'on'}
-
-
-class Measured(NamedTuple):
-    """An OSD with a condition, and the value behind it; larger is worse."""
-
-    value: float
-    osd: OsdFacts
-    #: Called for the worst OSD only.
-    evidence: Callable[[], tuple[FindingEvidence, ...]]
-
-
-class Worst(NamedTuple):
-    """The OSDs with a condition, and the worst of them."""
-
-    osd: OsdFacts
-    #: The ids of all, the worst first, since commands name the first.
-    ids: tuple[int, ...]
-    #: The evidence of the worst OSD, and its name if there are several.
-    evidence: tuple[FindingEvidence, ...]
-
-    @property
-    def names(self) -> str:
-        return name_osds(self.ids)
 
 
 @dataclass(frozen=True)
@@ -141,18 +117,6 @@ def compacts_on_deletion(release: KnownRelease) -> bool:
     return int(release.rocksdb_version.split('.')[0]) >= _COMPACTS_ON_DELETION_FROM
 
 
-def worst_of(measured: Sequence[Measured]) -> Optional[Worst]:
-    """Sort by the largest value, then the lowest id; None without any OSD."""
-    if not measured:
-        return None
-    found = sorted(measured, key=lambda m: (-m.value, m.osd.info.osd_id))
-    ids = tuple(m.osd.info.osd_id for m in found)
-    evidence = found[0].evidence()
-    if len(ids) > 1:
-        evidence = (FindingEvidence('worst', f'osd.{ids[0]}', '', None), *evidence)
-    return Worst(found[0].osd, ids, evidence)
-
-
 def effective_options(osd: OsdFacts) -> Optional[Mapping[str, str]]:
     """Effective options of the running string; None if unknown."""
     release = release_of_osd(osd.info)
@@ -160,3 +124,32 @@ def effective_options(osd: OsdFacts) -> Optional[Mapping[str, str]]:
         return None
     checked = check(osd.options.running, release.rocksdb_version)
     return checked.effective if checked.accepted else None
+
+
+def shown_string(text: Optional[str], name: str = OPTION) -> FindingEvidence:
+    return FindingEvidence(name, text, 'option string')
+
+
+#: Units of figures that are shown under their own names.
+_UNITS = {
+    'kv_sync_busy': 'ratio',
+    'fragmentation': 'ratio',
+    'write_bytes_avg': 'bytes',
+    'write_iops': 'operations/s',
+    'omap_seeks': 'seeks',
+    'bluefs_fallbacks': 'allocations',
+}
+_SUFFIXES = {'_per_s': 'bytes/s', '_bytes': 'bytes', '_ms': 'ms'}
+
+
+def readings(
+    record: object, *names: str, window_s: Optional[float] = None
+) -> tuple[FindingEvidence, ...]:
+    """Figures of a record as evidence."""
+    return tuple(
+        FindingEvidence(name, getattr(record, name), _unit(name), window_s) for name in names
+    )
+
+
+def _unit(name: str) -> str:
+    return _UNITS.get(name) or next(u for end, u in _SUFFIXES.items() if name.endswith(end))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import AbstractSet, Mapping, TypeVar
 
 from ..records import Finding, Severity
-from .registry import conditions
+from .declaration import conditions
 
 #: Findings of these severities are health checks.
 ALARMING = frozenset({Severity.ERROR, Severity.WARNING})

@@ -15,7 +15,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.profiles import profiles, recognize
 from rocksdb_tuner.advise.recommend import assess

@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 import pytest
 
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort, own_entry_cohorts
-from rocksdb_tuner.advise.conditions.facts import Measured, worst_of
+from rocksdb_tuner.advise.conditions.declaration import Case, case, merged
 from rocksdb_tuner.advise.facts import (
     BUFFERED_IO,
     COMPACT_ON_DELETION,
@@ -25,7 +25,6 @@ from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place, Running
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
-from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.plan.steps import ShownSteps
 
@@ -343,20 +342,15 @@ def test_at_most_eight_osds_are_named() -> None:
 
 
 def test_worst_comes_first_then_the_lowest_id_with_its_evidence() -> None:
-    def measured(osd_id: int, value: float) -> Measured:
-        info = osd_info(osd_id)
-        evidence = FindingEvidence('x', value, 'y', None)
-        return Measured(value, OsdFacts(info, Signals(osd_id), None, None), lambda: (evidence,))
+    def measured(osd_id: int, value: float) -> Case:
+        return case(FindingEvidence('x', value, 'y'), osds=(osd_id,), rank=value)
 
-    assert worst_of([]) is None
-    one = worst_of([measured(4, 1.0)])
-    assert one is not None
-    assert (one.ids, [e.signal for e in one.evidence]) == ((4,), ['x'])
-    many = worst_of([measured(5, 2.0), measured(1, 1.0), measured(3, 2.0)])
-    assert many is not None
-    assert (many.ids, many.osd.info.osd_id) == ((3, 5, 1), 3)
+    assert list(merged([])) == []
+    (one,) = merged([measured(4, 1.0)])
+    assert (one.osds, [e.signal for e in one.evidence]) == ((4,), ['x'])
+    (many,) = merged([measured(5, 2.0), measured(1, 1.0), measured(3, 2.0)])
+    assert many.osds == (3, 5, 1)
     assert [(e.signal, e.value) for e in many.evidence] == [('worst', 'osd.3'), ('x', 2.0)]
-    assert many.names == 'osd.1, osd.3, osd.5'
 
 
 # -- the time of a write

@@ -8,8 +8,7 @@ from typing import Optional
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.conditions.presence import extremes_of
-from rocksdb_tuner.advise.conditions.subjects import Figure
+from rocksdb_tuner.advise.conditions.needs import Figure, extremes_of
 from rocksdb_tuner.advise.limit import _group_usage
 from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import OsdFacts

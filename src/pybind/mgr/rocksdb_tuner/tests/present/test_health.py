@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.advise.conditions.declaration import Condition
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import Condition, conditions
 from rocksdb_tuner.advise.records import Severity
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import health, render
 
-from ..advise.conditions.builders import FILL
+from ..advise.conditions.builders import example
 from . import samples
 
 
@@ -83,7 +82,7 @@ def test_brief_finding_is_no_health_check() -> None:
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
 def test_checks_raised_by_ceph_are_not_duplicated(known: Condition) -> None:
-    finding = known.finding('It is so.', (0,), (), **FILL)
+    finding = example(known.condition_id, 0)
     raised = render.health_checks(
         replace(samples.small_cluster(), notices=(), rollout=None, alarms=(finding,))
     )

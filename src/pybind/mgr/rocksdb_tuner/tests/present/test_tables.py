@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.assessment import Assessment
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Kind, Limit, OsdFacts, Resource, Severity
 from rocksdb_tuner.doctor import examine

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Optional
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.conditions.declaration import Condition, case, conditions, declarations
 from rocksdb_tuner.advise.records import Finding, OsdFacts
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..builders import facts, osd_info, workload
 
-#: Any placeholder in a remedy.
+#: Any placeholder of a text.
 FILL: dict[str, Any] = {
+    **dict.fromkeys(re.findall(r'\{(\w+)\}', str(declarations())), 'x'),
     'who': 'osd',
     'option': 'bluestore_rocksdb_options',
-    'place': 'ceph.conf',
-    'profile': 'alternate-2019',
-    'culprit': 'ttl',
-    'fits': 1,
-    'needs': '2 GiB',
-    'before': '',
-    'sharding': 'm(3)',
-    'fixed': '16.2.15',
-    'proposal': 'Put max_bytes_for_level_base=1 into the option string',
-    'kv_who': 'osd',
-    'meta_who': 'osd',
     'restart': 'ceph orch daemon restart osd.3',
 }
+for _set_by_finding in ('osds', 'osd', 'command'):
+    FILL.pop(_set_by_finding)
 GIB = 1 << 30
+
+
+def example(condition_id: str, *osds: int, **fill: Any) -> Finding:
+    """A finding of this condition, whatever its function decides."""
+    return examples(conditions()[condition_id], *osds, **fill)[0]
+
+
+def examples(known: Condition, *osds: int, **fill: Any) -> list[Finding]:
+    """A finding for each variant of the texts."""
+    texts = max(known.summaries, known.remedies, key=len)
+    return [known.finding(case(osds=osds, variant=v, **{**FILL, **fill})) for v in texts]
 
 
 def found(*osds: OsdFacts, **cluster: Any) -> dict[str, Finding]:

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.conditions.hold import HoldState, hold, raised, since
-from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import Severity
+
+from .builders import example
 
 LASTING = 'slow-iterators'
 POLICY = conditions()[LASTING].health
 assert POLICY is not None
 RAISE_S, CLEAR_S = POLICY.raise_after_s, POLICY.clear_after_s
-FINDING = conditions()[LASTING].finding('It is so.', (0,), ())
+FINDING = example(LASTING, 0)
 
 
 def played(moments: list[tuple[float, bool]]) -> list[bool]:
@@ -55,7 +57,7 @@ def test_raised_check_does_not_flap() -> None:
 )
 def test_what_ends_by_itself_has_to_last(name: str, least_s: float) -> None:
     """A storm of a minute, or one sample with a stall, is no reason to wake anyone."""
-    finding = conditions()[name].finding('It is so.', (0,), ())
+    finding = example(name, 0)
     state = hold(hold({}, [finding], 0.0), [finding], least_s - 1)
     assert raised(state) == ()
     assert raised(hold(state, [finding], least_s)) == (finding,)
@@ -75,9 +77,7 @@ def test_what_harms_nothing_by_itself_is_worth_knowing_only(name: str) -> None:
 
 
 def test_error_pending_until_the_next_restart_is_raised_at_once() -> None:
-    finding = conditions()['unstartable-options'].finding(
-        'It is so.', (0,), (), who='osd', option='bluestore_rocksdb_options'
-    )
+    finding = example('unstartable-options', 0)
     assert raised(hold({}, [finding], 5.0)) == (finding,)
     assert raised(hold(hold({}, [finding], 5.0), [], 6.0)) == ()
 
@@ -88,7 +88,7 @@ def test_informational_finding_is_no_health_check() -> None:
 
 
 def test_condition_without_a_health_check_is_not_held() -> None:
-    finding = conditions()['spillover'].finding('It is so.', (0,), ())
+    finding = example('spillover', 0)
     assert finding.severity is Severity.WARNING
     assert hold({}, [finding], 0.0) == {}
 
@@ -149,7 +149,7 @@ def test_start_time_is_forgotten_when_the_condition_ends() -> None:
 
 
 def test_alert_raised_by_newer_ceph_is_not_duplicated() -> None:
-    finding = conditions()['unsharded'].finding('It is so.', (0,), (), sharding='m(3)')
+    finding = example('unsharded', 0)
     alert = frozenset({'BLUESTORE_NO_DB_SHARDING'})
     state: HoldState = {}
     for at_s in (0.0, 600.0, 1200.0):

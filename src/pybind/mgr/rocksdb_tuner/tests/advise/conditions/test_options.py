@@ -7,9 +7,8 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.conditions.checked import _of_problems, unwise_options
-from rocksdb_tuner.advise.conditions.declaration import Condition
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import Condition, conditions
+from rocksdb_tuner.advise.conditions.strings import _of_problems, unwise_options
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
@@ -201,7 +200,7 @@ def test_redundant_override_stays_if_a_new_entry_could_take_effect_without_it() 
 def test_problem_of_the_whole_string_names_the_string() -> None:
     (running,) = ClusterFacts((facts(osd_info(0), 'ttl=60', 'file'),), ()).strings
     whole = Problem('warning', 'a-rule', None, 'it is odd', 'a source')
-    reported = _of_problems(unwise_options, running, (whole, whole))
+    reported = unwise_options.finding(_of_problems(running, (whole, whole)))
     assert reported.summary == 'osd.0: the string: it is odd (and 1 more)'
     assert [e.signal for e in reported.evidence] == ['bluestore_rocksdb_options'] * 3
     assert [e.value for e in reported.evidence] == ['it is odd', 'it is odd', 'ttl=60']
@@ -536,7 +535,7 @@ def test_remedies_that_stop_no_osd_stay_where_osds_would_not_start() -> None:
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
 def test_remedy_that_stops_no_osd_names_no_restart(known: Condition) -> None:
-    text = f'{known.remedy} {known.commands}'.replace('no restart is needed', '')
+    text = f'{known.remedies} {known.commands}'.replace('no restart is needed', '')
     stops = ('restart', 'stopped', 'redeploy', 'daemon stop', 'upgrade to', 'ceph-bluestore-tool')
     assert known.stops_osds or not [word for word in stops if word in text.lower()]
 

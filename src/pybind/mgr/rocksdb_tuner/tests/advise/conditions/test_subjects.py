@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import OF_A_FIGURE, OF_THE_PRESENT, ClusterFacts
-from rocksdb_tuner.advise.conditions.presence import (
+from rocksdb_tuner.advise.conditions.declaration import conditions
+from rocksdb_tuner.advise.conditions.needs import (
+    Subject,
     extremes_of,
-    is_reached,
     subjects_of_the_present,
     subjects_of_the_setup,
 )
-from rocksdb_tuner.advise.conditions.registry import conditions
-from rocksdb_tuner.advise.conditions.subjects import Subject
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -91,7 +90,7 @@ def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> 
                 assert list(known.evaluate(cluster)) == []
     extremes = extremes_of(cluster.osds)
     for known in OF_A_FIGURE:
-        if not is_reached(known, extremes, cluster.limits):
+        if not known.is_reached(extremes, cluster.limits):
             assert list(known.evaluate(cluster)) == []
 
 
@@ -102,7 +101,7 @@ def present(osd: OsdFacts, **cluster: Any) -> set[Union[Subject, str]]:
     """Subjects, and the conditions whose figure is reached."""
     facts = ClusterFacts((PLAIN, osd), (), **cluster)
     extremes = extremes_of(facts.osds)
-    reached = {k.condition_id for k in OF_A_FIGURE if is_reached(k, extremes, facts.limits)}
+    reached = {k.condition_id for k in OF_A_FIGURE if k.is_reached(extremes, facts.limits)}
     return {*subjects_of_the_present(facts), *reached}
 
 
@@ -162,7 +161,7 @@ def test_health_checks_and_lower_thresholds_are_subjects() -> None:
 
 def test_no_values_are_read_without_an_osd() -> None:
     extremes = extremes_of(())
-    assert [known for known in OF_A_FIGURE if is_reached(known, extremes, {})] == []
+    assert [known for known in OF_A_FIGURE if known.is_reached(extremes, {})] == []
 
 
 @pytest.mark.parametrize(

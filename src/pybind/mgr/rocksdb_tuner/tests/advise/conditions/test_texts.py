@@ -9,7 +9,7 @@ from typing import Any, Mapping, Optional
 import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry

@@ -1,16 +1,65 @@
-"""Prerequisites of conditions that a cluster meets. Pure."""
+"""Prerequisites of conditions of the present state, and whether a cluster meets them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Mapping, Union
 
 from ...observe.details import Details
 from ...options.memtables import DEFAULT_BOUND_BYTES, left_of_target
+from ...workload.records import WorkloadClass
 from ..records import OsdFacts
-from .declaration import Condition
 from .facts import ClusterFacts
-from .subjects import METADATA_WORK, Below, Figure, Reaches, Subject
+
+#: Workloads that mainly write metadata.
+METADATA_WORK = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
+
+
+class Subject(Enum):
+    """Prerequisites of conditions: without its subject a condition has no findings."""
+
+    DB_DEVICE = 'an OSD with a dedicated DB device'
+    CHOSEN_STRING = 'an OSD with a configured option string'
+    SMALL_MEMORY_TARGET = 'an OSD whose osd_memory_target is too small for a default'
+    PENDING_RESTART = 'an OSD with a pending restart'
+    HEALTH_CHECK = "one of Ceph's own health checks"
+    METADATA_WORK = 'an OSD whose clients write metadata'
+    STATISTICS = "an OSD with RocksDB's statistics enabled"
+    SMALL_UNITS = 'an OSD whose BlueFS fell back to small allocation units'
+
+
+class Figure(Enum):
+    """Figures whose worst value in the cluster is computed once for all conditions."""
+
+    DB_USED_BYTES = 'bytes used by the DB of an OSD'
+    KV_SYNC_BUSY = 'share of time for which the kv_sync thread is busy'
+    FLASH_KV_SYNC_MS = 'mean kv_sync commit time of a DB on flash'
+    OMAP_SEEK_MS = 'mean iterator seek time'
+    SST_BYTES_PER_S = 'SST write rate'
+    AWAY_S = 'downtime of an OSD until its last start completed'
+    ONODE_HIT_SHARE = 'onode cache hit ratio'
+
+
+@dataclass(frozen=True)
+class Reaches:
+    """The highest figure has to reach this threshold of the condition."""
+
+    figure: Figure
+    threshold: str
+
+
+@dataclass(frozen=True)
+class Below:
+    """The lowest figure has to be below this threshold of the condition."""
+
+    figure: Figure
+    threshold: str
+
+
+#: Prerequisite of a condition of the present state.
+Needs = Union[Subject, Reaches, Below]
 
 
 def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
@@ -83,15 +132,3 @@ def extremes_of(osds: Sequence[OsdFacts]) -> Mapping[Figure, float]:
 def _onode_hit_share(details: Details) -> float:
     hits, misses = details.onode_hits, details.onode_misses
     return hits / (hits + misses) if hits is not None and misses else 1.0
-
-
-def is_reached(
-    known: Condition, extremes: Mapping[Figure, float], limits: Mapping[str, float]
-) -> bool:
-    """Whether any OSD has the figure that the condition needs; ``limits``: see `limit`."""
-    needs = known.needs
-    if isinstance(needs, Reaches):
-        return extremes[needs.figure] >= known.limit(needs.threshold, limits)
-    if isinstance(needs, Below):
-        return extremes[needs.figure] < known.limit(needs.threshold, limits)
-    return True

@@ -1,0 +1,237 @@
+"""Conditions of devices: DB, WAL, allocation units, column families."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Optional
+
+from ...lsm.columns import columns, options_of
+from ...lsm.levels import MAX_LEVELS
+from ...observe.growth import Outlook
+from ...options.memtables import DEFAULT_FAMILIES, full_bytes
+from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
+from ...options.wal import wal_of
+from ...units import format_bytes
+from ..facts import release_of_osd
+from ..records import FindingEvidence, OsdFacts, Severity
+from ..strings import check
+from ..whatif.column_families import column_families
+from ..whatif.level_sizes import level_sizes
+from .declaration import At, Case, case, each_osd, merged, of_cluster
+from .facts import ClusterFacts, effective_options, readings
+from .needs import METADATA_WORK
+
+_DAY_S = 86400.0
+#: The column family of PG logs and other PG metadata omap.
+_PG_LOG = 'P'
+
+
+def _spilled(osd: OsdFacts, _at: At) -> Iterator[Case]:
+    signals = osd.signals
+    if signals is not None and osd.info.dedicated_db and signals.slow_used_bytes:
+        # From one flash device to another it costs little.
+        flash = osd.info.main_rotational is False
+        yield case(
+            *readings(signals, 'slow_used_bytes', 'db_used_bytes', 'db_total_bytes'),
+            rank=signals.slow_used_bytes,
+            severity=Severity.INFO if flash else Severity.WARNING,
+        )
+
+
+spillover = each_osd('spillover')(_spilled)
+
+
+@of_cluster('level-does-not-fit')
+def level_does_not_fit(cluster: ClusterFacts, at: At) -> Iterator[Case]:
+    """Spillover despite free space: RocksDB places each level on one device."""
+    by_id = {osd.info.osd_id: osd for osd in cluster.osds}
+    found = (
+        spilled._replace(osds=(osd_id,), severity=None)
+        for osd_id, osd in by_id.items()
+        for spilled in _spilled(osd, at)
+        if (share := _db_used_share(osd)) is not None and share < at['used_share']
+    )
+    for worst in merged(found):
+        osd = by_id[worst.osds[0]]
+        total = osd.signals.db_total_bytes if osd.signals and osd.signals.db_total_bytes else 0
+        proposal, sizes = level_sizes(osd), _level_sizes(osd, total)
+        levels = (FindingEvidence(f'level_{n}', s, 'bytes') for n, s in enumerate(sizes, start=1))
+        yield worst._replace(
+            evidence=(*worst.evidence, *levels, *proposal.evidence),
+            variant=_which_fit(sizes, total),
+            fill={'proposal': proposal.remedy, 'last': len(sizes) - 1, 'next': len(sizes)},
+        )
+
+
+def _level_sizes(osd: OsdFacts, total_bytes: int) -> Sequence[int]:
+    """Target sizes from level 1 to the first level that does not fit; empty if unknown."""
+    effective = effective_options(osd)
+    if effective is None or effective.get('level_compaction_dynamic_level_bytes') == 'true':
+        return ()
+    try:
+        size = float(effective['max_bytes_for_level_base'])
+        multiplier = float(effective['max_bytes_for_level_multiplier'])
+        levels = min(int(effective['num_levels']), MAX_LEVELS)
+    except (KeyError, ValueError):
+        return ()
+    sizes: list[int] = []
+    while math.isfinite(multiplier) and len(sizes) < levels - 1 and sum(sizes) <= total_bytes:
+        sizes.append(int(size))
+        size *= multiplier
+    return sizes
+
+
+def _which_fit(sizes: Sequence[int], total_bytes: int) -> str:
+    if not sizes:
+        return 'unknown'
+    if sum(sizes) <= total_bytes:
+        return 'all'
+    return 'some' if len(sizes) > 1 else 'none'
+
+
+def _db_used_share(osd: OsdFacts) -> Optional[float]:
+    signals = osd.signals
+    if signals is None or signals.db_used_bytes is None or not signals.db_total_bytes:
+        return None
+    return signals.db_used_bytes / signals.db_total_bytes
+
+
+@each_osd('db-device-small')
+def db_device_small(osd: OsdFacts, at: At) -> Iterator[Case]:
+    info = osd.info
+    metadata = osd.workload is not None and osd.workload.workload_class in METADATA_WORK
+    advised = at['share_rgw'] if metadata else at['share_other']
+    if info.dedicated_db and info.db_device_bytes and info.main_device_bytes:
+        share = info.db_device_bytes / info.main_device_bytes
+        if share < advised:
+            yield case(
+                *readings(info, 'db_device_bytes', 'main_device_bytes'),
+                group=advised,
+                rank=-share,
+                share=f'{advised:.0%}',
+            )
+
+
+@each_osd('db-device-nearly-full')
+def db_device_nearly_full(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """Without spillover so far."""
+    share, signals = _db_used_share(osd), osd.signals
+    if share is None or signals is None or signals.slow_used_bytes or not osd.info.dedicated_db:
+        return
+    if share >= at['used_share']:
+        yield case(*readings(signals, 'db_used_bytes', 'db_total_bytes'), rank=share)
+
+
+@each_osd('db-device-filling')
+def db_device_filling(osd: OsdFacts, at: At) -> Iterator[Case]:
+    forecast, signals = osd.forecast, osd.signals
+    # No forecast for an OSD without current signals.
+    if forecast is None or signals is None or forecast.outlook is not Outlook.FILLING:
+        return
+    full_in_s, history_s = forecast.full_in_s, forecast.history_s
+    if full_in_s is not None and full_in_s <= at['horizon_s']:
+        yield case(
+            FindingEvidence('full_in', full_in_s, 's', history_s),
+            FindingEvidence('full_earliest', forecast.full_earliest_s, 's', history_s),
+            FindingEvidence('full_latest', forecast.full_latest_s, 's', history_s),
+            *readings(signals, 'db_used_bytes', 'db_total_bytes'),
+            rank=-full_in_s,
+            days=f'{full_in_s / _DAY_S:.1f}',
+            history=f'{history_s / _DAY_S:.0f}',
+        )
+
+
+@each_osd('metadata-fills-device')
+def metadata_fills_device(osd: OsdFacts, at: At) -> Iterator[Case]:
+    """The DB takes most of a device that it shares with the data."""
+    used = osd.signals.db_used_bytes if osd.signals else None
+    size = osd.info.main_device_bytes if osd.info.dedicated_db is False else None
+    if used is not None and size and used >= max(at['least_bytes'], at['used_share'] * size):
+        yield case(
+            FindingEvidence('db_used_bytes', used, 'bytes'),
+            FindingEvidence('main_device_bytes', size, 'bytes'),
+            rank=used / size,
+        )
+
+
+@each_osd('wal-device-small')
+def wal_device_small(osd: OsdFacts, _at: At) -> Iterator[Case]:
+    """A dedicated WAL device that is smaller than the possible size of the WAL."""
+    info, effective = osd.info, effective_options(osd)
+    size = info.db_device_bytes if info.dedicated_db else None
+    if info.dedicated_wal:
+        size = info.wal_device_bytes
+    if effective is None or not size:
+        return
+    families = 1 if osd.sharded is False else DEFAULT_FAMILIES
+    log = wal_of(effective, families * full_bytes(effective), families)
+    if not log.fits(size):
+        fits = str(log.limit_that_fits(size) or 'none fits')
+        if osd.sharded is False:
+            fits = 'none fits: with one column family the memtables are the limit'
+        yield case(
+            FindingEvidence('wal_device_bytes', size, 'bytes'),
+            FindingEvidence('wal_limit_bytes', log.limit_bytes, 'bytes'),
+            FindingEvidence('wal_files_bytes', int(log.device_bytes), 'bytes'),
+            rank=-size,
+            needs=format_bytes(log.device_bytes),
+            fits=fits,
+        )
+
+
+@each_osd('large-min-alloc-size')
+def large_min_alloc_size(osd: OsdFacts, at: At) -> Iterator[Case]:
+    size = osd.info.min_alloc_size_bytes
+    if size is not None and size > at['expected_bytes']:
+        evidence = FindingEvidence('bluestore_min_alloc_size', size, 'bytes')
+        yield case(evidence, group=size, size=size // 1024)
+
+
+@each_osd('unsharded')
+def unsharded(osd: OsdFacts, _at: At) -> Iterator[Case]:
+    if osd.sharded is False:
+        release = release_of_osd(osd.info)
+        sharding = release.default_cfs if release else '<bluestore_rocksdb_cfs of the release>'
+        evidence = FindingEvidence('sharding/def', 'not in BlueFS', 'file')
+        yield case(evidence, group=sharding, sharding=sharding)
+
+
+@each_osd('outdated-sharding')
+def outdated_sharding(osd: OsdFacts, _at: At) -> Iterator[Case]:
+    """Only OSDs that report their sharding definition are known to be resharded."""
+    release, known = release_of_osd(osd.info), column_families(osd)
+    if release is None or not known.definition or osd.sharded is not True:
+        return
+    if known.columns != columns(release.default_cfs):
+        made_by, present = osd.info.created_version, release.default_cfs
+        running = osd.options.running if osd.options else None
+        flush = _flush_of(known.definition, running, release.rocksdb_version)
+        flush_then = _flush_of(present, running, release.rocksdb_version)
+        yield case(
+            FindingEvidence('ceph_version_when_created', made_by, 'version'),
+            FindingEvidence('column families', known.definition, 'definition'),
+            FindingEvidence('default of the release', present, 'definition'),
+            FindingEvidence('flush of P', flush, 'bytes'),
+            FindingEvidence('flush of P then', flush_then, 'bytes'),
+            group=(known.definition, release, made_by, running),
+            made_by=made_by or 'another release',
+            sharding=present,
+        )
+
+
+# For every OSD when one changes, with a handful of definitions.
+@lru_cache(maxsize=64)
+def _flush_of(definition: str, running: Optional[str], rocksdb_version: str) -> Optional[int]:
+    """Memtables of the PG log that are flushed together; None if unknown."""
+    found = [column for column in columns(definition) if column.name == _PG_LOG]
+    if running is None or not found:
+        return None
+    try:
+        checked = check(format(options_of(found[0], parse(running))), rocksdb_version)
+    except OptionSyntaxError:
+        return None
+    names = ('write_buffer_size', 'min_write_buffer_number_to_merge')
+    values = checked.effective
+    return math.prod(int(values[name]) for name in names) if checked.accepted else None
