@@ -1,4 +1,4 @@
-"""What users read, to the letter: plain output, health checks, metrics and the HTML report.
+"""What users read, to the letter: plain output, health checks, metrics, offline, the HTML report.
 
 A change of structure changes none of it. `make golden` writes them anew: review the difference.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Callable
 
 import pytest
@@ -20,12 +23,14 @@ from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.metrics.exposition import exposition
 from rocksdb_tuner.metrics.series import metrics
+from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.offline.page import page
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Snapshot
 
 from .advise.golden_texts import kept, write
+from .offline.test_files import BEFORE, OPTION, fill
 from .offline.test_same_answers import World, a_stale_string
 from .present import experiment_samples as experiments
 from .present import samples
@@ -109,6 +114,45 @@ def html() -> str:
     return measured.sub('1.5', json.dumps(json.loads(found), indent=1))
 
 
+def _without(*missing: str) -> Callable[[Path], None]:
+    def remove(folder: Path) -> None:
+        for name in missing:
+            (folder / name).unlink()
+
+    return remove
+
+
+def _with_an_entry(folder: Path) -> None:
+    entry = {'section': 'osd', 'mask': 'class:hdd', 'name': OPTION, 'value': 'ttl=1,foo=2'}
+    (folder / 'config_dump.json').write_text(json.dumps([entry]))
+    detail = [{'message': 'osd.0 observed slow operation indications'}]
+    checks = {'checks': {'BLUESTORE_SLOW_OP_ALERT': {'detail': detail}}}
+    (folder / 'health.json').write_text(json.dumps(checks))
+
+
+FOLDERS: Mapping[str, Callable[[Path], None]] = {
+    'whole': _without(),
+    'without metadata': _without('osd_metadata.json', 'osd_crush_dump.json'),
+    'one perf dump': _without(BEFORE, 'osd.0.config_show.json', 'osd.0.bluefs_files.json'),
+    'with an entry': _with_an_entry,
+}
+
+
+def of_folders() -> Iterator[tuple[str, str]]:
+    """Notes, and answers as JSON: the output of tables is recorded of the module."""
+    for title, change in FOLDERS.items():
+        with TemporaryDirectory() as name:
+            folder = fill(Path(name) / 'files')
+            change(folder)
+            texts = []
+            for words in (['workload'], ['findings'], ['recommend'], ['osd', '0']):
+                out, err = StringIO(), StringIO()
+                with redirect_stdout(out), redirect_stderr(err):
+                    main([str(folder), *words, '--format', 'json'])
+                texts.append(out.getvalue())
+            yield title, err.getvalue() + ''.join(texts)
+
+
 FILES: Mapping[str, Callable[[], Mapping[str, str]]] = {
     **{name: partial(of_each_state, name) for name in OF_A_STATE},
     'details': lambda: dict(details(SMALL)),
@@ -122,6 +166,7 @@ FILES: Mapping[str, Callable[[], Mapping[str, str]]] = {
     'health': lambda: {
         state: json.dumps(health_checks(of), indent=1) for state, of in STATES.items()
     },
+    'offline': lambda: dict(of_folders()),
     'html': lambda: {'a stale string': html()},
 }
 
