@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, auto
 from functools import cache
 from typing import (
@@ -65,6 +65,11 @@ class Only(NamedTuple):
     wanted: str
 
 
+@dataclass(frozen=True)
+class Signed:
+    """A note on a type: the number may be negative."""
+
+
 class Field(NamedTuple):
     name: str
     kind: Kind
@@ -106,7 +111,9 @@ def _composed(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         return Kind(Form.LITERAL, hint)
     if origin in {dict, Mapping}:
         return Kind(Form.MAPPING, hint, tuple(map(kind_of, arguments)))
-    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+    if origin is frozenset or (
+        origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis
+    ):
         return Kind(Form.LIST, hint, (kind_of(arguments[0]),))
     if origin is tuple:
         return Kind(Form.FIXED, hint, tuple(map(kind_of, arguments)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Mapping, NamedTuple, Optional
+from typing import Annotated, Any, Mapping, NamedTuple, Optional
+
+from ..kinds import Signed
 
 
 class CounterPoint(NamedTuple):
@@ -139,12 +141,12 @@ class CrushBucket:
     """A node of a CRUSH tree; one in the shadow tree of a device class is named "r1~ssd"."""
 
     #: Below 0.
-    bucket_id: int
+    bucket_id: Annotated[int, Signed()]
     name: str
     #: "root", "rack", "host"
     kind: str
     #: Ids of buckets and, from 0, of OSDs.
-    items: tuple[int, ...]
+    items: tuple[Annotated[int, Signed()], ...]
 
     @property
     def plain_name(self) -> str:
@@ -165,7 +167,7 @@ class CrushChoice(NamedTuple):
 class CrushDraw:
     """The steps of a rule from a `take` to its `emit`."""
 
-    root_id: int
+    root_id: Annotated[int, Signed()]
     root_name: str
     choices: tuple[CrushChoice, ...]
 

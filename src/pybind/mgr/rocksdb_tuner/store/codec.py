@@ -20,13 +20,15 @@ from typing import (
     Optional,
     TypeVar,
     cast,
+    get_origin,
 )
 
-from ..kinds import Form, Kind, Only, fields_of
+from ..kinds import Form, Kind, Only, Signed, fields_of
 from ..units import natural
 from .errors import StoredStateError
 from .plain_codecs import (
     PLAIN,
+    SIGNED,
     Codec,
     MisfitError,
     Source,
@@ -117,7 +119,7 @@ def _error(misfit: MisfitError, place: str) -> StoredStateError:
 
 @cache
 def _codec_of(kind: Kind) -> Codec:
-    codec = PLAIN.get(kind.form)
+    codec = SIGNED if Signed() in kind.notes else PLAIN.get(kind.form)
     if codec is None:
         if kind.form not in _MADE:
             raise TypeError(f'no stored form for {kind.hint!r}')
@@ -139,9 +141,12 @@ def _list(kind: Kind) -> Codec:
     if item.form is Form.RECORD:
         return _rows(item.hint)
     write, read = _codec_of(item)
+    made: Any = frozenset if get_origin(kind.hint) is frozenset else tuple
     return Codec(
-        lambda values, table: [write(value, table) for value in values],
-        lambda value, source: tuple(read_each(read_list(value), read, source)),
+        lambda values, table: [
+            write(value, table) for value in (values if made is tuple else sorted(values))
+        ],
+        lambda value, source: made(read_each(read_list(value), read, source)),
     )
 
 

@@ -112,6 +112,12 @@ def _read_count(value: Any, _: Source) -> int:
     return value
 
 
+def _read_signed(value: Any, _: Source) -> int:
+    if type(value) is not int or abs(value) > _LARGEST:
+        wrong(value, 'an integer')
+    return value
+
+
 def _read_number(value: Any, _: Source) -> float:
     kind = type(value)
     if kind is float and math.isfinite(value):
@@ -137,6 +143,8 @@ PLAIN: Mapping[Form, Codec] = {
     Form.NUMBER: Codec(_as_it_is, _read_number),
     Form.FLAG: Codec(_as_it_is, _read_flag),
 }
+#: Of whole numbers that may be negative.
+SIGNED = Codec(_as_it_is, _read_signed)
 
 
 def literal(kind: Kind) -> Codec:
