@@ -37,7 +37,7 @@ from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.strings import safe_to_apply
 from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.whatif.fill import fill_s
-from rocksdb_tuner.collection.read import read, unpack
+from rocksdb_tuner.collection.report import read_report
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.plan.steps import ShownSteps
@@ -288,7 +288,7 @@ class _Asked:
 
 def case_of(report: str, osd: int) -> Case:
     """The OSDs of the same class as this one in the module's report."""
-    snapshot = judge(read(unpack('report.json', report.encode()))).snapshot
+    snapshot = judge(read_report(json.loads(report))).snapshot
     groups = [g for g in snapshot.groups if any(o.info.osd_id == osd for o in g.osds)]
     if not groups:
         raise NotMadeError('; '.join(snapshot.limitations) or 'the report has no data on the OSDs')

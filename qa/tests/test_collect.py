@@ -16,9 +16,8 @@ import pytest
 
 from harness.layout import CHECKOUT
 from rocksdb_tuner.advise.facts import WATCHED_IF_SET
-from rocksdb_tuner.collection.read import read
+from rocksdb_tuner.offline.folder import read_folder
 from rocksdb_tuner.offline.judge import judge
-from rocksdb_tuner.offline.sources import sources
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 
 COLLECT = CHECKOUT / 'contrib/collect'
@@ -103,7 +102,7 @@ def test_script_collects_the_input_of_offline(ceph: Path) -> None:
         'osd_dump.json',
         'osd_metadata.json',
     ]
-    judgement = judge(read(sources(folder)))
+    judgement = judge(read_folder(folder))
     assert judgement.snapshot.osds[0].options is not None
     assert judgement.snapshot.osds[0].options.next_start == ENTRIES[0]['value']
     with tarfile.open(f'{folder}.tar.gz') as archive:

@@ -1,48 +1,39 @@
-"""Records of collected cluster data."""
+"""Records of collected cluster data. `report` writes them, `offline` judges them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Mapping, NamedTuple, Optional
+from typing import Mapping, Optional
 
-from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, RunningOption
+from ..mgr.records import ClusterMap, ConfigEntry, ManagerInfo, RunningOption
+from ..observe.column_families import DeepStats
 from ..observe.growth import GrowthPoints
+from ..observe.observer import Evidence
 from ..observe.pool_rates import PoolRates
-from ..observe.report_interval import Reports
 from ..observe.slow_events import AlertingOsd
 from ..observe.starts import LastStart
+from ..operations.compaction.records import CampaignState
 from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
-from ..snapshot import Mode
+from ..snapshot import Mode, Sampling
 from ..workload.classifier import Memories
 from ..workload.records import Workload
 
 
-class CounterDump(NamedTuple):
-    """The counters of one OSD at one time, by path ("bluestore.kv_sync_lat")."""
-
-    time_s: float
-    points: Mapping[str, CounterPoint]
-
-
-class KvStatsText(NamedTuple):
-    """Output of `dump_objectstore_kv_stats` of one OSD."""
-
-    time_s: float
-    text: str
-
-
 @dataclass(frozen=True)
 class OsdCollection:
-    """Collected data of one OSD, in order of time."""
+    """Data of one OSD; None: unknown."""
 
-    dumps: tuple[CounterDump, ...] = ()
-    kv_stats: tuple[KvStatsText, ...] = ()
-    #: Output of `config show`; None: not collected.
+    #: Of the running process.
+    evidence: Optional[Evidence] = None
     running: Optional[Mapping[str, RunningOption]] = None
-    #: Whether RocksDB is sharded; None: unknown.
+    #: ``running`` is what the config store sets, since no file has the running options.
+    assumed: bool = False
+    #: Whether RocksDB is sharded.
     sharded: Optional[bool] = None
+    #: From files: all statistics of RocksDB at a time; the module keeps totals only.
+    statistics: Optional[tuple[float, DeepStats]] = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,6 @@ class ModuleState:
     Times are seconds since the epoch.
     """
 
-    taken_s: float
     #: Time of the last sample.
     sampled_s: float
     mode: Mode
@@ -60,13 +50,7 @@ class ModuleState:
     manager_version: str
     manager_release: str
     managers: tuple[ManagerInfo, ...]
-    interval_s: float
-    #: Age of the newest report of an OSD at ``taken_s``.
-    last_sample_age_s: Optional[float]
-    tick_ms: Optional[float]
-    report_interval_s: Optional[float]
-    reports: Optional[Reports]
-    orchestrated: bool
+    sampling: Sampling
     rollout_under_way: bool
     #: Thresholds of conditions, by module option.
     limits: Mapping[str, float]
@@ -84,27 +68,30 @@ class ModuleState:
     growth: Mapping[int, GrowthPoints]
     #: The last observed start of each OSD.
     starts: Mapping[int, LastStart]
-    #: OSDs with Ceph's alert for slow operations, at ``taken_s``.
-    alerting: Mapping[int, AlertingOsd]
 
 
 @dataclass(frozen=True)
 class Collection:
     """Collected data of a cluster at one time."""
 
+    #: None: no file has a time.
+    taken_s: Optional[float]
     cluster_map: ClusterMap
     osds: Mapping[int, OsdCollection] = field(default_factory=dict)
     #: Entries of the config store for the watched options; None: not collected.
     entries: Optional[tuple[ConfigEntry, ...]] = None
-    #: Codes of raised Ceph health checks; None: not collected.
-    health_codes: Optional[frozenset[str]] = None
-    #: OSDs that Ceph's alert for slow operations names, if not from the module.
-    alerting: frozenset[int] = frozenset()
-    #: Whether the config store has an orchestrator backend; None: not collected.
-    orchestrated: Optional[bool] = None
-    #: None: the files were not written by the module.
+    #: Codes of raised Ceph health checks.
+    health_codes: frozenset[str] = frozenset()
+    #: OSDs with Ceph's alert for slow operations.
+    alerting: Mapping[int, AlertingOsd] = field(default_factory=dict)
+    #: Whether an orchestrator can restart daemons. Unknown counts as no: commands without one work
+    #: everywhere.
+    orchestrated: bool = False
+    #: None: collected without the module.
     module: Optional[ModuleState] = None
-    #: For readers of the report; not used in the evaluation.
     history: tuple[HistoryRecord, ...] = ()
     rollout: Optional[RolloutState] = None
+    campaign: Optional[CampaignState] = None
     experiment: Optional[ExperimentState] = None
+    #: What cannot be known or done here: for want of files, or with a mgr of an unknown release.
+    limitations: tuple[str, ...] = ()

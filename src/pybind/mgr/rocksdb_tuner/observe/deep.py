@@ -155,7 +155,11 @@ class DeepStatistics:
             stats = parse_kv_stats(text)
         except KvStatsUnavailableError as error:
             self.fail(osd_id, nonce, str(error), now_s)
-            return
+        else:
+            self.accept_stats(osd_id, nonce, stats, now_s)
+
+    def accept_stats(self, osd_id: int, nonce: int, stats: KvStats, now_s: float) -> None:
+        """Process the statistics of an answer."""
         known = self._answers.get(osd_id)
         before = known.kv if known is not None and known.nonce == nonce else None
         if before is not None and now_s <= before.time_s:

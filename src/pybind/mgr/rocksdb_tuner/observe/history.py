@@ -71,6 +71,15 @@ class OsdHistory:
         self._recent: tuple[Sample, ...] = ()
         self._anchors = _NO_ANCHORS
 
+    @classmethod
+    def of(cls, samples: tuple[Sample, ...], anchors: tuple[Anchor, ...]) -> OsdHistory:
+        """With the samples of the short window and the points of the long one."""
+        history = cls()
+        history._recent = samples
+        for anchor in anchors:
+            history._anchors = history._anchors.add(anchor)
+        return history
+
     @property
     def newest(self) -> Optional[Sample]:
         return self._recent[-1] if self._recent else None

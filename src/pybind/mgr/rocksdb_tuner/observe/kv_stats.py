@@ -90,25 +90,6 @@ def parse_kv_stats(text: str) -> KvStats:
     )
 
 
-def format_kv_stats(stats: KvStats) -> str:
-    """``stats`` in the form of an OSD's answer, for `parse_kv_stats`."""
-    tickers = {
-        'rocksdb.compact.read.bytes': stats.compact_read_bytes,
-        'rocksdb.compact.write.bytes': stats.compact_write_bytes,
-        'rocksdb.flush.write.bytes': stats.flush_write_bytes,
-        'rocksdb.wal.bytes': stats.wal_bytes,
-        'rocksdb.stall.micros': stats.stall_micros,
-        'rocksdb.block.cache.hit': stats.cache_hits,
-        'rocksdb.block.cache.miss': stats.cache_misses,
-    }
-    lines = [f'{name} COUNT : {value}' for name, value in tickers.items() if value is not None]
-    if stats.wal_sync is not None:
-        micros, count = stats.wal_sync
-        lines.append(f'rocksdb.wal.file.sync.micros P50 : 0.0 COUNT : {count} SUM : {micros}')
-    pairs = ['"rocksdb_extended_statistics": ""', *(f'".": "{line}"' for line in lines)]
-    return '{\n    ' + ',\n    '.join(pairs) + '\n}\n'
-
-
 def _tickers(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
     for line in lines:
         match = _TICKER.fullmatch(line)

@@ -114,8 +114,3 @@ def is_sharded(text: str) -> Optional[bool]:
     names = {name for name in found if isinstance(name, str)}
     # An empty list is invalid: RocksDB always has a CURRENT file.
     return _SHARDING_FILE in names if names else None
-
-
-def format_files(*, sharded: bool) -> list[dict[str, str]]:
-    """A list of BlueFS files for `is_sharded`."""
-    return [{'name': 'db/CURRENT'}, *([{'name': _SHARDING_FILE}] if sharded else [])]

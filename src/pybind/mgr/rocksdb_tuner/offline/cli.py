@@ -7,16 +7,18 @@ import errno
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Optional, TextIO
+from typing import Callable, Mapping, Optional, TextIO
 
-from ..collection.read import UnreadableError, read
+from ..collection.records import Collection
+from ..collection.report import UnreadableError, read_report
 from ..present import render
+from ..present.answers.operations import LastOperations
 from ..present.render import FORMATS, PresentError
 from ..snapshot import Snapshot
 from ..version import VERSION
+from .folder import content_of, parse_json, read_folder
 from .judge import Judgement, judge
 from .page import SCRIPT, page
-from .sources import sources
 
 PROGRAM = 'python3 -m rocksdb_tuner.offline'
 
@@ -65,12 +67,12 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     if arguments.html is not None and arguments.command is not None:
         _parser().error(f'--html shows everything: remove "{arguments.command}"')
     try:
-        judgement = judge(read(sources(arguments.path)))
+        judgement = judge(_read(arguments.path))
         if arguments.html is not None:
             _write_page(judgement, arguments.html)
         answer = None if arguments.html is not None else _answer(judgement, arguments)
     except UnreadableError as error:
-        _complain(str(problem) for problem in error.problems)
+        _complain(error.problems)
         return EXIT_FAILED
     except PresentError as error:
         _complain([error.message])
@@ -80,6 +82,17 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     if answer is not None:
         _write(sys.stdout, answer)
     return EXIT_JUDGED
+
+
+def _read(path: Path) -> Collection:
+    """Raises UnreadableError."""
+    if path.is_dir():
+        return read_folder(path)
+    content = content_of(path)
+    try:
+        return read_report(parse_json(content))
+    except UnreadableError as error:
+        raise UnreadableError(f'{path.name}: {error}') from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -151,12 +164,14 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
     return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
 
 
-_RENDERERS = {
+_RENDERERS: Mapping[str, Callable[[Snapshot, str], str]] = {
     'status': render.status,
     'osd': render.osds,
     'workload': render.workload,
     'findings': render.findings,
     'recommend': render.recommend,
+    'history': render.history,
+    'operation': lambda snapshot, form: render.operation(LastOperations.of(snapshot), form),
 }
 
 

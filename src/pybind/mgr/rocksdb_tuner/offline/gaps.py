@@ -2,128 +2,168 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Callable, NamedTuple, Optional
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Callable, Mapping, NamedTuple, Optional
 
 from ..advise.naming import name_osds
-from ..collection.names import COMMANDS, Kind
-from ..collection.read import Reading
-from .records import OsdJudged
+from ..collection.records import OsdCollection
+from ..mgr.records import CounterPoint, RunningOption
 
+#: Command that prints a file, by its name without OSD id, time and extension; ``N`` is the id.
+COMMANDS = {
+    'osd_dump': 'ceph osd dump --format json',
+    'osd_metadata': 'ceph osd metadata --format json',
+    'osd_crush_dump': 'ceph osd crush dump --format json',
+    'config_dump': 'ceph config dump --format json',
+    'health': 'ceph health detail --format json',
+    # One OSD each; the first two with a time:
+    'perf_dump': 'ceph tell osd.N perf dump',
+    'kv_stats': 'ceph tell osd.N dump_objectstore_kv_stats',
+    'config_show': 'ceph config show osd.N --format json',
+    'bluefs_files': 'ceph tell osd.N bluefs files list',
+}
 #: Consequences of a missing file of the cluster.
 _CONSEQUENCES = {
-    Kind.OSD_METADATA: (
+    'osd_metadata': (
         'release, host and devices of the OSDs are unknown, so there are no recommendations and '
         'no findings about builds and devices'
     ),
-    Kind.CONFIG_DUMP: (
+    'config_dump': (
         'configured options, and the options that OSDs would run after a restart, are unknown, so '
         'there are no recommendations'
     ),
-    Kind.HEALTH: (
+    'health': (
         "Ceph's own health checks are unknown, so there are no findings based on them (legacy "
         'omap, slow operations)'
     ),
 }
 
 
+@dataclass
+class OsdFiles:
+    """Contents of the files of one OSD."""
+
+    dumps: dict[float, Mapping[str, CounterPoint]] = field(default_factory=dict)
+    statistics: dict[float, str] = field(default_factory=dict)
+    shown: Optional[Mapping[str, RunningOption]] = None
+    sharded: Optional[bool] = None
+    #: Whether dumps or statistics are dated by file modification times, which a copy changes.
+    times_of_files: bool = False
+    #: Why the dumps give no rates.
+    no_window: Optional[str] = None
+    #: Why RocksDB's statistics are unusable.
+    no_statistics: Optional[str] = None
+
+    @property
+    def times_s(self) -> list[float]:
+        return [*self.dumps, *self.statistics]
+
+
+class OsdRead(NamedTuple):
+    """An OSD that is up: its files, and what they gave."""
+
+    osd_id: int
+    files: OsdFiles
+    collected: OsdCollection
+
+
 class _Gap(NamedTuple):
     """A limitation of some OSDs."""
 
-    holds: Callable[[OsdJudged], bool]
+    holds: Callable[[OsdRead], bool]
     #: "{}" is replaced by the names of the OSDs.
     sentence: str
 
 
-def _missing(kind: Kind) -> str:
+def _missing(kind: str) -> str:
     return f'"{COMMANDS[kind]}" is missing'
 
 
 _OF_OSDS = (
     _Gap(
-        lambda o: not o.collected.dumps,
-        f'{_missing(Kind.PERF_DUMP)} for {{}}: workload and load are unknown.',
+        lambda o: not o.files.dumps,
+        f'{_missing("perf_dump")} for {{}}: workload and load are unknown.',
     ),
     _Gap(
-        lambda o: len(o.collected.dumps) == 1,
+        lambda o: len(o.files.dumps) == 1,
         'There is only one perf dump of {}: rates, latencies and the workload require a second '
         'one, minutes later.',
     ),
     _Gap(
-        lambda o: o.configured.assumed,
-        f'{_missing(Kind.CONFIG_SHOW)} for {{}}: assumed to run the options of the config store; '
+        lambda o: o.collected.assumed and o.collected.running is not None,
+        f'{_missing("config_show")} for {{}}: assumed to run the options of the config store; '
         'pending restarts and options in ceph.conf are unknown.',
     ),
     _Gap(
-        lambda o: o.configured.options is None,
+        lambda o: o.collected.running is None,
         'The running options of {} are unknown, so there are no findings about them.',
     ),
     _Gap(
-        lambda o: not o.collected.kv_stats,
-        f'{_missing(Kind.KV_STATS)} for {{}}: compaction is estimated, and stalls are unknown.',
+        lambda o: not o.files.statistics,
+        f'{_missing("kv_stats")} for {{}}: compaction is estimated, and stalls are unknown.',
     ),
     _Gap(
-        lambda o: o.collected.sharded is None,
-        f'{_missing(Kind.BLUEFS_FILES)} for {{}}: it is unknown whether RocksDB is sharded.',
+        lambda o: o.files.sharded is None,
+        f'{_missing("bluefs_files")} for {{}}: it is unknown whether RocksDB is sharded.',
     ),
 )
 
 
-def gaps(reading: Reading, judged: Sequence[OsdJudged]) -> tuple[str, ...]:
-    """One sentence per limitation, the most important first."""
-    up = [osd for osd in judged if osd.info.up]
-    return (*_of_cluster(reading), *_of_osds(up), *_of_times_and_names(reading))
+def gaps(kinds: frozenset[str], up: Sequence[OsdRead], ignored: Sequence[str]) -> tuple[str, ...]:
+    """One sentence per limitation, the most important first.
+
+    ``kinds``: cluster-wide files that were found. ``ignored``: files with unknown names.
+    """
+    return (*_of_cluster(kinds), *_of_osds(up), *_of_times_and_names(up, ignored))
 
 
-def _of_cluster(reading: Reading) -> Iterator[str]:
+def _of_cluster(kinds: frozenset[str]) -> Iterator[str]:
     for kind, consequence in _CONSEQUENCES.items():
-        if kind not in reading.kinds:
+        if kind not in kinds:
             yield f'{_missing(kind)}: {consequence}.'
-    if Kind.CRUSH_DUMP not in reading.kinds:
+    if 'osd_crush_dump' not in kinds:
         consequence = (
             'device classes are those that OSDs detected at creation, and any pool may use any '
             'class'
-            if reading.classes_guessed
+            if 'osd_metadata' in kinds
             else 'device classes are unknown, so there are no groups and no recommendations'
         )
-        yield f'{_missing(Kind.CRUSH_DUMP)}: {consequence}.'
-    if reading.collection.module is None:
-        yield (
-            'These files are a snapshot that the module did not write: the forecast of full DB '
-            'devices, the age of pending restarts, OSD startup times and past workloads are '
-            'unknown, and thresholds have their defaults.'
-        )
+        yield f'{_missing("osd_crush_dump")}: {consequence}.'
+    yield (
+        'These files are a snapshot that the module did not write: the forecast of full DB '
+        'devices, the age of pending restarts, OSD startup times and past workloads are unknown, '
+        'and thresholds have their defaults.'
+    )
 
 
-def _of_osds(up: Sequence[OsdJudged]) -> Iterator[str]:
+def _of_osds(up: Sequence[OsdRead]) -> Iterator[str]:
     for gap in _OF_OSDS:
-        ids = [osd.info.osd_id for osd in up if gap.holds(osd)]
+        ids = [osd.osd_id for osd in up if gap.holds(osd)]
         if ids:
             yield gap.sentence.format(name_osds(ids))
-    for reason, ids in _by_reason(up, lambda o: o.measured.no_window).items():
+    for reason, ids in _by_reason((o.osd_id, o.files.no_window) for o in up).items():
         yield f'The perf dumps of {name_osds(ids)} give no rates: {reason}.'
-    for reason, ids in _by_reason(up, lambda o: o.measured.no_statistics).items():
+    for reason, ids in _by_reason((o.osd_id, o.files.no_statistics) for o in up).items():
         yield f"RocksDB's statistics of {name_osds(ids)} are unusable: {reason.rstrip('.')}."
 
 
-def _by_reason(
-    up: Sequence[OsdJudged], reason_of: Callable[[OsdJudged], Optional[str]]
-) -> dict[str, list[int]]:
+def _by_reason(reasons: Iterable[tuple[int, Optional[str]]]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for osd in up:
-        reason = reason_of(osd)
+    for osd_id, reason in reasons:
         if reason is not None:
-            found.setdefault(reason, []).append(osd.info.osd_id)
+            found.setdefault(reason, []).append(osd_id)
     return found
 
 
-def _of_times_and_names(reading: Reading) -> Iterator[str]:
-    if reading.times_of_files:
+def _of_times_and_names(up: Sequence[OsdRead], ignored: Sequence[str]) -> Iterator[str]:
+    ids = [osd.osd_id for osd in up if osd.files.times_of_files]
+    if ids:
         yield (
-            f'File names of {name_osds(reading.times_of_files)} have no time, so modification '
-            'times are used. If copying changed them, rates are wrong.'
+            f'File names of {name_osds(ids)} have no time, so modification times are used. If '
+            'copying changed them, rates are wrong.'
         )
-    if reading.ignored:
-        shown = ', '.join(reading.ignored[:5])
-        more = len(reading.ignored) - 5
+    if ignored:
+        shown = ', '.join(ignored[:5])
+        more = len(ignored) - 5
         yield f'Ignored because of their names: {shown}{f" and {more} more" if more > 0 else ""}.'

@@ -25,8 +25,7 @@ from rocksdb_tuner import Module
 from rocksdb_tuner.advise.whatif.overrides import read_overrides as message
 from rocksdb_tuner.advise.whatif.situation import find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
-from rocksdb_tuner.collection.read import UnreadableError, read, unpack
-from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.collection.report import UnreadableError, read_report, report
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.deep.overrides import decode as decode_overrides
 from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
@@ -35,6 +34,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.kv_stats import KvStatsUnavailableError, parse_kv_stats
 from rocksdb_tuner.observe.sharding import is_sharded
+from rocksdb_tuner.offline.folder import parse_json
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.operations.compaction.rules import parse_probe
 from rocksdb_tuner.operations.phases import Phase as RolloutPhase
@@ -332,7 +332,7 @@ def reports(draw: st.DrawFn) -> str:
 
 def check_report(text: str) -> None:
     with no_traceback(), contextlib.suppress(UnreadableError):
-        snapshot = judge_files(read(unpack('r', text.encode(errors='replace')))).snapshot
+        snapshot = judge_files(read_report(parse_json(text.encode(errors='replace')))).snapshot
         for output_format in ('plain', 'json'):
             for show in (render.status, render.findings, render.osds, render.recommend):
                 answer = show(snapshot, output_format)

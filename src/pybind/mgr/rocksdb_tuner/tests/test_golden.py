@@ -19,8 +19,7 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.collection.read import read, unpack
-from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.collection.report import read_report, report
 from rocksdb_tuner.metrics.exposition import exposition
 from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.offline.cli import main
@@ -103,12 +102,8 @@ def html() -> str:
     """The data of the report; the rest of the page is a template and the tab's own script."""
     world = World()
     a_stale_string(world)
-    made = page(
-        judge(
-            read(unpack('report.json', report(world.tuner.collection(), anonymous=False).encode()))
-        ),
-        '',
-    )
+    text = report(world.tuner.collection(), anonymous=False)
+    made = page(judge(read_report(json.loads(text))), '')
     (found,) = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', made)
     measured = re.compile(r'(?<="tick_ms": )[0-9.]+')
     return measured.sub('1.5', json.dumps(json.loads(found), indent=1))

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping, Optional
 
-from ..collection.collect import collect
-from ..collection.records import Collection, ModuleState
-from ..mgr.records import ClusterMap, ManagerHost
+from ..collection.records import Collection, ModuleState, OsdCollection
+from ..mgr.records import ClusterMap, ManagerHost, OsdInfo
 from ..observe.growth import GrowthPoints
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
@@ -65,23 +64,21 @@ class Published:
             return None
         taken_s, rollout, experiment = snapshot.taken_s, snapshot.rollout, snapshot.experiment
         assert taken_s is not None
-        return collect(
-            inputs.cluster_map,
-            inputs.kept,
-            inputs.options,
-            ModuleState(
-                taken_s=taken_s,
+        return Collection(
+            taken_s=taken_s,
+            cluster_map=inputs.cluster_map,
+            osds={osd.osd_id: _collection_of(osd, inputs) for osd in inputs.cluster_map.osds},
+            entries=inputs.options.entries,
+            health_codes=inputs.health_codes,
+            alerting={n: ops.at(taken_s) for n, ops in inputs.slow_ops.items()},
+            orchestrated=inputs.orchestrator_reason is None,
+            module=ModuleState(
                 sampled_s=taken_s if inputs.observed_s is None else inputs.observed_s,
                 mode=snapshot.mode,
                 manager_version=manager_version,
                 manager_release=manager_release,
                 managers=snapshot.managers,
-                interval_s=inputs.interval_s,
-                last_sample_age_s=snapshot.sampling.last_sample_age_s,
-                tick_ms=snapshot.sampling.tick_ms,
-                report_interval_s=snapshot.sampling.report_interval_s,
-                reports=snapshot.sampling.reports,
-                orchestrated=inputs.orchestrator_reason is None,
+                sampling=snapshot.sampling,
                 rollout_under_way=(rollout is not None and not rollout.ended)
                 or (experiment is not None and not experiment.ended),
                 limits=inputs.limits,
@@ -92,10 +89,19 @@ class Published:
                 pool_rates=inputs.pool_rates,
                 growth=inputs.kept.growth(),
                 starts=inputs.starts,
-                alerting={n: ops.at(taken_s) for n, ops in inputs.slow_ops.items()},
             ),
-            health_codes=inputs.health_codes,
             history=snapshot.history,
             rollout=rollout,
+            campaign=snapshot.campaign,
             experiment=experiment,
+            limitations=snapshot.limitations,
         )
+
+
+def _collection_of(osd: OsdInfo, inputs: SnapshotInputs) -> OsdCollection:
+    evidence = inputs.kept.evidence(osd.osd_id)
+    return OsdCollection(
+        evidence if evidence and evidence.nonce == osd.nonce else None,
+        inputs.options.running(osd),
+        sharded=inputs.kept.sharded(osd.osd_id, osd.nonce),
+    )

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocksdb_tuner.collection.anonymous import Replacement
 from rocksdb_tuner.collection.records import (
     Collection,
-    CounterDump,
-    KvStatsText,
     ModuleState,
     OsdCollection,
 )
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
-    CounterPoint,
     CrushBucket,
     CrushChoice,
     CrushDraw,
@@ -30,7 +25,11 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
     RunningOption,
 )
+from rocksdb_tuner.observe.deep import Answers, KvAnswer, MemtableTime
 from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.history import Anchor
+from rocksdb_tuner.observe.kv_stats import KvStats
+from rocksdb_tuner.observe.observer import Evidence as Observed
 from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.report_interval import Reports
 from rocksdb_tuner.observe.slow_events import AlertingOsd
@@ -38,12 +37,14 @@ from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION
-from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.snapshot import Mode, Sampling
 from rocksdb_tuner.workload.classifier import Memories
 from rocksdb_tuner.workload.hysteresis import Memory
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
-#: Its `report`, with names and without, and its anonymized texts.
+from ..observe.samples import sample
+
+#: Its `report`, with names and without.
 GOLDEN = Path(__file__).parent / 'data'
 
 _OSD = OsdInfo(
@@ -75,7 +76,7 @@ _BUSY = Workload(
     0.9,
     (
         Evidence('write_iops', 500.0, 'operations/s', 30.0, '{:.0f} of {:.0f}.', (500.0, 600.0)),
-        Evidence('pools', 0.7, 'share', 30.0, 'Of alices.mail on NODE7.'),
+        Evidence('pools', 0.7, 'share', 30.0, 'Most of it to pools of RBD.'),
     ),
 )
 _IDLE = Workload(WorkloadClass.IDLE, 0.95, ())
@@ -115,7 +116,6 @@ def _crush() -> CrushMap:
 
 def _module() -> ModuleState:
     return ModuleState(
-        taken_s=1795217600.5,
         sampled_s=1795217595.0,
         mode=next(iter(Mode)),
         manager_version='18.2.7',
@@ -124,12 +124,7 @@ def _module() -> ModuleState:
             ManagerInfo('node7.abcdef', 'node7.example.com', active=True, has_module=True),
             ManagerInfo('y', None, active=False, has_module=False),
         ),
-        interval_s=10.0,
-        last_sample_age_s=2.25,
-        tick_ms=12.5,
-        report_interval_s=60.25,
-        reports=Reports.OK,
-        orchestrated=True,
+        sampling=Sampling(10.0, 2, 2.25, 12.5, 60.25, Reports.OK),
         rollout_under_way=False,
         limits={'db_used_limit': 0.9},
         notices=('Lost the history of node8: see https://alice@wiki.example.com/x',),
@@ -145,7 +140,6 @@ def _module() -> ModuleState:
         pool_rates={1: PoolRates(1.0, 2.0, 3.0, 4.0)},
         growth={0: GrowthPoints((1.0, 2.0), (10, 20), 100, 7)},
         starts={0: LastStart(250.0, 260.5, None), 3: LastStart(0.0, 5.0, False)},
-        alerting={0: AlertingOsd(3600.0, 60.0), 3: AlertingOsd(None, None)},
     )
 
 
@@ -179,22 +173,21 @@ def whole() -> Collection:
         main_rotational=False,
         failure_domain=FailureDomain('host', 'node8.example.com'),
     )
-    dumps = (
-        CounterDump(
-            1795217000.0,
-            {
-                'osd.op_w': CounterPoint(1795217000.0, 100),
-                'bluestore.kv_sync_lat': CounterPoint(1795217000.0, 2_500_000_000, 40),
-            },
+    evidence = Observed(
+        4711,
+        (sample(1795217570.0, 100, nonce=4711), sample(1795217600.25, 300, nonce=4711)),
+        (Anchor(1795217000.0, 1, 2),),
+        (),
+        Answers(
+            (KvAnswer(1795217000.0, KvStats(1, 2, 3, 4, 5, (6, 7))),), (MemtableTime(0.25, 9),)
         ),
-        CounterDump(1795217600.25, {'osd.op_w': CounterPoint(1795217600.25, 300)}),
     )
     running = {
         OPTION: RunningOption('ttl=1,alice=2', 'mon', ignores_mon=False),
         ANNEX: RunningOption('', 'file', ignores_mon=True),
     }
-    answer = '{".": "rocksdb.compact.write.bytes COUNT : 5"}'
     return Collection(
+        taken_s=1795217600.5,
         cluster_map=ClusterMap(
             epoch=42,
             flags=frozenset({'noout', 'sortbitwise'}),
@@ -210,12 +203,7 @@ def whole() -> Collection:
         ),
         osds={
             3: OsdCollection(sharded=False),
-            0: OsdCollection(
-                dumps,
-                (KvStatsText(1795217000.0, answer), KvStatsText(1795217001.0, 'No, said node7.')),
-                running,
-                sharded=True,
-            ),
+            0: OsdCollection(evidence, running, sharded=True),
         },
         entries=(
             ConfigEntry('global', OPTION, 'ttl=1'),
@@ -228,6 +216,7 @@ def whole() -> Collection:
             ConfigEntry('mgr', OPTION, 'ttl=8'),
         ),
         health_codes=frozenset({'OSD_DOWN', 'MON_DOWN'}),
+        alerting={0: AlertingOsd(3600.0, 60.0), 3: AlertingOsd(None, None)},
         orchestrated=True,
         module=_module(),
         history=(
@@ -236,12 +225,4 @@ def whole() -> Collection:
             _history('bob', who='osd.3', recommendation_id='node8.example.com-0a1b2c'),
             _history('dashboard:', who='global', recommendation_id='elsewhere', measured='7 of 9'),
         ),
-        rollout=None,
     )
-
-
-def texts() -> dict[str, str]:
-    """Each recorded text, as it is without names."""
-    replacement = Replacement(whole())
-    recorded = json.loads((GOLDEN / 'texts.json').read_text(encoding='utf-8'))
-    return {text: replacement.text(text) for text in recorded}

@@ -22,8 +22,7 @@ from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.advise.whatif.overrides import Overrides
 from rocksdb_tuner.advise.whatif.situation import situation_without_osd
 from rocksdb_tuner.advise.whatif.tree import tree
-from rocksdb_tuner.collection.read import read, unpack
-from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.collection.report import read_report, report
 from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
@@ -111,7 +110,7 @@ def written_by_the_module(name: str) -> str:
     text = report(world.tuner.collection(), anonymous=False)
     if name == 'report':
         return text
-    return overview(judge_files(read(unpack('report.json', text.encode()))).snapshot, 'json')
+    return overview(judge_files(read_report(json.loads(text))).snapshot, 'json')
 
 
 def growth_document() -> str:

@@ -886,119 +886,6 @@ export interface Judgment {
   cause: string | null;
 }
 
-/** An OSD with Ceph's alert for slow operations. */
-export interface KeptAlert {
-  /** For how long its counters of slow operations were watched; null: it has none. */
-  watched_s: number | null;
-  /** Since they grew; null: not while they were watched. */
-  quiet_s: number | null;
-}
-
-/** A measurement behind a workload class. */
-export interface KeptEvidence {
-  signal: string;
-  value: number;
-  unit: string;
-  window_s: number;
-  statement: string;
-}
-
-/** Space used on a DB device, oldest first, with the latest size of the device. */
-export interface KeptGrowth {
-  times_s: number[];
-  used_bytes: number[];
-  total_bytes: number;
-  slow_used_bytes: number;
-}
-
-/** One ceph-mgr of the cluster. */
-export interface KeptManager {
-  name: string;
-  /** Host name; null: not reported. */
-  host: string | null;
-  active: boolean;
-  /** Whether this module was installed at its start and can run there. */
-  has_module: boolean;
-}
-
-/** State of the workload classifier. */
-export interface KeptMemory {
-  believed: KeptWorkload;
-  candidate: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** First observation of the candidate. */
-  since_s: number;
-  /** First observation of a class other than the current one. */
-  doubted_s: number;
-}
-
-/** Client I/O of a pool. */
-export interface KeptPoolRates {
-  reads_per_s: number;
-  read_bytes_per_s: number;
-  writes_per_s: number;
-  write_bytes_per_s: number;
-}
-
-/** The last observed restart of an OSD. */
-export interface KeptStart {
-  /** Minimum downtime, in seconds. */
-  away_s: number;
-  /** Maximum downtime, in seconds. */
-  away_most_s: number;
-  /** Whether most OSDs of its host were down with it; null: the host has no other OSDs. */
-  host_away: boolean | null;
-}
-
-/** State of the module that no Ceph command reports. */
-export interface KeptState {
-  /** Seconds since the epoch. */
-  taken_s: number;
-  /** Time of the last sample. */
-  sampled_s: number;
-  mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
-  manager_version: string;
-  manager_release: string;
-  managers: KeptManager[];
-  interval_s: number;
-  /** Age of the newest report of an OSD, in seconds. */
-  last_sample_age_s: number | null;
-  tick_ms: number | null;
-  /** Measured interval between two reports of an OSD, in seconds. */
-  report_interval_s: number | null;
-  /** Whether OSDs report often enough. */
-  reports: 'ok' | 'slow' | 'none' | null;
-  /** Whether an orchestrator can restart daemons. */
-  orchestrated: boolean;
-  rollout_under_way: boolean;
-  /** Thresholds of conditions, by module option. */
-  limits: Record<string, number>;
-  /** Problems with stored data. */
-  notices: string[];
-  /** Since when OSDs have had a restart pending. */
-  pending_since_s: Record<string, number>;
-  /** Workload behind the advice, by device class. */
-  advised_on: Record<string, KeptWorkload>;
-  workloads_of_osds: Record<string, KeptMemory>;
-  workloads_of_groups: Record<string, KeptMemory>;
-  /** Client I/O of each pool at the last sample, by pool id. */
-  pool_rates: Record<string, KeptPoolRates>;
-  /** History of used bytes of DB devices, for forecasts. */
-  growth: Record<string, KeptGrowth>;
-  /** The last observed restart of each OSD. */
-  starts: Record<string, KeptStart>;
-  /** OSDs with Ceph's alert for slow operations. */
-  alerting: Record<string, KeptAlert>;
-  /** Version of the module; null: older than 1.0.0. */
-  module_version: string | null;
-}
-
-/** A workload class with its evidence. */
-export interface KeptWorkload {
-  class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  confidence: number;
-  evidence: KeptEvidence[];
-}
-
 /** A known option. */
 export interface KnownOption {
   /** Name of the option. */
@@ -1869,30 +1756,12 @@ export interface Report {
   format: 'ceph-rocksdb-tuner-report';
   /** Version of the format. */
   version: 1;
-  /** Whether host names and addresses were replaced. */
+  /** Whether names were replaced and free text dropped. */
   anonymous: boolean;
-  /** Files of a folder for `python3 -m rocksdb_tuner.offline`: contents by file name, limited to the data that the module uses. */
-  files: ReportFiles;
-}
-
-/** Contents of the files, by name. */
-export interface ReportFiles {
-  'module.json': KeptState;
-  /** `ceph osd dump`, without addresses. */
-  'osd_dump.json': Record<string, unknown>;
-  /** `ceph osd crush dump`: device classes, buckets and rules. */
-  'osd_crush_dump.json': Record<string, unknown>;
-  /** `ceph osd metadata`. */
-  'osd_metadata.json': unknown[];
-  /** `ceph config dump`, watched options only. */
-  'config_dump.json': unknown[];
-  /** `ceph health`: codes of the raised health checks. */
-  'health.json': Record<string, unknown>;
-  /** `ceph rocksdb-tuner history`. */
-  'history.json': Change[];
-  /** `ceph rocksdb-tuner operation status`. */
-  'operation.json': Rollout | Campaign | Experiment | null;
-  [name: string]: unknown;
+  /** Version of the module. */
+  module_version: string;
+  /** The module's records, for `python3 -m rocksdb_tuner.offline`. */
+  collection: Record<string, unknown>;
 }
 
 /** Effect of an option string on one resource. */
