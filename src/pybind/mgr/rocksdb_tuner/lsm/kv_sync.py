@@ -25,7 +25,7 @@ def kv_sync_time(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Opti
 
     None if the written column families are unknown.
     """
-    times = _times(columns, inserts)
+    times = _times_by_parameters(columns, inserts)
     return None if times is None else Estimate(min(times), times[0], max(times))
 
 
@@ -33,14 +33,19 @@ def kv_sync_change(
     before: Sequence[ColumnFamilyModel], after: Sequence[ColumnFamilyModel], inserts: Inserts
 ) -> Optional[Estimate]:
     """Ratio of the time per write after to before a change of options."""
-    old_times, new_times = _times(before, inserts), _times(after, inserts)
+    old_times, new_times = (
+        _times_by_parameters(before, inserts),
+        _times_by_parameters(after, inserts),
+    )
     if old_times is None or new_times is None:
         return None
     ratios = [new / old for old, new in zip(old_times, new_times)]
     return Estimate(min(ratios), ratios[0], max(ratios))
 
 
-def _times(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[list[float]]:
+def _times_by_parameters(
+    columns: Sequence[ColumnFamilyModel], inserts: Inserts
+) -> Optional[list[float]]:
     """The expected value first, then the values at the ends of both parameters."""
     written = [
         (column.share * column.shards, _memtable_bytes(column) / inserts.memtable_bytes)
