@@ -265,12 +265,12 @@ def test_change_without_the_expected_gain_does_not_spread_by_itself(
     scenario.soak()
     # A block, of 5 s like a tick, counts only when each of the OSDs had writes as the primary: a
     # third of them do
-    scenario.set_module_option('soak_max', '90')
+    scenario.set_module_option('soak_max', '75')
     scenario.set_module_option('soak_no_benefit', policy)
     before = scenario.tuner.nonces()
     # In addition to the verified client, which writes to few of the OSDs as their primary; beyond
     # the soak, since nothing is measured without it
-    with s3_clients(scenario, 390):
+    with s3_clients(scenario, 300):
         # Four blocks of 2 s before the change: OSDs may have restarted only now
         time.sleep(15)
         scenario.apply()
