@@ -36,7 +36,7 @@ from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.strings import safe_to_apply
 from rocksdb_tuner.advise.usage import Usage
-from rocksdb_tuner.advise.whatif.fill import fill_s
+from rocksdb_tuner.advise.whatif.tree import fill_s
 from rocksdb_tuner.collection.report import read_report
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.plan.records import OPTION

@@ -28,12 +28,11 @@ from bench_cpu_runs import SETS, CpuRun
 from bench_model_compare import interval
 
 from rocksdb_tuner.lsm.calibration import Calibration, calibration, parse_cpu
-from rocksdb_tuner.lsm.columns import columns
-from rocksdb_tuner.lsm.cpu import cpu_change
-from rocksdb_tuner.lsm.kv_sync import kv_sync_time
+from rocksdb_tuner.lsm.cpu import cpu_change, kv_sync_time
+from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Estimate, Load, TreeModel
-from rocksdb_tuner.options.compression import NO_COMPRESSION
+from rocksdb_tuner.options.catalogue import NO_COMPRESSION
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.options.syntax import parse
 

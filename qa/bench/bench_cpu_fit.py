@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bench_cpu_rocksdb import RocksDbRun
 from bench_cpu_runs import CpuRun
 
-from rocksdb_tuner.options.compression import NO_COMPRESSION
+from rocksdb_tuner.options.catalogue import NO_COMPRESSION
 
 FLUSH, COMPACTION = 'flush', 'compaction'
 

@@ -16,9 +16,9 @@ from typing import Any
 from bench_model_runs import PG_NUM, SCALE, ColumnFamilyRun, Run
 
 from rocksdb_tuner.lsm.calibration import ColumnCalibration
-from rocksdb_tuner.lsm.fates import Fate, KeyKind, Members, Population
+from rocksdb_tuner.lsm.keys import Fate, KeyKind, Members, Population
 from rocksdb_tuner.lsm.population import LOG_ENTRIES
-from rocksdb_tuner.options.compression import NO_COMPRESSION
+from rocksdb_tuner.options.catalogue import NO_COMPRESSION
 
 #: A column with less than this share of all writes gives no value.
 LEAST_SHARE = 0.01

@@ -12,7 +12,7 @@ from bench_model_compare import CHANGE, HELD, Comparison
 from bench_model_steady import ColumnSeen, RealRun
 
 from rocksdb_tuner.lsm.calibration import Calibration, Quantity, calibration
-from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import ColumnFamilyModel, Load, TreeModel
 from rocksdb_tuner.options.releases import release_of

@@ -22,9 +22,8 @@ from bench_model_judge import changes, compare, fitted_intervals, log_entries
 from bench_model_steady import ColumnSeen, RealRun
 
 from rocksdb_tuner.lsm.calibration import ColumnCalibration, parse_calibration
-from rocksdb_tuner.lsm.fates import Fate, KeyKind, Members, Population
-from rocksdb_tuner.lsm.onodes import BLOCK_BYTES, Onodes
-from rocksdb_tuner.options.compression import NO_COMPRESSION
+from rocksdb_tuner.lsm.keys import BLOCK_BYTES, Fate, KeyKind, Members, Onodes, Population
+from rocksdb_tuner.options.catalogue import NO_COMPRESSION
 
 RBD = 'rbd-randwrite'
 #: Bytes in a file, uncompressed, for each byte of keys and values, if no run has a value.

@@ -23,7 +23,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
 
 from rocksdb_tuner.mgr.records import CounterPoint  # noqa: E402 - after the path to it
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS, details_for, names_for  # noqa: E402
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS, details_for, names_for  # noqa: E402
 from rocksdb_tuner.settings import Settings  # noqa: E402
 from rocksdb_tuner.snapshot import Mode  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore  # noqa: E402

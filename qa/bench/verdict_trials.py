@@ -20,8 +20,7 @@ from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.judge.soak import ends_with, least_soak_s, planned_block_s
 from rocksdb_tuner.judge.verdict import judge
-from rocksdb_tuner.observe.counters import names_for
-from rocksdb_tuner.observe.sample import Sample, take_sample
+from rocksdb_tuner.observe.sample import Sample, names_for, take_sample
 from rocksdb_tuner.observe.window import Window, window
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder
 from rocksdb_tuner.plan.order import matched_controls

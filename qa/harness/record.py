@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rocksdb_tuner.observe.counters import details_for, names_for
+from rocksdb_tuner.observe.sample import details_for, names_for
 
 from .cli import run_main
 from .client import wait_until

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import names_for
 
 from .client import wait_until
 from .cluster import Cluster

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
 
-from rocksdb_tuner.observe.pool_rates import PoolHistory
+from rocksdb_tuner.observe.load_history import PoolHistory
 from rocksdb_tuner.tests.workload import evaluation, replay
 from rocksdb_tuner.tests.workload.replay import DEVICE_CLASS, Recording, Span
-from rocksdb_tuner.workload.activity import Activity, activity
+from rocksdb_tuner.workload.classify import Activity, activity
 from rocksdb_tuner.workload.pools import CEPHFS_METADATA, Share, pool_context
-from rocksdb_tuner.workload.thresholds import thresholds
+from rocksdb_tuner.workload.records import thresholds
 
 from .cli import run_main
 from .errors import HarnessError

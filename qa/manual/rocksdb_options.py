@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rocksdb_tuner.options.catalogue import Member, OptionInfo, catalogue
+from rocksdb_tuner.options.catalogue import (
+    Member,
+    OptionInfo,
+    RelatedOption,
+    catalogue,
+    related_options,
+)
 from rocksdb_tuner.options.problems import Rule, rules
-from rocksdb_tuner.options.related_options import RelatedOption, related_options
 from rocksdb_tuner.options.releases import known_releases
 
 from .rst_text import escaped, heading, paragraph, wrapped

@@ -17,7 +17,7 @@ from bench_model_steady import Look, Made, RealRun, at, real_run
 from bench_model_trials import DESIGN, Trial, committed, document, drawn, drawn_later
 
 from bench_model_events import Compaction, Events, Flush, LiveFiles, read_events
-from rocksdb_tuner.lsm.onodes import Onodes
+from rocksdb_tuner.lsm.keys import Onodes
 from rocksdb_tuner.options.syntax import parse
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from manual.rocksdb_options import reference
-from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.catalogue import catalogue, related_options
 from rocksdb_tuner.options.problems import rules
-from rocksdb_tuner.options.related_options import related_options
 
 
 def test_every_option_and_rule_is_listed() -> None:

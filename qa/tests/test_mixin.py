@@ -17,7 +17,7 @@ from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.records import GroupFacts, Severity
 from rocksdb_tuner.metrics.making import PREFIX
 from rocksdb_tuner.metrics.series import metrics
-from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.tests.present import experiment_samples as experiments
 from rocksdb_tuner.tests.present import samples
 

@@ -110,7 +110,7 @@ def test_every_part_of_qa_is_in_one_layer() -> None:
 def test_imports_are_found_under_any_name() -> None:
     """Otherwise the next tests would prove nothing."""
     imports = {
-        'tests/test_harness_conf.py': 'harness/conf.py',
+        'tests/test_harness_cli.py': 'harness/cli.py',
         'harness/cluster.py': 'harness/boot.py',
         'bench/bench_choice_proof.py': 'bench/bench_choice_runs.py',
         'browser/test_tab.py': 'tests/integration/sample_answers.py',

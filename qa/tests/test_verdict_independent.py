@@ -17,7 +17,7 @@ from harness.trial_windows import draw
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.judge.statistics import shift
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import names_for
 from verdict_independent import independent
 from verdict_trials import Recorded, after_s, before_s, read
 

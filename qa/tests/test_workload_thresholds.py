@@ -7,8 +7,8 @@ import pytest
 from harness import workload_thresholds
 from harness.workload_thresholds import Range, Side, Window
 from rocksdb_tuner.tests.workload import replay
-from rocksdb_tuner.workload.activity import Activity
-from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
+from rocksdb_tuner.workload.classify import Activity
+from rocksdb_tuner.workload.records import Thresholds, thresholds
 
 #: Thresholds that do not separate windows: the number of operations for certain shares.
 CHOSEN = {'full_confidence_ops_per_s'}

@@ -16,9 +16,8 @@ from sample_experiments import baseline, measuring, plan, waiting, won
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Kind, Risk
-from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
+from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
 from rocksdb_tuner.operations.compaction.announce import record_of
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,

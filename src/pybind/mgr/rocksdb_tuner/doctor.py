@@ -15,8 +15,6 @@ from .snapshot import Mode, Snapshot
 from .units import format_duration, format_ids, format_plural
 from .version import MINIMUM_PYTHON
 
-__all__ = ['Check', 'Environment', 'examine']
-
 #: Samples older than this many intervals are late.
 LATE_INTERVALS = 3
 #: Options that provide compaction bytes and RocksDB's own times; each costs CPU in the OSD.

@@ -19,7 +19,7 @@ from .advise.recommend import assess
 from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
-from .observe.slow_events import AlertingOsd
+from .observe.details import AlertingOsd
 from .operations.experiment.history import measured_arms
 from .operations.history import HistoryRecord
 from .plan.steps import ShownSteps

@@ -18,7 +18,7 @@ from .metrics.settings import url, wanted_address
 from .metrics.text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
-from .observe.counters import ALL_OPERATIONS
+from .observe.sample import ALL_OPERATIONS
 from .present import render
 from .settings import METRICS_OSD_LIMIT, SETTINGS, read_mode, read_settings
 from .snapshot import Mode

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Callable, Mapping, Optional, Protocol
 
 from .mgr.protocols import ClusterReader, CounterReader
-from .observe.interval import choose_interval
-from .observe.load_history import WorkHistory
+from .observe.history import choose_interval
+from .observe.load_history import PoolHistory, PoolRates, WorkHistory
 from .observe.observer import Observer
-from .observe.pool_rates import PoolHistory, PoolRates
 from .observe.report_interval import DEFAULT, ReportInterval
 from .observe.sample import Sample
 from .observe.signals import Signals

@@ -9,18 +9,6 @@ from typing import Any, Callable, Generic, Optional, TypeVar, Union
 
 from .steps import ExplainedError
 
-__all__ = [
-    'OptionValue',
-    'ReadOption',
-    'Setting',
-    'SettingError',
-    'count',
-    'free_text',
-    'in_seconds',
-    'one_of',
-    'share',
-]
-
 _T = TypeVar('_T')
 _Choice = TypeVar('_Choice', bound=Enum)
 #: As in mgr_module, for an option of any declared type.

@@ -13,8 +13,6 @@ from .operations.rollout.maintenance import MaintenanceWindow
 from .setting import ReadOption, Setting, count, free_text, in_seconds, one_of, share
 from .snapshot import Mode
 
-__all__ = ['METRICS', 'SETTINGS', 'Settings', 'read_mode', 'read_settings']
-
 _DAY_S = 86400
 _MONTH_S = 31 * _DAY_S
 

@@ -8,8 +8,6 @@ from typing import Optional
 from .records import Recommendation
 from .weighing import Weighing
 
-__all__ = ['Assessment']
-
 
 @dataclass(frozen=True)
 class Assessment:

@@ -27,8 +27,6 @@ from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighin
 from .whatif.derive import derive, wal_bound_bytes
 from .whatif.situation import Situation
 
-__all__ = ['BEYOND_ROCKSDB', 'expected_usages', 'infeasible', 'successor_of', 'weighing']
-
 #: Published metrics and the resource that they measure.
 _PUBLISHED = {
     '4 KiB random write IOPS': Resource.KV_SYNC,

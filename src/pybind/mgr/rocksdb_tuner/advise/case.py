@@ -11,8 +11,8 @@ from ..options.checks import Problem
 from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..units import format_plural
+from ..workload.classify import Writer, writer_of
 from ..workload.records import Evidence
-from ..workload.writer import Writer, writer_of
 from .cohort import Cohort
 from .conditions import ClusterFacts, deferred_write_regression, unoptimised_build
 from .limit import kv_sync_busy, limit_of, limit_thresholds
@@ -29,12 +29,10 @@ from .records import UNKNOWN_LIMIT, Limit, MeasuredArm, OsdFacts, Reason
 from .storage import common_storage
 from .strings import check, same_meaning
 from .weighing import Bars
-from .whatif.check_subjects import hardware_of_osd
+from .whatif.compare import hardware_of_osd
 from .whatif.derive import wal_bound_bytes
 from .whatif.overrides import Overrides
 from .whatif.situation import Situation, situation_of_osd
-
-__all__ = ['MIN_CONFIDENCE', 'Case']
 
 #: A workload with less confidence is no reason to restart OSDs.
 MIN_CONFIDENCE = 0.8

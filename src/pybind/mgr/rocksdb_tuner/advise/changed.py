@@ -39,7 +39,7 @@ from .records import (
 from .strings import check, safe_to_apply
 from .weighing import Weighing
 from .whatif.derive import agreement
-from .whatif.fill import fill_s
+from .whatif.tree import fill_s
 
 #: Config section of all OSDs of the cluster.
 ALL_OSDS = 'osd'

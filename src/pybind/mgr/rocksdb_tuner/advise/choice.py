@@ -19,8 +19,6 @@ from .strings import recognize, safe_to_apply, suits
 from .weighing import OptionCandidate, Origin
 from .whatif.derive import Choice, derive
 
-__all__ = ['Target', 'default_target', 'fixed', 'target_of']
-
 
 class Target(NamedTuple):
     """The option string to change to."""

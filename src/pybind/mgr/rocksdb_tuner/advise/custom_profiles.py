@@ -23,8 +23,6 @@ from ..store.errors import StoredStateError
 from ..store.text import pack, unpack
 from .profiles import Hardware, Profile, Provenance, UnknownProfileError, profiles
 
-__all__ = ['CustomProfiles', 'decode_custom_profile']
-
 log = logging.getLogger(__name__)
 
 KEY = 'profile/'

@@ -13,16 +13,6 @@ from .records import Prediction, Reason
 from .whatif.situation import Situation
 from .whatif.tree import model_in, packed
 
-__all__ = [
-    'Change',
-    'kv_sync_prediction',
-    'kv_sync_reason',
-    'predicted_write_amplification',
-    'prediction_of',
-    'reason_of',
-    'space_prediction',
-]
-
 _METRIC = 'write amplification of RocksDB'
 _BASIS = (
     'The model of the tree ("ceph rocksdb-tuner model"); the change from one option string to '

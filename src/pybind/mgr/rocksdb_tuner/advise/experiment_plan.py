@@ -36,7 +36,7 @@ from .experiment_group import similar_by
 from .profiles import Profile
 from .records import GroupFacts, MeasuredArm, OsdFacts
 from .weighing import Bars, Weighing
-from .whatif.fill import fill_s
+from .whatif.tree import fill_s
 
 MAX_DURATION_BOUNDS_S = (600.0, 14 * 86400.0)
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from ..observe.signals import Signals
-from ..workload.limits import LimitThresholds, limit_thresholds
 from ..workload.pressure import (
     KV_SYNC_BUSY,
     KV_SYNC_MS,
@@ -21,7 +20,7 @@ from ..workload.pressure import (
     measured,
     with_pressure,
 )
-from ..workload.records import Evidence, Workload, WorkloadClass
+from ..workload.records import Evidence, LimitThresholds, Workload, WorkloadClass, limit_thresholds
 from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
 from .storage import common_storage, storage_of

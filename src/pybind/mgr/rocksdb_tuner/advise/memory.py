@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Mapping
 
+from ..workload.classify import writer_of
 from ..workload.pressure import KV_SYNC_BUSY, PRESSURE
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
-from ..workload.writer import writer_of
 from .case import MIN_CONFIDENCE
 from .no_change import NO_ADVICE_FOR
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..units import format_plural
+from ..workload.classify import writer_of
 from ..workload.records import WorkloadClass
-from ..workload.writer import writer_of
 from .case import MIN_CONFIDENCE, Case
 from .profiles import Profile
 from .records import Limit, Resource

@@ -11,28 +11,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Mapping, Optional
 
+from ..options.catalogue import NO_COMPRESSION
 from ..options.checks import Problem
-from ..options.compression import NO_COMPRESSION
 from ..options.problems import rules
 from ..options.releases import KnownRelease
 from ..units import format_bytes
+from ..workload.classify import Writer
 from ..workload.records import Evidence, WorkloadClass
-from ..workload.writer import Writer
 from .limit import limit_thresholds
 from .records import Reason
 from .strings import check, recognize
-
-__all__ = [
-    'METADATA',
-    'Name',
-    'Objection',
-    'harmful',
-    'has_large_memtables',
-    'misfit_objections',
-    'of_hardware',
-    'standing_objections',
-    'workload_objections',
-]
 
 _MIB = 1 << 20
 #: Memtables of this size slow down small writes: in the published charts 64 MiB is slower than all

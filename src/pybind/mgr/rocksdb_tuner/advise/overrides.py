@@ -14,15 +14,6 @@ from .naming import name_osds
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 
-__all__ = [
-    'by_hand',
-    'down_osds',
-    'other_affected_osds',
-    'redundant_annex_entry',
-    'redundant_entry',
-    'stays_for',
-]
-
 RELEASE_DEFAULT_SOURCE = (
     'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
     'defaults have had years of QA that no other string has had'

@@ -14,24 +14,6 @@ from ..options.grammar import same_meaning
 from ..options.releases import KnownRelease
 from ..workload.records import WorkloadClass
 
-__all__ = [
-    'Hardware',
-    'Profile',
-    'Provenance',
-    'PublishedEffect',
-    'PublishedEvidence',
-    'Source',
-    'Storage',
-    'Suitability',
-    'SuitabilityRule',
-    'UnknownProfileError',
-    'predict',
-    'profile',
-    'profiles',
-    'recognize',
-    'suits',
-]
-
 
 class UnknownProfileError(KeyError):
     """No profile of this name; the message lists the known ones."""

@@ -9,10 +9,10 @@ from typing import Mapping, NamedTuple, Optional
 from ..mgr.records import ConfigEntry, OsdInfo, Place
 from ..observe.deep import RocksdbTimes
 from ..observe.details import Details
-from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
+from ..observe.trend import Forecast
 from ..plan.records import ANNEX, OPTION, ChangeRequest
 from ..workload.records import Evidence, Workload
 

@@ -9,8 +9,6 @@ from ..mgr.records import OsdInfo
 from .profiles import Storage
 from .records import OsdFacts
 
-__all__ = ['common_storage', 'storage_of']
-
 #: Device classes that override the kernel's rotational flag: RAID controllers and virtual disks
 #: report flash as rotational.
 _FLASH_CLASSES = frozenset({'ssd', 'nvme'})

@@ -10,24 +10,12 @@ from typing import NamedTuple, Optional
 
 from ..knowledge import loader
 from ..lsm.calibration import calibration
-from ..lsm.cpu import cpu_change
-from ..lsm.kv_sync import kv_sync_change
+from ..lsm.cpu import cpu_change, kv_sync_change
+from ..lsm.model import WorkingSet
 from ..lsm.records import Estimate, TreeModel
-from ..lsm.working_set import WorkingSet
 from .records import Resource
 from .whatif.situation import Assumptions, Situation
 from .whatif.tree import amplification_in, model_in, packed, packing_in
-
-__all__ = [
-    'ChoiceThresholds',
-    'Usage',
-    'at_most',
-    'choice_thresholds',
-    'comparable',
-    'fused',
-    'trees',
-    'usages',
-]
 
 #: Half-width of an 80% interval in standard deviations.
 _END = NormalDist().inv_cdf(0.9)

@@ -18,17 +18,6 @@ from .profiles import Profile
 from .records import Resource
 from .usage import Usage, at_most, choice_thresholds
 
-__all__ = [
-    'RESOURCES',
-    'Bars',
-    'OptionCandidate',
-    'Origin',
-    'Weighed',
-    'Weighing',
-    'bars_of',
-    'weigh',
-]
-
 #: Names of the resources' usage, for use with a percentage.
 RESOURCES = {
     Resource.KV_SYNC: 'kv_sync thread time per write',

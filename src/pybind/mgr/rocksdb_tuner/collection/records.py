@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Mapping, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, ManagerInfo, RunningOption
-from ..observe.column_families import DeepStats
-from ..observe.growth import GrowthPoints
+from ..observe.details import AlertingOsd
+from ..observe.kv_stats import DeepStats
+from ..observe.load_history import PoolRates
 from ..observe.observer import Evidence
-from ..observe.pool_rates import PoolRates
-from ..observe.slow_events import AlertingOsd
 from ..observe.starts import LastStart
+from ..observe.trend import GrowthPoints
 from ..operations.compaction.records import CampaignState
 from ..operations.experiment.records import ExperimentState
 from ..operations.history import HistoryRecord

@@ -35,8 +35,6 @@ from ..present.render import Format
 from .context import Context
 from .errors import REPORTED, CommandRefusedError
 
-__all__ = ['COMMANDS', 'PREFIX', 'Answer', 'Command', 'changes', 'guarded', 'reads', 'view']
-
 log = logging.getLogger(__name__)
 
 #: The prefix of all commands.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..advise.whatif.check_subjects import subjects
+from ..advise.whatif.compare import subjects
 from ..advise.whatif.overrides import read_overrides
 from ..advise.whatif.situation import find_situation
 from ..advise.whatif.tree import tree

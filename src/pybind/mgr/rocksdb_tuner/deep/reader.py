@@ -20,7 +20,7 @@ from typing import Any, Callable, Mapping, Optional
 
 from ..mgr.protocols import CommandError, OsdCommands, Store
 from ..mgr.records import ClusterMap, OsdInfo
-from ..observe.column_families import DeepStats, parse_deep_stats
+from ..observe.kv_stats import DeepStats, parse_deep_stats
 from ..store.quarantine import Quarantine
 from .overrides import OsdOverrides, Override, decode, encode
 

@@ -8,7 +8,7 @@ from operator import sub
 from statistics import median
 from typing import NamedTuple, Optional
 
-from ..observe.slow_events import SlowEvents
+from ..observe.details import SlowEvents
 from ..observe.window import Window
 
 

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ['load', 'load_all']
-
 _FOLDER = Path(__file__).resolve().parent
 
 

@@ -12,27 +12,10 @@ from functools import cached_property, lru_cache
 from typing import Any, Mapping, Optional
 
 from ..knowledge import loader
-from ..options.compression import NO_COMPRESSION
-from .columns import DEFAULT
-from .fates import Fate, KeyKind, Members, Population, left_bytes
-from .onodes import BLOCK_BYTES, Onodes
+from ..options.catalogue import NO_COMPRESSION
+from .keys import BLOCK_BYTES, Fate, KeyKind, Members, Onodes, Population, left_bytes
+from .levels import DEFAULT
 from .records import Estimate
-
-__all__ = [
-    'Calibration',
-    'ColumnCalibration',
-    'CompressionCost',
-    'CpuCalibration',
-    'CpuCosts',
-    'Formula',
-    'Inserts',
-    'Quantity',
-    'WorkloadCalibration',
-    'calibration',
-    'parse_calibration',
-    'parse_cpu',
-    'workload_of_class',
-]
 
 #: The column of objects.
 ONODES = 'O'

@@ -8,12 +8,9 @@ from typing import Optional
 
 from ..options import wal as rocksdb_wal
 from .calibration import Calibration, WorkloadCalibration
-from .columns import Column
-from .fates import Population
+from .keys import Population
+from .levels import Column, TreeOptions
 from .records import ColumnFamilyModel, Devices, Estimate, Load, MemtableModel, WalModel
-from .tree_options import TreeOptions
-
-__all__ = ['Family', 'background_jobs', 'column_family', 'memtables', 'wal', 'wal_limit_bytes']
 
 
 @dataclass(frozen=True)

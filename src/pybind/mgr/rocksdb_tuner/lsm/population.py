@@ -11,19 +11,10 @@ from dataclasses import replace
 from typing import Optional
 
 from .calibration import ColumnCalibration, WorkloadCalibration
-from .fates import Population
+from .keys import Population
 from .levels import level_targets
 from .memory import Family
 from .records import Load
-
-__all__ = [
-    'LOG_ENTRIES',
-    'assumed_data_bytes',
-    'data_by_family',
-    'grows',
-    'population',
-    'stored_ratio',
-]
 
 #: `osd_target_pg_log_entries_per_osd` in all releases, for OSDs with 30 to 1,200 PGs
 #: (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).

@@ -8,25 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-__all__ = [
-    'Amplification',
-    'ColumnFamilyModel',
-    'CompressionWork',
-    'CpuModel',
-    'CpuWork',
-    'DbDeviceModel',
-    'Devices',
-    'Estimate',
-    'Level',
-    'LevelsModel',
-    'Load',
-    'MemtableModel',
-    'Stall',
-    'TreeModel',
-    'VolumeSelection',
-    'WalModel',
-]
-
 
 @dataclass(frozen=True)
 class Estimate:

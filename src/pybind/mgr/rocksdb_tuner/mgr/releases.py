@@ -38,14 +38,6 @@ else:
 # members. Newer ones notify a module only of the types it lists.
 OSD_MAP_CHANGED: Any = _api.NotifyType.osd_map if hasattr(_api, 'NotifyType') else 'osd_map'
 
-__all__ = [
-    'OSD_MAP_CHANGED',
-    'CLICommand',
-    'CLIReadCommand',
-    'CLIWriteCommand',
-    'counter_reader',
-    'latest_counter_reader',
-]
 
 #: (service type, service id, path) -> {path: point}
 LatestCounter = Callable[[str, str, str], 'dict[str, Any]']

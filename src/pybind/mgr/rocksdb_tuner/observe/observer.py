@@ -8,18 +8,14 @@ from typing import Callable, Mapping, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
-from .counters import by_any_name, details_for, names_for
 from .deep import Answers, DeepRequest, DeepStatistics, KeptAnswers, RocksdbTimes
 from .details import Details, DetailSample, choose, details, packed, take_details, unpacked
-from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
-from .history import Anchor, KeptAnchors, OsdHistory
-from .measure import signals
-from .packed import Packed
+from .history import Anchor, KeptAnchors, OsdHistory, Packed
 from .report_interval import DEFAULT, ReportInterval
-from .sample import Sample, take_sample
+from .sample import Sample, by_any_name, details_for, names_for, take_sample
 from .sharding import KeptFiles, ShardingRequest, ShardingWatch
-from .signals import Signals
-from .steady import as_before, pace_of, progress_of, steady_report_s
+from .signals import Signals, as_before, pace_of, progress_of, signals, steady_report_s
+from .trend import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 

@@ -1,8 +1,21 @@
-"""Signals: rates, means and sizes of one OSD."""
+"""Signals: rates, means and sizes of one OSD.
+
+Signals of one OSD from its windows.
+
+Whether an OSD works at the pace of its newest window, told by two counters instead of all.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Optional
+
+from ..mgr.protocols import CounterReader
+from ..mgr.records import OsdInfo
+from .deep import CompactionRate
+from .history import OsdHistory, WrittenBytes
+from .report_interval import DEFAULT, ReportInterval
+from .sample import ALL_OPERATIONS, CounterNames, Sample
+from .window import Window
 
 
 class Signals(NamedTuple):
@@ -77,3 +90,206 @@ class Signals(NamedTuple):
         if self.sampled_s is None or now_s is None:
             return None
         return max(0.0, now_s - self.sampled_s)
+
+
+#: Minimum SST bytes for a write amplification; with less it depends on how full the memtables are.
+#: RocksDB's default size of a memtable and of an SST file.
+MIN_SST_BYTES = 64 * 1024 * 1024
+
+#: A window without counters; its length is never a divisor.
+_NO_WINDOW = Window(0.0, *(None for _ in Window._fields[1:]))
+
+
+def signals(osd: OsdInfo, history: OsdHistory, compaction: Optional[CompactionRate]) -> Signals:
+    """Signals of ``osd``; ``compaction``: RocksDB's own figure if available."""
+    newest = history.newest
+    if newest is None:
+        return Signals(osd_id=osd.osd_id)
+    # One pass without a call for each field: this is for every OSD at every tick.
+    window = history.short() or _NO_WINDOW
+    window_s, kv_sync, kv_flush, commit, op_w, op_w_in, op_w_latency, op_r, op_r_out = window[:9]
+    op_rw, op_rw_in, recovered, recovered_bytes, wal_bytes, sst_bytes, slow_bytes = window[9:]
+    written = history.written()
+    shared = None if osd.dedicated_db is None else not osd.dedicated_db
+    write_amp = _write_amplification(written)
+    rate, source, rate_window_s = _compaction(compaction, written)
+    write_ops = None if op_w is None or op_rw is None else op_w + op_rw
+    client_bytes = None if op_w_in is None or op_rw_in is None else op_w_in + op_rw_in
+    # By position, in half the time of by name; the comments are checked by a test.
+    return Signals(
+        osd.osd_id,
+        window_s or None,
+        newest.time_s,
+        kv_sync.mean_ms if kv_sync else None,  # kv_sync_ms
+        # A round that ends in the window may have started before it.
+        min(1.0, kv_sync.total_s / window_s) if kv_sync else None,  # kv_sync_busy
+        kv_flush.mean_ms if kv_flush else None,  # kv_flush_ms
+        commit.mean_ms if commit else None,  # commit_ms
+        None if op_w is None else op_w / window_s,  # write_iops
+        None if op_r is None else op_r / window_s,  # read_iops
+        None if op_rw is None else op_rw / window_s,  # rw_iops
+        None if op_w_in is None else op_w_in / window_s,  # write_bytes_per_s
+        None if op_r_out is None else op_r_out / window_s,  # read_bytes_per_s
+        None if op_rw_in is None else op_rw_in / window_s,  # rw_bytes_per_s
+        op_w_in / op_w if op_w_in is not None and op_w else None,  # write_bytes_avg
+        op_r_out / op_r if op_r_out is not None and op_r else None,  # read_bytes_avg
+        op_w_latency.mean_ms if op_w_latency else None,  # op_w_latency_ms
+        None if recovered is None else recovered / window_s,  # recovery_ops_per_s
+        None if recovered_bytes is None else recovered_bytes / window_s,  # recovery_bytes_per_s
+        None if wal_bytes is None else wal_bytes / window_s,  # wal_bytes_per_s
+        None if sst_bytes is None else sst_bytes / window_s,  # sst_bytes_per_s
+        None if slow_bytes is None else slow_bytes / window_s,  # slow_bytes_per_s
+        wal_bytes / client_bytes if wal_bytes is not None and client_bytes else None,
+        wal_bytes / write_ops if wal_bytes is not None and write_ops else None,
+        rate,
+        source,
+        rate_window_s,
+        write_amp,
+        written.window_s if written and write_amp is not None else None,
+        shared,
+        newest.db_used_bytes,
+        # On a shared device db_total is the whole device, which is no limit for the DB.
+        newest.db_total_bytes if shared is False else None,
+        # BlueFS reports 0 without such a device.
+        newest.wal_used_bytes if newest.wal_total_bytes else None,
+        newest.wal_total_bytes or None,
+        newest.slow_used_bytes if newest.slow_total_bytes else None,
+        newest.slow_total_bytes or None,
+    )
+
+
+def _write_amplification(written: Optional[WrittenBytes]) -> Optional[float]:
+    """(WAL + SST) / WAL: device writes per byte that BlueStore writes to RocksDB.
+
+    ``bytes_written_slow`` is not a third term: WAL and SST bytes already include it.
+    """
+    if written is None or written.sst_bytes < MIN_SST_BYTES or written.wal_bytes <= 0:
+        return None
+    return (written.wal_bytes + written.sst_bytes) / written.wal_bytes
+
+
+def _compaction(
+    measured: Optional[CompactionRate], written: Optional[WrittenBytes]
+) -> tuple[Optional[float], Optional[str], Optional[float]]:
+    """(bytes per second, "measured" or "estimated", window in seconds).
+
+    SST files are written by flushes and compaction, and flushes write at most the WAL bytes, so
+    SST - WAL bytes is a lower bound for compaction. It is meaningless with fewer SST than WAL
+    bytes, unless no SST was written at all.
+    """
+    if measured is not None:
+        return measured.bytes_per_s, 'measured', measured.window_s
+    if written is None:
+        return None, None, None
+    least_bytes = written.sst_bytes - written.wal_bytes
+    if least_bytes > 0 or written.sst_bytes == 0:
+        return max(0, least_bytes) / written.window_s, 'estimated', written.window_s
+    return None, None, None
+
+
+#: A pace is the same within this share of it, beyond the small numbers below, which are chance.
+#: Time in rounds of the kv_sync thread varies more than counts do under one steady load.
+COUNT_SHARE, TIME_SHARE = 0.25, 1.0
+#: Operations, or rounds of the kv_sync thread; and time in these rounds.
+CHANCE_COUNT, CHANCE_TIME_S = 10, 0.1
+
+
+class Progress(NamedTuple):
+    """What an OSD did since its process started, at one time."""
+
+    time_s: float
+    #: Of clients, of all kinds.
+    operations: int
+    #: Nanoseconds, and rounds.
+    kv_sync: tuple[int, int]
+
+
+class Pace(NamedTuple):
+    """What an OSD did until the first and until the last sample of its newest window."""
+
+    first: Progress
+    last: Progress
+
+
+def steady_report_s(
+    reader: CounterReader,
+    osd_id: int,
+    names: CounterNames,
+    history: OsdHistory,
+    now_s: float,
+    reports: ReportInterval = DEFAULT,
+) -> Optional[float]:
+    """Time of the newest report of an OSD that works as in the newest window of ``history``.
+
+    None if it works at another pace, or if that is unknown.
+    """
+    # Not kept: one for each of 10,000 OSDs would cost more than it saves.
+    pace = pace_of(history)
+    # Without a pace nothing that is read could be compared.
+    if pace is None:
+        return None
+    done, kv_sync = reader.latest(osd_id, (ALL_OPERATIONS, names.kv_sync))
+    if (
+        done is None
+        or done.avgcount is not None
+        or kv_sync is None
+        or kv_sync.avgcount is None
+        or kv_sync.time_s != done.time_s
+        or now_s - done.time_s > reports.stale_s
+    ):
+        return None
+    now = Progress(done.time_s, done.value, (kv_sync.value, kv_sync.avgcount))
+    return now.time_s if as_before(pace, now) else None
+
+
+def progress_of(sample: Sample) -> Optional[Progress]:
+    """None if any of its counters is unknown."""
+    if sample.op_w is None or sample.op_r is None or sample.op_rw is None or sample.kv_sync is None:
+        return None
+    return Progress(sample.time_s, sample.op_w + sample.op_r + sample.op_rw, sample.kv_sync)
+
+
+def pace_of(history: OsdHistory) -> Optional[Pace]:
+    """None without a window, or if any of its counters is unknown."""
+    recent = history.recent
+    if len(recent) < 2:
+        return None
+    first, last = progress_of(recent[0]), progress_of(recent[-1])
+    return None if first is None or last is None else Pace(first, last)
+
+
+def as_before(pace: Optional[Pace], now: Optional[Progress]) -> bool:
+    """Whether the work since the last sample has the same pace; False if that is unknown.
+
+    Client operations of any kind, rounds of the kv_sync thread and the time in them are compared:
+    an OSD that does anything else than before also commits more or fewer transactions.
+    """
+    if pace is None or now is None or now.time_s < pace.last.time_s:
+        return False
+    first, last = pace
+    share = (now.time_s - last.time_s) / (last.time_s - first.time_s)
+    return (
+        _alike(
+            now.operations - last.operations,
+            (last.operations - first.operations) * share,
+            COUNT_SHARE,
+            CHANCE_COUNT,
+        )
+        and _alike(
+            now.kv_sync[1] - last.kv_sync[1],
+            (last.kv_sync[1] - first.kv_sync[1]) * share,
+            COUNT_SHARE,
+            CHANCE_COUNT,
+        )
+        and _alike(
+            (now.kv_sync[0] - last.kv_sync[0]) / 1e9,
+            (last.kv_sync[0] - first.kv_sync[0]) / 1e9 * share,
+            TIME_SHARE,
+            CHANCE_TIME_S,
+        )
+    )
+
+
+def _alike(found: float, expected: float, share: float, chance: float) -> bool:
+    # A counter that decreased was reset.
+    return found >= 0 and abs(found - expected) <= share * expected + chance

@@ -26,23 +26,22 @@ from ..mgr.parse import (
 )
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, OsdInfo, RunningOption
-from ..observe.column_families import DeepStats, parse_deep_stats
-from ..observe.counters import by_any_name, details_for, names_for
 from ..observe.deep import Answers, KvAnswer, MemtableTime
-from ..observe.details import DetailSample, take_details
-from ..observe.history import OsdHistory
-from ..observe.kv_stats import KvStatsUnavailableError, parse_kv_stats
-from ..observe.observer import Evidence
-from ..observe.sample import take_sample
-from ..observe.sharding import is_sharded
-from ..observe.slow_events import (
+from ..observe.details import (
     SLOW_COUNTERS,
     SLOW_OP_ALERT,
     AlertingOsd,
+    DetailSample,
     SlowOps,
     count_slow_ops,
+    take_details,
     watch_slow_ops,
 )
+from ..observe.history import OsdHistory
+from ..observe.kv_stats import DeepStats, KvStatsUnavailableError, parse_deep_stats, parse_kv_stats
+from ..observe.observer import Evidence
+from ..observe.sample import by_any_name, details_for, names_for, take_sample
+from ..observe.sharding import is_sharded
 from ..observe.window import Window
 from ..options.releases import known_releases
 from ..plan.precedence import UnknownMaskError, deciding_entry

@@ -13,15 +13,14 @@ from ..collection.records import Collection, ModuleState, OsdCollection
 from ..deep.reader import OsdDeepStats
 from ..evaluate import AdviceContext, conclude, unknown_manager
 from ..mgr.records import OsdInfo
-from ..observe.column_families import DeepStats
 from ..observe.deep import DeepStatistics
 from ..observe.details import Details, details
-from ..observe.growth import GrowthPoints
 from ..observe.history import OsdHistory
-from ..observe.measure import signals
+from ..observe.kv_stats import DeepStats
 from ..observe.observer import Evidence
 from ..observe.report_interval import ReportInterval
-from ..observe.signals import Signals
+from ..observe.signals import Signals, signals
+from ..observe.trend import GrowthPoints
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.classifier import Classifier

@@ -3,32 +3,23 @@
 Kept by RocksDB version (major and minor), since daemons of one cluster can run different ones
 during an upgrade. For a version between two measured ones (Quincy's 6.15) it has what both
 neighbors agree on, and nothing for a version outside the measured range.
+
+Ceph options related to the option string, which are often changed together with it.
+
+Names of compressions, as in option strings (rocksdb/convenience.h).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
 from ..knowledge import loader
 from ..units import format_bytes
 from .values import ValueType
-
-__all__ = [
-    'Bounds',
-    'Catalogue',
-    'Choice',
-    'Danger',
-    'Member',
-    'ObjectRule',
-    'OptionInfo',
-    'SaneRange',
-    'UnknownRocksDBVersionError',
-    'VersionFacts',
-    'catalogue',
-]
 
 _VERSION = re.compile(r'(\d+)\.(\d+)(?:\.\d+)*', re.ASCII)
 _PLAIN_NAME = re.compile(r'[\w.:-]*', re.ASCII)
@@ -281,3 +272,47 @@ def _choices(entry: Mapping[str, Any]) -> tuple[Choice, ...]:
 
 def _order(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split('.'))
+
+
+@dataclass(frozen=True)
+class RelatedOption:
+    name: str
+    #: Ceph's type: "bool", "uint64".
+    value_type: str
+    unit: Optional[str]
+    #: By release; None if the release has no such option.
+    defaults: Mapping[str, Optional[str]]
+    #: "at-once", "restart", or "mkfs": only at OSD creation.
+    takes_effect: str
+    meaning: str
+    #: Reasons to change it, and not to.
+    change_when: str
+    leave_when: str
+    danger: Optional[Danger]
+    source: str
+
+
+@lru_cache(maxsize=1)
+def related_options() -> Mapping[str, RelatedOption]:
+    """All known related options, by name."""
+    return {
+        entry['name']: RelatedOption(
+            name=entry['name'],
+            value_type=entry['type'],
+            unit=entry['unit'],
+            defaults=entry['defaults'],
+            takes_effect=entry['takes_effect'],
+            meaning=entry['meaning'],
+            change_when=entry['change_when'],
+            leave_when=entry['leave_when'],
+            danger=Danger(entry['danger']['level'], entry['danger']['why'], ())
+            if entry['danger']
+            else None,
+            source=entry['source'],
+        )
+        for entry in loader.load('related_options')['related_options']
+    }
+
+
+NO_COMPRESSION = 'kNoCompression'
+LZ4 = 'kLZ4Compression'

@@ -8,11 +8,20 @@ from typing import Iterable, Mapping, Optional
 
 from .advice import advice
 from .catalogue import UnknownRocksDBVersionError, catalogue
-from .cautions import about_the_set, dangers, surprises
 from .effective import as_read_by, effective
 from .hardware import Hardware
 from .problems import Problem, problem
-from .refusals import NOT_JUDGED, ambiguities, incompatible, not_judged, refusals, too_many_threads
+from .refusals import (
+    NOT_JUDGED,
+    about_the_set,
+    ambiguities,
+    dangers,
+    incompatible,
+    not_judged,
+    refusals,
+    surprises,
+    too_many_threads,
+)
 from .syntax import OptionSet, OptionSyntaxError, parse
 
 __all__ = ['TEXT_MAX_BYTES', 'CheckResult', 'Problem', 'check', 'safe_to_apply']

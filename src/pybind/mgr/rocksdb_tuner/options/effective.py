@@ -11,12 +11,9 @@ from functools import lru_cache
 from typing import Iterator, Mapping, Optional
 
 from .catalogue import Catalogue, Member, OptionInfo, catalogue
-from .reading import major, read_member, read_members, read_object, read_option
-from .sanitize import Sanitizer
+from .reading import Sanitizer, major, read_member, read_members, read_object, read_option
 from .syntax import OptionSet, unwrapped
 from .values import ValueRefusedError, ValueType
-
-__all__ = ['ambiguous', 'as_read_by', 'effective', 'member_of']
 
 _INTEGER_TYPES = (
     ValueType.UINT8,

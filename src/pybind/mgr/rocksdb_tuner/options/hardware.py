@@ -7,8 +7,6 @@ from typing import Optional
 
 from .syntax import OptionSet
 
-__all__ = ['Hardware']
-
 
 @dataclass(frozen=True)
 class Hardware:

@@ -8,8 +8,6 @@ from typing import Mapping, Optional
 
 from ..knowledge import loader
 
-__all__ = ['Problem', 'Rule', 'problem', 'rules']
-
 
 @dataclass(frozen=True)
 class Rule:

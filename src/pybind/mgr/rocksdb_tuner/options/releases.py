@@ -9,18 +9,6 @@ from typing import Mapping, Optional
 
 from ..knowledge import loader
 
-__all__ = [
-    'AnnouncedRelease',
-    'KnownRelease',
-    'announced_release',
-    'announced_releases',
-    'counters_measured',
-    'known_releases',
-    'release_of',
-    'renamed_counters',
-    'renamed_in_any_release',
-]
-
 _VERSION = re.compile(r'(?:ceph version )?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?!\d)', re.ASCII)
 
 

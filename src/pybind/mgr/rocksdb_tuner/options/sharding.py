@@ -19,16 +19,6 @@ from .reading import read_option
 from .syntax import OptionSet, OptionSyntaxError, parse
 from .values import ValueNotJudgedError, ValueRefusedError, ValueType, read_value
 
-__all__ = [
-    'BLOCK_CACHE',
-    'ShardedColumn',
-    'ShardingSyntaxError',
-    'format_sharding',
-    'options_of_column',
-    'parse_sharding',
-    'sharding_problems',
-]
-
 #: Ceph's own, besides RocksDB's options of a column family.
 BLOCK_CACHE = 'block_cache'
 _CACHE_TYPES = frozenset({'lru', 'binned_lru', 'clock'})

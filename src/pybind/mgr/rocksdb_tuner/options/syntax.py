@@ -17,18 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, Iterator, Mapping, Optional
 
-__all__ = [
-    'CEPH_KEYS',
-    'OptionSet',
-    'OptionSyntaxError',
-    'combine',
-    'format',
-    'in_force',
-    'parse',
-    'split_piece',
-    'unwrapped',
-]
-
 #: Whitespace by C's isspace(); Python's str.strip() strips more.
 BLANKS = ' \t\n\v\f\r'
 SEPARATORS = ',;'

@@ -9,25 +9,11 @@ from dataclasses import dataclass
 from typing import Mapping, Optional, Union
 
 from ..units import natural
-from .catalogue import OptionInfo, catalogue
+from .catalogue import OptionInfo, RelatedOption, catalogue, related_options
 from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
 from .hardware import Hardware
-from .related_options import RelatedOption, related_options
 from .releases import KnownRelease, announced_release, known_releases
 from .syntax import in_force
-
-__all__ = [
-    'BadQuestionError',
-    'ReleaseVerdict',
-    'Subject',
-    'Verdict',
-    'all_options',
-    'find_option',
-    'find_release',
-    'judge',
-    'judge_for',
-    'releases_to_judge',
-]
 
 
 class BadQuestionError(ValueError):

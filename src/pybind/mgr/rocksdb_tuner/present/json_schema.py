@@ -16,8 +16,6 @@ from .answers.catalogue import Answer
 from .answers.notes import Among, Bounds, Matching, NotEmpty, Pattern
 from .to_json import json_name, shown_in_place
 
-__all__ = ['description_of', 'json_schema', 'matching', 'published_fields', 'words_of']
-
 #: A JSON Schema, by keyword.
 Schema = dict[str, Any]
 

@@ -22,10 +22,8 @@ from ..deep.reader import OsdDeepStats
 from ..doctor import Check
 from ..judge.records import SoakPlan
 from ..judge.soak import contradiction
-from ..observe.growth import GrowthPoints
-from ..observe.trend import Trend
-from ..options.catalogue import OptionInfo
-from ..options.related_options import RelatedOption
+from ..observe.trend import GrowthPoints, Trend
+from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
 from . import subjects

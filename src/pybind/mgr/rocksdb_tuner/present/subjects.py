@@ -8,7 +8,7 @@ from typing import Optional
 
 from ..advise.limit import limit_of_osd
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
-from ..advise.whatif.modeled import Modeled, modeled
+from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..judge.records import SoakPlan
 from ..plan.batches import PlannedBatch, planned_batches, soak_for

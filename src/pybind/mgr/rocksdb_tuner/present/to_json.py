@@ -17,8 +17,6 @@ from ..units import rounded
 from .answers.notes import Digits, Exact, InPlace, Matching, Named
 from .json_types import Json, JsonObject
 
-__all__ = ['field_to_json', 'json_name', 'plain', 'shown_in_place', 'to_json']
-
 _Write = Callable[[Any], Json]
 
 

@@ -11,8 +11,6 @@ from .answers.catalogue import Answer
 from .json_schema import description_of, matching, published_fields, words_of
 from .to_json import json_name
 
-__all__ = ['typescript']
-
 _HEAD = '// Generated from the answers of the module by `make answers`. Do not edit.\n'
 _TYPES = {
     Form.TEXT: 'string',

@@ -41,7 +41,7 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
     RunningOption,
 )
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS
 from rocksdb_tuner.tests.all_operations import all_operations
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer, FakeCompactions
 

@@ -16,7 +16,7 @@ import pytest
 from rocksdb_tuner import Module, requests
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.present import render
 from rocksdb_tuner.requests import BusyError, Requests
 from rocksdb_tuner.settings import Settings

@@ -8,8 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import CounterPoint, PoolCounters
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS
-from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS, Sample
 from rocksdb_tuner.sampler import WARM_UP_ROUNDS, Sampler
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.steps import Steps

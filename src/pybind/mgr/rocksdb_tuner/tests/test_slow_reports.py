@@ -6,7 +6,7 @@ from typing import Optional
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.operations.phases import Phase
 
 from .operations.rollout.conftest import NEW, set_profile

@@ -14,7 +14,7 @@ from rocksdb_tuner.deep.reader import DeepStatsRefused
 from rocksdb_tuner.judge.records import NoBenefit, SoakPlan, Verdict
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase

@@ -7,8 +7,8 @@ from typing import Mapping, Optional, Protocol
 from ..advise.facts import WATCHED_IF_SET
 from ..mgr.protocols import ClusterReader, ConfigStore, CounterReader, Orchestrator
 from ..mgr.records import ManagerHost, ManagerInfo
+from ..observe.details import SLOW_OP_ALERT, SlowOps, count_slow_ops, watch_slow_ops
 from ..observe.option_watch import OptionWatch
-from ..observe.slow_events import SLOW_OP_ALERT, SlowOps, count_slow_ops, watch_slow_ops
 from ..plan.records import ANNEX, OPTION
 from ..steps import Steps
 

@@ -16,10 +16,10 @@ from ..advise.records import Recommendation
 from ..advise.strings import same_meaning
 from ..mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
 from ..mgr.records import OsdInfo
+from ..observe.details import SlowEvents, read_slow_events
 from ..observe.report_interval import DEFAULT
 from ..observe.sample import Sample
 from ..observe.signals import Signals
-from ..observe.slow_events import SlowEvents, read_slow_events
 from ..operations.compaction.announce import record_of as campaign_record
 from ..operations.compaction.driver import CampaignCluster, CampaignDriver
 from ..operations.compaction.plan import recommended

@@ -11,12 +11,12 @@ from typing import Mapping, Optional
 
 from ..collection.records import Collection, ModuleState, OsdCollection
 from ..mgr.records import ClusterMap, ManagerHost, OsdInfo
-from ..observe.growth import GrowthPoints
+from ..observe.details import SlowOps
+from ..observe.load_history import PoolRates
 from ..observe.observer import Kept
 from ..observe.option_watch import KnownOptions
-from ..observe.pool_rates import PoolRates
-from ..observe.slow_events import SlowOps
 from ..observe.starts import LastStart
+from ..observe.trend import GrowthPoints
 from ..snapshot import Snapshot
 from ..workload.classifier import Memories
 from ..workload.records import Workload

@@ -1,14 +1,145 @@
-"""Classification of an activity: class, confidence, evidence. Pure."""
+"""Classification of an activity: class, confidence, evidence. Pure.
+
+Client and recovery activity, summed over one or more OSDs.
+
+The source of metadata writes in a mixed workload.
+
+Reads do not make writes cheaper, so profiles are chosen by the writer, regardless of its share of
+the operations.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Optional
 
-from .activity import Activity
+from ..observe.signals import Signals
 from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
-from .records import Evidence, Workload, WorkloadClass
-from .thresholds import Thresholds, thresholds
-from .writer import Writer, writer_evidence
+from .records import Evidence, Thresholds, Workload, WorkloadClass, thresholds
+
+
+class Activity(NamedTuple):
+    """Client operations and recovery of ``osds`` OSDs, per second, over ``window_s``.
+
+    A sum, so that the distribution of primaries does not matter: replicated writes show in an OSD's
+    WAL, but not in its client operations.
+    """
+
+    osds: int
+    window_s: float
+    writes_per_s: float
+    class_calls_per_s: float
+    reads_per_s: float
+    #: Of plain writes.
+    write_bytes_per_s: float
+    class_call_bytes_per_s: float
+    read_bytes_per_s: float
+    recovery_per_s: float
+
+    @property
+    def changes_per_s(self) -> float:
+        """Operations that write: plain writes and class calls."""
+        return self.writes_per_s + self.class_calls_per_s
+
+    @property
+    def operations_per_s(self) -> float:
+        return self.changes_per_s + self.reads_per_s
+
+    @property
+    def written_bytes_per_s(self) -> float:
+        return self.write_bytes_per_s + self.class_call_bytes_per_s
+
+    @property
+    def bytes_per_s(self) -> float:
+        return self.written_bytes_per_s + self.read_bytes_per_s
+
+    @property
+    def mean_write_bytes(self) -> Optional[float]:
+        return self.write_bytes_per_s / self.writes_per_s if self.writes_per_s else None
+
+    @property
+    def mean_class_call_bytes(self) -> Optional[float]:
+        """Large only if calls carry data: most of them set keys and count no bytes."""
+        calls_per_s = self.class_calls_per_s
+        return self.class_call_bytes_per_s / calls_per_s if calls_per_s else None
+
+
+def activity(signals: Iterable[Signals]) -> Optional[Activity]:
+    """None if no OSD has a window with known client operations."""
+    osds = 0
+    window_s = writes = calls = reads = written = called = read = recovery = 0.0
+    for s in signals:
+        if (
+            s.window_s is None
+            or s.write_iops is None
+            or s.read_iops is None
+            or s.rw_iops is None
+            or s.write_bytes_per_s is None
+            or s.rw_bytes_per_s is None
+            or s.read_bytes_per_s is None
+        ):
+            continue
+        osds += 1
+        window_s = max(window_s, s.window_s)
+        writes += s.write_iops
+        calls += s.rw_iops
+        reads += s.read_iops
+        written += s.write_bytes_per_s
+        called += s.rw_bytes_per_s
+        read += s.read_bytes_per_s
+        recovery += s.recovery_ops_per_s or 0.0
+    if not osds:
+        return None
+    return Activity(osds, window_s, writes, calls, reads, written, called, read, recovery)
+
+
+#: Workloads that name a writer of metadata.
+_WRITERS = frozenset(
+    {
+        WorkloadClass.RBD_SMALL_WRITE,
+        WorkloadClass.RGW_METADATA,
+        WorkloadClass.CEPHFS_METADATA,
+    }
+)
+_BY_NAME = {who.value: who for who in _WRITERS}
+_SIGNAL = 'writer:'
+
+
+class Writer(NamedTuple):
+    workload_class: WorkloadClass
+    confidence: float
+
+
+def writer_evidence(writer: Writer, window_s: float) -> Evidence:
+    """Evidence for a workload whose class does not name the writer."""
+    name = writer.workload_class.value
+    return Evidence(
+        f'{_SIGNAL}{name}',
+        writer.confidence,
+        'confidence',
+        window_s,
+        f'Among other operations, the writes are {name}.',
+    )
+
+
+def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
+    """The writer of metadata; None if there is none or it is unknown."""
+    if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
+        return None
+    if workload.workload_class in _WRITERS:
+        return Writer(workload.workload_class, workload.confidence)
+    for found in workload.evidence:
+        if found.signal.startswith(_SIGNAL):
+            who = _BY_NAME.get(found.signal.removeprefix(_SIGNAL))
+            return None if who is None else Writer(who, min(found.value, _doubt(workload)))
+    return None
+
+
+def _doubt(workload: Workload) -> float:
+    """1, or less if the newest sample contradicts the workload."""
+    # A low confidence in MIXED alone does not make the writer less certain.
+    return 1.0 if workload.confidence >= 0.5 else workload.confidence
+
 
 UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 

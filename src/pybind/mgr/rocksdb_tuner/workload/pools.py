@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap, PoolInfo
-from ..observe.pool_rates import PoolRates
+from ..observe.load_history import PoolRates
 
 RBD = 'rbd'
 RGW = 'rgw'

@@ -7,19 +7,7 @@ from typing import Optional
 
 from ..observe.details import Details
 from ..observe.signals import Signals
-from .limits import limit_thresholds
-from .records import Evidence, Workload, WorkloadClass
-from .thresholds import thresholds
-
-__all__ = [
-    'KV_SYNC_BUSY',
-    'KV_SYNC_MS',
-    'ONODE_MISSES',
-    'PRESSURE',
-    'THREAD_SHARE',
-    'measured',
-    'with_pressure',
-]
+from .records import Evidence, Workload, WorkloadClass, limit_thresholds, thresholds
 
 KV_SYNC_BUSY = 'kv_sync_busy'
 KV_SYNC_MS = 'kv_sync_ms'

@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Optional
 
-from ...lsm.columns import columns, options_of
-from ...lsm.levels import MAX_LEVELS
-from ...observe.growth import Outlook
-from ...options.memtables import DEFAULT_FAMILIES, full_bytes
+from ...lsm.levels import MAX_LEVELS, columns, options_of
+from ...observe.trend import Outlook
 from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
-from ...options.wal import wal_of
+from ...options.wal import DEFAULT_FAMILIES, full_bytes, wal_of
 from ...units import format_bytes
 from ..facts import release_of_osd
 from ..records import FindingEvidence, OsdFacts, Severity
 from ..strings import check
-from ..whatif.column_families import column_families
-from ..whatif.level_sizes import level_sizes
+from ..whatif.overrides import column_families
+from ..whatif.tree import level_sizes
 from .declaration import At, Case, case, each_osd, merged, of_cluster
 from .facts import ClusterFacts, effective_options, readings
 from .needs import METADATA_WORK

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Mapping, Optional
 
 from ...mgr.records import ConfigEntry
-from ...observe.slow_events import AlertingOsd
+from ...observe.details import AlertingOsd
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ...plan.records import ANNEX, OPTION

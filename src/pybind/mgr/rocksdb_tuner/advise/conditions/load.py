@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Optional
 
-from ...observe.details import Details
-from ...observe.slow_events import SLOW_OP_ALERT
-from ...options.compression import NO_COMPRESSION
+from ...observe.details import SLOW_OP_ALERT, Details
+from ...options.catalogue import NO_COMPRESSION
 from ...units import format_duration, format_span
 from ..facts import COMPACT_ON_DELETION, release_of_osd
 from ..naming import name_osds

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Mapping, Union
 
 from ...observe.details import Details
-from ...options.memtables import DEFAULT_BOUND_BYTES, left_of_target
+from ...options.wal import DEFAULT_BOUND_BYTES, left_of_target
 from ...workload.records import WorkloadClass
 from ..records import OsdFacts
 from .facts import ClusterFacts

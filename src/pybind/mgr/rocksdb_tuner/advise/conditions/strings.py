@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from ...options.checks import Problem
-from ...options.memtables import (
+from ...options.wal import (
     DEFAULT_BOUND_BYTES,
     DEFAULT_FAMILIES,
     bound_bytes,
@@ -18,7 +18,7 @@ from ...plan.records import OPTION
 from ..profiles import Profile
 from ..records import FindingEvidence, OsdFacts, Severity
 from ..strings import check, recognize, same_meaning
-from ..whatif.check_subjects import hardware_of_osd
+from ..whatif.compare import hardware_of_osd
 from .declaration import At, Case, case, merged, of_cluster
 from .facts import ClusterFacts, RunningString, shown_string
 

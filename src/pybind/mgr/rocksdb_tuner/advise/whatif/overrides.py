@@ -1,18 +1,24 @@
-"""An operator's overrides for a hypothetical OSD, parsed from command arguments. Pure."""
+"""An operator's overrides for a hypothetical OSD, parsed from command arguments. Pure.
+
+Column families of an OSD.
+
+An OSD reads `bluestore_rocksdb_cfs` only when it is created. Upgrades keep its column families;
+only `ceph-bluestore-tool reshard` changes them.
+"""
 
 from __future__ import annotations
 
 import errno
 import re
 from dataclasses import dataclass
-from typing import Optional
+from typing import NamedTuple, Optional
 
-from ...lsm.columns import Column, ColumnsSyntaxError, columns
+from ...lsm.levels import Column, ColumnsSyntaxError, columns
+from ...options.releases import KnownRelease, release_of
 from ...options.syntax import OptionSyntaxError
 from ...options.verdict import BadQuestionError
 from ...workload.records import WorkloadClass
-
-__all__ = ['NO_OVERRIDES', 'Overrides', 'read_overrides']
+from ..records import OsdFacts
 
 _SIZE = re.compile(r'(\d{1,20}(?:\.\d{1,9})?) ?([kmgtp]?)(?:i?b)?', re.ASCII | re.IGNORECASE)
 _FACTORS = {'': 1, 'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'p': 1 << 50}
@@ -101,3 +107,33 @@ def _columns(text: str) -> tuple[Column, ...]:
         return columns(text)
     except (ColumnsSyntaxError, OptionSyntaxError) as error:
         raise BadQuestionError(errno.EINVAL, f'cfs: {error}') from None
+
+
+_UNSHARDED = columns('')
+
+
+class KnownColumns(NamedTuple):
+    """Column families; None: unknown."""
+
+    columns: Optional[tuple[Column, ...]]
+    #: The sharding definition, as in `bluestore_rocksdb_cfs`.
+    definition: Optional[str] = None
+    #: The release whose default is assumed; None if the OSD reports them.
+    made_by: Optional[KnownRelease] = None
+
+
+def column_families(facts: OsdFacts) -> KnownColumns:
+    """Column families reported by the OSD, or else the default of the release that created it."""
+    if facts.sharded is False:
+        return KnownColumns(_UNSHARDED, '')
+    reported = facts.info.sharding
+    if reported is not None:
+        try:
+            return KnownColumns(columns(reported), reported)
+        except (ColumnsSyntaxError, OptionSyntaxError):
+            # Unknown syntax.
+            return KnownColumns(None)
+    made_by = release_of(facts.info.created_version, None)
+    if made_by is None:
+        return KnownColumns(None)
+    return KnownColumns(columns(made_by.default_cfs), made_by.default_cfs, made_by)

@@ -10,32 +10,19 @@ from functools import lru_cache
 from typing import Mapping, Optional
 
 from ...lsm.calibration import calibration, workload_of_class
-from ...lsm.columns import Column, columns
-from ...lsm.model import TreeInputs
+from ...lsm.levels import Column, columns
+from ...lsm.model import Measured, TreeInputs, WorkingSet, working_set
 from ...lsm.population import LOG_ENTRIES
 from ...lsm.records import Devices, Load, VolumeSelection
-from ...lsm.working_set import Measured, WorkingSet, working_set
 from ...options.releases import KnownRelease
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
 from ...units import natural
-from ...workload.limits import limit_thresholds
-from ...workload.records import WorkloadClass
+from ...workload.records import WorkloadClass, limit_thresholds
 from ..facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
 from ..naming import name_osds
 from ..records import OsdFacts, Setting
 from ..strings import parse
-from .column_families import KnownColumns, column_families
-from .overrides import NO_OVERRIDES, Overrides
-
-__all__ = [
-    'DEFAULT_MEMORY_TARGET_BYTES',
-    'Assumptions',
-    'Situation',
-    'find_situation',
-    'osd_by_id',
-    'situation_of_osd',
-    'situation_without_osd',
-]
+from .overrides import NO_OVERRIDES, KnownColumns, Overrides, column_families
 
 MAX_PG_LOG = 'osd_max_pg_log_entries'
 #: `mon_target_pg_per_osd` of all releases.

@@ -10,9 +10,9 @@ from typing import Callable, Optional
 
 from ...mgr.protocols import Announcements, CommandError, Store
 from ...mgr.records import ClusterMap
+from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...observe.slow_events import SlowEvents
 from ...plan.actions import Action, RestartOsd
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION

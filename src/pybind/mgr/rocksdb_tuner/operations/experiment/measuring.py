@@ -10,9 +10,9 @@ from ...judge.arms import Comparison, Observed, Period, compare
 from ...judge.evidence import Block
 from ...judge.soak import block_length_s, warm_up_s
 from ...mgr.protocols import CommandError
+from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...observe.slow_events import SlowEvents
 from ..rollout.blocks import Blocks
 from .records import ExperimentState, Stage
 from .states import controls, taking_part, wanted

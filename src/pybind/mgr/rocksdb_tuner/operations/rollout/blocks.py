@@ -7,8 +7,8 @@ from typing import Optional
 
 from ...judge.evidence import Block, Measured, measured
 from ...judge.signals import limits
+from ...observe.details import SlowEvents
 from ...observe.sample import Sample
-from ...observe.slow_events import SlowEvents
 from ...observe.window import window
 
 

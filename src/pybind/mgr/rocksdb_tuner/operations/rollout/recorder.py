@@ -10,9 +10,9 @@ from typing import Optional
 from ...judge.evidence import Block, Evidence
 from ...judge.signals import limits
 from ...judge.soak import block_length_s, planned_block_s, warm_up_s
+from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
 from ..phases import Phase
 from .batches import batch_of, is_unchanged, watched_batch

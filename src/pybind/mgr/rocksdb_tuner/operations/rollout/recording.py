@@ -13,9 +13,9 @@ from ...judge.signals import limits
 from ...judge.soak import baseline_most_age_s, least_soak_s
 from ...judge.verdict import judge
 from ...mgr.protocols import CommandError
+from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
 from ...plan.records import Purpose
 from ..phases import Phase

@@ -15,9 +15,9 @@ from ...mgr.protocols import (
     Store,
     Upgrades,
 )
+from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...observe.slow_events import SlowEvents
 from ...plan.actions import Action, RestartOsd
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED

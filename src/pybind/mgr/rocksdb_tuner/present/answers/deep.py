@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...deep.reader import OsdDeepStats
-from ...observe.column_families import ColumnFamilyStats
+from ...observe.kv_stats import ColumnFamilyStats
 from ...units import format_time
 from .copies import like, like_if_any
 from .notes import Amount, Count, Time

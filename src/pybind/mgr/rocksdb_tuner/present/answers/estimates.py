@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...lsm.model import WorkingSet
 from ...lsm.records import Estimate as FoundEstimate
-from ...lsm.working_set import WorkingSet
 from .copies import like, like_if_any
 from .notes import Amount
 

@@ -8,9 +8,8 @@ from typing import Annotated, Optional, Union
 
 from ...advise.whatif.compare import Comparison, Side
 from ...options.catalogue import Danger as FoundDanger
-from ...options.catalogue import Member, OptionInfo
+from ...options.catalogue import Member, OptionInfo, RelatedOption
 from ...options.problems import Problem as FoundProblem
-from ...options.related_options import RelatedOption
 from ...options.verdict import ReleaseVerdict, Verdict
 from .copies import like, like_if_any
 from .notes import Among, Count, InPlace, NotEmpty, OsdId, Pattern

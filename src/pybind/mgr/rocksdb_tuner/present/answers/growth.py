@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...observe.growth import Forecast as FoundForecast
-from ...observe.growth import GrowthPoints, Outlook
+from ...observe.trend import Forecast as FoundForecast
+from ...observe.trend import GrowthPoints, Outlook
 from ...units import format_time
 from .notes import Amount, Bounds, Count, OsdId, Time
 

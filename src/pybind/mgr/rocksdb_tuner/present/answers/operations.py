@@ -16,14 +16,6 @@ from .experiment import Experiment, experiment_of
 from .notes import Count
 from .rollout import Rollout, rollout_of
 
-__all__ = [
-    'LastOperations',
-    'Operation',
-    'OperationSummary',
-    'operation_of',
-    'operation_summary_of',
-]
-
 Operation = Union[Rollout, Campaign, Experiment]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, TypeVar
 
 from ...advise.records import OsdFacts
-from ...advise.whatif.modeled import Modeled
+from ...advise.whatif.tree import Modeled
 from ...observe.signals import Signals as FoundSignals
 from ...snapshot import Snapshot
 from ..subjects import OsdDetail as FoundDetail

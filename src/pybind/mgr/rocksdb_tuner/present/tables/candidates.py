@@ -13,8 +13,6 @@ from ...units import UNKNOWN, format_change, format_effect
 from ..layout import WIDE, Column, paragraph, table
 from .phrases import COMMAND, bullets, nothing_known, sections, titled
 
-__all__ = ['candidates']
-
 
 def candidates(snapshot: Snapshot) -> str:
     """The candidates of each group, and why one was chosen."""

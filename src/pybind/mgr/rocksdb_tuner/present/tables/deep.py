@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ...deep.reader import OsdDeepStats
-from ...observe.column_families import ColumnFamilyStats, DeepStats
+from ...observe.kv_stats import ColumnFamilyStats, DeepStats
 from ...units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
 from ..layout import WIDE, Column, fields, paragraph, table
 from .phrases import sections

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Callable, Optional
 
+from ...lsm.model import WorkingSet
 from ...lsm.records import Estimate
-from ...lsm.working_set import WorkingSet
 from ...units import UNKNOWN, format_count
-
-__all__ = ['estimated', 'objects_written_to']
 
 
 def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:

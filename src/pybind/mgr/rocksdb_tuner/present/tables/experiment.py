@@ -34,8 +34,6 @@ from ..experiments import (
 from ..layout import Column, fields, paragraph, shell_command, table
 from .phrases import bullets, option_value, sections, titled
 
-__all__ = ['experiment', 'experiment_plan']
-
 
 def experiment_plan(planned: PlannedExperiment) -> str:
     """Preview of `experiment start`."""

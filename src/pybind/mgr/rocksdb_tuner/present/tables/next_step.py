@@ -19,13 +19,6 @@ from ...snapshot import Snapshot
 from ...units import format_duration, format_ids
 from .phrases import COMMAND
 
-__all__ = [
-    'next_step',
-    'next_step_of_campaign',
-    'next_step_of_experiment',
-    'next_step_of_rollout',
-]
-
 _RESUME = f'"{COMMAND} operation resume"'
 _ABORT = f'"{COMMAND} operation abort"'
 

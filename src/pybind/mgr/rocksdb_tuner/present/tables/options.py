@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Optional, Union
 
 from ...advise.whatif.compare import Comparison, OptionChange
-from ...options.catalogue import OptionInfo
+from ...options.catalogue import OptionInfo, RelatedOption
 from ...options.checks import Problem
 from ...options.effective import as_read_by
-from ...options.related_options import RelatedOption
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ...units import UNKNOWN

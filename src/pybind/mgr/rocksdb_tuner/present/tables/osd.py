@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
-from ...advise.whatif.modeled import Modeled
-from ...observe.growth import HORIZON, MIN_HISTORY_S, Forecast, Outlook
+from ...advise.whatif.tree import Modeled
 from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals
 from ...observe.starts import LastStart
+from ...observe.trend import HORIZON, MIN_HISTORY_S, Forecast, Outlook
 from ...options.grammar import OptionDifference
 from ...units import (
     UNKNOWN,

@@ -13,9 +13,8 @@ from rocksdb_tuner.advise.records import Limit, Resource
 from rocksdb_tuner.advise.usage import at_most, comparable
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
 from rocksdb_tuner.advise.whatif.situation import Situation
-from rocksdb_tuner.lsm.model import TreeInputs, model
+from rocksdb_tuner.lsm.model import TreeInputs, WorkingSet, model
 from rocksdb_tuner.lsm.records import Estimate, TreeModel
-from rocksdb_tuner.lsm.working_set import WorkingSet
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.workload.records import WorkloadClass
 

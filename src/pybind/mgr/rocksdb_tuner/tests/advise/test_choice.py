@@ -14,14 +14,13 @@ from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
 from rocksdb_tuner.advise.weighing import OptionCandidate, Origin
-from rocksdb_tuner.lsm.model import TreeInputs
-from rocksdb_tuner.lsm.working_set import Measured, WorkingSet, working_set
+from rocksdb_tuner.lsm.model import Measured, TreeInputs, WorkingSet, working_set
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.plan.steps import ShownSteps
+from rocksdb_tuner.workload.classify import Writer
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
-from rocksdb_tuner.workload.writer import Writer
 
 from ..fake_cluster import DEFAULTS
 from .builders import PACIFIC, entry, facts, group, osd_info, workload

@@ -20,11 +20,11 @@ from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.profiles import profiles, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
-from rocksdb_tuner.advise.whatif.check_subjects import hardware_of_osd
+from rocksdb_tuner.advise.whatif.compare import hardware_of_osd
 from rocksdb_tuner.advise.whatif.derive import derive
 from rocksdb_tuner.advise.whatif.situation import situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import model_in
-from rocksdb_tuner.lsm.tree_options import NotModeledError
+from rocksdb_tuner.lsm.levels import NotModeledError
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.checks import CheckResult, check
 from rocksdb_tuner.options.grammar import diff, same_meaning

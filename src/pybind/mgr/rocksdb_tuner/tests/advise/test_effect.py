@@ -18,8 +18,8 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.advise.whatif.tree import packed
 from rocksdb_tuner.lsm.calibration import calibration
+from rocksdb_tuner.lsm.model import WorkingSet
 from rocksdb_tuner.lsm.records import Estimate, Load
-from rocksdb_tuner.lsm.working_set import WorkingSet
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import WorkloadClass
 

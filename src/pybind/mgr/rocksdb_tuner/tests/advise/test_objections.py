@@ -20,8 +20,8 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.options.checks import Problem, check
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.releases import KnownRelease, release_of
+from rocksdb_tuner.workload.classify import Writer
 from rocksdb_tuner.workload.records import Evidence, WorkloadClass
-from rocksdb_tuner.workload.writer import Writer
 
 from .builders import PACIFIC
 

@@ -15,8 +15,8 @@ from typing import Any, Callable, Optional
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
-from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.report_interval import DEFAULT
+from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.rollout.automatic import Policy
 from rocksdb_tuner.operations.rollout.driver import Driver

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Callable, Optional, get_args, get_origin
 
 from rocksdb_tuner.kinds import Form, Kind, Signed, fields_of, kind_of
-from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.trend import GrowthPoints
 from rocksdb_tuner.store.codec import NOT_STORED
 
 

@@ -26,20 +26,19 @@ from rocksdb_tuner.mgr.records import (
     RunningOption,
 )
 from rocksdb_tuner.observe.deep import Answers, KvAnswer, MemtableTime
-from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.details import AlertingOsd
 from rocksdb_tuner.observe.history import Anchor
 from rocksdb_tuner.observe.kv_stats import KvStats
+from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.observer import Evidence as Observed
-from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.report_interval import Reports
-from rocksdb_tuner.observe.slow_events import AlertingOsd
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.observe.trend import GrowthPoints
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.snapshot import Mode, Sampling
-from rocksdb_tuner.workload.classifier import Memories
-from rocksdb_tuner.workload.hysteresis import Memory
+from rocksdb_tuner.workload.classifier import Memories, Memory
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 from ..observe.samples import sample

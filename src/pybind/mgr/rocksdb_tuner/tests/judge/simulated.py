@@ -22,8 +22,7 @@ from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.judge.soak import ends_with
 from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import names_for
-from rocksdb_tuner.observe.sample import Sample, take_sample
+from rocksdb_tuner.observe.sample import Sample, names_for, take_sample
 from rocksdb_tuner.observe.window import window
 from rocksdb_tuner.tests.workload.replay import Recording, Report, load
 

@@ -18,7 +18,7 @@ from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdic
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
 from rocksdb_tuner.judge.verdict import in_words, judge
-from rocksdb_tuner.observe.slow_events import SlowEvents
+from rocksdb_tuner.observe.details import SlowEvents
 from rocksdb_tuner.observe.window import Latency, Window
 
 from .simulated import MEANS, RECORDINGS, Outcome, Trial, run, source

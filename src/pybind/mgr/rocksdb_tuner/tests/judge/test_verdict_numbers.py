@@ -22,7 +22,7 @@ from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdic
 from rocksdb_tuner.judge.signals import judged_signals, limits
 from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
 from rocksdb_tuner.judge.verdict import harmless, in_words, judge, too_few_controls
-from rocksdb_tuner.observe.slow_events import SlowEvents
+from rocksdb_tuner.observe.details import SlowEvents
 from rocksdb_tuner.observe.window import Latency, Window
 
 LATENCY = 'op_w_latency_ms'

@@ -16,9 +16,8 @@ import pytest
 
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.knowledge import loader
-from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.catalogue import catalogue, related_options
 from rocksdb_tuner.options.grammar import normalize
-from rocksdb_tuner.options.related_options import related_options
 from rocksdb_tuner.options.syntax import parse
 
 REFERENCES = json.loads(

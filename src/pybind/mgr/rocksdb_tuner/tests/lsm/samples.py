@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.lsm.levels import TreeOptions, columns, tree_options
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, TreeModel
-from rocksdb_tuner.lsm.tree_options import TreeOptions, tree_options
 from rocksdb_tuner.options.syntax import parse
 
 MIB = 1 << 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.columns import columns
-from rocksdb_tuner.lsm.fates import Population
+from rocksdb_tuner.lsm.keys import Population
+from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.records import Load
 
 from .samples import PACIFIC_CFS, tree_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.lsm.columns import ColumnsSyntaxError, columns, options_of
+from rocksdb_tuner.lsm.levels import ColumnsSyntaxError, columns, options_of
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
 

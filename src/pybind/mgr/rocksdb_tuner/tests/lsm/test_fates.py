@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.lsm.fates import (
+from rocksdb_tuner.lsm.keys import (
     DUPS_TRACKED,
     Fate,
     KeyKind,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.kv_sync import kv_sync_change, kv_sync_time
+from rocksdb_tuner.lsm.cpu import kv_sync_change, kv_sync_time
 from rocksdb_tuner.lsm.records import Estimate, Load
 
 from .samples import GIB, PACIFIC_CFS, tree_of

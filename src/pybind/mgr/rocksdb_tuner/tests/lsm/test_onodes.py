@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.onodes import Onodes
+from rocksdb_tuner.lsm.keys import Onodes
 
 KIB = 1 << 10
 ONODES = Onodes(

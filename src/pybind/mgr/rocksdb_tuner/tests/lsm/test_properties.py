@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.lsm.levels import NotModeledError, columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, Load, TreeModel, VolumeSelection
-from rocksdb_tuner.lsm.tree_options import NotModeledError
 from rocksdb_tuner.options.syntax import OptionSet, parse
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS

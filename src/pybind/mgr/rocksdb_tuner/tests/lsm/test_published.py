@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.lsm.amplification import pending_compaction_bytes
 from rocksdb_tuner.lsm.levels import level_targets
 from rocksdb_tuner.lsm.records import Devices, Load, VolumeSelection
-from rocksdb_tuner.lsm.stalls import pending_compaction_bytes
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS, options_of, tree_of, with_db
 

@@ -15,8 +15,8 @@ import pytest
 
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.columns import columns
-from rocksdb_tuner.lsm.fates import Population
+from rocksdb_tuner.lsm.keys import Population
+from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.records import Amplification, Load
 
 from .samples import PACIFIC_CFS, tree_of

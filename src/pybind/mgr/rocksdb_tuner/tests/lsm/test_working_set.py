@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.lsm.columns import columns
-from rocksdb_tuner.lsm.model import TreeInputs, amplification_of, model, most_objects
+from rocksdb_tuner.lsm.levels import columns
+from rocksdb_tuner.lsm.model import (
+    Measured,
+    TreeInputs,
+    amplification_of,
+    model,
+    most_objects,
+    working_set,
+)
 from rocksdb_tuner.lsm.records import Load, TreeModel
-from rocksdb_tuner.lsm.working_set import Measured, working_set
 from rocksdb_tuner.options.syntax import parse
 
 from .samples import GIB, PACIFIC_CFS
@@ -64,7 +70,7 @@ def test_whole_model_is_evaluated_only_once(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append(inputs)
         return model(inputs)
 
-    monkeypatch.setattr('rocksdb_tuner.lsm.working_set.model', counted)
+    monkeypatch.setattr('rocksdb_tuner.lsm.model.model', counted)
     found = working_set(INPUTS, Measured(amplification(4e4) * 0.951, DAY_S))
     assert found is not None
     assert found.fitted is not None

@@ -15,7 +15,7 @@ from rocksdb_tuner.metrics.exposition import Metric, Sample, exposition
 from rocksdb_tuner.metrics.making import PREFIX
 from rocksdb_tuner.metrics.osd_series import SERIES_PER_DEVICE_CLASS, SERIES_PER_OSD
 from rocksdb_tuner.metrics.series import metrics
-from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.snapshot import Snapshot
 
 from ..present import experiment_samples as experiments

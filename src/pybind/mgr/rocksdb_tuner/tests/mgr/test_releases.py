@@ -18,7 +18,7 @@ from typing import Any, Optional
 import pytest
 
 import rocksdb_tuner
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import names_for
 
 from .shapes import POINT, SHAPES
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from rocksdb_tuner.mgr.records import CounterPoint, OsdInfo
-from rocksdb_tuner.observe.counters import names_for
-from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.observe.sample import Sample, names_for
 
 NAMES = names_for('pacific')
 MIB = 1024 * 1024

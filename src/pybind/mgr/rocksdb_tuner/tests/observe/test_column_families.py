@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.column_families import DeepStats, parse_deep_stats
+from rocksdb_tuner.observe.kv_stats import DeepStats, parse_deep_stats
 
 DATA = Path(__file__).parent / 'data'
 RELEASES = ('pacific', 'reef', 'tentacle')

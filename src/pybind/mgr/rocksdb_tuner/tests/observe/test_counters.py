@@ -10,7 +10,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import by_any_name, details_for, names_for
+from rocksdb_tuner.observe.sample import by_any_name, details_for, names_for
 
 DATA = Path(__file__).parent / 'data'
 MEASURED = ('pacific', 'reef', 'tentacle')

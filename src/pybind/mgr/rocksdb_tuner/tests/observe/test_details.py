@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
-from rocksdb_tuner.observe.counters import DetailNames, details_for
 from rocksdb_tuner.observe.details import (
     LEAST_PER_ROUND,
     ROUNDS,
@@ -20,6 +19,7 @@ from rocksdb_tuner.observe.details import (
     take_details,
 )
 from rocksdb_tuner.observe.observer import Observer
+from rocksdb_tuner.observe.sample import DetailNames, details_for
 
 from .samples import CounterTable, osd_info, sample
 

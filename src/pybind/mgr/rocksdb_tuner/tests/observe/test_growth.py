@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.growth import (
+from rocksdb_tuner.observe.trend import (
     MIN_HISTORY_S,
     MIN_POINTS,
     POINTS,

@@ -6,11 +6,11 @@ from rocksdb_tuner.observe.history import (
     ANCHOR_SPACING_S,
     ANCHORS,
     MAX_GAP_S,
+    MAX_INTERVAL_S,
     SHORT_WINDOW_S,
     Anchor,
     OsdHistory,
 )
-from rocksdb_tuner.observe.interval import MAX_INTERVAL_S
 from rocksdb_tuner.observe.window import MIN_WINDOW_S, Window
 
 from .samples import sample

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.history import MAX_GAP_S
+from rocksdb_tuner.observe.history import LEAST, MAX_ERROR, MAX_GAP_S
 from rocksdb_tuner.observe.load_history import (
     INTERVALS,
     SPACINGS_S,
@@ -17,7 +17,6 @@ from rocksdb_tuner.observe.load_history import (
     WorkHistory,
 )
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.short_float import LEAST, MAX_ERROR
 from rocksdb_tuner.observe.window import window
 
 from .samples import MIB, sample

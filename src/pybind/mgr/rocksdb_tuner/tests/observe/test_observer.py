@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
-from rocksdb_tuner.observe.interval import MAX_SHARE, MIN_INTERVAL_S, choose_interval
+from rocksdb_tuner.observe.history import MAX_SHARE, MIN_INTERVAL_S, choose_interval
 from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.report_interval import DEFAULT
 from rocksdb_tuner.observe.sample import Sample, take_sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.packed import Counter, pack, unpack
+from rocksdb_tuner.observe.history import Counter, pack, unpack
 
 _number = st.integers(0, (1 << 64) - 1)
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.history import OsdHistory
-from rocksdb_tuner.observe.measure import signals
-from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.observe.sample import Sample, names_for
+from rocksdb_tuner.observe.signals import signals
 from rocksdb_tuner.observe.window import window
 from rocksdb_tuner.tests.workload.replay import load
 

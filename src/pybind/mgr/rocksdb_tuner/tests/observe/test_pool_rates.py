@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocksdb_tuner.mgr.parse import parse_pool_counters
 from rocksdb_tuner.mgr.records import PoolCounters
-from rocksdb_tuner.observe.pool_rates import PoolHistory, PoolRates
+from rocksdb_tuner.observe.load_history import PoolHistory, PoolRates
 
 
 def counters(writes: int) -> PoolCounters:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS, names_for
-from rocksdb_tuner.observe.sample import take_sample
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS, names_for, take_sample
 
 NAMES = names_for('pacific')
 _LATENCIES = (NAMES.kv_sync, NAMES.kv_flush, NAMES.commit)

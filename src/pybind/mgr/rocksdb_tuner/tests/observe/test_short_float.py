@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.short_float import LEAST, MAX_ERROR, MOST, UNKNOWN, decode, encode
+from rocksdb_tuner.observe.history import LEAST, MAX_ERROR, MOST, UNKNOWN, decode, encode
 
 
 @given(st.floats(LEAST, MOST))

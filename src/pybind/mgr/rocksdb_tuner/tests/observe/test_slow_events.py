@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.slow_events import (
+from rocksdb_tuner.observe.details import (
     SLOW_COMMITS,
     SLOW_COUNTERS,
     AlertingOsd,

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS
 from rocksdb_tuner.observe.history import OsdHistory
 from rocksdb_tuner.observe.observer import Observer
 from rocksdb_tuner.observe.report_interval import DEFAULT
-from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.steady import steady_report_s
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS, Sample
+from rocksdb_tuner.observe.signals import steady_report_s
 
 from ..all_operations import all_operations
 from .samples import NAMES, CounterTable, osd_info, sample

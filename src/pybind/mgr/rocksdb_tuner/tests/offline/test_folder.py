@@ -14,8 +14,7 @@ from rocksdb_tuner.advise.facts import (
 from rocksdb_tuner.collection.records import Collection, OsdCollection
 from rocksdb_tuner.collection.report import UnreadableError
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
-from rocksdb_tuner.observe.column_families import DeepStats
-from rocksdb_tuner.observe.kv_stats import KvStats
+from rocksdb_tuner.observe.kv_stats import DeepStats, KvStats
 from rocksdb_tuner.offline.folder import (
     MEMTABLE_TIME,
     FileName,

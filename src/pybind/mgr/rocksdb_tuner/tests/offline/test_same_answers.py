@@ -14,7 +14,7 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.collection.anonymous import anonymous as without_names
 from rocksdb_tuner.collection.report import read_report, report
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import details_for
+from rocksdb_tuner.observe.sample import details_for
 from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.operations.phases import Phase

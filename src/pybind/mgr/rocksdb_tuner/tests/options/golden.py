@@ -22,7 +22,6 @@ from rocksdb_tuner.options.sharding import (
     parse_sharding,
     sharding_problems,
 )
-from rocksdb_tuner.options.structs import read_list, read_struct
 from rocksdb_tuner.options.syntax import (
     OptionSyntaxError,
     combine,
@@ -35,6 +34,8 @@ from rocksdb_tuner.options.values import (
     ValueNotJudgedError,
     ValueRefusedError,
     ValueType,
+    read_list,
+    read_struct,
     read_value,
 )
 

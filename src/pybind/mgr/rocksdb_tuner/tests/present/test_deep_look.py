@@ -11,7 +11,7 @@ import pytest
 
 from rocksdb_tuner import present
 from rocksdb_tuner.deep.reader import OPTIONS, OsdDeepStats
-from rocksdb_tuner.observe.column_families import DeepStats, parse_deep_stats
+from rocksdb_tuner.observe.kv_stats import DeepStats, parse_deep_stats
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDE
 

@@ -24,8 +24,7 @@ from rocksdb_tuner.advise.whatif.situation import situation_without_osd
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.report import read_report, report
 from rocksdb_tuner.doctor import examine
-from rocksdb_tuner.observe.growth import GrowthPoints
-from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
+from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
 from rocksdb_tuner.offline.cli import overview
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases

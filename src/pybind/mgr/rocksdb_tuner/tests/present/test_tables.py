@@ -21,9 +21,9 @@ from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdi
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.phases import Phase as PhaseOf
 from rocksdb_tuner.operations.rollout.records import RolloutState

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from rocksdb_tuner.observe.pool_rates import PoolHistory
+from rocksdb_tuner.observe.load_history import PoolHistory
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.workload.activity import Activity, activity
 from rocksdb_tuner.workload.classifier import Classifier
+from rocksdb_tuner.workload.classify import Activity, activity
 
 from .replay import DEVICE_CLASS, Recording, Span
 

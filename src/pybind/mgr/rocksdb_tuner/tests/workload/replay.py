@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo, PoolCounters, PoolInfo
-from rocksdb_tuner.observe.counters import ALL_OPERATIONS
 from rocksdb_tuner.observe.observer import Observer
+from rocksdb_tuner.observe.sample import ALL_OPERATIONS
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.sampler import FULL_S, WARM_UP_ROUNDS
 from rocksdb_tuner.tests.all_operations import all_operations

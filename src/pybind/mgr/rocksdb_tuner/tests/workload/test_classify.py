@@ -11,16 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
-from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
-from rocksdb_tuner.workload.activity import activity
-from rocksdb_tuner.workload.classifier import Classifier
-from rocksdb_tuner.workload.classify import classify
-from rocksdb_tuner.workload.hysteresis import Memory, remember
+from rocksdb_tuner.workload.classifier import Classifier, Memory, remember
+from rocksdb_tuner.workload.classify import activity, classify
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
-from rocksdb_tuner.workload.records import Workload, WorkloadClass
-from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
+from rocksdb_tuner.workload.records import Thresholds, Workload, WorkloadClass, thresholds
 
 KNOWLEDGE = Path(__file__).parents[2] / 'knowledge'
 RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False)

@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.workload.activity import Activity
+from rocksdb_tuner.workload.classify import Activity
 
 from . import evaluation, replay
 from .evaluation import Judged, Seen

@@ -8,16 +8,13 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
-from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.load_history import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
-from rocksdb_tuner.workload.activity import Activity, activity
-from rocksdb_tuner.workload.classifier import Classifier, Memories
-from rocksdb_tuner.workload.classify import UNKNOWN, classify
-from rocksdb_tuner.workload.hysteresis import remember
+from rocksdb_tuner.workload.classifier import Classifier, Memories, remember
+from rocksdb_tuner.workload.classify import UNKNOWN, Activity, activity, classify
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
-from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
-from rocksdb_tuner.workload.thresholds import thresholds
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass, thresholds
 
 NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 RBD = NONE._replace(rbd=True)

@@ -7,12 +7,10 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.workload.activity import Activity
-from rocksdb_tuner.workload.classify import classify
+from rocksdb_tuner.workload.classify import Activity, classify, writer_of
 from rocksdb_tuner.workload.pools import RBD, RGW, PoolContext, Share, leading
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured, with_pressure
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
-from rocksdb_tuner.workload.writer import writer_of
 
 KIB = 1024
 OF_RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False)

@@ -14,9 +14,9 @@ from rocksdb_tuner.advise.records import Setting, Severity
 from rocksdb_tuner.advise.strings import check
 from rocksdb_tuner.advise.whatif.situation import situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import model_in
-from rocksdb_tuner.lsm.fit import fitting_levels
-from rocksdb_tuner.lsm.tree_options import tree_options
-from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.lsm.amplification import fitting_levels
+from rocksdb_tuner.lsm.levels import tree_options
+from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.workload.records import WorkloadClass
 

@@ -10,8 +10,7 @@ from rocksdb_tuner.advise.facts import COMPACT_ON_DELETION, settings_in_force
 from rocksdb_tuner.advise.records import OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.observe.slow_events import AlertingOsd
+from rocksdb_tuner.observe.details import AlertingOsd, Details
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS

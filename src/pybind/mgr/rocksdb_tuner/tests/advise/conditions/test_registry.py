@@ -18,7 +18,7 @@ from rocksdb_tuner.advise.conditions import (
 )
 from rocksdb_tuner.advise.conditions.declaration import Condition, conditions
 from rocksdb_tuner.advise.records import Severity
-from rocksdb_tuner.workload.limits import limit_thresholds
+from rocksdb_tuner.workload.records import limit_thresholds
 
 from .builders import example, examples
 

@@ -14,11 +14,10 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.deep import RocksdbTimes
-from rocksdb_tuner.observe.details import Details
-from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.observe.details import AlertingOsd, Details
 from rocksdb_tuner.observe.latency import WriteLatency
-from rocksdb_tuner.observe.slow_events import AlertingOsd
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS

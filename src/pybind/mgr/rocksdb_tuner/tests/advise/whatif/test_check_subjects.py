@@ -8,7 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.check_subjects import hardware_of_osd, subjects
+from rocksdb_tuner.advise.whatif.compare import hardware_of_osd, subjects
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases

@@ -13,9 +13,8 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.whatif.derive import agreement, derive
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.advise.whatif.tree import tree
-from rocksdb_tuner.lsm.columns import columns, options_of
+from rocksdb_tuner.lsm.levels import TreeOptions, columns, options_of, tree_options
 from rocksdb_tuner.lsm.records import Devices
-from rocksdb_tuner.lsm.tree_options import TreeOptions, tree_options
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
 from rocksdb_tuner.options.syntax import format, parse  # noqa: A004

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.advise.whatif.fill import fill_s
 from rocksdb_tuner.advise.whatif.situation import Situation
-from rocksdb_tuner.advise.whatif.tree import model_in
+from rocksdb_tuner.advise.whatif.tree import fill_s, model_in
 from rocksdb_tuner.lsm.records import Load
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import WorkloadClass

@@ -10,10 +10,9 @@ import pytest
 from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.whatif.modeled import modeled
 from rocksdb_tuner.advise.whatif.overrides import read_overrides
 from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
-from rocksdb_tuner.advise.whatif.tree import model_in
+from rocksdb_tuner.advise.whatif.tree import model_in, modeled
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.present.tables.estimates import objects_written_to

@@ -18,7 +18,7 @@ from rocksdb_tuner.advise.whatif.situation import (
     situation_without_osd,
 )
 from rocksdb_tuner.advise.whatif.tree import model_in
-from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.lsm.levels import columns
 from rocksdb_tuner.lsm.records import Devices, VolumeSelection
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals

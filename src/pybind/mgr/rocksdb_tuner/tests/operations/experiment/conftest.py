@@ -6,7 +6,7 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.observe.slow_events import read_slow_events
+from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.experiment.driver import ExperimentDriver
 from rocksdb_tuner.operations.experiment.history import record_of

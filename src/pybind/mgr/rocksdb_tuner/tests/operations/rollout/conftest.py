@@ -9,8 +9,8 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.slow_events import read_slow_events
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver

@@ -11,9 +11,9 @@ import pytest
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.observe.details import SlowEvents
 from rocksdb_tuner.observe.report_interval import ReportInterval
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
 from rocksdb_tuner.operations.rollout.recording import NOT_SOAKING, Recording, SoakProgress
