@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
@@ -17,8 +17,8 @@ from .needs import Below, Figure, Needs, Reaches, Subject
 
 #: Placeholders that are words of commands, also in a remedy.
 _WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'})
-#: "[runs|run]": the verb for one OSD, and for several.
-_VERBS = re.compile(r'\[(\w+)\|(\w+)\]')
+#: "[runs|run]": the words for one OSD, and for several.
+_NUMBERS = re.compile(r'\[([\w ]+)\|([\w ]+)\]')
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class Condition:
     #: The worst severity of its findings.
     severity: Severity
     #: Sentences with placeholders such as {osds} and {who}, by variant; '' if there is one.
-    summaries: Mapping[str, str] = field(hash=False)
-    remedies: Mapping[str, str] = field(hash=False)
+    summaries: Mapping[str, str]
+    remedies: Mapping[str, str]
     #: The exact commands of the remedy.
     commands: tuple[str, ...]
     #: Actions that would make it worse.
@@ -136,9 +136,9 @@ class Condition:
     ceph_checks: tuple[str, ...]
     #: Prerequisite of the condition; None: a condition of the setup.
     needs: Optional[Needs]
-    thresholds: Mapping[str, Threshold] = field(hash=False)
+    thresholds: Mapping[str, Threshold]
     #: Other parameters.
-    values: Mapping[str, tuple[str, ...]] = field(hash=False)
+    values: Mapping[str, tuple[str, ...]]
     decide: DecideCluster
 
     @property
@@ -187,7 +187,7 @@ class Condition:
         fill = {'osds': name_osds(ids), 'osd': ids[0] if ids else '<id>', **found.fill}
         words = fill | {n: quoted(str(text)) for n, text in fill.items() if n in _WORDS}
         words['command'] = '; '.join(command.format_map(words) for command in self.commands)
-        summary = _VERBS.sub(r'\1' if len(ids) == 1 else r'\2', _text(self.summaries, found))
+        summary = _NUMBERS.sub(r'\1' if len(ids) == 1 else r'\2', _text(self.summaries, found))
         return Finding(
             finding_id=self.condition_id,
             severity=found.severity or self.severity,

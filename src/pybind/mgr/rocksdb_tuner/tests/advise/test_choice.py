@@ -205,7 +205,7 @@ def test_string_that_prevents_an_osd_start_has_no_effect() -> None:
         ),
         (
             case(osd(distribution='debian', version='16.2.13', main_rotational=True)),
-            'osd.0 run 16.2.13 from packages of their distribution',
+            'osd.0 runs 16.2.13 from packages of its distribution',
         ),
     ],
 )

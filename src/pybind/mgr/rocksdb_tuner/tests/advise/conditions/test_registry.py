@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Mapping
 
 import pytest
 
@@ -27,62 +26,11 @@ TESTS = Path(__file__).parent
 OF_ALL_CONDITIONS = {'test_registry.py', 'test_texts.py'}
 
 
-#: By the number of the list that the conditions were taken from.
-NUMBERS: Mapping[str, tuple[str, ...]] = {
-    'C1': ('spillover',),
-    'C2': ('level-does-not-fit',),
-    'C3': ('db-device-small',),
-    'C4': ('uncompressed-metadata',),
-    'C6': ('kv-sync-bound',),
-    'C7': (
-        'superseded-options',
-        'published-options',
-        'dangerous-options',
-        'unlimited-wal',
-        'too-many-compactions',
-        'unwise-options',
-    ),
-    'C8': ('unlimited-wal', 'wal-device-small'),
-    'C9': ('slow-iterators', 'compact-on-deletion-off'),
-    'C10': ('periodic-rewrites',),
-    'C11': ('compaction-storm',),
-    'C12': ('unoptimised-build',),
-    'C13': ('unsharded',),
-    'C14': ('memtables-exceed-memory', 'memory-target-small'),
-    'C15': ('unstartable-options', 'unjudged-options'),
-    'C16': (
-        'options-outside-config-store',
-        'class-entry-without-effect',
-        'restart-pending',
-        'options-without-effect',
-    ),
-    'C17': ('large-min-alloc-size',),
-    'C18': ('db-device-nearly-full', 'metadata-fills-device'),
-    'C19': ('deferred-write-regression',),
-    'C20': ('buffered-io-off',),
-    'C21': ('slow-op-alert',),
-    'C22': ('write-stalls',),
-    'C23': ('slow-sync',),
-}
-#: From that list, with the reason.
-DROPPED = {
-    'C5': 'LZ4 on OSDs that lack CPU: how many cores an OSD may use is in no metadata and no '
-    'counter that reaches the manager. The page of the profile names it (profile show), and so '
-    'does uncompressed-metadata in what not to do.',
-}
-
-
 def test_every_condition_is_evaluated_once() -> None:
     of_the_present = [known for about in OF_THE_PRESENT.values() for known in about]
     all_of_them = (*OF_THE_SETUP, *of_the_present, *OF_A_FIGURE)
     evaluated = [known.condition_id for known in all_of_them]
     assert sorted(evaluated) == sorted(conditions())
-
-
-def test_all_23_conditions_are_implemented_or_dropped_with_a_reason() -> None:
-    assert {*NUMBERS, *DROPPED} == {f'C{n}' for n in range(1, 24)}
-    assert not NUMBERS.keys() & DROPPED.keys()
-    assert {name for names in NUMBERS.values() for name in names} <= conditions().keys()
 
 
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
@@ -134,11 +82,6 @@ def test_reshard_and_compaction_have_cautions() -> None:
 
 def test_empty_cluster_has_no_findings() -> None:
     assert findings(ClusterFacts((), ())) == ()
-
-
-def test_conditions_are_distinct_in_a_set() -> None:
-    """It holds mappings, which cannot."""
-    assert len(set(conditions().values())) == len(conditions())
 
 
 def test_no_warning_pushes_to_the_default_of_the_release() -> None:
