@@ -39,8 +39,8 @@ from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.whatif.tree import fill_s
 from rocksdb_tuner.collection.report import read_report
 from rocksdb_tuner.offline.judge import judge
+from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import OPTION
-from rocksdb_tuner.plan.steps import ShownSteps
 
 FIRST, SECOND, IDLE = 0, 1, 2
 IMAGE = 'image'

@@ -31,7 +31,7 @@ from rocksdb_tuner.advise.records import GroupFacts, OsdFacts  # noqa: E402
 from rocksdb_tuner.mgr.records import CounterPoint  # noqa: E402
 from rocksdb_tuner.observe.details import Details  # noqa: E402
 from rocksdb_tuner.observe.signals import Signals  # noqa: E402
-from rocksdb_tuner.plan.steps import ShownSteps  # noqa: E402
+from rocksdb_tuner.plan.commands import ShownSteps  # noqa: E402
 from rocksdb_tuner.snapshot import Mode  # noqa: E402
 from rocksdb_tuner.tests.advise.builders import entry, facts, osd_info, workload  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster  # noqa: E402

@@ -16,13 +16,21 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple, Optional, Union
 
-from rocksdb_tuner.judge.arms import Comparison, Observed, Period, compare
+from rocksdb_tuner.judge.arms import (
+    Answer,
+    Comparison,
+    Conclusion,
+    Observed,
+    Period,
+    compare,
+    conclude,
+    to_end,
+)
 from rocksdb_tuner.judge.evidence import Block, Measured
 from rocksdb_tuner.judge.noise import measured_noise
-from rocksdb_tuner.judge.winner import Answer, Conclusion, conclude, to_end
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, Refusal, Terms, plan_experiment
-from rocksdb_tuner.plan.experiment_osds import Candidate
+from rocksdb_tuner.plan.order import Candidate
 from rocksdb_tuner.tests.judge.simulated import MEANS, WINDOW_S, _drawn, source
 from verdict_trials import read
 

@@ -16,9 +16,15 @@ from statistics import median
 from typing import Any, Optional
 
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
-from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.records import (
+    Judgement,
+    SoakPlan,
+    Verdict,
+    ends_with,
+    least_soak_s,
+    planned_block_s,
+)
 from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.judge.soak import ends_with, least_soak_s, planned_block_s
 from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.observe.sample import Sample, names_for, take_sample
 from rocksdb_tuner.observe.window import Window, window

@@ -15,7 +15,7 @@ import pytest
 from manual.pages import REFERENCES, pages
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.records import GroupFacts, Severity
-from rocksdb_tuner.metrics.making import PREFIX
+from rocksdb_tuner.metrics.exposition import PREFIX
 from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.tests.present import experiment_samples as experiments

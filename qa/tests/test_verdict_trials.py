@@ -12,9 +12,8 @@ from typing import Any, Optional
 import pytest
 
 from harness.trial_windows import draw
-from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.judge.records import SoakPlan, least_soak_s
 from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.judge.soak import least_soak_s
 from rocksdb_tuner.observe.sample import Sample
 from verdict_trials import (
     KINDS,

@@ -23,7 +23,7 @@ from harness.fault_injection import FaultInjection
 from harness.slow_sync import slow_down
 from harness.workloads.overwriter import Overwriter
 from module_client import OPTION, ModuleClient
-from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.experiment.records import (
     ExperimentArm,
     ExperimentOsd,
@@ -37,7 +37,7 @@ from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdStep
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
-from rocksdb_tuner.plan.experiment_precision import Shape as PlanShape
+from rocksdb_tuner.plan.experiment_design import Shape as PlanShape
 
 pytestmark = [pytest.mark.integration, pytest.mark.experiment]
 

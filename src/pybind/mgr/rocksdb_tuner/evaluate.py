@@ -22,7 +22,7 @@ from .mgr.records import ConfigEntry
 from .observe.details import AlertingOsd
 from .operations.experiment.history import measured_arms
 from .operations.history import HistoryRecord
-from .plan.steps import ShownSteps
+from .plan.commands import ShownSteps
 from .snapshot import Mode
 from .workload.records import Workload
 

@@ -14,7 +14,7 @@ from .advise.custom_profiles import CustomProfiles
 from .commands import Context, answer_module, guarded
 from .commands.context import OPERATOR
 from .metrics.endpoint import MetricsEndpoint
-from .metrics.settings import url, wanted_address
+from .metrics.standby import url, wanted_address
 from .metrics.text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand

@@ -8,9 +8,8 @@ from typing import Optional, Union
 
 from ..mgr.records import ConfigEntry, OsdInfo
 from ..options.releases import KnownRelease
-from ..plan.commands import removal
+from ..plan.commands import ShownSteps, removal
 from ..plan.precedence import is_own_entry
-from ..plan.steps import ShownSteps
 from .facts import next_start, redundant_annex, release_of_osd
 from .naming import name_osds
 from .records import GroupFacts, NextStart, OsdFacts, OsdOptions

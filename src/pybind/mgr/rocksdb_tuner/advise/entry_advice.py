@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ..plan.commands import ShownSteps
 from ..plan.records import ANNEX
-from ..plan.steps import ShownSteps
 from .case import Case
 from .changed import changed, proposed
 from .choice import default_target, fixed

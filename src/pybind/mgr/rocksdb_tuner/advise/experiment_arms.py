@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from ..judge.experiment_limits import objective_of
 from ..judge.records import Predicted
+from ..judge.signals import objective_of
 from ..options.verdict import BadQuestionError
 from ..workload.records import WorkloadClass
 from .candidates import expected_usages

@@ -7,7 +7,7 @@ from typing import Mapping, Optional
 
 from ..judge.noise import MeasuredNoise
 from ..observe.load_history import KeptWork, Work
-from ..plan.experiment_osds import Candidate
+from ..plan.order import Candidate
 from .case import Case
 
 

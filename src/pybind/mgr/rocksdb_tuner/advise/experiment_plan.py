@@ -9,14 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping, Optional, Union
 
 from ..judge.evidence import Block
-from ..judge.experiment_limits import experiment_limits
-from ..judge.history_blocks import history_blocks, undisturbed
-from ..judge.noise import LEAST_OSDS, MeasuredNoise, Noise, measured_noise
-from ..judge.signals import JudgedSignal, judged_signals, limits
+from ..judge.noise import (
+    LEAST_OSDS,
+    MeasuredNoise,
+    Noise,
+    history_blocks,
+    measured_noise,
+    undisturbed,
+)
+from ..judge.signals import JudgedSignal, experiment_limits, judged_signals, limits
 from ..observe.load_history import LONGEST_S, KeptWork
 from ..options.verdict import BadQuestionError
 from ..plan.batches import LEAST_FILLS
-from ..plan.commands import TYPICAL_RESTART_S
+from ..plan.commands import TYPICAL_RESTART_S, ShownSteps
 from ..plan.experiment_design import (
     MIN_EFFECT_BOUNDS,
     ExperimentPlan,
@@ -25,8 +30,7 @@ from ..plan.experiment_design import (
     plan_experiment,
     too_small,
 )
-from ..plan.experiment_osds import Candidate
-from ..plan.steps import ShownSteps
+from ..plan.order import Candidate
 from ..units import format_bytes, format_duration, format_percent
 from .candidates import weighing
 from .case import Case

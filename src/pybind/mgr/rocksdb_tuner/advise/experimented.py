@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
-from ..judge.experiment_limits import objective_of
-from ..judge.signals import signal_named
+from ..judge.signals import objective_of, signal_named
 from ..lsm.records import Estimate
 from ..units import format_effect, format_time
 from .case import Case

@@ -11,8 +11,8 @@ from typing import Optional
 from ..judge.predictions import shown_by
 from ..judge.records import Predicted
 from ..judge.signals import judged_signals
+from ..plan.commands import Change
 from ..plan.records import ChangeKind, ChangeRequest, Purpose
-from ..plan.steps import Change
 from ..units import format_change_range
 from .cohort import Cohort
 from .facts import daemons, places, write_iops

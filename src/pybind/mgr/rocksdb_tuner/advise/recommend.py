@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional, Union
 
-from ..plan.steps import ShownSteps
+from ..plan.commands import ShownSteps
 from .assessment import Assessment
 from .candidates import BEYOND_ROCKSDB, weighing
 from .case import Case

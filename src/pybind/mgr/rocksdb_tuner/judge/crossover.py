@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from .experiment_limits import experiment_limits
+from .signals import experiment_limits
 
 #: A smaller pivot makes a column a linear combination of others.
 _SINGULAR = 1e-9

@@ -1,12 +1,15 @@
 """Metrics as text, in Prometheus' exposition format 0.0.4.
 
 Prometheus, Exposition formats: https://prometheus.io/docs/instrumenting/exposition_formats/
+
+Builds metrics from their samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Optional
 
 CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -51,3 +54,26 @@ def _help(text: str) -> str:
 
 def _label(text: str) -> str:
     return _help(text).replace('"', r'\"')
+
+
+PREFIX = 'ceph_rocksdb_tuner_'
+
+
+def states(name: str, text: str, states: Sequence[str], current: str) -> Metric:
+    """A sample per state, since Prometheus has no enumerations."""
+    label = name.rsplit('_', 1)[-1]
+    return metric(name, text, [labeled(s == current, **{label: s}) for s in states])
+
+
+def single(name: str, text: str, value: Optional[float]) -> Metric:
+    return metric(name, text, [] if value is None else [labeled(value)])
+
+
+def labeled(value: float, **labels: str) -> Sample:
+    # A bool is an int in Python; its text is not a number for Prometheus.
+    return Sample(tuple(labels.items()), float(value))
+
+
+def metric(name: str, text: str, samples: Sequence[Sample]) -> Metric:
+    # A ratio with a zero denominator is unknown.
+    return Metric(PREFIX + name, text, tuple(s for s in samples if math.isfinite(s.value)))

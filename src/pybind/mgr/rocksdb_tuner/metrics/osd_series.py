@@ -10,8 +10,7 @@ from ..advise.records import GroupFacts, OsdFacts
 from ..observe.signals import Signals
 from ..present.summaries import options_in_use
 from ..workload.records import Workload, WorkloadClass
-from .exposition import Metric
-from .making import labeled, metric
+from .exposition import Metric, labeled, metric
 
 
 class _OsdSignal(NamedTuple):

@@ -25,8 +25,7 @@ from ..present.experiments import phase_of as experiment_phase
 from ..present.summaries import osds_finished
 from ..snapshot import Mode, Snapshot
 from ..version import VERSION
-from .exposition import Metric
-from .making import labeled, metric, single, states
+from .exposition import Metric, labeled, metric, single, states
 from .osd_series import device_classes, osds, seconds
 
 #: Effect of an arm and both ends of its interval, in the order of `percent_of`.

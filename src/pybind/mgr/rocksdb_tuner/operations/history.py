@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional
 
+from ..judge.arms import Answer
 from ..judge.records import Judgement, Predicted
-from ..judge.winner import Answer
 from ..plan.records import OPTION
 from ..store.codec import ADDED_LATER
 from .phases import Outcome

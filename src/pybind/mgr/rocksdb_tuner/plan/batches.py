@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Optional
 
-from ..judge.records import Inconclusive, NoBenefit, SoakPlan
+from ..judge.records import Inconclusive, NoBenefit, SoakPlan, least_soak_s
 from ..judge.signals import limits
-from ..judge.soak import least_soak_s
 from ..mgr.records import FailureDomain
 from .records import ChangeRequest, Purpose
 

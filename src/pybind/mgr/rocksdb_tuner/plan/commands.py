@@ -1,21 +1,79 @@
-"""Exact commands of a rollout and its rollback, as an operator would type them."""
+"""Exact commands of a rollout and its rollback, as an operator would type them.
+
+Actions on the cluster.
+
+The command that restarts an OSD, depending on what runs it.
+
+Steps of a recommendation, which remain stable once displayed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Union
 
-from ..judge.records import SoakPlan
+from ..judge.records import SoakPlan, least_soak_s
 from ..judge.signals import limits
-from ..judge.soak import least_soak_s
-from ..mgr.records import Daemon
+from ..mgr.records import Daemon, Place
 from ..shell import command, quoted
-from .actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .batches import PlannedBatch, planned_batches
 from .entries import own
-from .records import OPTION, ChangeRequest
-from .request import end_value
-from .restarts import manual_command, manual_host
+from .order import canary_first, domains_of, in_batches, matched_controls, typical_of
+from .precedence import is_for_a_class
+from .records import ANNEX, OPTION, ChangeKind, ChangeRequest, end_value
+
+
+@dataclass(frozen=True)
+class SetEntry:
+    who: str
+    value: str
+
+
+@dataclass(frozen=True)
+class RemoveEntry:
+    who: str
+
+
+@dataclass(frozen=True)
+class RestartOsd:
+    osd_id: int
+
+
+Action = Union[SetEntry, RemoveEntry, RestartOsd]
+
+
+#: An unknown OSD is assumed to run under systemd alone, as installed by packages.
+UNKNOWN = Daemon(None)
+
+
+def manual_command(osd_id: int, daemon: Optional[Daemon], verb: str = 'restart') -> str:
+    """The command for an operator to ``verb`` an OSD without an orchestrator.
+
+    To be run on the OSD's host, unless it runs in a pod: Rook's deployments are named after their
+    OSD, and a rollout of one restarts the pod. cephadm finds the unit, whose name includes the
+    cluster's fsid.
+    """
+    daemon = daemon or UNKNOWN
+    if daemon.pod_namespace is not None:
+        deployment = f'deploy/rook-ceph-osd-{osd_id}'
+        return command('kubectl', '-n', daemon.pod_namespace, 'rollout', 'restart', deployment)
+    if daemon.containerized:
+        return f'cephadm unit --name osd.{osd_id} {verb}'
+    return f'systemctl {verb} ceph-osd@{osd_id}'
+
+
+def manual_host(daemon: Optional[Daemon]) -> Optional[str]:
+    """The host that `manual_command` is for; None: any, or unknown."""
+    return None if daemon is None or daemon.pod_namespace is not None else daemon.host
+
+
+def restart_command(osd_id: int, daemon: Optional[Daemon]) -> str:
+    """The command that restarts an OSD: through the orchestrator, if one runs it."""
+    if daemon is not None and daemon.containerized and daemon.pod_namespace is None:
+        return f'ceph orch daemon restart osd.{osd_id}'
+    return manual_command(osd_id, daemon)
+
 
 #: From the stop of an OSD to clean PGs: 8 to 15 s to come up and 8 to 23 s to recover, measured on
 #: 16.2.15 with small OSDs under client load, plus 10 s until the mgr receives it. Large OSDs take
@@ -127,3 +185,127 @@ def _quoted(value: str) -> str:
     """Always quoted, as operators write option strings."""
     word = quoted(value)
     return f"'{word}'" if word == value else word
+
+
+#: More than the number of recommendations that an operator would read.
+_REMEMBERED = 32
+#: Fewer client writes per second count as idle.
+_NOISE_IOPS = 1.0
+
+
+class Change(NamedTuple):
+    """A change: everything that its steps depend on, except for the load of the OSDs."""
+
+    recommendation_id: str
+    kind: ChangeKind
+    who: str
+    options_from: str
+    options_to: str
+    #: The config store entries in force.
+    deciding_entries: tuple[str, ...]
+    restart: bool
+    orchestrated: bool
+    places: tuple[tuple[int, Place], ...]
+    #: Value to write to or remove from the annex; None: ``options_to`` goes to the option itself.
+    annex: Optional[str] = None
+    #: For the commands of manual restarts.
+    daemons: tuple[tuple[int, Daemon], ...] = ()
+
+    @property
+    def option(self) -> str:
+        """The changed option."""
+        return OPTION if self.annex is None else ANNEX
+
+    @property
+    def value(self) -> str:
+        return self.options_to if self.annex is None else self.annex
+
+
+class Steps(NamedTuple):
+    """The steps of a change, as in `Recommendation`."""
+
+    order: tuple[int, ...]
+    controls: tuple[int, ...]
+    #: Without prediction and actor.
+    request: ChangeRequest
+    commands: tuple[str, ...]
+    undo_commands: tuple[str, ...]
+
+
+class ShownSteps:
+    """Steps of the current recommendations, kept between ticks.
+
+    OSDs with a similar load swap places at every tick, but an operator must get the displayed plan.
+    The steps are recomputed only for a different change, if the canary is no longer typical of its
+    group, or if it could have more typical controls.
+    """
+
+    def __init__(self) -> None:
+        self._steps: dict[Change, Steps] = {}
+
+    def of(self, change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
+        """``write_iops`` by OSD id, None or missing if unknown."""
+        known = self._steps.pop(change, None)
+        if known is None or not _still_good(known, write_iops):
+            known = _steps(change, write_iops)
+        # The newest is last, so the first is dropped.
+        self._steps[change] = known
+        if len(self._steps) > _REMEMBERED:
+            del self._steps[next(iter(self._steps))]
+        return known
+
+
+def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool:
+    known = {
+        osd_id: max(iops, _NOISE_IOPS) for osd_id, iops in write_iops.items() if iops is not None
+    }
+    typical = typical_of(steps.order, known)
+    canary = steps.order[0]
+    if canary not in typical:
+        # With no known load there is no better canary.
+        return not typical
+    controls = typical.intersection(steps.controls)
+    return len(controls) == min(len(steps.controls), len(typical) - 1)
+
+
+def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
+    places, daemons = dict(change.places), dict(change.daemons)
+    order = canary_first(places, write_iops)
+    batches = in_batches(order, places)
+    request = ChangeRequest(
+        recommendation_id=change.recommendation_id,
+        kind=change.kind,
+        who=change.who,
+        targets=tuple((osd_id, change.value) for osd_id in order),
+        order=order,
+        final_entries=_final_entries(change, order),
+        actor='',
+        restart=change.restart,
+        controls=matched_controls(order, write_iops, limits().most_controls),
+        batches=batches,
+        domains=domains_of(batches, places),
+        option=change.option,
+    )
+    before = {
+        entry: change.options_from if change.annex is None else change.annex
+        for entry, _ in request.final_entries
+        if entry in change.deciding_entries
+    }
+    return Steps(
+        order=order,
+        controls=request.controls,
+        request=request,
+        commands=commands(forward_actions(request), change.orchestrated, daemons, request.option),
+        undo_commands=commands(
+            undo_actions(request, before), change.orchestrated, daemons, request.option
+        ),
+    )
+
+
+def _final_entries(change: Change, order: tuple[int, ...]) -> tuple[tuple[str, Optional[str]], ...]:
+    """Final config store entries, in sections that OSDs start with."""
+    if change.kind is ChangeKind.REMOVE_OVERRIDE:
+        return tuple((entry, None) for entry in change.deciding_entries)
+    if is_for_a_class(change.who):
+        return tuple((f'osd.{osd_id}', change.value) for osd_id in order)
+    return ((change.who, change.value),)

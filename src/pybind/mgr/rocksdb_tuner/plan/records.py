@@ -1,4 +1,7 @@
-"""Change requests."""
+"""Change requests.
+
+Entries and OSDs of a change request.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from functools import cached_property
 from typing import Optional
 
 from ..judge.records import Predicted
-from ..mgr.records import FailureDomain
-from .entries import own
+from ..mgr.records import FailureDomain, OsdInfo, RunningOption
+from ..options.grammar import in_force, same_meaning
+from ..options.releases import release_of
+from .entries import own, starts_with
 
 #: A rollout changes one of these. An OSD appends the annex to the option string, so values in the
 #: annex survive an upgrade that changes the default option string.
@@ -100,3 +105,57 @@ class ChangeRequest:
     def other_option(self) -> str:
         """The unchanged one of the two options."""
         return OPTION if self.option == ANNEX else ANNEX
+
+
+def target(request: ChangeRequest, osd_id: int) -> str:
+    return request.target_by_osd[osd_id]
+
+
+def end_value(request: ChangeRequest, osd_id: int) -> Optional[str]:
+    """Final value of the OSD's own entry; None if it is removed."""
+    return request.final_by_who.get(own(osd_id))
+
+
+def starts_alike(
+    option: str,
+    osd: OsdInfo,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    other_entries: Optional[Mapping[str, str]],
+) -> bool:
+    """Whether ``osd`` starts with the same options by these entries of ``option``.
+
+    ``other_entries``: of the other option, None if unknown. Without an entry the default of the
+    OSD's release applies.
+    """
+    found = [starts_with(entries, osd.osd_id) for entries in (before, after)]
+    old, new = (None if started is None else started[1] for started in found)
+    release = release_of(osd.version, osd.release)
+    version = release.rocksdb_version if release else None
+    if old == new or (old is not None and new is not None and same_meaning(old, new, version)):
+        return True
+    if release is None:
+        return False
+    if option == OPTION:
+        default = release.default_options
+        return same_meaning(
+            default if old is None else old, default if new is None else new, version
+        )
+    if other_entries is None:
+        return False
+    started = starts_with(other_entries, osd.osd_id)
+    main = release.default_options if started is None else started[1]
+    one, other = (in_force(main, release.default_annex if a is None else a) for a in (old, new))
+    return same_meaning(one, other, version)
+
+
+def overruled(request: ChangeRequest, osd_id: int, running: RunningOption) -> str:
+    origin = {
+        'file': 'its ceph.conf',
+        'env': 'its environment',
+        'cmdline': 'its command line',
+    }.get(running.source, 'a value set in the running daemon')
+    return (
+        f'{request.option} of osd.{osd_id} comes from {origin}, which the config store '
+        'does not override: remove it there first, and restart the OSD'
+    )

@@ -7,12 +7,10 @@ from enum import Enum
 from typing import Optional
 
 from ..advise.experiment_plan import PlannedExperiment
-from ..judge.arms import ArmResult, Contrast
-from ..judge.experiment_limits import experiment_limits
+from ..judge.arms import Answer, ArmResult, Contrast
 from ..judge.records import SignalVerdict
-from ..judge.signals import signal_named
+from ..judge.signals import experiment_limits, signal_named
 from ..judge.statistics import percent
-from ..judge.winner import Answer
 from ..operations.experiment.records import ExperimentState, Stage
 from ..operations.experiment.wording import in_words
 from ..plan.experiment_design import Refusal

@@ -20,8 +20,7 @@ from ..advise.whatif.derive import Derivation
 from ..advise.whatif.tree import TreeAnswer
 from ..deep.reader import OsdDeepStats
 from ..doctor import Check
-from ..judge.records import SoakPlan
-from ..judge.soak import contradiction
+from ..judge.records import SoakPlan, contradiction
 from ..observe.trend import GrowthPoints, Trend
 from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import Verdict

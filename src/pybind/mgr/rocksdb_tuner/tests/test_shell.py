@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.mgr.records import Daemon
-from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
-from rocksdb_tuner.plan.commands import commands
+from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry, commands
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.present.layout import shell_command

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Callable
 
 from ..advise.records import Recommendation
-from ..judge.soak import contradiction
+from ..judge.records import contradiction
 from ..mgr.protocols import Orchestrator
 from ..operations.errors import OperationRefused
 from ..operations.rollout import automatic

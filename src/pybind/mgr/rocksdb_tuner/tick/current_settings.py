@@ -6,7 +6,7 @@ import errno
 from dataclasses import replace
 from typing import Callable, Optional
 
-from ..judge.soak import contradiction
+from ..judge.records import contradiction
 from ..operations.errors import OperationRefused
 from ..settings import Settings
 from ..snapshot import Mode

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
+from ...plan.commands import restart_command
 from ...plan.precedence import (
     UnknownMaskError,
     deciding_entry,
@@ -14,7 +15,6 @@ from ...plan.precedence import (
     reaches,
 )
 from ...plan.records import ANNEX, OPTION
-from ...plan.restarts import restart_command
 from ..facts import redundant_annex, release_of_osd
 from ..naming import name_osds
 from ..records import FindingEvidence, OsdFacts, Severity

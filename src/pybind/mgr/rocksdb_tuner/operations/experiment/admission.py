@@ -6,9 +6,8 @@ import errno
 from collections.abc import Mapping
 from typing import Callable, Optional
 
-from ...judge.experiment_limits import experiment_limits
 from ...judge.records import SoakPlan
-from ...judge.signals import judged_signals
+from ...judge.signals import experiment_limits, judged_signals
 from ...mgr.records import ClusterMap, RunningOption
 from ...plan.entries import own, starts_with
 from ...plan.records import ChangeKind, ChangeRequest

@@ -13,7 +13,7 @@ from ...mgr.records import ClusterMap
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...plan.actions import Action, RestartOsd
+from ...plan.commands import Action, RestartOsd
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION
 from ..driver import OperationDriver, cannot_be_stored

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import Action
+from ...plan.commands import Action
 from ...plan.entries import own
-from ...plan.request import overruled
+from ...plan.records import overruled
 from .. import step
 from ..phases import Outcome
 from ..rollout.machine import Machine

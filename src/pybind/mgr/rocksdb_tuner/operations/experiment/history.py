@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...advise.experimented import known_arms
 from ...advise.records import MeasuredArm
-from ...judge.winner import Answer
+from ...judge.arms import Answer
 from ..history import ArmOutcome, ExperimentResult, HistoryRecord
 from ..phases import Outcome
 from .records import ExperimentState

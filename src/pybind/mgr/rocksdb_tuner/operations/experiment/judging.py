@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Optional
 
-from ...judge.arms import ArmResult, Comparison
+from ...judge.arms import Answer, ArmResult, Comparison, Conclusion, conclude, to_end
 from ...judge.records import Effect, SignalVerdict
 from ...judge.signals import limits, signal_named
-from ...judge.winner import Answer, Conclusion, conclude, to_end
 from ...units import format_change
 from ..phases import Outcome
 from .records import ArmGain, DroppedArm, ExperimentState, PairResult, TracePoint

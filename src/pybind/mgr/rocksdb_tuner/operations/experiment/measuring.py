@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple, Optional
 
 from ...judge.arms import Comparison, Observed, Period, compare
 from ...judge.evidence import Block
-from ...judge.soak import block_length_s, warm_up_s
+from ...judge.records import block_length_s, warm_up_s
 from ...mgr.protocols import CommandError
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import Action
+from ...plan.commands import Action
 from ..phases import Outcome
 from ..rollout import operator_actions as of_rollouts
 from ..rollout.records import Direction

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
 
-from ...judge.arms import ArmResult, Comparison, Contrast
+from ...judge.arms import ArmResult, Comparison, Conclusion, Contrast
 from ...judge.records import Predicted, SignalVerdict
-from ...judge.winner import Conclusion
 from ...plan.experiment_design import ExperimentPlan
 from ..phases import Outcome, Phase
 from ..rollout.records import AskedRestart, Before, RolloutState

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
-from ...judge.experiment_limits import experiment_limits
+from ...judge.signals import experiment_limits
 from ...mgr.records import ClusterMap
 from ...plan.entries import own
 from ..absence import Away, absent, absent_of, why_away

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from ...judge.arms import Contrast
+from ...judge.arms import Answer, Conclusion, Contrast
 from ...judge.signals import signal_named
 from ...judge.statistics import percent
-from ...judge.winner import Answer, Conclusion
 from ...units import format_effect
 from .records import ExperimentState
 

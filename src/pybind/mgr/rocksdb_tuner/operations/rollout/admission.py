@@ -6,13 +6,11 @@ import errno
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
-from ...judge.records import SoakPlan
-from ...judge.soak import contradiction
+from ...judge.records import SoakPlan, contradiction
 from ...mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from ...plan.commands import removal
 from ...plan.entries import decided_by, own, starts_with
-from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
-from ...plan.request import overruled, starts_alike
+from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, overruled, starts_alike
 from ..errors import OperationRefused
 from .identity import uuid_head
 from .observation import WhyUnstartable

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import RemoveEntry, SetEntry
-from ...plan.commands import removal
+from ...plan.commands import RemoveEntry, SetEntry, removal
 from ...plan.entries import masked_for, own, starts_with
-from ...plan.records import ChangeKind
-from ...plan.request import end_value, starts_alike, target
+from ...plan.records import ChangeKind, end_value, starts_alike, target
 from ...shell import command, quoted
 from ..absence import Away, absent
 from ..phases import Outcome, Phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ...mgr.protocols import CommandError
-from ...plan.actions import Action, RemoveEntry, SetEntry
+from ...plan.commands import Action, RemoveEntry, SetEntry
 from .observer import Cluster
 
 

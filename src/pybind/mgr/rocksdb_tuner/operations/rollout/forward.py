@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Optional
 
 from ...mgr.records import OsdInfo
-from ...plan.actions import SetEntry
+from ...plan.commands import SetEntry
 from ...plan.entries import own
-from ...plan.request import overruled, target
+from ...plan.records import overruled, target
 from ..absence import Away, absent, absent_of, why_away
 from ..gates import without_samples
 from ..phases import Outcome, Phase

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import Action, RestartOsd
+from ...plan.commands import Action, RestartOsd
 from ...plan.entries import own
 from ..errors import OperationRefused
 from ..phases import Outcome

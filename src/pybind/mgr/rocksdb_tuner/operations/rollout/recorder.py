@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Optional
 
 from ...judge.evidence import Block, Evidence
+from ...judge.records import block_length_s, planned_block_s, warm_up_s
 from ...judge.signals import limits
-from ...judge.soak import block_length_s, planned_block_s, warm_up_s
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample

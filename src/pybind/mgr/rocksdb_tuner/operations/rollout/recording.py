@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
 from ...judge.evidence import Evidence, fresh, moved, spacing_s
-from ...judge.records import Judgement, Verdict
+from ...judge.records import Judgement, Verdict, baseline_most_age_s, least_soak_s
 from ...judge.signals import limits
-from ...judge.soak import baseline_most_age_s, least_soak_s
 from ...judge.verdict import judge
 from ...mgr.protocols import CommandError
 from ...observe.details import SlowEvents

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Optional
 
-from ...plan.actions import Action, RestartOsd
+from ...plan.commands import Action, RestartOsd
 from ..phases import Phase
 from .batches import watched_batch
 from .observation import Observation

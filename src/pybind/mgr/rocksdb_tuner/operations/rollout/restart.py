@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Optional
 
 from ...mgr.records import OsdInfo
-from ...plan.actions import RestartOsd
-from ...plan.restarts import manual_command, manual_host
+from ...plan.commands import RestartOsd, manual_command, manual_host
 from ..absence import Away, absent, why_away
 from ..gates import not_yet_reported, placement_groups
 from ..phases import Outcome

@@ -8,7 +8,7 @@ from typing import Optional
 
 from ...mgr.records import RunningOption
 from ...plan.entries import masked_for, own, starts_with
-from ...plan.request import target
+from ...plan.records import target
 from ..phases import Outcome, Phase
 from ..texts import clip, paused_text
 from .identity import describe_left_behind, identity_mismatch

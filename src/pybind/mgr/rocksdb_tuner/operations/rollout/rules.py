@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 from ...observe.report_interval import DEFAULT
-from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
-from ...plan.commands import entry_command
+from ...plan.commands import Action, RemoveEntry, RestartOsd, SetEntry, entry_command
 from ...plan.entries import own
 from .. import step
 from ..gates import NOT_ALLOWED, closed_gate

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from ...judge.records import Inconclusive, Judgement, NoBenefit, Verdict
-from ...judge.soak import ends_with
+from ...judge.records import Inconclusive, Judgement, NoBenefit, Verdict, ends_with
 from ...judge.verdict import in_words, measured_in_words, too_few_controls
 from ...mgr.records import ClusterMap
 from ...plan.batches import PlannedBatch

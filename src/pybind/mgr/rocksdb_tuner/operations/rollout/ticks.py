@@ -18,7 +18,7 @@ from ...mgr.protocols import (
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...plan.actions import Action, RestartOsd
+from ...plan.commands import Action, RestartOsd
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
 from ..guard import Guard

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ...judge.arms import Contrast
+from ...judge.arms import Answer, Contrast
 from ...judge.records import Effect, SignalVerdict
-from ...judge.winner import Answer
 from ...operations.experiment.records import DroppedArm as FoundDrop
 from ...operations.experiment.records import ExperimentArm as FoundArm
 from ...operations.experiment.records import ExperimentState, TracePoint

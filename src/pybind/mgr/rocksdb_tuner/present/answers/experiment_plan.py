@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...advise.experiment_plan import PlannedExperiment
-from ...judge.winner import Answer
+from ...judge.arms import Answer
 from ...operations.gates import GATES
 from ...plan.experiment_design import ExperimentPlan as FoundPlan
 from ...plan.experiment_design import Refusal

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...judge.arms import Answer
 from ...judge.predictions import Comparison as FoundComparison
 from ...judge.predictions import PredictionResult
 from ...judge.records import Predicted
-from ...judge.winner import Answer
 from ...operations.history import ExperimentResult, HistoryRecord
 from ...operations.phases import Outcome
 from ...operations.rollout.track_record import compared

@@ -6,8 +6,8 @@ from typing import Optional
 
 from ...advise.experiment_arms import TriedArm
 from ...advise.experiment_plan import PlannedExperiment
-from ...judge.experiment_limits import experiment_limits
 from ...judge.records import Predicted
+from ...judge.signals import experiment_limits
 from ...operations.experiment.records import ExperimentState
 from ...operations.gates import GATES
 from ...plan.experiment_design import ExperimentPlan, Refusal

@@ -21,8 +21,8 @@ from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
+from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
-from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .builders import ALL, entry, facts, group, osd_info, workload

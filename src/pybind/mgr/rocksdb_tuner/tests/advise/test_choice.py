@@ -18,7 +18,7 @@ from rocksdb_tuner.lsm.model import Measured, TreeInputs, WorkingSet, working_se
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import KnownRelease, release_of
-from rocksdb_tuner.plan.steps import ShownSteps
+from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.workload.classify import Writer
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 

@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.cohort import own_entry_cohorts
 from rocksdb_tuner.advise.records import OsdFacts
-from rocksdb_tuner.plan.steps import ShownSteps
+from rocksdb_tuner.plan.commands import ShownSteps
 
 from .builders import entry, facts, group, osd_info
 

@@ -25,8 +25,8 @@ from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place, Running
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX, OPTION
-from rocksdb_tuner.plan.steps import ShownSteps
 
 from ..fake_cluster import DEFAULTS
 from .builders import PACIFIC, entry, facts, group, osd_info, running, workload

@@ -33,8 +33,8 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.options.wal import wal_of
+from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.workload.classify import Writer, writer_evidence
 from rocksdb_tuner.workload.pressure import THREAD_SHARE
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass

@@ -30,8 +30,8 @@ from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.plan.commands import ShownSteps
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.records import Workload, WorkloadClass

@@ -12,7 +12,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 import pytest
 
-from rocksdb_tuner.judge import soak as judge_soak
+from rocksdb_tuner.judge import records as judge_records
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
@@ -45,7 +45,7 @@ from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.operations.rollout.restart_log import RestartLog
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan import batches as planned_batches
-from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.plan.records import OPTION, ChangeRequest
 
 from .chaos_events import ChaosEvent
@@ -694,7 +694,7 @@ def _passes_without_data(patch: Patch) -> None:
 
 
 def _inconclusive_is_a_pass(patch: Patch) -> None:
-    ends = judge_soak.ends_with
+    ends = judge_records.ends_with
 
     def passes(judgement: Any, after_s: float, plan: Any) -> Any:
         found = ends(judgement, after_s, plan)
@@ -703,7 +703,7 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
     judged = soak._judged
 
     def judged_as_passed(state: Any, batch: Any, seen: Any, judgement: Any) -> Any:
-        if judge_soak.ends_with(judgement, seen.after_s, batch.soak) is Verdict.NO_WORSE:
+        if judge_records.ends_with(judgement, seen.after_s, batch.soak) is Verdict.NO_WORSE:
             return Step(soak._passed(state, batch, replace(judgement, verdict=Verdict.NO_WORSE)))
         return judged(state, batch, seen, judgement)
 

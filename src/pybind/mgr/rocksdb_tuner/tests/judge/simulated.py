@@ -17,9 +17,8 @@ from statistics import fmean, median
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
-from rocksdb_tuner.judge.records import Judgement, SoakPlan
+from rocksdb_tuner.judge.records import Judgement, SoakPlan, ends_with
 from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.judge.soak import ends_with
 from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.sample import Sample, names_for, take_sample

@@ -20,9 +20,8 @@ from rocksdb_tuner.judge.arms import (
 )
 from rocksdb_tuner.judge.crossover import Fit
 from rocksdb_tuner.judge.evidence import NOTHING, Block, Measured
-from rocksdb_tuner.judge.experiment_limits import experiment_limits
 from rocksdb_tuner.judge.records import Effect
-from rocksdb_tuner.judge.signals import judged_signals
+from rocksdb_tuner.judge.signals import experiment_limits, judged_signals
 
 OBJECTIVE = 'kv_sync_ms_per_txn'
 ARMS = {'a': (0, 1), 'b': (2, 3)}

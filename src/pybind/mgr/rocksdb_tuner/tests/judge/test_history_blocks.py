@@ -6,8 +6,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.history_blocks import history_blocks, undisturbed
-from rocksdb_tuner.judge.noise import measured_noise
+from rocksdb_tuner.judge.noise import history_blocks, measured_noise, undisturbed
 from rocksdb_tuner.observe.load_history import KeptWork, Work
 
 SIGNAL = 'kv_sync_ms_per_txn'

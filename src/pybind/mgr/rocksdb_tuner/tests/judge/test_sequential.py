@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.judge.sequential import always_valid_p, critical, e_value
+from rocksdb_tuner.judge.statistics import always_valid_p, critical, e_value
 
 RATES = st.floats(1e-6, 0.5)
 FREE = st.integers(1, 200)

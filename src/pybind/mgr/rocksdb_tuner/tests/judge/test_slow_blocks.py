@@ -6,9 +6,9 @@ import random
 from typing import Optional
 
 from rocksdb_tuner.judge.evidence import Block, Measured
+from rocksdb_tuner.judge.noise import slow_blocks
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.judge.signals import judged_signals
-from rocksdb_tuner.judge.slow_blocks import slow_blocks
 
 SIGNAL = next(signal for signal in judged_signals() if signal.name == 'slow_ops')
 ARM = (0, 1)

@@ -6,9 +6,12 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
-from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.judge.soak import (
+from rocksdb_tuner.judge.records import (
+    Effect,
+    Judgement,
+    SignalVerdict,
+    SoakPlan,
+    Verdict,
     block_length_s,
     contradiction,
     ends_with,
@@ -16,6 +19,7 @@ from rocksdb_tuner.judge.soak import (
     planned_block_s,
     warm_up_s,
 )
+from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.observe.report_interval import ReportInterval
 
 SOAK = SoakPlan(least_s=300.0, most_s=600.0)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from rocksdb_tuner.judge.arms import ArmResult, Comparison, Contrast
+from rocksdb_tuner.judge.arms import (
+    Answer,
+    ArmResult,
+    Comparison,
+    Conclusion,
+    Contrast,
+    conclude,
+    to_end,
+)
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
-from rocksdb_tuner.judge.winner import Answer, Conclusion, conclude, to_end
 
 #: Contrasts by their conclusion.
 BETTER = Contrast(-0.2, -0.25, -0.15)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from rocksdb_tuner.advise.records import GroupFacts
-from rocksdb_tuner.metrics.exposition import Metric, Sample, exposition
-from rocksdb_tuner.metrics.making import PREFIX
+from rocksdb_tuner.metrics.exposition import PREFIX, Metric, Sample, exposition
 from rocksdb_tuner.metrics.osd_series import SERIES_PER_DEVICE_CLASS, SERIES_PER_OSD
 from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.observe.trend import Forecast, Outlook

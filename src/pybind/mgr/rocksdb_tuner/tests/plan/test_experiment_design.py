@@ -12,17 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.judge.experiment_limits import experiment_limits
 from rocksdb_tuner.judge.noise import Noise
+from rocksdb_tuner.judge.signals import experiment_limits
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.plan.experiment_design import (
     ExperimentPlan,
     Refusal,
+    Shape,
     Terms,
+    detectable,
     plan_experiment,
+    unsafe_detectable,
 )
-from rocksdb_tuner.plan.experiment_osds import Candidate, choose, usable
-from rocksdb_tuner.plan.experiment_precision import Shape, detectable, unsafe_detectable
+from rocksdb_tuner.plan.order import Candidate, choose, usable
 
 QUIET = Noise(0.01, 0.005)
 LOUD = Noise(0.02, 0.03)

@@ -8,8 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.plan.records import ANNEX, OPTION
-from rocksdb_tuner.plan.request import end_value, overruled, starts_alike, target
+from rocksdb_tuner.plan.records import ANNEX, OPTION, end_value, overruled, starts_alike, target
 from rocksdb_tuner.tests.advise.builders import osd_info
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, NEW, OLD, set_profile

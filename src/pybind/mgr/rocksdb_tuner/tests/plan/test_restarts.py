@@ -7,7 +7,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import Daemon
-from rocksdb_tuner.plan.restarts import manual_command, manual_host, restart_command
+from rocksdb_tuner.plan.commands import manual_command, manual_host, restart_command
 
 PACKAGES = Daemon('node1')
 CEPHADM = Daemon('node1', containerized=True)

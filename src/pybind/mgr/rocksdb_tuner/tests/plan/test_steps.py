@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.plan.commands import Change, ShownSteps
 from rocksdb_tuner.plan.order import canary_first, matched_controls, typical_of
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
-from rocksdb_tuner.plan.steps import Change, ShownSteps
 
 OSDS = 12
 PLACES = tuple(Place(host, FailureDomain('host', host)) for host in 'abc')

@@ -6,9 +6,8 @@ import math
 from dataclasses import replace
 
 from rocksdb_tuner.advise.experiment_plan import PlannedExperiment, Question, plan_for
-from rocksdb_tuner.judge.arms import ArmResult, Contrast
+from rocksdb_tuner.judge.arms import Answer, ArmResult, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, Predicted, SignalVerdict
-from rocksdb_tuner.judge.winner import Answer, Conclusion
 from rocksdb_tuner.operations.experiment.records import (
     ArmGain,
     DroppedArm,
@@ -21,8 +20,7 @@ from rocksdb_tuner.operations.experiment.records import (
 )
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.records import Before, OsdBefore
-from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
-from rocksdb_tuner.plan.experiment_precision import Shape
+from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod, Shape
 
 from ..advise.experiment_builders import grounds
 from .samples import LZ4, NOW_S, PACIFIC_DEFAULT

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.experiment.history import record_of
 from rocksdb_tuner.operations.experiment.records import ExperimentState, Stage
 from rocksdb_tuner.plan.experiment_design import Refusal

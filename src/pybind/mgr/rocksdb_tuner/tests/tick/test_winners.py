@@ -12,7 +12,7 @@ import pytest
 
 from rocksdb_tuner.advise.custom_profiles import CustomProfiles, decode_custom_profile
 from rocksdb_tuner.advise.records import Recommendation
-from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import ExperimentState
 from rocksdb_tuner.present import render

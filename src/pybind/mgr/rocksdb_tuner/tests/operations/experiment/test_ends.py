@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.experiment.records import LegKind, Stage
 from rocksdb_tuner.operations.phases import Outcome

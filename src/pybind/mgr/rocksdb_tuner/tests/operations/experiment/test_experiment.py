@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.experiment.records import Stage
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocksdb_tuner.judge.winner import Answer
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.operations.experiment.records import LegKind, Stage
 from rocksdb_tuner.operations.phases import Outcome
 

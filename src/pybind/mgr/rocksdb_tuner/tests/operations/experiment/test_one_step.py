@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.judge.arms import ArmResult, Comparison, Contrast
+from rocksdb_tuner.judge.arms import Answer, ArmResult, Comparison, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
-from rocksdb_tuner.judge.winner import Answer, Conclusion
 from rocksdb_tuner.operations.experiment import driving, judging
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
 from rocksdb_tuner.operations.experiment.records import DroppedArm, ExperimentState, LegKind, Stage

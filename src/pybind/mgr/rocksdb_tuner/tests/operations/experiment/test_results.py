@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.judge.predictions import PredictionResult
-from rocksdb_tuner.judge.winner import Answer
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.history import measured_arms, record_of
 from rocksdb_tuner.operations.experiment.offer import request_of

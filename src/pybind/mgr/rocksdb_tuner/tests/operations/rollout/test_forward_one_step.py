@@ -21,7 +21,7 @@ from rocksdb_tuner.operations.rollout.records import (
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rules import Step
-from rocksdb_tuner.plan.actions import SetEntry
+from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD

@@ -40,7 +40,7 @@ from rocksdb_tuner.operations.rollout.records import (
 from rocksdb_tuner.operations.rollout.recovery import start_recovery
 from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
 from rocksdb_tuner.operations.rollout.starting import Liveness
-from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD

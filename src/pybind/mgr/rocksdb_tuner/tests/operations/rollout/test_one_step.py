@@ -30,8 +30,8 @@ from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep,
 from rocksdb_tuner.operations.rollout.restart import process_lost
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.operations.rollout.soak import soak, undecided
-from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden

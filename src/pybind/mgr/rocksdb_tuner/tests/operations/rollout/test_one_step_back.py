@@ -30,7 +30,7 @@ from rocksdb_tuner.operations.rollout.records import (
 from rocksdb_tuner.operations.rollout.rollback import rolled_back
 from rocksdb_tuner.operations.rollout.rules import Step, suppressed_in_mode_off
 from rocksdb_tuner.operations.rollout.states import with_osd
-from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden

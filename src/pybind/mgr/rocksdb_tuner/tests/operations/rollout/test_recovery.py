@@ -15,7 +15,7 @@ from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.operations.rollout.recovery import must_not_wait, unsafe
 from rocksdb_tuner.operations.rollout.states import with_osd
-from rocksdb_tuner.plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import NEW, Run, set_profile

@@ -24,7 +24,7 @@ from rocksdb_tuner.operations.rollout.records import (
 )
 from rocksdb_tuner.operations.rollout.restart import manual_restart, process_lost, until_settled
 from rocksdb_tuner.operations.rollout.rules import Step
-from rocksdb_tuner.plan.actions import RestartOsd
+from rocksdb_tuner.plan.commands import RestartOsd
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import NEW

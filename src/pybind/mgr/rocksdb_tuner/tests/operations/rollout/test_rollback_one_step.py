@@ -19,7 +19,7 @@ from rocksdb_tuner.operations.rollout.records import (
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rollback import presumed_changed
-from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD

@@ -18,7 +18,7 @@ from rocksdb_tuner.operations.rollout.rules import (
     why_held,
     write,
 )
-from rocksdb_tuner.plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import same_meaning

@@ -15,8 +15,8 @@ from rocksdb_tuner.judge.records import (
     SignalVerdict,
     SoakPlan,
     Verdict,
+    contradiction,
 )
-from rocksdb_tuner.judge.soak import contradiction
 from rocksdb_tuner.mgr.records import PgSummary
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState

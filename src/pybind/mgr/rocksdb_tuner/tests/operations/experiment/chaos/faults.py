@@ -26,7 +26,7 @@ from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observer import Observer
 from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep
-from rocksdb_tuner.plan.actions import SetEntry
+from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 
