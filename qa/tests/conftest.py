@@ -6,6 +6,11 @@ import pytest
 
 from harness.releases import RELEASES
 
+# Before they are imported: else a failure in one of them does not show what was compared.
+pytest.register_assert_rewrite(
+    'announced', 'fault_clusters', 'fault_scenario', 'module_client', 'real_workload'
+)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
