@@ -80,20 +80,8 @@ def _inflation(before: Sequence[float], after: Sequence[float]) -> float:
     return (1 + r) / (1 - r)
 
 
-def e_value(t: float, free: int, spread: float) -> float:
-    """The evidence for an effect in a t statistic with ``free`` degrees of freedom."""
-    squared = t * t / free
-    logarithm = (free + 1) / 2 * (math.log1p(squared) - math.log1p(squared / (1 + spread)))
-    return math.exp(logarithm - math.log1p(spread) / 2)
-
-
-def always_valid_p(largest_e_value: float) -> float:
-    """The p-value for the largest e-value so far."""
-    return min(1.0, 1.0 / largest_e_value)
-
-
 def critical(rate: float, free: int, spread: float) -> Optional[float]:
-    """Critical t, where ``e_value`` reaches 1 / ``rate``.
+    """The t of an estimate from which the likelihood ratio exceeds 1 / ``rate``.
 
     None if no t does with so few degrees of freedom.
     """

@@ -9,6 +9,7 @@ with null as its answer.
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional
 
@@ -16,11 +17,8 @@ from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.effective import effective
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.sharding import (
-    ShardedColumn,
     ShardingSyntaxError,
-    format_sharding,
     parse_sharding,
-    sharding_problems,
 )
 from rocksdb_tuner.options.syntax import (
     OptionSyntaxError,
@@ -149,33 +147,9 @@ def of_struct(group: str, value: str) -> Any:
 
 def of_sharding(_group: str, text: str) -> Any:
     try:
-        columns = parse_sharding(text)
+        return [list(astuple(column)) for column in parse_sharding(text)]
     except ShardingSyntaxError as error:
-        return {'position': error.position, 'said': str(error), **_sharding_result(text)}
-    return {
-        'columns': [_column(column) for column in columns],
-        'format': format_sharding(columns),
-        **_sharding_result(text),
-    }
-
-
-def _column(column: ShardedColumn) -> Any:
-    # The number is limited only by the text.
-    families = column.families if column.shards < 5 else ()
-    return [
-        *(column.name, column.shards, column.hash_low, column.hash_high, column.options),
-        list(families),
-    ]
-
-
-def _sharding_result(text: str) -> dict[str, Any]:
-    """By version."""
-    output = {version: sharding_problems(text, version) for version in _VERSIONS}
-    return {
-        version: [[p.severity, p.rule, p.option, p.message] for p in problems]
-        for version, problems in output.items()
-        if problems
-    }
+        return f'refused: {error}'
 
 
 def of_effect(group: str, text: str) -> Any:

@@ -1,7 +1,7 @@
 """Makes an OSD with options, in a scratch folder, to see whether it opens its database.
 
-What only an OSD has, a monitor's store cannot show: the annex, and `bluestore_rocksdb_cfs`. No
-cluster is needed. `python -m rocksdb_tuner.tests.options.osd_oracle` records ``data/osd_mkfs.json``
+What only an OSD has, a monitor's store cannot show: the annex. No cluster is needed. `python -m
+rocksdb_tuner.tests.options.osd_oracle` records ``data/osd_mkfs.json``
 (root; PYTHONPATH=src/pybind/mgr:qa:qa/doubles).
 """
 
@@ -34,60 +34,6 @@ timeout 40 ceph-osd --mkfs -i 0 --no-config-file --no-mon-config --osd-data "$fo
     --bluestore-block-size 1073741824 --log-to-file=false "$@" >/dev/null 2>&1
 """
 
-#: bluestore_rocksdb_cfs
-SHARDINGS = (
-    '',
-    ' ',
-    'm(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} L P',
-    'm(3) p(3,0-12) O(3,0-13) L=min_write_buffer_number_to_merge=32',
-    'm  p',
-    'm p ',
-    ' m',
-    'm\tp',
-    'X',
-    'm m',
-    'default',
-    'default(2)',
-    'm=',
-    'm(3)=',
-    'm==',
-    '(3)',
-    'm(',
-    'm(3',
-    'm()',
-    'm(0)',
-    'm(+2)',
-    'm( 3)',
-    'm(3)x p',
-    'm(3x)',
-    'm(3,0)',
-    'm(3,0-)',
-    'm(3,0-0)',
-    'm(3,-12)',
-    'm(3,5-2)',
-    'm(3 ,0-5)',
-    'm(3, 0-5)',
-    'm)3(',
-    'm=foo=1',
-    'm=ttl',
-    'm=compression=kZSTD',
-    'm=compression=kLZ4Compression',
-    'm=max_background_jobs=2',
-    'm=compaction_threads=2',
-    'm=write_buffer_size=1M;max_write_buffer_number=3',
-    'm=write_buffer_size=1M,max_write_buffer_number=3',
-    'm=write_buffer_size=1M;;ttl=2',
-    'm=write_buffer_size=1M;',
-    'm=ttl=1;ttl=2',
-    'm=block_cache={}',
-    'm=block_cache={type=lru}',
-    'm=block_cache={type=foo}',
-    'm=block_cache={type=binned_lru;size=1048576}',
-    'm=block_cache={type=binned_lru;size=1Mi}',
-    'm=block_cache={type=binned_lru;size=x}',
-    'm=block_cache={type=binned_lru;high_ratio=0.5}',
-    'm=block_cache=x',
-)
 #: bluestore_rocksdb_options and its annex
 ANNEXES = (
     ('write_buffer_size=1M', 'ttl=7'),
@@ -114,10 +60,6 @@ def starts(release: str, options: Mapping[str, str]) -> bool:
     return result.returncode == 0
 
 
-def sharding_starts(release: str, text: str) -> bool:
-    return starts(release, {'bluestore_rocksdb_cfs': text})
-
-
 def annex_starts(release: str, main: str, annex: str) -> bool:
     return starts(
         release, {'bluestore_rocksdb_options': main, 'bluestore_rocksdb_options_annex': annex}
@@ -126,10 +68,6 @@ def annex_starts(release: str, main: str, annex: str) -> bool:
 
 def record() -> None:
     content = {
-        'shardings': {
-            text: {release: sharding_starts(release, text) for release in RELEASES}
-            for text in SHARDINGS
-        },
         'annexes': [
             [main, annex, {release: annex_starts(release, main, annex) for release in RELEASES}]
             for main, annex in ANNEXES
