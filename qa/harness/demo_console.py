@@ -36,9 +36,11 @@ class Console:
     def tuner_json(self, *words: str) -> Any:
         return self.cluster.ceph_json('rocksdb-tuner', *words, timeout_s=ANSWER_TIMEOUT_S)
 
-    def disable_verdicts(self) -> None:
-        """A verdict takes clients and a quarter of an hour; here before and after are compared."""
-        self.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
+    def set_soak(self, longest_s: int) -> None:
+        """How long a changed OSD is compared at most; 0: no verdict."""
+        options = {'soak_min': '0', 'soak_max': str(longest_s), 'soak_inconclusive': 'promote'}
+        for name, value in options.items():
+            self.cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
 
     def heading(self, text: str) -> None:
         print(f'\n== {text}\n', flush=True)
@@ -49,7 +51,7 @@ class Console:
     def apply(self, recommendation: dict[str, Any]) -> None:
         """Roll out a recommendation; returns when every OSD has it."""
         self.heading(f'Apply {recommendation["id"]}, one OSD at a time')
-        self.show(self.tuner('recommendation', 'apply', recommendation['id']))
+        self.show(self.tuner('apply', recommendation['id']))
         phase = self._wait_for_rollout(FINAL)
         self.show(self.tuner('operation', 'status'))
         if phase != 'done':
@@ -79,6 +81,8 @@ class Console:
                     last = line
                 if phase in final:
                     break
+                if 'operation resume' in (state['paused_reason'] or ''):
+                    self.show(self.tuner('operation', 'resume'))
                 time.sleep(1)
         return phase
 

@@ -1,6 +1,6 @@
 """A copy of the module for tests of rollouts: with short times, and with hooks for faults.
 
-A soak of the real module lasts nine minutes at least. Its times are data
+A soak of the real module lasts minutes. Its times are data
 (`knowledge/judged_signals.json`), so a copy with other data soaks in seconds; its tolerances are
 so wide that noise does not fail it. The code is that of the module,
 except for `fault_injection/hooks.py`.

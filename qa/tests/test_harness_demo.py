@@ -18,7 +18,7 @@ from harness.cluster import Cluster
 from harness.demo import Demo
 from harness.demo_console import OPTION, Console, DemoError
 from harness.demo_counting import space_of
-from harness.demo_stale import FINDING, REQUESTS, STALE, StaleString
+from harness.demo_stale import FINDING, SIGNAL, STALE, StaleString
 from harness.demo_table import (
     Counted,
     DbSpace,
@@ -195,17 +195,28 @@ def test_harmful_change_is_rolled_back_and_fails_the_demo(
 DEFAULT = 'write_buffer_size=268435456'
 
 
+#: The interval of DB bytes for a write ends here.
+GAIN = -60.0
+
+
 class Stale:
     """Replaces a cluster: what the module answers about the stale string."""
 
     def __init__(self, **answers: Any) -> None:
+        offered = {'id': 'osd-1', 'options_from': STALE, 'options_to': DEFAULT}
         self.answers: dict[str, Any] = {
             'findings': [{'id': FINDING}],
-            'recommend': [{'id': 'osd-1', 'options_from': STALE, 'options_to': DEFAULT}],
+            'recommend': [{**offered, 'prediction': [{}]}],
             'status': {'groups': [{'who': 'osd', 'conclusion': 'Nothing to change.'}]},
             **answers,
         }
         self.asked: list[tuple[str, ...]] = []
+        self.measured(GAIN)
+
+    def measured(self, high_percent: float | None, of: str = 'osd-1') -> None:
+        effect = {'signal': SIGNAL, 'high_percent': high_percent}
+        record = {'recommendation': of, 'measured': 'DB -70%', 'measured_effects': [effect]}
+        self.answers['history'] = [record]
 
     def ceph(self, *words: str, **_: float) -> str:
         self.asked.append(words)
@@ -215,18 +226,17 @@ class Stale:
         return self.answers[words[1]]
 
 
-def act(monkeypatch: pytest.MonkeyPatch, cluster: Stale, *after: Counted) -> StaleString:
-    """The second act without processes; the loads count these, the first one 40,000 SST bytes."""
+def act(monkeypatch: pytest.MonkeyPatch, cluster: Stale) -> StaleString:
+    """The second act without processes."""
     monkeypatch.setattr(demo_stale, 'POLL_S', 0.0)
     answers: Any = cluster
     made = StaleString(Console(answers, Progress(quiet=True)))
-    loads = iter(Load(REQUESTS, c) for c in (Counted(30_000, 40_000, 2.0, 1.0), *after))
 
     def gone(*_: object) -> None:
         cluster.answers['findings'] = []
 
     monkeypatch.setattr(StaleString, '_set', lambda _: None)
-    monkeypatch.setattr(StaleString, '_load', lambda *_: next(loads))
+    monkeypatch.setattr(StaleString, '_client', lambda _: nullcontext())
     monkeypatch.setattr(Console, 'apply', gone)
     monkeypatch.setattr(Console, 'verify', lambda *_: None)
     return made
@@ -235,14 +245,13 @@ def act(monkeypatch: pytest.MonkeyPatch, cluster: Stale, *after: Counted) -> Sta
 def test_stale_string_is_found_and_replaced_with_a_gain(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The result names what is saved of the WAL and the SST files together."""
+    """The result is what the module measured, and its history is shown at the end."""
     cluster = Stale()
-    assert 'saves 71% of' in act(monkeypatch, cluster, Counted(20_000, 0, 0.0, 1.0)).run()
+    assert act(monkeypatch, cluster).run() == 'found and replaced a stale string: DB -70%.'
     assert ('rocksdb-tuner', 'findings', FINDING) in cluster.asked
     assert ('rocksdb-tuner', 'recommend', 'osd-1') in cluster.asked
-    shown = ' '.join(capsys.readouterr().out.split())
-    assert f'The finding {FINDING} is gone.' in shown
-    assert 'at most 8 bytes per request, which is still 43% less' in shown
+    assert cluster.asked[-1] == ('rocksdb-tuner', 'history')
+    assert f'The finding {FINDING} is gone.' in capsys.readouterr().out
 
 
 def test_second_act_fails_without_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,23 +260,32 @@ def test_second_act_fails_without_a_finding(monkeypatch: pytest.MonkeyPatch) -> 
         act(monkeypatch, Stale(findings=[])).run()
 
 
-def test_second_act_fails_without_a_recommendation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One for another string is none; the module's conclusion is in the message."""
+@pytest.mark.parametrize('other', [{'options_from': DEFAULT}, {'prediction': None}])
+def test_second_act_fails_without_a_recommendation(
+    monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
+) -> None:
+    """One for another string or without a prediction is none; the error has the conclusion."""
     monkeypatch.setattr(demo_stale, 'ANSWER_TIMEOUT_S', 0.05)
-    other = [{'id': 'osd-2', 'options_from': DEFAULT}]
+    cluster = Stale()
+    cluster.answers['recommend'][0].update(other)
     with pytest.raises(DemoError, match='Nothing to change'):
-        act(monkeypatch, Stale(recommend=other)).run()
+        act(monkeypatch, cluster).run()
 
 
-def test_second_act_fails_without_a_gain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is only deferred, because it is still in memtables, is no gain."""
-    with pytest.raises(DemoError, match='save only 14%'):
-        act(monkeypatch, Stale(), Counted(30_000, 0, 0.0, 1.0)).run()
+@pytest.mark.parametrize(('high_percent', 'of'), [(-10.0, 'osd-1'), (None, 'osd-1'), (GAIN, 'x')])
+def test_second_act_fails_without_a_measured_gain(
+    monkeypatch: pytest.MonkeyPatch, high_percent: float | None, of: str
+) -> None:
+    """Also if that is unknown, or of another change."""
+    cluster = Stale()
+    cluster.measured(high_percent, of)
+    with pytest.raises(DemoError, match='measured no gain'):
+        act(monkeypatch, cluster).run()
 
 
 def test_second_act_fails_if_the_finding_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was applied must clear it."""
-    made = act(monkeypatch, Stale(), Counted(20_000, 0, 0.0, 1.0))
+    made = act(monkeypatch, Stale())
     monkeypatch.setattr(Console, 'apply', lambda *_: None)
     monkeypatch.setattr(StaleString, '_recommended', lambda _: {})
     monkeypatch.setattr(demo_stale, 'ANSWER_TIMEOUT_S', 0.05)

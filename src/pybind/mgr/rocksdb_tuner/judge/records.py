@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
 
-from ..observe.report_interval import ReportInterval
+from ..observe.report_interval import DEFAULT, ReportInterval
 from .signals import limits
 
 
@@ -111,8 +111,9 @@ class SoakPlan:
 
 
 def planned_block_s(soak: SoakPlan) -> float:
-    """Long enough for the stored blocks to cover the whole soak."""
-    return max(limits().block_s, soak.most_s / limits().most_blocks)
+    """A short soak has enough blocks for a verdict; the stored blocks cover all of a long one."""
+    block_s = max(soak.most_s / limits().least_blocks, DEFAULT.two_reports_s)
+    return max(min(limits().block_s, block_s), soak.most_s / limits().most_blocks)
 
 
 def block_length_s(planned_s: float, reports: ReportInterval) -> float:

@@ -38,6 +38,12 @@ def test_block_length_grows_to_keep_the_whole_soak_in_at_least_eight_blocks() ->
     assert least_soak_s(SoakPlan(100.0, 7200.0)) == 480.0
 
 
+def test_short_soak_has_shorter_blocks_but_each_with_two_reports() -> None:
+    """Else the longest soak would end before it has enough of them to compare anything."""
+    found = [planned_block_s(SoakPlan(0.0, most_s)) for most_s in (60.0, 80.0, 160.0, 240.0)]
+    assert found == [10.0, 10.0, 20.0, 30.0]
+
+
 @pytest.mark.parametrize(
     ('judgement', 'after_s', 'end'),
     [

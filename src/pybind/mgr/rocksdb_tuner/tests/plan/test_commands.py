@@ -98,8 +98,8 @@ def test_expected_duration_includes_the_soak() -> None:
     request = set_profile(FakeCluster(osds=3))
     # Before, a minute to warm up, and after; then the restarts.
     assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
-    # Eight blocks of half a minute are the least.
-    assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (675.0, 675.0)
+    # Eight blocks of two reports are the least.
+    assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (355.0, 355.0)
     # A canary without controls warms up and is watched for crashes, unless it is rolled back at
     # once.
     alone = set_profile(FakeCluster(osds=1))
