@@ -77,7 +77,7 @@ def test_real_campaign_is_shown_osd_by_osd_paused_and_resumed(
 
 
 def steps(tuner: ModuleClient) -> list[str]:
-    return [osd['step'] for osd in tuner.operation()['osds']]
+    return [osd['phase'] for osd in tuner.operation()['osds']]
 
 
 def offered(tuner: ModuleClient) -> dict[str, list[int]]:

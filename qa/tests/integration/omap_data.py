@@ -26,9 +26,25 @@ ioctx.close()
 cluster.shutdown()
 """
 
+#: Leaves a tombstone for each of their keys.
+REMOVE = f"""
+import rados
+cluster = rados.Rados(conffile='')
+cluster.connect()
+ioctx = cluster.open_ioctx({POOL!r})
+for number in range({OBJECTS}):
+    ioctx.remove_object(f'omap-{{number}}')
+ioctx.close()
+cluster.shutdown()
+"""
+
 
 def fill(tuner: ModuleClient, keys: int) -> None:
     tuner.cluster.client.run('/usr/bin/python3', '-', str(keys), stdin=FILL, timeout_s=300)
+
+
+def remove_objects(tuner: ModuleClient) -> None:
+    tuner.cluster.client.run('/usr/bin/python3', '-', stdin=REMOVE, timeout_s=300)
 
 
 def leave_old_data(tuner: ModuleClient, keys: int) -> None:

@@ -185,7 +185,7 @@ def offer(snapshot: Snapshot) -> Assessment:
         options_to=samples.LZ4,
         risk=Risk.MEDIUM,
         change=None,
-        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in osds),
+        commands=('ceph rocksdb-tuner compact osd/class:ssd',),
         undo_commands=(),
     )
     return Assessment('osd/class:ssd', 'Compaction gives space back.', (recommendation,))

@@ -5,6 +5,7 @@ Its manager fails in the middle.
 
 from __future__ import annotations
 
+import errno
 import json
 import tempfile
 import time
@@ -17,7 +18,7 @@ from announced import Announced, lines_of_finished
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
-from omap_data import KEYS, POOL, leave_old_data
+from omap_data import KEYS, POOL, fill, leave_old_data, remove_objects
 from real_workload import recognized_during
 
 pytestmark = [pytest.mark.integration, pytest.mark.campaign]
@@ -79,8 +80,11 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     offer = tuner.wait_for_recommendation('compact')
     before = used_bytes(tuner)
     shown = tuner.json('recommend', offer['id'], schema='recommend-detail')
-    assert shown['commands'] == [f'ceph tell osd.{n} compact' for n in offer['osds']]
-    tuner.plain('apply', offer['id'], '--dry-run')
+    assert shown['commands'] == ['ceph rocksdb-tuner compact osd/class:ssd']
+    plan = tuner.json('apply', offer['id'], '--dry-run', schema='compact-plan')
+    assert (plan['recommendation'], plan['who']) == (offer['id'], 'osd/class:ssd')
+    assert plan['read_bytes'] == sum(osd['read_bytes'] for osd in plan['osds']) > 3 * 300e6
+    assert not [guard for guard in plan['guards'] if guard['open'] is False]
     assert campaign(tuner) is None
     tuner.plain('apply', offer['id'])
 
@@ -91,12 +95,12 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     deadline_s = time.monotonic() + 600
     while (state := campaign(tuner))['outcome'] is None:
         assert time.monotonic() < deadline_s, json.dumps(state)
-        busy = [osd for osd in state['osds'] if osd['step'] in ('compacting', 'settling')]
+        busy = [osd for osd in state['osds'] if osd['phase'] in ('compacting', 'settling')]
         most = max(most, len(busy))
         first = state['osds'][0]
         asked = f': osd.{first["osd"]} starts compacting'
         logged = any(line.endswith(asked) for line in announced.lines)
-        if not failed_over and first['step'] == 'compacting' and logged:
+        if not failed_over and first['phase'] in ('compacting', 'settling') and logged:
             # The requesting manager ends; the next one only watches. Monitors do not receive what a
             # manager logged less than a second before its end.
             tuner.cluster.ceph('mgr', 'fail')
@@ -110,7 +114,7 @@ def test_old_data_is_compacted_one_osd_at_a_time_and_freed_space_is_reported(
     assert (state['phase'], state['outcome'], state['failure']) == ('done', 'done', None)
     assert most == 1
     assert failed_over
-    assert [osd['step'] for osd in state['osds']] == ['done'] * 3
+    assert [osd['phase'] for osd in state['osds']] == ['done'] * 3
     reported = before.values(), (state['used_before_bytes'], state['used_after_bytes'])
     print(
         f'{release}: used {sum(reported[0])}, reported {reported[1]}, '
@@ -148,3 +152,29 @@ def test_every_osd_is_compacted_once_across_failovers(tuner: ModuleClient) -> No
             tuner.cluster.ceph('tell', f'osd.{osd_id}', 'perf', 'dump', 'rocksdb')
         )
         assert counters['rocksdb']['compact'] == 1
+
+
+def test_tombstones_of_one_osd_are_compacted_on_demand(tuner: ModuleClient) -> None:
+    fill(tuner, KEYS)
+    remove_objects(tuner)
+    time.sleep(15)
+    assert tuner.refused('compact', 'osd.9') == (2, 'Error ENOENT: osd.9 does not exist\n')
+    assert tuner.refused('compact', 'osd/class:hdd')[0] == errno.ENOENT
+    assert tuner.refused('compact', 'all')[0] == errno.EINVAL
+    before = tuner.operation()
+    tuner.cluster.ceph('osd', 'set', 'noout')
+    plan = tuner.json('compact', 'osd.1', '--dry-run', schema='compact-plan')
+    tuner.cluster.ceph('osd', 'unset', 'noout')
+    (planned,) = plan['osds']
+    assert [g['guard'] for g in plan['guards'] if g['open'] is False] == ['flags and health']
+    assert planned['free_bytes'] > planned['needed_bytes'] > 0
+    assert planned['skipped'] is None
+    assert tuner.operation() == before
+    print(tuner.plain('compact', 'osd.1', '--dry-run'))
+    tuner.plain('compact', 'osd.1')
+    assert tuner.refused('compact', 'osd.1')[0] == errno.EBUSY
+    state = tuner.wait_for_phase('done', 'failed', timeout_s=300)
+    print(tuner.plain('operation', 'status'))
+    (osd,) = state['osds']
+    assert (state['who'], state['recommendation'], state['outcome']) == ('osd.1', None, 'done')
+    assert osd['after_bytes'] < osd['before_bytes'] <= planned['read_bytes'] * 1.2

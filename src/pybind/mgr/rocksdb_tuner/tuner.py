@@ -18,6 +18,8 @@ from typing import Callable, Optional, TypeVar
 from .collection.records import Collection
 from .observe.load_history import WorkHistory
 from .observe.trend import Trends
+from .operations.compaction.plan import CampaignPlan
+from .operations.compaction.records import CampaignRequest
 from .operations.permissions import Permissions
 from .requests import BusyError
 from .settings import Settings
@@ -177,9 +179,17 @@ class Tuner(Components):
         if self.operations.drive_experiment(now_s):
             self.cluster_state.options.entries_changed()
 
-    def _drive_campaign(self, settings: Settings, now_s: float) -> None:
+    def preview(self, request: CampaignRequest) -> CampaignPlan:
+        """What a campaign would take now, in the serve thread; nothing changes."""
+        allowed = self._campaign_allowed(self.current.now(), self.clock())
+        return self.operations.preview(request, allowed, self.sampler.signals())
+
+    def _campaign_allowed(self, settings: Settings, now_s: float) -> Permissions:
         allowed, reports_unknown = self._allowed(settings, now_s)
-        allowed = allowed._replace(no_reports_reason=allowed.no_reports_reason or reports_unknown)
+        return allowed._replace(no_reports_reason=allowed.no_reports_reason or reports_unknown)
+
+    def _drive_campaign(self, settings: Settings, now_s: float) -> None:
+        allowed = self._campaign_allowed(settings, now_s)
         done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
             # The recommendation predates the end of the campaign: it must not be applied again.

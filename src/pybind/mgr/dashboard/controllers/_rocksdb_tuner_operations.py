@@ -49,7 +49,7 @@ class RocksDBTunerOperations(TunerEndpoints, BaseController):
     @Endpoint('GET', path='/recommendation/{recommendation_id}/plan')
     @ReadPermission
     @EndpointDoc(
-        'Preview the steps to apply a recommendation; for a compaction, the recommendation itself',
+        'Preview the steps to apply a recommendation; for a compaction, what it would take',
         parameters={'recommendation_id': _ID},
         responses=responses('plan'),
     )

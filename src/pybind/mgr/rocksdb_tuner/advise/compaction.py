@@ -94,12 +94,11 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
     if not options or not osds or compacted:
         return None
     where = places(osds)
-    order = canary_first(dict(where), {})
     return Recommendation(
         recommendation_id=advice_id,
         kind=Kind.COMPACT,
         who=group.who,
-        osds=order,
+        osds=canary_first(dict(where), {}),
         profile=None,
         options_from=change.options_to,
         options_to=change.options_to,
@@ -116,7 +115,7 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
         risk=Risk.MEDIUM,
         priority=Priority.PLANNED,
         change=None,
-        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in order),
+        commands=(f'ceph rocksdb-tuner compact {group.who}',),
         undo_commands=(),
         places=where,
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Callable, Optional
 
 from ..advise.cohort import first_remove
 from ..advise.custom_profiles import CustomProfiles
-from ..advise.records import Recommendation
+from ..advise.records import OsdFacts, Recommendation
+from ..plan.precedence import reaches
 from ..setting import ReadOption
 from ..settings import SERVED, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
@@ -128,3 +129,27 @@ def osd_number(text: str) -> int:
 
 def osd_number_if_any(text: Optional[str]) -> Optional[int]:
     return None if text is None else osd_number(text)
+
+
+def who_of(who: Optional[str], osds: Sequence[OsdFacts]) -> tuple[str, tuple[OsdFacts, ...]]:
+    """The config mask of ``who`` and its OSDs; raises CommandRefusedError.
+
+    "osd" (the default), "osd/class:ssd", "osd/host:node1", and "osd.3" or "3".
+    """
+    mask = 'osd' if who is None else f'osd.{who}' if natural(who) is not None else who
+    section = mask.partition('/')[0]
+    if section != 'osd' and natural(section.removeprefix('osd.')) is None:
+        raise CommandRefusedError(
+            errno.EINVAL,
+            f'invalid OSDs "{who}": use "osd" for all, or as in "osd/class:ssd", "osd/host:node1" '
+            'or "osd.3"',
+        )
+    found = tuple(osd for osd in osds if reaches(mask, osd.info))
+    if not found and mask.startswith('osd.'):
+        raise CommandRefusedError(errno.ENOENT, f'{mask} does not exist')
+    if not found:
+        classes = sorted({f'osd/class:{o.info.device_class}' for o in osds if o.info.device_class})
+        raise CommandRefusedError(
+            errno.ENOENT, f'no OSD matches "{mask}"; groups: {", ".join(classes) or "none"}'
+        )
+    return mask, found

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import errno
-from typing import Optional
+from collections.abc import Mapping
+from typing import Callable, Optional
 
-from ..advise.records import Kind, Recommendation
+from ..advise.records import Kind
+from ..operations.compaction.plan import recommended, requested
+from ..operations.compaction.records import CampaignRequest
+from ..operations.step import OperationState
 from ..present import render
 from ..present.answers.operations import LastOperations
+from ..requests import BusyError
+from ..snapshot import Mode
 from .command import PREFIX, Answer, changes, reads
-from .context import OPERATOR, Context
+from .context import OPERATOR, Context, who_of
 from .errors import CommandRefusedError
 
 #: Kinds of recommendations that a rollout or a compaction campaign can apply.
@@ -26,21 +32,48 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
             f'"{recommendation_id}" cannot be applied by the module; see "ceph rocksdb-tuner '
             f'recommend {recommendation_id}"',
         )
-    if dry_run and recommendation.kind is Kind.COMPACT:
-        return lambda form: render.show(recommendation, form)
+    sent = {'prefix': f'{PREFIX} apply', 'recommendation_id': recommendation_id}
+    if recommendation.kind is Kind.COMPACT:
+        parallel = context.settings().compaction_parallel
+        return _compact(
+            context, recommended(recommendation, context.actor, parallel), sent, dry_run
+        )
     if dry_run:
         soak = context.settings().soak
         return lambda form: render.plan(recommendation, soak, form)
-    actor = context.actor
+    actor, operations = context.actor, context.tuner.operations
+    return _start(context, sent, lambda: operations.start(recommendation, actor))
 
-    def start() -> None:
-        change_id = _start(context, recommendation, actor)
-        if actor == OPERATOR:
-            wanted = {'prefix': f'{PREFIX} apply', 'recommendation_id': recommendation_id}
-            context.tuner.actors.find(change_id, wanted)
 
-    context.tuner.submit(start)
-    return operation_now(context)
+@changes('compact')
+def compact(context: Context, who: Optional[str] = None, dry_run: bool = False) -> Answer:
+    """Compact OSDs one at a time, all of them or those of a group or host"""
+    if context.mode() is Mode.OFF:
+        raise CommandRefusedError(
+            errno.EPERM, 'the mode is off; see "ceph rocksdb-tuner mode observe"'
+        )
+    snapshot = context.snapshot
+    if context.tuner.published.inputs is None:
+        raise BusyError('the module has not sampled the cluster yet; try again in a moment')
+    if snapshot.release is None:
+        raise CommandRefusedError(
+            errno.EOPNOTSUPP, 'the module changes nothing under a manager of an unknown release'
+        )
+    section, chosen = who_of(who, snapshot.osds)
+    osds = [osd for osd in chosen if osd.info.objectstore in {None, 'bluestore'}]
+    if not osds:
+        raise CommandRefusedError(errno.EOPNOTSUPP, f'no OSD of "{section}" runs BlueStore')
+    ids = {osd.info.osd_id for osd in osds}
+    parallel = context.settings().compaction_parallel
+    request = next(
+        (
+            recommended(r, context.actor, parallel)
+            for r in snapshot.recommendations
+            if r.kind is Kind.COMPACT and r.who == section and set(r.osds) == ids
+        ),
+        requested(section, osds, context.actor, parallel),
+    )
+    return _compact(context, request, {'prefix': f'{PREFIX} compact', 'who': who}, dry_run)
 
 
 @changes('rollback')
@@ -87,11 +120,28 @@ def history(context: Context) -> Answer:
     return lambda form: render.history(context.snapshot, form)
 
 
-def _start(context: Context, recommendation: Recommendation, actor: str) -> str:
-    """Start a rollout or campaign and return its id."""
-    if recommendation.kind is Kind.COMPACT:
-        return context.tuner.operations.compact(recommendation, actor).campaign_id
-    return context.tuner.operations.start(recommendation, actor).rollout_id
+def _compact(
+    context: Context, request: CampaignRequest, sent: Mapping[str, object], dry_run: bool
+) -> Answer:
+    if dry_run:
+        plan = context.tuner.submit(lambda: context.tuner.preview(request))
+        return lambda form: render.campaign_plan(plan, form)
+    return _start(context, sent, lambda: context.tuner.operations.campaign_of(request))
+
+
+def _start(
+    context: Context, sent: Mapping[str, object], begin: Callable[[], OperationState]
+) -> Answer:
+    """Start an operation. ``sent``: the arguments by which the audit log names the client."""
+    actor = context.actor
+
+    def start() -> None:
+        change_id = begin().operation_id
+        if actor == OPERATOR:
+            context.tuner.actors.find(change_id, sent)
+
+    context.tuner.submit(start)
+    return operation_now(context)
 
 
 def operation_now(context: Context) -> Answer:

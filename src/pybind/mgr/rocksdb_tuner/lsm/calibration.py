@@ -199,6 +199,8 @@ class Calibration:
     #: By the workload, for a thread with long device waits in each round.
     waiting_inserts: Mapping[str, Inserts]
     cpu: CpuCalibration
+    #: Bytes of a DB per second that an OSD compacts on command.
+    manual_compaction_bytes_per_s: Estimate
     formulas: tuple[Formula, ...]
     source: str
 
@@ -251,6 +253,7 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
         inserts_by_workload=_inserts_of(inserts, content['inserts']['workloads']),
         waiting_inserts=_inserts_of(inserts, content['inserts']['waiting']),
         cpu=parse_cpu(content['cpu']),
+        manual_compaction_bytes_per_s=_estimate(content['manual_compaction_bytes_per_s']),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )

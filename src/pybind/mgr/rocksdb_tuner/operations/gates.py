@@ -6,6 +6,7 @@ Names of Ceph's health checks and OSD map flags as of 16.2.15, 18.2.7 and 20.2.4
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Optional
 
 from ..units import format_ids
@@ -52,6 +53,8 @@ HOLDING_HEALTH = frozenset(
     }
 )
 
+#: The gate that needs to watch for some seconds.
+REPORTED = 'placement group reports'
 #: Changes are disabled by the mode.
 NOT_ALLOWED = 'the module mode does not allow changes'
 
@@ -141,18 +144,23 @@ def remedy_for(reason: str) -> Optional[str]:
     return None
 
 
+def gate_states(seen: ClusterView, osd_id: int) -> Mapping[str, Optional[str]]:
+    """Each gate of an OSD, in order, with the reason why it is closed; None: it is open."""
+    return {
+        'mode': _mode(seen),
+        'OSD reports': seen.no_reports_reason,
+        'OSDs up': _osds(seen, osd_id),
+        REPORTED: not_yet_reported(seen),
+        'flags and health': _held_cluster(seen),
+        'placement groups': placement_groups(seen),
+        'upgrade': _upgrade(seen),
+        'ok-to-stop': _ok_to_stop(seen, osd_id),
+    }
+
+
 def closed_gate(seen: ClusterView, osd_id: int) -> Optional[str]:
     """Why an OSD that is up may not be restarted now; None if it may."""
-    return (
-        _mode(seen)
-        or seen.no_reports_reason
-        or _osds(seen, osd_id)
-        or not_yet_reported(seen)
-        or _held_cluster(seen)
-        or placement_groups(seen)
-        or _upgrade(seen)
-        or _ok_to_stop(seen, osd_id)
-    )
+    return next(filter(None, gate_states(seen, osd_id).values()), None)
 
 
 def without_samples(seen: ClusterView) -> Optional[str]:

@@ -22,11 +22,13 @@ from ..deep.reader import OsdDeepStats
 from ..doctor import Check
 from ..judge.records import SoakPlan, contradiction
 from ..observe.trend import GrowthPoints, Trend
+from ..operations.compaction.plan import CampaignPlan
 from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
 from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
+from .answers.campaign import campaign_plan_of
 from .answers.candidates import decisions_of
 from .answers.doctor import checks_of
 from .answers.experiment_plan import experiment_plan_of
@@ -50,6 +52,7 @@ from .layout import harmless
 from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
+from .tables import compaction as compaction_tables
 from .tables import doctor as doctor_tables
 from .tables import experiment as experiment_tables
 from .tables import options as option_tables
@@ -65,6 +68,7 @@ __all__ = [
     'FORMATS',
     'Format',
     'PresentError',
+    'campaign_plan',
     'candidates',
     'check',
     'check_format',
@@ -186,6 +190,11 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
 def operation(last: LastOperations, output_format: str) -> str:
     """The current or last operation: also the answer to commands that control it."""
     return _render(operation_of, change_tables.operation, last, output_format)
+
+
+def campaign_plan(planned: CampaignPlan, output_format: str) -> str:
+    """The answer to a dry run of a compaction."""
+    return _render(campaign_plan_of, compaction_tables.campaign_plan, planned, output_format)
 
 
 def experiment_plan(planned: PlannedExperiment, output_format: str) -> str:

@@ -90,6 +90,7 @@ class FakeOsd:
     dedicated_db: bool = False
     db_device_bytes: Optional[int] = None
     main_device_bytes: int = 1 << 40
+    objectstore: str = 'bluestore'
     #: Values of options in its own ceph.conf: they beat the config store.
     conf_file: dict[str, str] = field(default_factory=dict)
     #: Its ceph.conf names its host: it starts with the entries for that host.
@@ -711,7 +712,7 @@ def _info(osd: FakeOsd) -> OsdInfo:
         dedicated_db=osd.dedicated_db,
         dedicated_wal=False,
         db_device_bytes=osd.db_device_bytes,
-        objectstore='bluestore',
+        objectstore=osd.objectstore,
         main_device_bytes=osd.main_device_bytes,
         failure_domain=osd.failure_domain,
         uuid=osd.uuid,

@@ -166,7 +166,7 @@ def test_help_of_each_command_reads_like_that_of_ceph(name: str) -> None:
     """An imperative, in at most 70 characters, with no full stop."""
     verb, text = HELP[name].split()[0], HELP[name]
     assert verb in {
-        'Add', 'Apply', 'Check', 'Compare', 'Derive', 'End', 'List', 'Model',
+        'Add', 'Apply', 'Check', 'Compact', 'Compare', 'Derive', 'End', 'List', 'Model',
         'Pause', 'Remove', 'Restore', 'Resume', 'Show',
     }  # fmt: skip
     assert len(text) <= 70

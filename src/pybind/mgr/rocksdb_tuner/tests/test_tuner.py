@@ -16,6 +16,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.operations.compaction.plan import recommended
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import Policy
@@ -133,7 +134,8 @@ class World:
             for r in self.tuner.snapshot.recommendations
             if r.recommendation_id == recommendation_id
         )
-        self.submit(lambda: self.tuner.operations.compact(wanted, 'operator'))
+        request = recommended(wanted, 'operator', 1)
+        self.submit(lambda: self.tuner.operations.campaign_of(request))
 
     def changed_compression(self) -> str:
         """A rollout that changed it is done; the id of the compaction that is offered then."""

@@ -22,8 +22,8 @@ from ..observe.sample import Sample
 from ..observe.signals import Signals
 from ..operations.compaction.announce import record_of as campaign_record
 from ..operations.compaction.driver import CampaignCluster, CampaignDriver
-from ..operations.compaction.plan import recommended
-from ..operations.compaction.records import CampaignState
+from ..operations.compaction.plan import CampaignPlan
+from ..operations.compaction.records import CampaignRequest, CampaignState
 from ..operations.compaction.rules import SETTLE_S, Measured
 from ..operations.compaction.rules import Limits as CampaignLimits
 from ..operations.errors import OperationRefused
@@ -213,12 +213,19 @@ class OperationControl:
         request = change_request(recommendation, actor)
         return self.driver.start(request, self._clock(), self._current.for_start().soak)
 
-    def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
-        """Start the compaction campaign of ``recommendation``."""
+    def campaign_of(self, request: CampaignRequest) -> CampaignState:
+        """Start a compaction campaign."""
         self._refuse_beside_others(self.campaign)
-        parallel = self._current.for_start().compaction_parallel
-        request = recommended(recommendation, actor, parallel)
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
+
+    def preview(
+        self, request: CampaignRequest, allowed: Permissions, signals: Mapping[int, Signals]
+    ) -> CampaignPlan:
+        """What a campaign would take now; nothing changes."""
+        found = measurements(self._cluster.cluster_map().osds, signals)
+        others = next((o.KIND for o in self._operations if o.under_way), None)
+        busy = None if others is None else f'{_article(others)} {others} is under way'
+        return self.campaign.preview(request, found, allowed, busy)
 
     def start_experiment(self, request: ExperimentRequest) -> ExperimentState:
         self._refuse_beside_others(self.experiment)

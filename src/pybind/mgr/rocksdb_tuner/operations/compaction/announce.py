@@ -98,7 +98,7 @@ def record_of(state: CampaignState) -> HistoryRecord:
     return HistoryRecord(
         rollout_id=state.campaign_id,
         time_s=state.started_s,
-        recommendation_id=request.recommendation_id,
+        recommendation_id=request.recommendation_id or state.campaign_id,
         who=request.who,
         options_from=request.options,
         options_to=request.options,

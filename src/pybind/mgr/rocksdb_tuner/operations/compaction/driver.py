@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Callable, Optional, Protocol
@@ -31,6 +31,7 @@ from ..stopwatch import Stopwatch
 from . import machine
 from .announce import CampaignAnnouncer
 from .osd_commands import OsdCommandQueue
+from .plan import CampaignPlan, guards, planned_osds
 from .records import (
     FINISHED,
     CampaignRequest,
@@ -89,6 +90,21 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     def waits_for(self) -> Optional[str]:
         """What it waits for in its OSDs; None if it waits for no OSD."""
         return self._waits_for
+
+    def preview(
+        self,
+        request: CampaignRequest,
+        measured: Measured,
+        allowed: Permissions,
+        others: Optional[str],
+    ) -> CampaignPlan:
+        """What a campaign would take, and what would hold it up now."""
+        cluster = self._cluster.cluster_map()
+        osds = planned_osds(request, cluster, measured)
+        first = [osd.osd_id for osd in osds if osd.skipped is None][:1]
+        seen = self._cluster_view(cluster, first, allowed, reported=True)
+        found = guards(seen, osds, measured, self.limits, others)
+        return CampaignPlan(request, osds, found, self.limits)
 
     def start(self, campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
         """Start a campaign; raises OperationRefused."""
@@ -186,20 +202,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         gated = machine.gated(state, cluster, probes)
         processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
         reported = self._reported.update(processes, self._cluster, nonces, self._steady_s)
-        seen = ClusterView(
-            cluster=cluster,
-            pgs=self._cluster.pg_summary(),
-            health=frozenset(self._cluster.health_codes()),
-            ok_to_stop=ok_to_stop(self._cluster, gated),
-            versions=daemon_versions(self._cluster) if gated else None,
-            upgrade=orchestrated_upgrade(self._cluster) if gated else None,
-            may_act=allowed.may_act,
-            schedule_reason=allowed.outside_window,
-            no_reports_reason=allowed.no_reports_reason,
-            osds_moved=not reported,
-        )
         return View(
-            cluster=seen,
+            cluster=self._cluster_view(cluster, gated, allowed, reported=reported),
             probes=probes,
             used_bytes=measured.used_bytes,
             total_bytes=measured.total_bytes,
@@ -213,6 +217,22 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
                 for osd in state.in_flight
             },
             away_s=self._away_s(state, cluster),
+        )
+
+    def _cluster_view(
+        self, cluster: ClusterMap, gated: Sequence[int], allowed: Permissions, *, reported: bool
+    ) -> ClusterView:
+        return ClusterView(
+            cluster=cluster,
+            pgs=self._cluster.pg_summary(),
+            health=frozenset(self._cluster.health_codes()),
+            ok_to_stop=ok_to_stop(self._cluster, gated),
+            versions=daemon_versions(self._cluster) if gated else None,
+            upgrade=orchestrated_upgrade(self._cluster) if gated else None,
+            may_act=allowed.may_act,
+            schedule_reason=allowed.outside_window,
+            no_reports_reason=allowed.no_reports_reason,
+            osds_moved=not reported,
         )
 
     def _away_s(self, state: CampaignState, cluster: ClusterMap) -> Mapping[int, float]:

@@ -41,6 +41,7 @@ from .rules import (
     why_down,
     why_given_up,
     why_held,
+    why_no_room,
     why_unknown,
 )
 
@@ -139,9 +140,9 @@ def _start_osd(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
     if probe.running:
         return Step(waiting(state, f'osd.{n} is already compacting, not started by this campaign'))
     used = view.used_bytes[n]
-    if 2 * used > view.total_bytes[n]:
-        reason = 'its DB device has no room for a second copy of the compacted data'
-        return Step(with_osd(state, skipped(osd, reason)))
+    full = why_no_room(used, view.total_bytes[n])
+    if full is not None:
+        return Step(with_osd(state, skipped(osd, full)))
     return _asked(state, osd, probe, used)
 
 

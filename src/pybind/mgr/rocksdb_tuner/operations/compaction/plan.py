@@ -1,10 +1,73 @@
-"""What a campaign compacts. Pure."""
+"""What a campaign compacts, what that takes, and what would hold it up now. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+from ...advise.facts import places
 from ...advise.proposal import predicted_effect, prediction_text
-from ...advise.records import Recommendation
+from ...advise.records import OsdFacts, Recommendation
+from ...lsm.calibration import calibration
+from ...mgr.records import ClusterMap, FailureDomain
+from ...plan.order import canary_first
+from ..absence import Away
+from ..cluster_view import ClusterView
+from ..gates import REPORTED, gate_states
 from .records import CampaignRequest
+from .rules import Limits, Measured, why_no_room, why_room_unknown, why_writes_unknown
+
+
+class Guard(NamedTuple):
+    """A condition for starting the next OSD."""
+
+    name: str
+    #: None: it needs some time of watching, once the campaign runs.
+    open: Optional[bool]
+    #: Why it is not known to be open.
+    reason: Optional[str]
+
+
+@dataclass(frozen=True)
+class PlannedOsd:
+    """One OSD. Sizes are None while unknown."""
+
+    osd_id: int
+    host: Optional[str]
+    domain: Optional[FailureDomain]
+    #: Read at most, written at most, and needed beside the old files until these are removed.
+    bytes: Optional[int]
+    #: Unused bytes of the device with the DB.
+    free_bytes: Optional[int]
+    #: Why the campaign would skip it; None if it would not.
+    skipped: Optional[str]
+
+
+@dataclass(frozen=True)
+class CampaignPlan:
+    request: CampaignRequest
+    osds: tuple[PlannedOsd, ...]
+    guards: tuple[Guard, ...]
+    limits: Limits
+
+    @property
+    def bytes(self) -> Optional[int]:
+        """Read at most, and written at most, by all OSDs; None if unknown for any."""
+        sizes = [osd.bytes for osd in self.osds if osd.skipped is None]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+    @property
+    def duration_s(self) -> Optional[tuple[float, float]]:
+        """The shortest and the longest time of one OSD after the other, without waiting."""
+        size = self.bytes
+        if size is None:
+            return None
+        rate = calibration().manual_compaction_bytes_per_s
+        count = sum(osd.skipped is None for osd in self.osds)
+        fixed_s = self.limits.baseline_s + count * self.limits.settle_s if count else 0.0
+        return fixed_s + size / rate.high, fixed_s + size / rate.low
 
 
 def recommended(recommendation: Recommendation, actor: str, parallel: int) -> CampaignRequest:
@@ -20,3 +83,75 @@ def recommended(recommendation: Recommendation, actor: str, parallel: int) -> Ca
         prediction=prediction_text(recommendation.prediction),
         predicted=predicted_effect(recommendation.prediction),
     )
+
+
+def requested(who: str, osds: Sequence[OsdFacts], actor: str, parallel: int) -> CampaignRequest:
+    """A campaign of OSDs that an operator chose."""
+    where = dict(places(osds))
+    running = {None if osd.options is None else osd.options.running for osd in osds}
+    return CampaignRequest(
+        recommendation_id=None,
+        who=who,
+        options=(running.pop() or '') if len(running) == 1 else '',
+        osds=tuple((osd_id, where[osd_id]) for osd_id in canary_first(where, {})),
+        actor=actor,
+        parallel=parallel,
+    )
+
+
+def planned_osds(
+    request: CampaignRequest, cluster: ClusterMap, measured: Measured
+) -> tuple[PlannedOsd, ...]:
+    return tuple(
+        PlannedOsd(
+            osd_id=osd_id,
+            host=place.host,
+            domain=place.domain,
+            bytes=measured.used_bytes.get(osd_id),
+            free_bytes=_free_bytes(osd_id, measured),
+            skipped=_skipped(osd_id, cluster, measured),
+        )
+        for osd_id, place in request.osds
+    )
+
+
+def guards(
+    seen: ClusterView,
+    osds: Sequence[PlannedOsd],
+    measured: Measured,
+    limits: Limits,
+    others: Optional[str],
+) -> tuple[Guard, ...]:
+    """The state of all guards before the first OSD. ``others``: which operation is under way."""
+    compacted = [osd.osd_id for osd in osds if osd.skipped is None]
+    unknown = (why_room_unknown(osd_id, measured) for osd_id in compacted)
+    found: Mapping[str, Optional[str]] = {
+        'operations': others,
+        **({} if not compacted else gate_states(seen, compacted[0])),
+        'maintenance window': seen.schedule_reason,
+        'DB use and size': next(filter(None, unknown), None),
+        'client writes': why_writes_unknown(measured),
+    }
+    watched = {
+        REPORTED: 'every OSD has to report its placement groups first',
+        'client write latency': (
+            f'measured for {limits.baseline_s:.0f}s before the first OSD; the next OSD waits while '
+            f'it is more than {limits.slower:g} times as high'
+        ),
+    }
+    states = [Guard(n, why is None, why) for n, why in found.items() if n not in watched]
+    return (*states, *(Guard(name, None, why) for name, why in watched.items()))
+
+
+def _free_bytes(osd_id: int, measured: Measured) -> Optional[int]:
+    if why_room_unknown(osd_id, measured) is not None:
+        return None
+    return max(0, measured.total_bytes[osd_id] - measured.used_bytes[osd_id])
+
+
+def _skipped(osd_id: int, cluster: ClusterMap, measured: Measured) -> Optional[str]:
+    if osd_id in cluster.down_and_out:
+        return f'it {Away.DOWN_AND_OUT.value}'
+    if why_room_unknown(osd_id, measured) is not None:
+        return None
+    return why_no_room(measured.used_bytes[osd_id], measured.total_bytes[osd_id])

@@ -63,10 +63,11 @@ class OsdCompaction:
 
 @dataclass(frozen=True)
 class CampaignRequest:
-    recommendation_id: str
-    #: Config mask of the change that made the compaction worthwhile.
+    #: None: an operator chose the OSDs.
+    recommendation_id: Optional[str]
+    #: Config mask of the OSDs.
     who: str
-    #: The option string that the OSDs run.
+    #: The option string that the OSDs run; empty if they run several.
     options: str
     #: In the order of compaction, one failure domain after the other.
     osds: tuple[tuple[int, Place], ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 from ...mgr.records import ClusterMap
 from .. import step
@@ -61,11 +61,14 @@ def parse_probe(text: str, nonce: Optional[int]) -> Probe:
 
 
 class Measured(NamedTuple):
-    """Measurements; see `View`."""
+    """Current measurements. Unknown values are missing."""
 
+    #: Used bytes of the DB, and the size of the device that it is on.
     used_bytes: Mapping[int, int]
     total_bytes: Mapping[int, int]
+    #: Mean client write latency over all OSDs; None without writes, unless one is `unmeasured`.
     latency_ms: Optional[float]
+    #: An OSD that is up and whose client writes are not known; None: there is none.
     unmeasured: Optional[int]
 
 
@@ -76,12 +79,10 @@ class View:
     #: Maps, health, gates; `waited_s` and the verdict's parts are not used.
     cluster: ClusterView
     probes: Mapping[int, Probe] = field(default_factory=dict)
-    #: Used bytes of the DB, and the size of the device that it is on.
+    #: As `Measured`.
     used_bytes: Mapping[int, int] = field(default_factory=dict)
     total_bytes: Mapping[int, int] = field(default_factory=dict)
-    #: Mean client write latency over all OSDs; None without writes, unless one is `unmeasured`.
     latency_ms: Optional[float] = None
-    #: An OSD that is up and whose client writes are not known; None: there is none.
     unmeasured: Optional[int] = None
     #: How long this manager has been observing, and how long it has seen each OSD in its step.
     watched_s: float = 0.0
@@ -176,19 +177,34 @@ def why_down(osd_id: int, view: View) -> Optional[str]:
     return f'{why_away(osd_id, away)}: it will be left behind unless it returns'
 
 
-def why_unknown(osd_id: int, view: View) -> Optional[str]:
+def why_no_room(used_bytes: int, total_bytes: int) -> Optional[str]:
+    """Why an OSD cannot compact: until the new files are complete, the old ones stay."""
+    if 2 * used_bytes <= total_bytes:
+        return None
+    return 'its DB device has no room for a second copy of the compacted data'
+
+
+def why_unknown(osd_id: int, measured: Union[Measured, View]) -> Optional[str]:
     """Which guard cannot be evaluated for want of current samples; None: all can be."""
-    if osd_id not in view.used_bytes or osd_id not in view.total_bytes:
-        return (
-            f'it is unknown whether a second copy of the DB fits on osd.{osd_id}: no current '
-            'sample of its DB use and size'
-        )
-    if view.unmeasured is not None:
-        return (
-            'it is unknown whether client writes are slow: no current sample of client writes on '
-            f'osd.{view.unmeasured}'
-        )
-    return None
+    return why_room_unknown(osd_id, measured) or why_writes_unknown(measured)
+
+
+def why_room_unknown(osd_id: int, measured: Union[Measured, View]) -> Optional[str]:
+    if osd_id in measured.used_bytes and osd_id in measured.total_bytes:
+        return None
+    return (
+        f'it is unknown whether a second copy of the DB fits on osd.{osd_id}: no current sample '
+        'of its DB use and size'
+    )
+
+
+def why_writes_unknown(measured: Union[Measured, View]) -> Optional[str]:
+    if measured.unmeasured is None:
+        return None
+    return (
+        'it is unknown whether client writes are slow: no current sample of client writes on '
+        f'osd.{measured.unmeasured}'
+    )
 
 
 def together(osds: Collection[OsdCompaction], cluster: ClusterMap) -> bool:

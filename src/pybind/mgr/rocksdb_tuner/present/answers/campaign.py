@@ -1,10 +1,11 @@
-"""Compaction campaigns, which compact one OSD after the other."""
+"""Compaction campaigns, which compact one OSD after the other, and their plans."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
+from ...operations.compaction.plan import CampaignPlan as Planned
 from ...operations.compaction.records import CampaignState, CompactionStep
 from ...operations.compaction.records import OsdCompaction as FoundCompaction
 from ...operations.phases import Outcome, Phase
@@ -21,9 +22,9 @@ class OsdCompaction:
     osd: Annotated[OsdId, 'Id of the OSD.']
     host: Annotated[Optional[str], 'Name of its host.']
     failure_domain: Annotated[Optional[FailureDomain], 'Failure domain of the OSD; null: unknown.']
-    step: Annotated[CompactionStep, 'Current step.']
-    used_before_bytes: Annotated[Optional[Count], 'Space used by its DB before compaction.']
-    used_after_bytes: Annotated[Optional[Count], 'Space used by its DB after compaction.']
+    phase: Annotated[CompactionStep, 'Current phase.']
+    before_bytes: Annotated[Optional[Count], 'Space used by its DB before compaction.']
+    after_bytes: Annotated[Optional[Count], 'Space used by its DB after compaction.']
     latency_ms: Annotated[
         Optional[Amount], 'Maximum client write latency of the cluster during its compaction.'
     ]
@@ -36,7 +37,9 @@ class Campaign:
 
     kind: Annotated[Literal['compaction'], 'Kind of operation.']
     id: Annotated[str, 'Id of the campaign, as in history.']
-    recommendation: Annotated[str, 'Id of the recommendation that it applies.']
+    recommendation: Annotated[
+        Optional[str], 'Id of the recommendation that it applies; null: an operator chose the OSDs.'
+    ]
     who: Annotated[str, 'Config mask of the OSDs to compact.']
     actor: Annotated[str, 'Client that requested it.']
     phase: Annotated[Phase, 'Current phase.']
@@ -88,4 +91,78 @@ def campaign_of(state: CampaignState, waits_for: Optional[str]) -> Campaign:
 
 
 def _osd(found: FoundCompaction) -> OsdCompaction:
-    return like(OsdCompaction, found, osd=found.osd_id, failure_domain=domain_of(found.domain))
+    return like(
+        OsdCompaction,
+        found,
+        osd=found.osd_id,
+        failure_domain=domain_of(found.domain),
+        phase=found.step,
+        before_bytes=found.used_before_bytes,
+        after_bytes=found.used_after_bytes,
+    )
+
+
+@dataclass(frozen=True)
+class PlannedCompaction:
+    """What the compaction of one OSD would take."""
+
+    osd: Annotated[OsdId, 'Id of the OSD.']
+    host: Annotated[Optional[str], 'Name of its host.']
+    failure_domain: Annotated[Optional[FailureDomain], 'Failure domain of the OSD; null: unknown.']
+    read_bytes: Annotated[Optional[Count], 'Read at most; null: unknown.']
+    write_bytes: Annotated[Optional[Count], 'Written at most; null: unknown.']
+    needed_bytes: Annotated[Optional[Count], 'Needed until the old files are removed, at most.']
+    free_bytes: Annotated[Optional[Count], 'Free on the device with its DB; null: unknown.']
+    skipped: Annotated[Optional[str], 'Why it would be skipped; null if it would not.']
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition for starting the next OSD."""
+
+    guard: Annotated[str, 'What has to be in order.']
+    open: Annotated[Optional[bool], 'Whether it is; null: known only once the campaign runs.']
+    reason: Annotated[Optional[str], 'Why it is not known to be open; null if it is.']
+
+
+@dataclass(frozen=True)
+class CampaignPlan:
+    """What a compaction campaign would take. Nothing was changed."""
+
+    who: Annotated[str, 'Config mask of the OSDs to compact.']
+    recommendation: Annotated[Optional[str], 'Id of the recommendation with these OSDs, if any.']
+    parallel: Annotated[
+        Count, 'Maximum number of OSDs per failure domain to compact at the same time.'
+    ]
+    read_bytes: Annotated[Optional[Count], 'Read at most, by all OSDs; null: unknown.']
+    write_bytes: Annotated[Optional[Count], 'Written at most, by all OSDs; null: unknown.']
+    duration_s: Annotated[Optional[Amount], 'Least duration without waiting; null: unknown.']
+    duration_most_s: Annotated[Optional[Amount], 'Most duration without waiting; null: unknown.']
+    osds: Annotated[tuple[PlannedCompaction, ...], 'The OSDs in order.']
+    guards: Annotated[tuple[Guard, ...], 'All guards, for the first OSD.']
+
+
+def campaign_plan_of(planned: Planned) -> CampaignPlan:
+    least_s, most_s = planned.duration_s or (None, None)
+    return CampaignPlan(
+        who=planned.request.who,
+        recommendation=planned.request.recommendation_id,
+        parallel=planned.request.parallel,
+        read_bytes=planned.bytes,
+        write_bytes=planned.bytes,
+        duration_s=least_s,
+        duration_most_s=most_s,
+        osds=tuple(
+            like(
+                PlannedCompaction,
+                osd,
+                osd=osd.osd_id,
+                failure_domain=domain_of(osd.domain),
+                read_bytes=osd.bytes,
+                write_bytes=osd.bytes,
+                needed_bytes=osd.bytes,
+            )
+            for osd in planned.osds
+        ),
+        guards=tuple(Guard(*guard) for guard in planned.guards),
+    )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import (
     advice,
+    campaign,
     candidates,
     doctor,
     experiment_plan,
@@ -38,6 +39,10 @@ class Answer(NamedTuple):
 
 ANSWERS: Mapping[str, Answer] = {
     'recommend-all': Answer('ceph rocksdb-tuner recommend --all', tuple[candidates.Decision, ...]),
+    'compact-plan': Answer(
+        'ceph rocksdb-tuner compact --dry-run, and apply <id> --dry-run for a compaction',
+        campaign.CampaignPlan,
+    ),
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
     'doctor': Answer(
         'ceph rocksdb-tuner doctor', tuple[doctor.DoctorCheck, ...], 'One row per check.'

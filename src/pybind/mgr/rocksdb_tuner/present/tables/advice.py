@@ -25,7 +25,7 @@ from .phrases import (
     sections,
     titled,
 )
-from .plan import command_lines, how, one_domain_at_a_time, option_field
+from .plan import command_lines, how, option_field
 
 
 def findings(snapshot: Snapshot) -> str:
@@ -151,7 +151,6 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
         titled('Why', _reasons(r.reasons)),
         titled('Expected', _predictions(r.predictions)),
         *(() if planned is None else how(planned)),
-        one_domain_at_a_time(r) if r.kind is Kind.COMPACT else '',
         titled('Commands', command_lines(r.commands)),
         titled('Undo', command_lines(r.undo_commands)),
         titled(

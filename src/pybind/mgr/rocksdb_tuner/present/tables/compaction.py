@@ -1,14 +1,27 @@
-"""A compaction campaign: progress and reclaimed space."""
+"""A compaction campaign: its plan, progress and reclaimed space."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from ...operations.compaction.announce import change_percent, in_words
+from ...operations.compaction.plan import CampaignPlan, Guard
 from ...operations.compaction.records import CampaignState, OsdCompaction
-from ...units import UNKNOWN, format_bytes, format_change, format_ms, format_time
-from ..layout import Column, fields, table
-from .phrases import sections
+from ...units import (
+    UNKNOWN,
+    format_bytes,
+    format_change,
+    format_duration,
+    format_ms,
+    format_plural,
+    format_time,
+)
+from ..layout import Column, fields, paragraph, table
+from .phrases import sections, titled
+
+#: The plan shows this many OSDs, so that it fits a screen.
+OSDS_SHOWN = 10
 
 
 def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
@@ -18,7 +31,7 @@ def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
         phase += f' (in {state.stage.value})'
     pairs = [
         ('Campaign', f'{state.campaign_id} (compact)'),
-        ('Recommendation', state.request.recommendation_id),
+        ('Recommendation', state.request.recommendation_id or 'none, on demand'),
         ('Who', state.request.who),
         ('Phase', phase),
     ]
@@ -45,6 +58,67 @@ def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
         Column('LATENCY', 'r'),
     )
     return sections(fields(pairs), table(columns, [_row(osd) for osd in state.osds]))
+
+
+def campaign_plan(planned: CampaignPlan) -> str:
+    """What a campaign would take, within one screen."""
+    request, skipped = planned.request, [o for o in planned.osds if o.skipped is not None]
+    count = format_plural(len(planned.osds), 'OSD')
+    if len(planned.osds) > 1:
+        count += ', one at a time'
+    if request.parallel > 1:
+        count += f', then up to {request.parallel} of one failure domain'
+    duration = planned.duration_s
+    size = UNKNOWN if planned.bytes is None else f'at most {format_bytes(planned.bytes)}'
+    pairs = [
+        ('Dry run', 'no changes were made'),
+        *([('Recommendation', request.recommendation_id)] if request.recommendation_id else []),
+        ('Who', request.who),
+        ('OSDs', f'{count}; {len(skipped)} of them skipped' if skipped else count),
+        ('Reads', size),
+        ('Writes', size),
+        ('Room', 'each OSD needs as much free space as its DB uses, until old files are removed'),
+        (
+            'Duration',
+            UNKNOWN
+            if duration is None
+            else f'about {" to ".join(map(format_duration, duration))} without waiting',
+        ),
+    ]
+    # What is skipped is worth reading first, then what takes longest
+    worst = sorted(planned.osds, key=lambda o: (o.skipped is None, -(o.bytes or 0)))
+    more = len(worst) - OSDS_SHOWN
+    columns = (
+        Column('OSD', 'r'),
+        Column('HOST', flexible=True),
+        Column('DB USED', 'r'),
+        Column('FREE', 'r'),
+        Column('SKIPPED', flexible=True, wrap=True, min_width=12),
+    )
+    rows = [
+        (
+            str(o.osd_id),
+            o.host or UNKNOWN,
+            format_bytes(o.bytes),
+            format_bytes(o.free_bytes),
+            o.skipped or '',
+        )
+        for o in worst[:OSDS_SHOWN]
+    ]
+    return sections(
+        fields(pairs),
+        table(columns, rows),
+        f'{more} more OSDs: use --format json' if more > 0 else '',
+        titled('Guards', '\n'.join(_guards(planned.guards))),
+    )
+
+
+def _guards(guards: Sequence[Guard]) -> Iterator[str]:
+    for guard in guards:
+        if guard.reason is not None:
+            state = 'at start' if guard.open is None else 'CLOSED'
+            yield paragraph(f'{guard.name}: {guard.reason}', 12, f'  {state:<8}  ')
+    yield paragraph(', '.join(guard.name for guard in guards if guard.open), 12, '  open      ')
 
 
 def _row(osd: OsdCompaction) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 from ...advise.records import Kind, Recommendation
 from ...operations.gates import GATES
@@ -76,19 +75,6 @@ def how(planned: Plan) -> Iterable[str]:
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
         yield titled('For each OSD', bullets(steps))
-
-
-def one_domain_at_a_time(recommendation: Recommendation) -> str:
-    """The order of OSDs in a compaction campaign."""
-    domains = {osd_id: place.domain for osd_id, place in recommendation.places}
-    by_domain = groupby(recommendation.osds, domains.get)
-    return table(
-        (
-            Column('FAILURE DOMAIN', flexible=True),
-            Column('OSDS IN ORDER', flexible=True, wrap=True, min_width=20),
-        ),
-        [(str(domain or UNKNOWN), _ids_in_order(list(osds))) for domain, osds in by_domain],
-    )
 
 
 def _watch(planned: Plan) -> str:

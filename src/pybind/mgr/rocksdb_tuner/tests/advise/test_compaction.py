@@ -62,7 +62,7 @@ def test_compression_change_offers_compaction_with_its_commands() -> None:
     advice = offered(changed())
     assert advice.kind is Kind.COMPACT
     assert sorted(advice.osds) == [0, 1, 2]
-    assert sorted(advice.commands) == [f'ceph tell osd.{n} compact' for n in range(3)]
+    assert advice.commands == ('ceph rocksdb-tuner compact osd/class:ssd',)
     assert advice.undo_commands == ()
     assert not advice.restart_required
     assert 'r1 changed compression' in advice.reasons[0].statement

@@ -48,12 +48,14 @@ from rocksdb_tuner.judge.records import (
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.operations.compaction.plan import CampaignPlan, Guard, PlannedOsd
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
     CompactionStep,
     planned,
 )
+from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.experiment.records import ExperimentRequest
 from rocksdb_tuner.operations.history import ExperimentResult, HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -415,6 +417,20 @@ def compacting() -> CampaignState:
     made = planned('c8', request, NOW_S - 7800)
     first = replace(made.osds[0], step=CompactionStep.COMPACTING, asked=1)
     return replace(made, osds=(first, *made.osds[1:]), stage=Phase.CANARY)
+
+
+def compaction_plan() -> CampaignPlan:
+    """What the campaign would take with one OSD without room and a closed guard."""
+    osds = (
+        PlannedOsd(0, 'node0', info(0).failure_domain, 10**9, 10**10, None),
+        PlannedOsd(1, 'node1', None, 10**9, 10**8, 'its DB device has no room'),
+    )
+    guards = (
+        Guard('mode', True, None),
+        Guard('flags and health', False, 'flags set on the cluster: noout'),
+        Guard('client write latency', None, 'measured for 60s before the first OSD'),
+    )
+    return CampaignPlan(compacting().request, osds, guards, Limits())
 
 
 HISTORY = (

@@ -136,6 +136,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     'model': lambda: render.model(tree('ttl=1', SITUATION), 'json'),
     'trend': lambda: render.trend([(3, TREND)], None),
     'growth': growth_document,
+    'compact-plan': lambda: render.campaign_plan(samples.compaction_plan(), 'json'),
     'experiment-plan': lambda: render.experiment_plan(experiments.possible(), 'json'),
 }
 

@@ -55,7 +55,7 @@ def test_running_operation_is_shown_or_else_the_last(
 def test_operation_shows_the_progress_of_each_osd_and_the_next_step() -> None:
     last = LastOperations(None, CAMPAIGN, 'osd.0 has been compacting for 2h')
     found = json.loads(render.operation(last, 'json'))
-    assert [(osd['osd'], osd['step']) for osd in found['osds']] == [
+    assert [(osd['osd'], osd['phase']) for osd in found['osds']] == [
         (0, 'compacting'), (1, 'pending'),
     ]  # fmt: skip
     assert found['waits_for'] == 'osd.0 has been compacting for 2h'

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import Kind, Limit, OsdFacts, Resource, Severity
+from rocksdb_tuner.advise.records import Limit, OsdFacts, Resource, Severity
 from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place
@@ -489,17 +489,6 @@ def test_plan_shows_that_nothing_was_changed_and_the_order() -> None:
         *['none,', 'watched', 'for', 'crashes', 'only'],
     ]
     assert 'Undo:' in text
-
-
-def test_compaction_lists_its_failure_domains_in_order() -> None:
-    r1, r2 = (FailureDomain('rack', name) for name in ('r1', 'r2'))
-    places = ((0, Place('a', r2)), (1, Place('b', r1)), (2, Place('c', r1)))
-    advice = replace(
-        samples.recommendation(osds=(2, 1, 0)), kind=Kind.COMPACT, change=None, places=places
-    )
-    rows = [line.split() for line in render.show(advice, 'plain').splitlines()]
-    first = rows.index(['rack', 'r1', '2,1'])
-    assert rows[first + 1] == ['rack', 'r2', '0']
 
 
 def test_rollout_shows_the_failure_domain_of_the_watched_batch() -> None:

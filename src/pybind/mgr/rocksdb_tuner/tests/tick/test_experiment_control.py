@@ -81,7 +81,7 @@ def test_nothing_starts_during_an_experiment(manager: Manager) -> None:
     control.start_experiment(request())
     for start in (
         lambda: control.start(ANYTHING, 'client.a'),
-        lambda: control.compact(ANYTHING, 'client.a'),
+        lambda: control.campaign_of(ANYTHING),
     ):
         with pytest.raises(OperationRefused, match='an experiment is under way'):
             start()

@@ -24,8 +24,8 @@ export interface Campaign {
   kind: 'compaction';
   /** Id of the campaign, as in history. */
   id: string;
-  /** Id of the recommendation that it applies. */
-  recommendation: string;
+  /** Id of the recommendation that it applies; null: an operator chose the OSDs. */
+  recommendation: string | null;
   /** Config mask of the OSDs to compact. */
   who: string;
   /** Client that requested it. */
@@ -54,6 +54,28 @@ export interface Campaign {
   used_after_bytes: number | null;
   /** Progress of each OSD. */
   osds: OsdCompaction[];
+}
+
+/** What a compaction campaign would take. Nothing was changed. */
+export interface CampaignPlan {
+  /** Config mask of the OSDs to compact. */
+  who: string;
+  /** Id of the recommendation with these OSDs, if any. */
+  recommendation: string | null;
+  /** Maximum number of OSDs per failure domain to compact at the same time. */
+  parallel: number;
+  /** Read at most, by all OSDs; null: unknown. */
+  read_bytes: number | null;
+  /** Written at most, by all OSDs; null: unknown. */
+  write_bytes: number | null;
+  /** Least duration without waiting; null: unknown. */
+  duration_s: number | null;
+  /** Most duration without waiting; null: unknown. */
+  duration_most_s: number | null;
+  /** The OSDs in order. */
+  osds: PlannedCompaction[];
+  /** All guards, for the first OSD. */
+  guards: Guard[];
 }
 
 /** Soak time of the canary; most_s 0: no soak. */
@@ -842,6 +864,16 @@ export interface Growth {
   forecast: Forecast | null;
 }
 
+/** A condition for starting the next OSD. */
+export interface Guard {
+  /** What has to be in order. */
+  guard: string;
+  /** Whether it is; null: known only once the campaign runs. */
+  open: boolean | null;
+  /** Why it is not known to be open; null if it is. */
+  reason: string | null;
+}
+
 /** Inputs of the model; null: unknown. */
 export interface Inputs {
   /** Workload class of the clients. */
@@ -1193,12 +1225,12 @@ export interface OsdCompaction {
   host: string | null;
   /** Failure domain of the OSD; null: unknown. */
   failure_domain: FailureDomain | null;
-  /** Current step. */
-  step: 'pending' | 'compacting' | 'settling' | 'done' | 'skipped';
+  /** Current phase. */
+  phase: 'pending' | 'compacting' | 'settling' | 'done' | 'skipped';
   /** Space used by its DB before compaction. */
-  used_before_bytes: number | null;
+  before_bytes: number | null;
   /** Space used by its DB after compaction. */
-  used_after_bytes: number | null;
+  after_bytes: number | null;
   /** Maximum client write latency of the cluster during its compaction. */
   latency_ms: number | null;
   /** Why the OSD was skipped; null if it was not. */
@@ -1487,6 +1519,26 @@ export interface PlannedBatch {
   phase: 'planned';
   /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
   controls: number[];
+}
+
+/** What the compaction of one OSD would take. */
+export interface PlannedCompaction {
+  /** Id of the OSD. */
+  osd: number;
+  /** Name of its host. */
+  host: string | null;
+  /** Failure domain of the OSD; null: unknown. */
+  failure_domain: FailureDomain | null;
+  /** Read at most; null: unknown. */
+  read_bytes: number | null;
+  /** Written at most; null: unknown. */
+  write_bytes: number | null;
+  /** Needed until the old files are removed, at most. */
+  needed_bytes: number | null;
+  /** Free on the device with its DB; null: unknown. */
+  free_bytes: number | null;
+  /** Why it would be skipped; null if it would not. */
+  skipped: string | null;
 }
 
 /** A predicted change of one metric. */

@@ -14,7 +14,7 @@ export interface CampaignHost {
   control(what: CampaignControl, campaign: Campaign): void;
 }
 
-const STEP: Record<string, 'good' | 'warning' | 'busy' | ''> = {
+const PHASE: Record<string, 'good' | 'warning' | 'busy' | ''> = {
   compacting: 'busy',
   settling: 'busy',
   done: 'good',
@@ -22,17 +22,17 @@ const STEP: Record<string, 'good' | 'warning' | 'busy' | ''> = {
 };
 
 export function finished({ osds }: Campaign): number {
-  return osds.filter((o) => o.step === 'done' || o.step === 'skipped').length;
+  return osds.filter((o) => o.phase === 'done' || o.phase === 'skipped').length;
 }
 
 export function inFlight({ osds }: Campaign): OsdCompaction[] {
-  return osds.filter((o) => o.step === 'compacting' || o.step === 'settling');
+  return osds.filter((o) => o.phase === 'compacting' || o.phase === 'settling');
 }
 
 export function campaignSection(campaign: Campaign, host: CampaignHost): TemplateResult {
   const going = underWay(campaign);
   const waiting = campaign.phase === 'waiting';
-  const skipped = campaign.osds.filter((o) => o.step === 'skipped').length;
+  const skipped = campaign.osds.filter((o) => o.phase === 'skipped').length;
   const kind = going ? 'busy' : (OUTCOME[campaign.outcome ?? campaign.phase] ?? '');
   return html`<h3>${going ? 'Compaction campaign in progress' : 'Last compaction campaign'}</h3>
     ${waiting
@@ -67,7 +67,7 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
       <div class="rt-body rt-scroll"><table class=${TABLE}>
         <thead>
           <tr>
-            <th scope="col">OSD</th><th scope="col">Host</th><th scope="col">Step</th>
+            <th scope="col">OSD</th><th scope="col">Host</th><th scope="col">Phase</th>
             <th scope="col">DB before</th><th scope="col">DB after</th>
             <th scope="col">Reclaimed</th><th scope="col">Maximum client write latency</th>
           </tr>
@@ -78,12 +78,12 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
               <th scope="row">osd.${osd.osd}</th>
               <td>${osd.host ?? '–'}</td>
               <td>
-                ${label(osd.step, STEP[osd.step] ?? '')}
+                ${label(osd.phase, PHASE[osd.phase] ?? '')}
                 ${osd.reason ? html`<div class="rt-note">${osd.reason}</div>` : nothing}
               </td>
-              <td class="rt-number">${bytes(osd.used_before_bytes)}</td>
-              <td class="rt-number">${bytes(osd.used_after_bytes)}</td>
-              <td class="rt-number">${reclaimed(osd.used_before_bytes, osd.used_after_bytes)}</td>
+              <td class="rt-number">${bytes(osd.before_bytes)}</td>
+              <td class="rt-number">${bytes(osd.after_bytes)}</td>
+              <td class="rt-number">${reclaimed(osd.before_bytes, osd.after_bytes)}</td>
               <td class="rt-number">${milliseconds(osd.latency_ms)}</td>
             </tr>`,
           )}
