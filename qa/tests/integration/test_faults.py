@@ -20,7 +20,6 @@ import pytest
 from fault_scenario import (
     FINAL,
     PLAIN,
-    STATE_KEY,
     UNSTARTABLE,
     FaultScenario,
     eventually,
@@ -30,7 +29,6 @@ from fault_scenario import (
 from harness import Cluster, HarnessError
 from harness.errors import CommandError
 from module_client import ALTERNATE_2019, OPTION
-from rocksdb_tuner.tests.operations.rollout import format_1
 
 pytestmark = pytest.mark.faults
 
@@ -697,23 +695,6 @@ def test_clock_jump_neither_hurries_nor_stops_a_rollout(scenario: FaultScenario)
     jump('soaking', -7200.0)
     scenario.wait_for_step(scenario.order[1], 'restarting')
     jump('promoting', 86400.0)
-    scenario.wait_for_end('done')
-    scenario.assert_done()
-
-
-def test_state_stored_by_an_older_version_is_resumed(scenario: FaultScenario) -> None:
-    """A rollout under way survives the upgrade of the module."""
-    scenario.apply()
-    scenario.wait_for_step(scenario.order[1], 'restarting', 'checking', 'settling')
-    with scenario.fault('store of an older version', 'promoting') as event:
-        with scenario.without_managers():
-            # As the version before had it: all of it under one key
-            old = format_1.encode_state(scenario.stored_state())
-            for key in scenario.cluster.ceph_json('config-key', 'ls'):
-                if key.startswith('mgr/rocksdb_tuner/rollout/parts/'):
-                    scenario.cluster.ceph('config-key', 'rm', key)
-            scenario.cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=old)
-        event.happened = 'the new manager read it, and went on'
     scenario.wait_for_end('done')
     scenario.assert_done()
 

@@ -77,8 +77,8 @@ class Field(NamedTuple):
 
     @property
     def json_name(self) -> str:
-        """The name in JSON, from the metadata, else without the "_" after a Python keyword."""
-        return str(self.metadata.get('json', self.name.rstrip('_')))
+        """The name in JSON: without the "_" after a Python keyword."""
+        return self.name.rstrip('_')
 
 
 _PLAIN = {

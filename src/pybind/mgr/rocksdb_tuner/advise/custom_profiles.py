@@ -176,11 +176,7 @@ class CustomProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        document = encode(_document(own))
-        if own.provenance is None:
-            # Readable for an earlier version of the module, too.
-            del document['provenance']
-        text = pack({'version': _DOCUMENT_VERSION, 'profile': document})
+        text = pack({'version': _DOCUMENT_VERSION, 'profile': encode(_document(own))})
         self.store.set(KEY + own.name, text)
         return own
 
@@ -213,7 +209,7 @@ class CustomProfiles:
         if text is None:
             return None
         try:
-            stored = unpack(text, _DOCUMENT_VERSION, _DOCUMENT_VERSION)
+            stored = unpack(text, _DOCUMENT_VERSION)
             # Not checked again, so that an accepted profile remains visible.
             return _profile(stored.get('profile'))
         except (BadQuestionError, StoredStateError) as error:

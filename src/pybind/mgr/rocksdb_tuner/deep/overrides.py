@@ -8,9 +8,7 @@ from typing import Optional
 from ..store import codec
 from ..store.text import pack, unpack
 
-VERSION = 2
-#: "osd_id" was formerly "osd".
-_FIRST_VERSION = 1
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,4 @@ def encode(overrides: OsdOverrides) -> str:
 
 def decode(text: str) -> OsdOverrides:
     """Raises StoredStateError."""
-    document = unpack(text, _FIRST_VERSION, VERSION)
-    if document['version'] == _FIRST_VERSION and 'osd' in document:
-        document['osd_id'] = document.pop('osd')
-    return codec.decode(OsdOverrides, document)
+    return codec.decode(OsdOverrides, unpack(text, VERSION))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 from ..judge.arms import Answer
 from ..judge.records import Judgement, Predicted
 from ..plan.records import OPTION
-from ..store.codec import ADDED_LATER
 from .phases import Outcome
 
 
@@ -73,10 +72,10 @@ class HistoryRecord:
     prediction: Optional[str]
     #: As text; None: nothing was measured.
     measured: Optional[str]
-    #: Both as numbers; None also in records of older module versions.
+    #: Both as numbers.
     predicted: Optional[Predicted] = None
     judgement: Optional[Judgement] = None
     #: The changed option.
     option: str = OPTION
     #: None: this was no experiment.
-    experiment: Optional[ExperimentResult] = field(default=None, metadata=ADDED_LATER)
+    experiment: Optional[ExperimentResult] = None

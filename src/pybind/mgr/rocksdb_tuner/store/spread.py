@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, NamedTuple, Optional, TypeVar
+from typing import Any, Generic, NamedTuple, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
 from .codec import decode, decode_field, decode_rows, encode, encode_field, encode_rows
@@ -41,9 +41,6 @@ class Layout(Generic[_T]):
     #: The field that is stored in chunks of rows, and the type of a row.
     rows: str
     row: type[Any]
-    #: The oldest version that ``upgraded`` can convert.
-    oldest: int
-    upgraded: Callable[[dict[str, Any]], dict[str, Any]]
     rows_per_chunk: int = 250
     rows_in_head: int = 32
 
@@ -90,12 +87,7 @@ def whole_text(layout: Layout[_T], record: _T) -> str:
 
 def of_whole_text(layout: Layout[_T], text: str) -> _T:
     """Decode a record of `whole_text`; raises StoredStateError."""
-    return _of_document(layout, _unpacked(layout, text))
-
-
-def _unpacked(layout: Layout[Any], text: str) -> dict[str, Any]:
-    document = unpack(text, layout.oldest, layout.version)
-    return document if document['version'] == layout.version else layout.upgraded(document)
+    return _of_document(layout, unpack(text, layout.version))
 
 
 def _of_document(layout: Layout[_T], document: dict[str, Any], **given: object) -> _T:
@@ -262,7 +254,7 @@ class Spread(Generic[_T]):
 
     def _assembled(self, text: str) -> tuple[_T, Optional[_Kept]]:
         layout = self._layout
-        head = _unpacked(layout, text)
+        head = unpack(text, layout.version)
         if 'index' not in head:
             return _of_document(layout, head), None
         index = decode(_Index, head['index'], place='index')
@@ -307,7 +299,7 @@ class Spread(Generic[_T]):
         text = ''.join(found)
         if checksum(text) != ref.crc:
             raise StoredStateError(f'the checksum of its part "{name}" does not match')
-        return unpack(text, self._layout.version, self._layout.version)
+        return unpack(text, self._layout.version)
 
 
 def _numbers(layout: Layout[Any], rows: Sequence[Any]) -> range:

@@ -33,8 +33,8 @@ def pack(document: Mapping[str, object]) -> str:
     return _COMPRESSED + base64.b64encode(zlib.compress(raw, _LEVEL)).decode('ascii')
 
 
-def unpack(text: str, oldest: int, newest: int) -> dict[str, Any]:
-    """Decode a text of `pack` with a supported "version"; raises StoredStateError."""
+def unpack(text: str, supported: int) -> dict[str, Any]:
+    """Decode a text of `pack` with this "version"; raises StoredStateError."""
     if text.startswith(_COMPRESSED):
         text = _decompressed(text.removeprefix(_COMPRESSED))
     try:
@@ -44,10 +44,10 @@ def unpack(text: str, oldest: int, newest: int) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise StoredStateError('it is not a JSON object')
     version = document.get('version')
-    if type(version) is not int or not oldest <= version <= newest:
+    if type(version) is not int or version != supported:
         raise StoredStateError(
             f'it was written in version {json.dumps(version)[:20]} of the format; this module '
-            f'reads versions {oldest} to {newest}'
+            f'reads version {supported}'
         )
     return document
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Optional
 
@@ -42,7 +42,7 @@ class OsdCompaction:
     step: CompactionStep = CompactionStep.PENDING
     #: The process that got the request, and how many compactions it had started before.
     nonce: Optional[int] = None
-    started_before: int = field(default=0, metadata={'json': 'begun_before'})
+    started_before: int = 0
     asked: int = 0
     used_before_bytes: Optional[int] = None
     used_after_bytes: Optional[int] = None

@@ -19,12 +19,10 @@ PARTS = 'campaign/parts/'
 #: A step changes one OSD, or a few. The plan never changes.
 LAYOUT: Layout[CampaignState] = Layout(
     kind=CampaignState,
-    version=4,
+    version=1,
     parts=('request',),
     rows='osds',
     row=OsdCompaction,
-    oldest=4,
-    upgraded=lambda document: document,
 )
 
 

@@ -15,7 +15,7 @@ from ..rollout.codec import checked as checked_leg
 from ..rollout.record_codec import blocks_of, row_of
 from .records import ExperimentOsd, ExperimentState
 
-#: A change of the stored format needs a fixture of the previous version.
+#: State of another version is quarantined.
 VERSION = 1
 _BLOCK_VERSION = 1
 
@@ -25,8 +25,6 @@ LAYOUT: Layout[ExperimentState] = Layout(
     parts=('request', 'before', 'assigned', 'dropped', 'results', 'pairs', 'trace'),
     rows='osds',
     row=ExperimentOsd,
-    oldest=VERSION,
-    upgraded=lambda document: document,
 )
 
 
@@ -50,7 +48,7 @@ def encode_block(experiment_id: str, period: int, block: Block) -> str:
 
 def decode_block(text: str) -> tuple[str, int, Block]:
     """Experiment, period and block that `encode_block` wrote; raises StoredStateError."""
-    stored = decode(StoredBlock, unpack(text, _BLOCK_VERSION, _BLOCK_VERSION))
+    stored = decode(StoredBlock, unpack(text, _BLOCK_VERSION))
     if len(set(stored.osds)) != len(stored.osds):
         raise StoredStateError('"osds" names an OSD twice')
     if set(stored.signals) - set(Measured._fields):

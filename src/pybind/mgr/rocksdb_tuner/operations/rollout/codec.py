@@ -9,11 +9,10 @@ from ...plan.batches import count
 from ...store.errors import StoredStateError
 from ...store.spread import Layout, of_whole_text, whole_text
 from ..phases import Phase
-from . import format_1
 from .records import Direction, OsdProgress, RolloutState
 
-#: Version of the stored form. A change keeps a fixture of the previous version.
-VERSION = 5
+#: State of another version is quarantined.
+VERSION = 1
 
 #: A step changes one OSD and little else. The plan never changes.
 LAYOUT: Layout[RolloutState] = Layout(
@@ -22,8 +21,6 @@ LAYOUT: Layout[RolloutState] = Layout(
     parts=('request', 'before', 'restoring', 'verdicts'),
     rows='osds',
     row=OsdProgress,
-    oldest=format_1.OLDEST,
-    upgraded=format_1.state,
 )
 
 

@@ -40,7 +40,7 @@ def uuid_head(uuid: Optional[str]) -> Optional[str]:
 def not_as_planned(before: OsdBefore, info: OsdInfo) -> Optional[str]:
     """Why this is not the planned OSD; None if it is, as far as known.
 
-    Values that an older module version did not record are not compared.
+    Unknown values are not compared.
     """
     if before.uuid_head is not None and uuid_head(info.uuid) != before.uuid_head:
         return (

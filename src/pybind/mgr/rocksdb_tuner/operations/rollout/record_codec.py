@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Optional
 
 from ...judge.evidence import Block, Evidence, Measured
-from ...store.codec import ADDED_LATER, decode, encode
+from ...store.codec import decode, encode
 from ...store.errors import StoredStateError
 from ...store.pieces import LIMIT_BYTES
 from ...store.text import pack, unpack
 from ..history import HistoryRecord
 from ..stopwatch import ClockState
-from . import format_1
 from .codec import VERSION, decode_state, encode_state
 from .records import RolloutState
 from .restart_log import Restart, RestartLog
-
-#: Version of the clock, restarts and evidence.
-_VERSION_BESIDE = 3
 
 
 @dataclass(frozen=True)
@@ -50,8 +46,8 @@ class _Evidence:
     before: tuple[tuple[Optional[float], ...], ...]
     after: tuple[tuple[Optional[float], ...], ...]
     #: When each block ended.
-    before_s: tuple[Optional[float], ...] = field(default=(), metadata=ADDED_LATER)
-    after_s: tuple[Optional[float], ...] = field(default=(), metadata=ADDED_LATER)
+    before_s: tuple[Optional[float], ...]
+    after_s: tuple[Optional[float], ...]
 
 
 def encode_record(record: HistoryRecord, state: Optional[RolloutState] = None) -> str:
@@ -83,8 +79,7 @@ def decode_state_of_record(text: str) -> Optional[RolloutState]:
 
 
 def _record_document(text: str) -> dict[str, object]:
-    document = unpack(text, format_1.OLDEST, VERSION)
-    return document if document['version'] == VERSION else format_1.record(document)
+    return unpack(text, VERSION)
 
 
 def encode_restarts(restarts: RestartLog) -> str:
@@ -175,10 +170,9 @@ def _end_of(block: Block) -> Optional[float]:
 
 
 def _timed(blocks: Sequence[Block], ends_s: Sequence[Optional[float]]) -> tuple[Block, ...]:
-    """Earlier versions stored no times."""
-    return tuple(
-        replace(block, end_s=end_s) for block, end_s in zip_longest(blocks, ends_s[: len(blocks)])
-    )
+    if len(blocks) != len(ends_s):
+        raise StoredStateError('"before_s" and "after_s" differ in length from their blocks')
+    return tuple(replace(block, end_s=end_s) for block, end_s in zip(blocks, ends_s))
 
 
 def blocks_of(
@@ -207,8 +201,8 @@ def blocks_of(
 
 
 def _packed(record: object) -> str:
-    return pack({'version': _VERSION_BESIDE, **encode(record)})
+    return pack({'version': VERSION, **encode(record)})
 
 
 def _unpacked(text: str) -> dict[str, object]:
-    return unpack(text, _VERSION_BESIDE, _VERSION_BESIDE)
+    return unpack(text, VERSION)

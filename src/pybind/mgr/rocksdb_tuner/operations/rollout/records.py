@@ -43,7 +43,7 @@ class OsdStep(str, Enum):
     COLLAPSING = 'collapsing'
     #: Its own entry is being written again, since the shared entry must not or does not apply.
     #: The value is stored and published.
-    REPINNING = 'shielding'
+    REPINNING = 'repinning'
     #: It gets the target from the shared entry.
     COLLAPSED = 'collapsed'
     #: Its own entry is being restored.
@@ -74,8 +74,7 @@ class OsdBefore:
     value: str
     source: str
     release: Optional[str]
-    #: None in all three: unknown, as in states of older module versions. First digits of the uuid:
-    #: see `identity`.
+    #: None in all three: unknown. First digits of the uuid: see `identity`.
     uuid_head: Optional[str] = None
     device_class: Optional[str] = None
     objectstore: Optional[str] = None
@@ -91,8 +90,7 @@ class Before:
 
     entries: tuple[tuple[str, str], ...]
     osds: tuple[OsdBefore, ...]
-    #: The same for `ChangeRequest.other_option`; None: unknown, as in states of older module
-    #: versions.
+    #: The same for `ChangeRequest.other_option`; None: unknown.
     other_entries: Optional[tuple[tuple[str, str], ...]] = None
 
     @cached_property
@@ -138,7 +136,7 @@ class AskedRestart:
     osd_id: int
     #: The orchestrator's events for this OSD and the start of its process, as reported at the time
     #: of the request: see `OrchestratedDaemon`.
-    executed: tuple[str, ...] = field(default=(), metadata={'json': 'carried_out'})
+    executed: tuple[str, ...] = ()
     stored_started: Optional[str] = None
     #: The orchestrator refused.
     refused: bool = False
@@ -189,7 +187,7 @@ class RolloutState:
     asked: Optional[AskedRestart] = None
     #: A conflicting change seen once; acted on once confirmed. The stored name is the first
     #: format's.
-    pending_conflict: Optional[str] = field(default=None, metadata={'json': 'suspicion'})
+    pending_conflict: Optional[str] = None
     #: Why the entries of single OSDs are kept instead of the planned shared entry.
     own_entries_stay: Optional[str] = None
     soak: SoakPlan = field(default_factory=SoakPlan)

@@ -17,7 +17,7 @@ DAY_S = 86400.0
 class Restart(NamedTuple):
     #: Since the epoch, for display.
     time_s: float
-    #: By the steady clock; None: unknown, as in logs of older module versions.
+    #: By the steady clock; None: unknown.
     steady_s: Optional[float]
 
 

@@ -323,13 +323,13 @@ def test_errors_of_the_store_are_reported(caplog: pytest.LogCaptureFixture) -> N
     store.set('profile/last', '{"version": 2, "profile": {}}')
     store.set('profile/p0', '[')
     assert len(own.all()) == PROFILES_MAX - 2
-    newer = 'it was written in version 2 of the format; this module reads versions 1 to 1'
+    newer = 'it was written in version 2 of the format; this module reads version 1'
     assert f'the stored profile/last cannot be read: {newer}' in caplog.messages
     assert any(text.startswith('the stored profile/p0 cannot be read') for text in caplog.messages)
     document = json.loads(store.values['profile/p1'])
     assert document == {
         'version': 1,
-        'profile': {**GOOD, 'name': 'p1'},
+        'profile': {**GOOD, 'name': 'p1', 'provenance': None},
     }
     with pytest.raises(UnknownProfileError) as missing:
         own.get('nobody')

@@ -10,7 +10,7 @@ class ChaosEvent(Enum):
     FAIL_OVER = auto()
     KILLED_BEFORE_A_WRITE = auto()
     KILLED_AFTER_A_WRITE = auto()
-    MODULE_UPGRADED = auto()
+    MODULE_RELOADED = auto()
     MANAGER_STALLS = auto()
     ADVICE_RAISES = auto()
     ADVICE_WORKS = auto()
@@ -121,7 +121,7 @@ class ChaosEvent(Enum):
 REQUESTS = frozenset(
     {
         ChaosEvent.FAIL_OVER,
-        ChaosEvent.MODULE_UPGRADED,
+        ChaosEvent.MODULE_RELOADED,
         ChaosEvent.MANAGER_STALLS,
         ChaosEvent.PAUSE,
         ChaosEvent.RESUME,
@@ -162,7 +162,7 @@ AFTER_THE_END = frozenset(
     {
         ChaosEvent.ROLLBACK,
         ChaosEvent.FAIL_OVER,
-        ChaosEvent.MODULE_UPGRADED,
+        ChaosEvent.MODULE_RELOADED,
         ChaosEvent.ROLLBACK_UNKNOWN,
     }
 )

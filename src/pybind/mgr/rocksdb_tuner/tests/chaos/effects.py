@@ -9,8 +9,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.states import first_at
-from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE, PARTS, RolloutStorage
-from rocksdb_tuner.tests.operations.rollout import format_1
+from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, refusing, set_profile
 
 from .chaos_events import ChaosEvent
@@ -39,16 +38,6 @@ def apply_event(world: World, watch: Watch, event: ChaosEvent, osd_id: int) -> b
 
 
 # -- managers
-
-
-def _module_upgraded(world: World) -> None:
-    """Data of the previous version is read by this one."""
-    state = RolloutStorage(world.store).load_current()
-    if state is not None:
-        for key in world.store.keys(PARTS):
-            del world.store.values[key]
-        world.store.values[CURRENT] = format_1.encode_state(state)
-    world.fail_over()
 
 
 def _next_write(fault: WriteFault) -> _Effect:
@@ -292,7 +281,7 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.FAIL_OVER: lambda w, _, __: w.take_over(),
     ChaosEvent.KILLED_BEFORE_A_WRITE: _next_write(WriteFault.KILLED_BEFORE),
     ChaosEvent.KILLED_AFTER_A_WRITE: _next_write(WriteFault.KILLED_AFTER),
-    ChaosEvent.MODULE_UPGRADED: lambda w, _, __: _module_upgraded(w),
+    ChaosEvent.MODULE_RELOADED: lambda w, _, __: w.fail_over(),
     ChaosEvent.MANAGER_STALLS: lambda w, _, __: w.pass_time(_STALL_S),
     ChaosEvent.ADVICE_RAISES: _of_world('advice_fails', value=True),
     ChaosEvent.ADVICE_WORKS: _of_world('advice_fails', value=False),

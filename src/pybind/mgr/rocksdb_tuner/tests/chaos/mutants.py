@@ -1428,7 +1428,7 @@ MUTANTS = (
             ChaosEvent.FAIL_OVER,
             ChaosEvent.KILLED_AFTER_A_WRITE,
             ChaosEvent.KILLED_BEFORE_A_WRITE,
-            ChaosEvent.MODULE_UPGRADED,
+            ChaosEvent.MODULE_RELOADED,
         ),
     ),
     Mutant(
@@ -1440,7 +1440,7 @@ MUTANTS = (
             ChaosEvent.FAIL_OVER,
             ChaosEvent.KILLED_AFTER_A_WRITE,
             ChaosEvent.KILLED_BEFORE_A_WRITE,
-            ChaosEvent.MODULE_UPGRADED,
+            ChaosEvent.MODULE_RELOADED,
         ),
     ),
     Mutant(

@@ -34,7 +34,7 @@ class Moment(str, Enum):
     JUDGING = 'judging'
     COLLAPSING = 'collapsing'
     COLLAPSING_OSD = 'collapsing an OSD'
-    REPINNING = 'shielding'
+    REPINNING = 'repinning'
     LEAVING = 'leaving an OSD behind'
     AWAY = 'waiting for one that is away'
     RECOVER_RESTORING = 'recover: restoring'

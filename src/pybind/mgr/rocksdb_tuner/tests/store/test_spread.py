@@ -34,18 +34,12 @@ class Record:
     order: tuple[int, ...] = ()
 
 
-def _renamed(document: dict[str, Any]) -> dict[str, Any]:
-    return {**document, 'name': document.pop('title')}
-
-
 LAYOUT = Layout(
     kind=Record,
     version=2,
     parts=('plan', 'order'),
     rows='rows',
     row=Row,
-    oldest=1,
-    upgraded=_renamed,
     rows_per_chunk=4,
     rows_in_head=2,
 )
@@ -239,20 +233,6 @@ def test_large_part_is_stored_in_pieces() -> None:
     assert loaded(store).plan == noise
 
 
-def test_data_of_an_older_version_is_read_and_converted() -> None:
-    """Under one key, and with another name in it."""
-    store = FakeStore()
-    document = unpack(whole_text(LAYOUT, record()), 2, 2)
-    old = {**document, 'version': 1, 'title': document.pop('name')}
-    del old['name']
-    store.values[HEAD] = pack(old)
-    writer = spread(store)
-    assert writer.load(store.values[HEAD]) == record()
-    writer.save(record())
-    assert len(store.values) == 1 + 2 + 3
-    assert loaded(store) == record()
-
-
 def test_single_text_is_read() -> None:
     """For where a record is kept and not worked on."""
     assert of_whole_text(LAYOUT, whole_text(LAYOUT, record(40))) == record(40)
@@ -279,7 +259,7 @@ def test_damage_is_named_by_its_key() -> None:
         store.values = {**good, key: good[key][:-1]}
         with pytest.raises(StoredStateError, match=r'the checksum of its part .* does not match'):
             loaded(store)
-    head = unpack(good[HEAD], 2, 2)
+    head = unpack(good[HEAD], 2)
     for changes, message in (
         ({'index': None}, '"index" is null instead of an object'),
         ({'index': {**head['index'], 'count': 9}}, 'its chunks have 10 "rows" instead of 9'),

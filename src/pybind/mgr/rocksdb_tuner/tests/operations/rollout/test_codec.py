@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given, settings
@@ -58,10 +57,7 @@ from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.pieces import LIMIT_BYTES
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
-from . import format_1
 from .conftest import NEW, OLD
-
-DATA = Path(__file__).parent / 'data'
 
 TEXTS = st.text(max_size=40)
 UUID_HEADS = st.integers(0, 2**24 - 1).map(lambda number: f'{number:06x}')
@@ -334,20 +330,6 @@ def test_what_was_written_is_read_back(state: RolloutState) -> None:
     assert RolloutStorage(store).load_current() == state
 
 
-@settings(max_examples=50, deadline=None)
-@given(states())
-def test_whatever_the_version_before_stored_is_read(state: RolloutState) -> None:
-    """A rollout under way survives the upgrade of the module."""
-    assert decode_state(format_1.encode_state(state)) == state
-
-
-def test_current_format_is_stable() -> None:
-    """A format change raises the version, and still reads this one."""
-    golden = (DATA / 'state-version-5.json').read_text()
-    assert json.loads(encode_state(fullest())) == json.loads(golden)
-    assert decode_state(golden) == fullest()
-
-
 def test_derived_evidence_is_not_stored() -> None:
     """A manager that takes over reads it there too."""
     assert decode_state(encode_state(replace(example(), baseline_s=7.0))) == example()
@@ -430,8 +412,8 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     yield good[: len(good) // 2], 'not JSON'
     yield 'null', 'not a JSON object'
     yield '{}', 'version null'
-    yield good.replace('"version":5', '"version":6'), 'version 6 of the format'
-    yield good.replace('"version":5', '"version":2'), 'version 2 of the format'
+    yield good.replace('"version":1', '"version":6'), 'version 6 of the format'
+    yield good.replace('"version":1', '"version":2'), 'version 2 of the format'
     yield large[: len(large) // 2], 'compressed text is'
 
 
@@ -469,7 +451,7 @@ WRONG: list[tuple[str, object, str]] = [
     ('request.batches', [[1], [0, 2]], 'does not match'),
     ('request.domains', [None], '"request.domains" does not match "request.batches"'),
     ('soak.batches', 3, '"soak.batches" is 3 instead of an object'),
-    ('asked', {'osd_id': 1}, '"asked.carried_out" is missing'),
+    ('asked', {'osd_id': 1}, '"asked.executed" is missing'),
 ]
 
 
@@ -489,40 +471,6 @@ def _set(document: dict[str, Any], path: str, value: object) -> None:
     document[name] = value
 
 
-#: In the names of the version before.
-WRONG_BEFORE: list[tuple[str, object, str]] = [
-    ('id', [], '"rollout_id" is'),
-    ('strings', 3, '"texts" is not a list'),
-    ('osds', [], 'not match version 3 of the format'),
-    ('osds.id', [0, 1, 1], '"2" is missing'),
-    ('osds.target', [0], '"osds.target" has 1 values for 3 OSDs'),
-    ('osds.target', [0, 1, 99], '99 instead of one of'),
-    ('osds.step', [0, 0, 0], 'instead of one of pending'),
-    ('osds.before_uuid', ['x', 0, 0], 'not match version 3'),
-    ('request.target_order', [0, 1], 'does not match'),
-    ('request.target_order', [0, 1, 9], '"9" is missing'),
-    ('request.batches', [1, 1], 'does not match'),
-    ('request.batches', [-1], 'not match version 3'),
-    ('request.domains', [None], '"request.domains" does not match'),
-    ('request', None, 'not match version 3'),
-    ('ending', ['failed'], 'not match version 3'),
-    ('soak.verdicts', ['good'], 'instead of one of'),
-    ('soak.judgement', 'pass', 'not match version 3'),
-    ('soak.judgement', {'verdict': 'pass'}, '"better" is missing'),
-]
-
-
-@pytest.mark.parametrize(('path', 'value', 'message'), WRONG_BEFORE)
-def test_damage_in_state_of_the_previous_version_is_an_error(
-    path: str, value: object, message: str
-) -> None:
-    """And never another one than what cannot be read raises."""
-    document = json.loads(format_1.encode_state(example()))
-    _set(document, path, value)
-    with pytest.raises(StoredStateError, match=message):
-        decode_state(json.dumps(document))
-
-
 def test_rollout_without_osds_is_invalid() -> None:
     """There is nothing to do in it."""
     empty = replace(
@@ -535,10 +483,8 @@ def test_rollout_without_osds_is_invalid() -> None:
         decode_state(encode_state(empty))
 
 
-@pytest.mark.parametrize('encode', [encode_state, format_1.encode_state])
-def test_missing_name_is_named(encode: Callable[[RolloutState], str]) -> None:
-    """At any place, in this format and in the one before."""
-    good = encode(example())
+def test_missing_name_is_named() -> None:
+    good = encode_state(example())
     for path in _paths(json.loads(good)):
         document = json.loads(good)
         part = document
@@ -558,13 +504,10 @@ def _paths(document: dict[str, Any]) -> Iterator[str]:
             yield from (f'{name}.{inner}' for inner in _paths(value))
 
 
-@pytest.mark.parametrize('encode', [encode_state, format_1.encode_state])
-def test_any_damage_is_detected_or_harmless(
-    encode: Callable[[RolloutState], str],
-) -> None:
+def test_any_damage_is_detected_or_harmless() -> None:
     """Twenty characters anywhere replaced by any others."""
     drawn = random.Random(4)
-    text = encode(example())
+    text = encode_state(example())
     for _ in range(400):
         start = drawn.randrange(len(text))
         end = min(len(text), start + drawn.randrange(20))
@@ -617,16 +560,6 @@ def test_largest_evidence_fits_under_one_key() -> None:
     )
     text = encode_evidence(Evidence('r7', 0, (0,), tuple(osds[1:]), 30.0, blocks, blocks))
     assert len(text.encode()) <= LIMIT_BYTES
-
-
-def test_evidence_of_an_older_version_is_read_with_the_rest_unknown() -> None:
-    block = Block({0: Measured(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 1: Measured(2.0)})
-    document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0, (block,))))
-    document['signals'] = document['signals'][:4]
-    document['before'] = [[1.0, 2.0, 3.0, 4.0, 2.0, None, None, None]]
-    (read,) = decode_evidence(json.dumps(document)).before
-    assert read.of(0) == Measured(1.0, 2.0, 3.0, 4.0)
-    assert read.of(1) == Measured(2.0)
 
 
 @pytest.mark.parametrize(

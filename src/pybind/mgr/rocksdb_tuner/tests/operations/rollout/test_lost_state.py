@@ -123,7 +123,7 @@ def test_history_of_a_very_large_rollout_is_stored() -> None:
 
 def test_refused_write_during_load_keeps_deep_query_notes() -> None:
     store = FakeStore()
-    note = '{"version":1,"osd":%d,"nonce":7,"time_s":1.0,"switched":[]}'
+    note = '{"version":1,"osd_id":%d,"nonce":7,"time_s":1.0,"switched":[]}'
     store.values.update({'deep/osd.0': 'no JSON', 'deep/osd.1': note % 1, 'deep/osd.2': note % 2})
     store.error = CommandError(28, 'no space')
     reader = DeepStatsReader(FakeCluster(3), store)

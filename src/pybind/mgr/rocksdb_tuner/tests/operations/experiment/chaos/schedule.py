@@ -18,7 +18,7 @@ from rocksdb_tuner.tests.operations.experiment.conftest import plan, request
 
 #: Of rollouts alone, or of the loop above them.
 _NOT_HERE = OF_THE_LOOP | {
-    ChaosEvent.MODULE_UPGRADED,
+    ChaosEvent.MODULE_RELOADED,
     ChaosEvent.ROLLBACK,
     ChaosEvent.ROLLBACK_UNKNOWN,
     ChaosEvent.APPLY_ANOTHER,

@@ -1905,7 +1905,7 @@ export interface RolloutOsd {
   /** Id of the OSD. */
   osd: number;
   /** Current step. */
-  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'shielding' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
+  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'repinning' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
   /** Why the rollout skips the OSD; null if it does not. */
   left_reason: string | null;
   /** Option string before the change. */
