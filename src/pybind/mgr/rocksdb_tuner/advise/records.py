@@ -183,8 +183,7 @@ class GroupFacts:
         return f'osd/class:{self.device_class}'
 
 
-@dataclass(frozen=True)
-class FindingEvidence:
+class FindingEvidence(NamedTuple):
     signal: str
     value: Optional[object]
     unit: str

@@ -16,18 +16,10 @@ from .builds import deferred_write_regression, unoptimised_build
 from .declaration import Condition, conditions
 from .entries import unstartable_options
 from .facts import ClusterFacts
-from .needs import (
-    Below,
-    Reaches,
-    Subject,
-    extremes_of,
-    subjects_of_the_present,
-    subjects_of_the_setup,
-)
+from .needs import Subject, subjects_of_the_present, subjects_of_the_setup
 from .settings import cache_ratios
 
 __all__ = [
-    'OF_A_FIGURE',
     'OF_THE_PRESENT',
     'OF_THE_SETUP',
     'ClusterFacts',
@@ -51,10 +43,6 @@ OF_THE_PRESENT: Mapping[Subject, tuple[Condition, ...]] = {
     subject: tuple(known for known in conditions().values() if known.needs is subject)
     for subject in Subject
 }
-#: Conditions that need a figure beyond their threshold.
-OF_A_FIGURE: tuple[Condition, ...] = tuple(
-    known for known in conditions().values() if isinstance(known.needs, (Reaches, Below))
-)
 
 
 class _SetupResult(NamedTuple):
@@ -92,9 +80,6 @@ def findings(
     found = list(of_setup.findings)
     for subject in of_setup.subjects | subjects_of_the_present(cluster):
         found += _look_for(OF_THE_PRESENT[subject], cluster)
-    extremes = extremes_of(cluster.osds)
-    reached = [known for known in OF_A_FIGURE if known.is_reached(extremes, cluster.limits)]
-    found += _look_for(reached, cluster)
     found = _held(found)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 

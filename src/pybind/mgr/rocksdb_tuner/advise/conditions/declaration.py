@@ -13,7 +13,7 @@ from ...shell import quoted
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .facts import ClusterFacts
-from .needs import Below, Figure, Needs, Reaches, Subject
+from .needs import Subject
 
 #: Placeholders that are words of commands, also in a remedy.
 _WORDS = frozenset({'who', 'kv_who', 'meta_who', 'option', 'profile', 'sharding'})
@@ -135,7 +135,7 @@ class Condition:
     #: Ceph's own health checks for it; while one is raised, the module raises none.
     ceph_checks: tuple[str, ...]
     #: Prerequisite of the condition; None: a condition of the setup.
-    needs: Optional[Needs]
+    needs: Optional[Subject]
     thresholds: Mapping[str, Threshold]
     #: Other parameters.
     values: Mapping[str, tuple[str, ...]]
@@ -172,14 +172,6 @@ class Condition:
             option = threshold.option.name if threshold.option else ''
             limits[name] = overrides.get(option, float(threshold.value))
         return limits
-
-    def is_reached(self, extremes: Mapping[Figure, float], overrides: Mapping[str, float]) -> bool:
-        """Whether any OSD has the figure that the condition needs."""
-        needs = self.needs
-        if not isinstance(needs, (Reaches, Below)):
-            return True
-        worst, limit = extremes[needs.figure], float(self.at(overrides)[needs.threshold])
-        return worst >= limit if isinstance(needs, Reaches) else worst < limit
 
     def finding(self, found: Case) -> Finding:
         """``{osd}`` is the first of the OSDs."""
@@ -246,7 +238,7 @@ def _declare(condition_id: str, decide: DecideCluster) -> Condition:
         source=entry['source'],
         health=HealthPolicy(**health) if health else None,
         ceph_checks=tuple(entry.get('ceph_checks', ())),
-        needs=_needs(entry.get('needs')),
+        needs=Subject[entry['needs'].upper()] if 'needs' in entry else None,
         thresholds={n: _threshold(**t) for n, t in entry.get('thresholds', {}).items()},
         values={name: tuple(texts) for name, texts in entry.get('values', {}).items()},
         decide=decide,
@@ -256,15 +248,6 @@ def _declare(condition_id: str, decide: DecideCluster) -> Condition:
 
 def _by_variant(text: Union[str, Mapping[str, str]]) -> Mapping[str, str]:
     return {'': text} if isinstance(text, str) else text
-
-
-def _needs(entry: Union[str, Mapping[str, str], None]) -> Optional[Needs]:
-    if entry is None or isinstance(entry, str):
-        return None if entry is None else Subject[entry.upper()]
-    figure = Figure[entry['figure'].upper()]
-    if 'reaches' in entry:
-        return Reaches(figure, entry['reaches'])
-    return Below(figure, entry['below'])
 
 
 def _threshold(option: Optional[Mapping[str, Any]] = None, **entry: Any) -> Threshold:

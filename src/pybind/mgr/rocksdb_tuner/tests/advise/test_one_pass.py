@@ -8,7 +8,6 @@ from typing import Optional
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.conditions.needs import Figure, extremes_of
 from rocksdb_tuner.advise.limit import _group_usage
 from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import OsdFacts
@@ -79,39 +78,12 @@ _osds = st.lists(
 )
 
 
-def _most(values: Iterable[Optional[float]]) -> float:
-    return max((value or 0.0 for value in values), default=0.0)
-
-
 def _known(values: Iterable[Optional[float]]) -> list[float]:
     return sorted(value for value in values if value is not None)
 
 
 def _share(part: Optional[float], whole: Optional[float]) -> Optional[float]:
     return part / whole if part is not None and whole else None
-
-
-@given(_osds)
-def test_the_worst_value_of_each_figure(osds: Sequence[OsdFacts]) -> None:
-    """Unknown values do not count, and without any the figure reaches no threshold."""
-    signals = [o.signals for o in osds if o.signals is not None]
-    details = [o.details for o in osds if o.details is not None]
-    lookups = [(d.onode_hits, d.onode_misses) for d in details if d.onode_hits is not None]
-    assert extremes_of(osds) == {
-        Figure.DB_USED_BYTES: _most(s.db_used_bytes for s in signals),
-        Figure.KV_SYNC_BUSY: _most(s.kv_sync_busy for s in signals),
-        Figure.FLASH_KV_SYNC_MS: _most(
-            o.signals.kv_sync_ms
-            for o in osds
-            if o.signals is not None and o.info.db_rotational is False
-        ),
-        Figure.OMAP_SEEK_MS: _most(d.omap_seek_ms for d in details),
-        Figure.SST_BYTES_PER_S: _most(s.sst_bytes_per_s for s in signals),
-        Figure.AWAY_S: _most(o.last_start.away_s for o in osds if o.last_start is not None),
-        Figure.ONODE_HIT_SHARE: min(
-            [hits / (hits + misses) for hits, misses in lookups if misses], default=1.0
-        ),
-    }
 
 
 @given(_osds)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from rocksdb_tuner.advise.conditions import (
-    OF_A_FIGURE,
     OF_THE_PRESENT,
     OF_THE_SETUP,
     ClusterFacts,
@@ -28,7 +27,7 @@ OF_ALL_CONDITIONS = {'test_registry.py', 'test_texts.py'}
 
 def test_every_condition_is_evaluated_once() -> None:
     of_the_present = [known for about in OF_THE_PRESENT.values() for known in about]
-    all_of_them = (*OF_THE_SETUP, *of_the_present, *OF_A_FIGURE)
+    all_of_them = (*OF_THE_SETUP, *of_the_present)
     evaluated = [known.condition_id for known in all_of_them]
     assert sorted(evaluated) == sorted(conditions())
 

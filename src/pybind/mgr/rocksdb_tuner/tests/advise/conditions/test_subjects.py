@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Optional, Union
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.conditions import OF_A_FIGURE, OF_THE_PRESENT, ClusterFacts
+from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.conditions.needs import (
     Subject,
-    extremes_of,
     subjects_of_the_present,
     subjects_of_the_setup,
 )
@@ -88,25 +87,14 @@ def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> 
         for known in about:
             if subject not in there_are:
                 assert list(known.evaluate(cluster)) == []
-    extremes = extremes_of(cluster.osds)
-    for known in OF_A_FIGURE:
-        if not known.is_reached(extremes, cluster.limits):
-            assert list(known.evaluate(cluster)) == []
 
 
 PLAIN = seen()
 
 
-def present(osd: OsdFacts, **cluster: Any) -> set[Union[Subject, str]]:
-    """Subjects, and the conditions whose figure is reached."""
-    facts = ClusterFacts((PLAIN, osd), (), **cluster)
-    extremes = extremes_of(facts.osds)
-    reached = {k.condition_id for k in OF_A_FIGURE if k.is_reached(extremes, facts.limits)}
-    return {*subjects_of_the_present(facts), *reached}
-
-
-def looked_at(seek_ms: Optional[float]) -> OsdFacts:
-    return seen(more={'details': Details(0.0, None, seek_ms, 9, None, None)})
+def present(osd: OsdFacts, **cluster: Any) -> set[Subject]:
+    """Subjects beyond those of an OSD with counters alone."""
+    return {*subjects_of_the_present(ClusterFacts((PLAIN, osd), (), **cluster))} - {Subject.SIGNALS}
 
 
 @pytest.mark.parametrize(
@@ -121,47 +109,20 @@ def looked_at(seek_ms: Optional[float]) -> OsdFacts:
             seen(more={'rocksdb_times': RocksdbTimes(300.0, None, None, None)}),
             {Subject.STATISTICS},
         ),
-        (looked_at(20.0), {'slow-iterators'}),
-        (looked_at(19.9), set()),
-        (seen(more={'details': MISSING}), {'onode-cache-misses', Subject.SMALL_UNITS}),
-        (seen(more={'details': MISSING._replace(onode_hits=9000)}), {Subject.SMALL_UNITS}),
-        (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {'onode-cache-misses'}),
-        (
-            seen(more={'details': MISSING._replace(bluefs_fallbacks=None, onode_misses=None)}),
-            set(),
-        ),
-        (looked_at(None), set()),
-        (seen(db_used_bytes=10 * GIB), {'metadata-fills-device'}),
-        (seen(db_used_bytes=10 * GIB - 1), set()),
-        (seen(kv_sync_busy=0.9), {'kv-sync-bound'}),
-        (seen(kv_sync_busy=0.89), set()),
-        (seen(info={'db_rotational': False}, kv_sync_ms=5.0), {'slow-sync'}),
-        (seen(info={'db_rotational': False}, kv_sync_ms=4.9), set()),
-        (seen(info={'db_rotational': True}, kv_sync_ms=50.0), set()),
-        (seen(info={'db_rotational': None}, kv_sync_ms=50.0), set()),
-        (seen(sst_bytes_per_s=2.0**25), {'compaction-storm'}),
-        (seen(sst_bytes_per_s=2.0**25 - 1), set()),
-        (seen(more={'last_start': STARTS[0]}), set()),
-        (seen(more={'last_start': STARTS[1]}), {'slow-start'}),
+        (seen(more={'details': MISSING}), {Subject.DETAILS, Subject.SMALL_UNITS}),
+        (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {Subject.DETAILS}),
+        (seen(more={'details': MEMORY}), {Subject.DETAILS, Subject.SMALL_MEMORY_TARGET}),
+        (seen(more={'last_start': STARTS[0]}), {Subject.LAST_START}),
     ],
 )
-def test_rates_are_subjects_from_the_lowest_threshold_on(
-    osd: OsdFacts, subjects: set[Union[Subject, str]]
-) -> None:
+def test_the_present_state_has_subjects(osd: OsdFacts, subjects: set[Subject]) -> None:
     assert present(osd) == subjects
 
 
-def test_health_checks_and_lower_thresholds_are_subjects() -> None:
+def test_health_checks_and_counters_are_subjects() -> None:
     assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
-    limits = {'kv_sync_busy_limit': 0.5, 'slow_seek_ms': 7.0}
-    assert present(seen(kv_sync_busy=0.5), limits=limits) == {'kv-sync-bound'}
-    assert present(looked_at(7.0), limits=limits) == {'slow-iterators'}
-    assert present(looked_at(6.9), limits=limits) == set()
-
-
-def test_no_values_are_read_without_an_osd() -> None:
-    extremes = extremes_of(())
-    assert [known for known in OF_A_FIGURE if known.is_reached(extremes, {})] == []
+    assert subjects_of_the_present(ClusterFacts((PLAIN,), ())) == {Subject.SIGNALS}
+    assert subjects_of_the_present(ClusterFacts((), ())) == frozenset()
 
 
 @pytest.mark.parametrize(
