@@ -1,7 +1,7 @@
 """The published JSON Schemas (draft 2020-12), generated from the types of the answers.
 
-Each schema is self-contained. All properties are required and no others are allowed, except for
-pattern properties; values that may be unknown are nullable.
+Each schema is self-contained. All properties are required and no others are allowed; values that
+may be unknown are nullable.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any, Optional, Union, get_args
+from typing import Any, Union, get_args
 
 from ..kinds import Field, Form, Kind, fields_of, kind_of
 from .answers.catalogue import Answer
-from .answers.notes import Among, Bounds, Matching, NotEmpty, Pattern
+from .answers.notes import Among, Bounds, NotEmpty, Pattern
 from .to_json import json_name, shown_in_place
 
 #: A JSON Schema, by keyword.
@@ -48,7 +48,7 @@ def json_schema(name: str, answer: Answer) -> Schema:
 def published_fields(record: Any) -> Iterator[Field]:
     """Fields as in JSON, with the fields of inlined records."""
     for field in fields_of(record):
-        if shown_in_place(field.kind) and field.kind.form is Form.RECORD:
+        if shown_in_place(field.kind):
             yield from published_fields(field.kind.hint)
         else:
             yield field
@@ -57,11 +57,6 @@ def published_fields(record: Any) -> Iterator[Field]:
 def description_of(kind: Kind) -> str:
     """The outermost description; empty if there is none."""
     return next((note for note in reversed(kind.notes) if isinstance(note, str)), '')
-
-
-def matching(field: Field) -> Optional[str]:
-    """The pattern of the names that replace the field's own; None if it has its own."""
-    return next((note.regex for note in field.kind.notes if isinstance(note, Matching)), None)
 
 
 def words_of(kind: Kind) -> tuple[Union[str, int], ...]:
@@ -143,19 +138,11 @@ def _record(record: Any, defs: dict[str, Schema]) -> Schema:
 
 
 def _object(record: Any, defs: dict[str, Schema]) -> Schema:
-    named: dict[str, Schema] = {}
-    matched: dict[str, Schema] = {}
-    for field in published_fields(record):
-        regex = matching(field)
-        if regex is None:
-            named[json_name(field)] = _schema(field.kind, defs)
-        else:
-            matched[regex] = _described(field.kind, _schema(field.kind.parts[1], defs))
+    named = {json_name(f): _schema(f.kind, defs) for f in published_fields(record)}
     return {
         'description': inspect.getdoc(record),
         'type': 'object',
         'additionalProperties': False,
         'required': list(named),
         'properties': named,
-        **({'patternProperties': matched} if matched else {}),
     }

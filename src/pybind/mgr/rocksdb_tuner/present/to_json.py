@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional
 
 from ..kinds import Field, Form, Kind, fields_of
 from ..units import rounded
-from .answers.notes import Digits, Exact, InPlace, Matching, Named
+from .answers.notes import Digits, InPlace, Named
 from .json_types import Json, JsonObject
 
 _Write = Callable[[Any], Json]
@@ -30,26 +30,14 @@ def to_json(answer: Any) -> Json:
     return _object(record)(answer)
 
 
-def field_to_json(record: Any, name: str, value: Any) -> Json:
-    """The value of one field of ``record``, for an answer that is written in parts.
-
-    For a mapping that is inlined under its own names (`Matching`): the value of one name.
-    """
-    kind = next(field.kind for field in fields_of(record) if field.name == name)
-    if any(isinstance(note, Matching) for note in kind.notes):
-        kind = kind.parts[1]
-    write = _write(kind)
-    return value if write is None else write(value)
-
-
 def json_name(field: Field) -> str:
     named = (note.name for note in field.kind.notes if isinstance(note, Named))
     return next(named, field.json_name)
 
 
 def shown_in_place(kind: Kind) -> bool:
-    """Whether a record or mapping is inlined."""
-    return any(isinstance(note, (InPlace, Matching)) for note in kind.notes)
+    """Whether a record is inlined."""
+    return InPlace() in kind.notes
 
 
 def plain(value: object) -> Json:
@@ -92,8 +80,6 @@ def _object(record: Any) -> Callable[[Any], JsonObject]:
 @cache
 def _write(kind: Kind) -> Optional[_Write]:
     """The format of a value; None: unchanged."""
-    if Exact() in kind.notes:
-        return None
     if kind.form is Form.NUMBER:
         return next((_to_digits(n.number) for n in kind.notes if isinstance(n, Digits)), rounded)
     if kind.form is Form.ANYTHING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kinds import Form, Kind, kind_of
 from .answers.catalogue import Answer
-from .json_schema import description_of, matching, published_fields, words_of
+from .json_schema import description_of, published_fields, words_of
 from .to_json import json_name
 
 _HEAD = '// Generated from the answers of the module by `make answers`. Do not edit.\n'
@@ -45,14 +45,9 @@ def _collect(kind: Kind, records: dict[str, Any]) -> None:
 def _interface(record: Any) -> str:
     lines = [*_comment(inspect.getdoc(record) or '', ''), f'export interface {record.__name__} {{']
     for field in published_fields(record):
-        if matching(field) is not None:
-            continue
         lines += _comment(description_of(field.kind), '  ')
         name = json_name(field)
         lines.append(f'  {name if name.isidentifier() else repr(name)}: {_type(field.kind)};')
-    if any(map(matching, published_fields(record))):
-        # TypeScript has one type for all numbers.
-        lines.append('  [name: string]: unknown;')
     return '\n'.join(['', *lines, '}', ''])
 
 

@@ -45,22 +45,10 @@ class Digits:
 
 
 @dataclass(frozen=True)
-class Exact:
-    """Numbers keep all digits, for further calculations."""
-
-
-@dataclass(frozen=True)
 class Named:
     """Name of the field in JSON, if it is not valid in Python."""
 
     name: str
-
-
-@dataclass(frozen=True)
-class Matching:
-    """Keys of the mapping match and are inlined into the parent object."""
-
-    regex: str
 
 
 @dataclass(frozen=True)
