@@ -48,7 +48,7 @@ from ..plan.precedence import UnknownMaskError, deciding_entry
 from ..plan.records import ANNEX, OPTION
 from ..store.codec import decode, encode
 from ..store.errors import StoredStateError
-from .gaps import COMMANDS, OsdFiles, OsdRead, gaps
+from .gaps import COMMANDS, OsdFiles, gaps
 
 #: Larger than any output of these commands, even with ten thousand OSDs.
 MAX_BYTES = 1 << 30
@@ -220,11 +220,7 @@ class _Folder:
             orchestrated=orchestrated,
             limitations=gaps(
                 frozenset(self._names),
-                [
-                    OsdRead(o.osd_id, files[o.osd_id], osds[o.osd_id])
-                    for o in cluster_map.osds
-                    if o.up
-                ],
+                {o.osd_id: files[o.osd_id] for o in cluster_map.osds if o.up},
                 sorted(self._ignored),
             ),
         )
@@ -351,7 +347,7 @@ def _collect(
     osd: OsdInfo, files: OsdFiles, entries: Optional[tuple[ConfigEntry, ...]]
 ) -> OsdCollection:
     shown = _assumed(osd, entries) if files.shown is None else files.shown
-    running = None if shown is None or not osd.up else _with_defaults(osd, shown)
+    files.running = None if shown is None or not osd.up else _with_defaults(osd, shown)
     evidence = None
     if osd.up and osd.nonce is not None and files.times_s:
         evidence = _evidence(osd, osd.nonce, files)
@@ -359,7 +355,7 @@ def _collect(
     statistics = parse_deep_stats(newest[1])
     return OsdCollection(
         evidence,
-        running,
+        files.running,
         assumed=files.shown is None,
         sharded=files.sharded,
         # Empty statistics are among the limitations.
@@ -395,11 +391,11 @@ def _assumed(
 
 
 def _evidence(osd: OsdInfo, nonce: int, files: OsdFiles) -> Evidence:
-    dumps = sorted(files.dumps.items())
+    dumps, why = sorted(files.dumps.items()), ''
     if files.times_of_files and any(
         b - a < MIN_FILE_TIMES_APART_S for (a, _), (b, _) in zip(dumps, dumps[1:])
     ):
-        files.no_window = (
+        why = (
             'modification times are too close together, as after copying: add the time to the '
             'file names'
         )
@@ -407,21 +403,24 @@ def _evidence(osd: OsdInfo, nonce: int, files: OsdFiles) -> Evidence:
     history, details = _observe(osd, nonce, dumps)
     window = history.short()
     if window is not None and not _is_possible(window):
-        files.no_window = (
+        why = (
             'the kv_sync thread would have been busy for longer than the window: the times of the '
             'dumps are wrong'
         )
         history, details = _observe(osd, nonce, dumps[-1:])
     elif window is None and len(dumps) > 1:
-        files.no_window = (
-            'counters decreased between the dumps (restart), or the dumps are too close together'
-        )
+        why = 'counters decreased between the dumps (restart), or the dumps are too close together'
+    if why:
+        files.problems.append(f'The perf dumps of {{}} give no rates: {why}.')
     answers: list[KvAnswer] = []
+    unusable = ''
     for time_s, text in sorted(files.statistics.items()):
         try:
             answers.append(KvAnswer(time_s, parse_kv_stats(text)))
         except KvStatsUnavailableError as error:
-            answers, files.no_statistics = [], str(error)
+            answers, unusable = [], str(error).rstrip('.')
+    if unusable:
+        files.problems.append(f"RocksDB's statistics of {{}} are unusable: {unusable}.")
     points = (points.get(MEMTABLE_TIME) for _, points in sorted(files.dumps.items()))
     memtable = [MemtableTime(p.value / _NS_PER_S, p.avgcount) for p in points if p and p.avgcount]
     deep = Answers(tuple(answers[-2:]), tuple(memtable[-2:]))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Callable, Mapping, NamedTuple, Optional
+from typing import Callable, Mapping, Optional
 
 from ..advise.naming import name_osds
-from ..collection.records import OsdCollection
 from ..mgr.records import CounterPoint, RunningOption
 
 #: Command that prints a file, by its name without OSD id, time and extension; ``N`` is the id.
@@ -50,67 +49,46 @@ class OsdFiles:
     sharded: Optional[bool] = None
     #: Whether dumps or statistics are dated by file modification times, which a copy changes.
     times_of_files: bool = False
-    #: Why the dumps give no rates.
-    no_window: Optional[str] = None
-    #: Why RocksDB's statistics are unusable.
-    no_statistics: Optional[str] = None
+    #: What it runs, shown or assumed.
+    running: Optional[Mapping[str, RunningOption]] = None
+    #: What is wrong, as sentences of several OSDs.
+    problems: list[str] = field(default_factory=list)
 
     @property
     def times_s(self) -> list[float]:
         return [*self.dumps, *self.statistics]
 
 
-class OsdRead(NamedTuple):
-    """An OSD that is up: its files, and what they gave."""
-
-    osd_id: int
-    files: OsdFiles
-    collected: OsdCollection
-
-
-class _Gap(NamedTuple):
-    """A limitation of some OSDs."""
-
-    holds: Callable[[OsdRead], bool]
-    #: "{}" is replaced by the names of the OSDs.
-    sentence: str
-
-
 def _missing(kind: str) -> str:
     return f'"{COMMANDS[kind]}" is missing'
 
 
-_OF_OSDS = (
-    _Gap(
-        lambda o: not o.files.dumps,
-        f'{_missing("perf_dump")} for {{}}: workload and load are unknown.',
-    ),
-    _Gap(
-        lambda o: len(o.files.dumps) == 1,
+#: Limitations of some OSDs, whose names replace "{}".
+_OF_OSDS: Mapping[str, Callable[[OsdFiles], bool]] = {
+    f'{_missing("perf_dump")} for {{}}: workload and load are unknown.': lambda o: not o.dumps,
+    (
         'There is only one perf dump of {}: rates, latencies and the workload require a second '
-        'one, minutes later.',
-    ),
-    _Gap(
-        lambda o: o.collected.assumed and o.collected.running is not None,
+        'one, minutes later.'
+    ): lambda o: len(o.dumps) == 1,
+    (
         f'{_missing("config_show")} for {{}}: assumed to run the options of the config store; '
-        'pending restarts and options in ceph.conf are unknown.',
+        'pending restarts and options in ceph.conf are unknown.'
+    ): lambda o: o.shown is None and o.running is not None,
+    'The running options of {} are unknown, so there are no findings about them.': lambda o: (
+        o.running is None
     ),
-    _Gap(
-        lambda o: o.collected.running is None,
-        'The running options of {} are unknown, so there are no findings about them.',
+    (
+        f'{_missing("kv_stats")} for {{}}: compaction is estimated, and stalls are unknown.'
+    ): lambda o: not o.statistics,
+    f'{_missing("bluefs_files")} for {{}}: it is unknown whether RocksDB is sharded.': lambda o: (
+        o.sharded is None
     ),
-    _Gap(
-        lambda o: not o.files.statistics,
-        f'{_missing("kv_stats")} for {{}}: compaction is estimated, and stalls are unknown.',
-    ),
-    _Gap(
-        lambda o: o.files.sharded is None,
-        f'{_missing("bluefs_files")} for {{}}: it is unknown whether RocksDB is sharded.',
-    ),
-)
+}
 
 
-def gaps(kinds: frozenset[str], up: Sequence[OsdRead], ignored: Sequence[str]) -> tuple[str, ...]:
+def gaps(
+    kinds: frozenset[str], up: Mapping[int, OsdFiles], ignored: Sequence[str]
+) -> tuple[str, ...]:
     """One sentence per limitation, the most important first.
 
     ``kinds``: cluster-wide files that were found. ``ignored``: files with unknown names.
@@ -137,27 +115,18 @@ def _of_cluster(kinds: frozenset[str]) -> Iterator[str]:
     )
 
 
-def _of_osds(up: Sequence[OsdRead]) -> Iterator[str]:
-    for gap in _OF_OSDS:
-        ids = [osd.osd_id for osd in up if gap.holds(osd)]
+def _of_osds(up: Mapping[int, OsdFiles]) -> Iterator[str]:
+    found: dict[str, set[int]] = {sentence: set() for sentence in _OF_OSDS}
+    for osd_id, files in up.items():
+        for sentence in (*(s for s, holds in _OF_OSDS.items() if holds(files)), *files.problems):
+            found.setdefault(sentence, set()).add(osd_id)
+    for sentence, ids in found.items():
         if ids:
-            yield gap.sentence.format(name_osds(ids))
-    for reason, ids in _by_reason((o.osd_id, o.files.no_window) for o in up).items():
-        yield f'The perf dumps of {name_osds(ids)} give no rates: {reason}.'
-    for reason, ids in _by_reason((o.osd_id, o.files.no_statistics) for o in up).items():
-        yield f"RocksDB's statistics of {name_osds(ids)} are unusable: {reason.rstrip('.')}."
+            yield sentence.replace('{}', name_osds(ids))
 
 
-def _by_reason(reasons: Iterable[tuple[int, Optional[str]]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for osd_id, reason in reasons:
-        if reason is not None:
-            found.setdefault(reason, []).append(osd_id)
-    return found
-
-
-def _of_times_and_names(up: Sequence[OsdRead], ignored: Sequence[str]) -> Iterator[str]:
-    ids = [osd.osd_id for osd in up if osd.files.times_of_files]
+def _of_times_and_names(up: Mapping[int, OsdFiles], ignored: Sequence[str]) -> Iterator[str]:
+    ids = [osd_id for osd_id, files in up.items() if files.times_of_files]
     if ids:
         yield (
             f'File names of {name_osds(ids)} have no time, so modification times are used. If '
