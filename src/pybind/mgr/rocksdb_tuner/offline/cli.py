@@ -16,7 +16,8 @@ from ..present.answers.operations import LastOperations
 from ..present.render import FORMATS, PresentError
 from ..snapshot import Snapshot
 from ..version import VERSION
-from .folder import content_of, parse_json, read_folder
+from .files import content_of, parse_json
+from .folder import read_folder
 from .judge import Judgement, judge
 from .page import SCRIPT, page
 

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Callable, Mapping, Optional
+from typing import Callable, Mapping
 
 from ..advise.naming import name_osds
-from ..mgr.records import CounterPoint, RunningOption
+from .files import COMMANDS
+from .osd_files import OsdFiles
 
-#: Command that prints a file, by its name without OSD id, time and extension; ``N`` is the id.
-COMMANDS = {
-    'osd_dump': 'ceph osd dump --format json',
-    'osd_metadata': 'ceph osd metadata --format json',
-    'osd_crush_dump': 'ceph osd crush dump --format json',
-    'config_dump': 'ceph config dump --format json',
-    'health': 'ceph health detail --format json',
-    # One OSD each; the first two with a time:
-    'perf_dump': 'ceph tell osd.N perf dump',
-    'kv_stats': 'ceph tell osd.N dump_objectstore_kv_stats',
-    'config_show': 'ceph config show osd.N --format json',
-    'bluefs_files': 'ceph tell osd.N bluefs files list',
-}
 #: Consequences of a missing file of the cluster.
 _CONSEQUENCES = {
     'osd_metadata': (
@@ -37,26 +24,6 @@ _CONSEQUENCES = {
         'omap, slow operations)'
     ),
 }
-
-
-@dataclass
-class OsdFiles:
-    """Contents of the files of one OSD."""
-
-    dumps: dict[float, Mapping[str, CounterPoint]] = field(default_factory=dict)
-    statistics: dict[float, str] = field(default_factory=dict)
-    shown: Optional[Mapping[str, RunningOption]] = None
-    sharded: Optional[bool] = None
-    #: Whether dumps or statistics are dated by file modification times, which a copy changes.
-    times_of_files: bool = False
-    #: What it runs, shown or assumed.
-    running: Optional[Mapping[str, RunningOption]] = None
-    #: What is wrong, as sentences of several OSDs.
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def times_s(self) -> list[float]:
-        return [*self.dumps, *self.statistics]
 
 
 def _missing(kind: str) -> str:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from rocksdb_tuner.collection.report import UnreadableError
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.offline.cli import main
-from rocksdb_tuner.offline.folder import SourceFile, read_files
+from rocksdb_tuner.offline.files import SourceFile
+from rocksdb_tuner.offline.folder import read_files
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.present import render
 

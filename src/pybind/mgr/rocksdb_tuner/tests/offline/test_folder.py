@@ -15,15 +15,9 @@ from rocksdb_tuner.collection.records import Collection, OsdCollection
 from rocksdb_tuner.collection.report import UnreadableError
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
 from rocksdb_tuner.observe.kv_stats import DeepStats, KvStats
-from rocksdb_tuner.offline.folder import (
-    MEMTABLE_TIME,
-    FileName,
-    SourceFile,
-    parse_name,
-    parse_perf_dump,
-    read_files,
-    wanted_paths,
-)
+from rocksdb_tuner.offline.files import FileName, SourceFile, parse_name
+from rocksdb_tuner.offline.folder import read_files
+from rocksdb_tuner.offline.osd_files import MEMTABLE_TIME, parse_perf_dump, wanted_paths
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 
 OSD_DUMP: dict[str, Any] = {
