@@ -63,7 +63,7 @@ def test_every_patch_of_the_module_brings_code_and_the_module_comes_last(
     assert own[-1] == PLACES['module'] == place_of(parts, 'module.py')
     assert place_of(parts, 'options/checks.py') == PLACES['options']
     assert place_of(parts, 'knowledge/profiles.json') == PLACES['options']
-    assert place_of(parts, 'advise/conditions/db_device.py') == PLACES['findings']
+    assert place_of(parts, 'advise/conditions/devices.py') == PLACES['findings']
     assert place_of(parts, 'tests/advise/conditions/__init__.py') == PLACES['findings']
 
 
