@@ -34,7 +34,7 @@ ROLLOUT_MACHINE = (
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
     *('operator_actions', 'alarm', 'blocks', 'recorder'),
 )
-COMPACTION_MACHINE = ('machine', 'records', 'rules')
+COMPACTION_MACHINE = ('machine', 'plan', 'records', 'rules')
 EXPERIMENT_MACHINE = (
     *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records', 'view'),
     *('operator_actions', 'alarm'),

@@ -100,6 +100,14 @@ def test_dry_run_names_skipped_osds_closed_guards_and_missing_samples(module: Co
     assert len(plain.splitlines()) <= 40
 
 
+def test_osd_that_is_down_and_out_would_be_skipped(module: Compacting) -> None:
+    module.world.cluster.osds[1].up = module.world.cluster.osds[1].in_cluster = False
+    module.world.run(60)
+    plan = module.plan()
+    assert [o['skipped'] for o in plan['osds']] == [None, 'it is down and out', None]
+    assert plan['read_bytes'] == 200 * MB
+
+
 def ask_plain(module: Compacting, **arguments: Any) -> str:
     module.world.tuner.requests.submit = lambda work: work()  # type: ignore[method-assign]
     return str(ask(module, 'compact', **arguments).stdout)
