@@ -288,14 +288,14 @@ def _article(noun: str) -> str:
 def measurements(osds: Iterable[OsdInfo], signals: Mapping[int, Signals]) -> Measured:
     """Measurements of the current samples that a campaign needs."""
     used, sizes, writes = {}, {}, []
-    unmeasured: Optional[int] = None
+    unmeasured = set()
     for osd in osds:
         found = signals.get(osd.osd_id, Signals(osd.osd_id))
         iops, latency_ms = found.write_iops, found.op_w_latency_ms
         if iops and latency_ms is not None:
             writes.append((latency_ms, iops))
-        elif iops != 0 and osd.up and unmeasured is None:
-            unmeasured = osd.osd_id
+        elif iops != 0 and osd.up:
+            unmeasured.add(osd.osd_id)
         size = osd.main_device_bytes if osd.dedicated_db is False else found.db_total_bytes
         if found.db_used_bytes is not None:
             used[osd.osd_id] = found.db_used_bytes
@@ -303,4 +303,4 @@ def measurements(osds: Iterable[OsdInfo], signals: Mapping[int, Signals]) -> Mea
             sizes[osd.osd_id] = size
     total = sum(iops for _, iops in writes)
     mean_ms = round(sum(ms * iops for ms, iops in writes) / total, 3) if total else None
-    return Measured(used, sizes, mean_ms, unmeasured)
+    return Measured(used, sizes, mean_ms, frozenset(unmeasured))

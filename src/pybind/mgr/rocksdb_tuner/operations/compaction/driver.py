@@ -33,7 +33,6 @@ from .announce import CampaignAnnouncer
 from .osd_commands import OsdCommandQueue
 from .plan import CampaignPlan, guards, planned_osds
 from .records import (
-    FINISHED,
     CampaignRequest,
     CampaignState,
     aborted,
@@ -202,13 +201,16 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         gated = machine.gated(state, cluster, probes)
         processes = {osd.osd_id: (osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds}
         reported = self._reported.update(processes, self._cluster, nonces, self._steady_s)
+        away_s = self._away_s(cluster, measured)
         return View(
             cluster=self._cluster_view(cluster, gated, allowed, reported=reported),
             probes=probes,
             used_bytes=measured.used_bytes,
             total_bytes=measured.total_bytes,
             latency_ms=measured.latency_ms,
-            unmeasured=measured.unmeasured,
+            unmeasured=frozenset(
+                n for n in measured.unmeasured if away_s.get(n, 0.0) < self.limits.away_s
+            ),
             watched_s=watched_s,
             in_step_s={
                 osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).update(
@@ -216,7 +218,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
                 )
                 for osd in state.in_flight
             },
-            away_s=self._away_s(state, cluster),
+            away_s=away_s,
         )
 
     def _cluster_view(
@@ -235,11 +237,16 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             osds_moved=not reported,
         )
 
-    def _away_s(self, state: CampaignState, cluster: ClusterMap) -> Mapping[int, float]:
-        away = {osd.osd_id for osd in cluster.osds if not osd.up and not osd.in_cluster}
-        waited_for = {o.osd_id for o in state.osds if o.step not in FINISHED} if away else set()
-        self._away = {n: self._away.get(n, Stopwatch()) for n in away & waited_for}
-        return {n: since.update(None, self._steady_s) for n, since in self._away.items()}
+    def _away_s(self, cluster: ClusterMap, measured: Measured) -> Mapping[int, float]:
+        known = measured.used_bytes.keys() & measured.total_bytes.keys() - measured.unmeasured
+        # Without a sample of any OSD it is the manager that has none.
+        away = {
+            osd.osd_id: osd.up
+            for osd in cluster.osds
+            if (bool(known) and osd.osd_id not in known if osd.up else not osd.in_cluster)
+        }
+        self._away = {n: self._away.get(n, Stopwatch()) for n in away}
+        return {n: since.update(away[n], self._steady_s) for n, since in self._away.items()}
 
     def _compact_refused(self, osd_id: int, now_s: float, error: str) -> None:
         self._save(ask_failed(self._last, osd_id, error, now_s))

@@ -42,6 +42,7 @@ from .rules import (
     why_given_up,
     why_held,
     why_no_room,
+    why_silent,
     why_unknown,
 )
 
@@ -128,6 +129,9 @@ def _start_osd(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
         return Step(waiting(state, closed))
     if state.stage is Phase.PREFLIGHT and view.watched_s < limits.baseline_s:
         return Step(state, waits_for='measuring client write latency before the first OSD')
+    silent = why_silent(n, view, limits)
+    if silent is not None:
+        return Step(with_osd(state, skipped(osd, silent)))
     unknown = why_unknown(n, view)
     if unknown is None and _lacks_baseline(state, view):
         return Step(replace(state, stage=_stage(state), baseline_ms=view.latency_ms))
@@ -139,14 +143,14 @@ def _start_osd(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
         return Step(state, waits_for=f'osd.{n} has not returned its counters yet')
     if probe.running:
         return Step(waiting(state, f'osd.{n} is already compacting, not started by this campaign'))
-    used = view.used_bytes[n]
-    full = why_no_room(used, view.total_bytes[n])
+    return _asked(state, osd, probe, view)
+
+
+def _asked(state: CampaignState, osd: OsdCompaction, probe: Probe, view: View) -> Step:
+    used_bytes = view.used_bytes[osd.osd_id]
+    full = why_no_room(used_bytes, view.total_bytes[osd.osd_id])
     if full is not None:
         return Step(with_osd(state, skipped(osd, full)))
-    return _asked(state, osd, probe, used)
-
-
-def _asked(state: CampaignState, osd: OsdCompaction, probe: Probe, used_bytes: int) -> Step:
     compacting = replace(
         osd,
         step=CompactionStep.COMPACTING,
@@ -255,6 +259,9 @@ def _not_started(state: CampaignState, osd: OsdCompaction, view: View, limits: L
         return Watched(skipped(osd, text))
     if state.ending is not None:
         return Watched(skipped(osd, 'it had not started when the campaign ended'))
+    silent = why_silent(osd.osd_id, view, limits)
+    if silent is not None:
+        return Watched(skipped(osd, silent))
     closed = (
         why_held(state, view)
         or closed_gate(view.cluster, osd.osd_id)

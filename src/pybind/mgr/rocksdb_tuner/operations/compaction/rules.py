@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Optional, Union
 
 from ...mgr.records import ClusterMap
+from ...units import format_duration
 from .. import step
 from ..absence import Away, absent, why_away
 from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
@@ -68,8 +69,8 @@ class Measured(NamedTuple):
     total_bytes: Mapping[int, int]
     #: Mean client write latency over all OSDs; None without writes, unless one is `unmeasured`.
     latency_ms: Optional[float]
-    #: An OSD that is up and whose client writes are not known; None: there is none.
-    unmeasured: Optional[int]
+    #: OSDs that are up and whose client writes are not known.
+    unmeasured: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,12 @@ class View:
     used_bytes: Mapping[int, int] = field(default_factory=dict)
     total_bytes: Mapping[int, int] = field(default_factory=dict)
     latency_ms: Optional[float] = None
-    unmeasured: Optional[int] = None
+    #: Without those that were silent for too long to wait for.
+    unmeasured: frozenset[int] = frozenset()
     #: How long this manager has been observing, and how long it has seen each OSD in its step.
     watched_s: float = 0.0
     in_step_s: Mapping[int, float] = field(default_factory=dict)
-    #: How long it has seen each unfinished OSD down and out.
+    #: How long it has seen each OSD down and out, or up without samples while others have some.
     away_s: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -111,7 +113,7 @@ class Limits:
     settle_s: float = SETTLE_S
     #: No further OSD is started while client writes are slower than the baseline by this factor.
     slower: float = 1.5
-    #: An OSD that stays down and out for this long is left behind.
+    #: An OSD that stays down and out, or without samples, for this long is left behind.
     away_s: float = 300.0
     #: An OSD that did not start compacting after this many requests is skipped.
     tries: int = 2
@@ -154,17 +156,20 @@ def probe_of(osd_id: int, view: View) -> Optional[Probe]:
 
 def why_given_up(osd_id: int, view: View, limits: Limits) -> Optional[str]:
     """Why the campaign stops waiting for an OSD; None: it is present, or may return."""
-    if absent(view.cluster, osd_id) is Away.GONE:
+    away = absent(view.cluster, osd_id)
+    if away is Away.GONE:
         return 'it is no longer in the OSD map'
-    return f'it {Away.DOWN_AND_OUT.value}' if _stays_absent(osd_id, view, limits) else None
+    # A compaction ends with its process.
+    stays = view.away_s.get(osd_id, 0.0) >= limits.away_s
+    return f'it {away.value}' if away is not None and stays else None
 
 
-def _stays_absent(osd_id: int, view: View, limits: Limits) -> bool:
-    """Whether an OSD was down and out for too long to wait for.
-
-    Its compaction ended with its process.
-    """
-    return view.away_s.get(osd_id, 0.0) >= limits.away_s
+def why_silent(osd_id: int, view: View, limits: Limits) -> Optional[str]:
+    """Why an OSD that is up and not compacting is skipped; None if it is not."""
+    if view.away_s.get(osd_id, 0.0) < limits.away_s:
+        return None
+    since = format_duration(limits.away_s)
+    return f'its DB use, its size or its client writes were unknown for {since}'
 
 
 def why_down(osd_id: int, view: View) -> Optional[str]:
@@ -199,11 +204,11 @@ def why_room_unknown(osd_id: int, measured: Union[Measured, View]) -> Optional[s
 
 
 def why_writes_unknown(measured: Union[Measured, View]) -> Optional[str]:
-    if measured.unmeasured is None:
+    if not measured.unmeasured:
         return None
     return (
         'it is unknown whether client writes are slow: no current sample of client writes on '
-        f'osd.{measured.unmeasured}'
+        f'osd.{min(measured.unmeasured)}'
     )
 
 

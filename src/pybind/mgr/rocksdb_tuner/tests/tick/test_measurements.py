@@ -22,20 +22,20 @@ def test_latency_is_the_mean_of_all_writes() -> None:
     found = measurements(
         OSDS, {0: writing(0, 30.0, 2.0), 1: writing(1, 10.0, 6.0), 2: writing(2, 0.0, None)}
     )
-    assert (found.latency_ms, found.unmeasured) == (3.0, None)
+    assert (found.latency_ms, found.unmeasured) == (3.0, frozenset())
 
 
 def test_no_writes_are_known_only_from_counters_of_every_osd_that_is_up() -> None:
     idle = {n: writing(n, 0.0, None) for n in range(3)}
     found = measurements(OSDS, idle)
-    assert (found.latency_ms, found.unmeasured) == (None, None)
+    assert (found.latency_ms, found.unmeasured) == (None, frozenset())
     unknown = (None, Signals(1), writing(1, None, 5.0), writing(1, 7.0, None))
     for one in unknown:
         rest = {n: s for n, s in idle.items() if n != 1}
-        assert measurements(OSDS, rest if one is None else {**rest, 1: one}).unmeasured == 1
+        assert measurements(OSDS, rest if one is None else {**rest, 1: one}).unmeasured == {1}
     down = (OSDS[0], replace(OSDS[1], up=False), OSDS[2])
-    assert measurements(down, {0: idle[0], 2: idle[2]}).unmeasured is None
-    assert measurements(OSDS, {}).unmeasured == 0
+    assert measurements(down, {0: idle[0], 2: idle[2]}).unmeasured == set()
+    assert measurements(OSDS, {}).unmeasured == {0, 1, 2}
 
 
 @pytest.mark.parametrize(('dedicated', 'size'), [(True, 4000), (False, 9000), (None, 4000)])

@@ -52,8 +52,8 @@ class Run:
         self.latency_ms: Optional[float] = 5.0
         #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
-        #: An OSD whose client writes are unknown.
-        self.unmeasured: Optional[int] = None
+        #: OSDs whose client writes are unknown.
+        self.unmeasured: frozenset[int] = frozenset()
         self.ended: list[CampaignState] = []
         self.cluster.compactions.used_bytes = dict.fromkeys(self.cluster.osds, USED_BYTES)
         self.total_bytes = dict.fromkeys(self.cluster.osds, 10 * USED_BYTES)

@@ -121,6 +121,25 @@ def test_closed_gate_blocks_the_next_osd_and_is_named(run: Run, flag: str) -> No
     assert run.run_to_end().outcome is Outcome.DONE
 
 
+def test_osd_that_never_reports_is_skipped_and_the_others_compact(run: Run) -> None:
+    """Its guards cannot be evaluated; those of the others can, without it."""
+    run.unmeasured = frozenset({1})
+    run.start()
+    run.to_a_wait('no current sample of client writes on osd.1')
+    assert run.cluster.compactions.requested == []
+    state = run.run_to_end()
+    assert run.steps() == {0: 'done', 1: 'skipped', 2: 'done', 3: 'done'}
+    assert state.outcome is Outcome.DONE
+
+
+def test_campaign_waits_if_no_osd_reports(run: Run) -> None:
+    run.unmeasured = frozenset(run.cluster.osds)
+    run.start()
+    for _ in range(600):
+        run.tick()
+    assert set(run.steps().values()) == {'pending'}
+
+
 def test_nothing_starts_outside_the_maintenance_window(run: Run) -> None:
     run.outside_window = 'outside the maintenance window'
     run.start()

@@ -356,7 +356,7 @@ def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None
     for _ in range(40):
         run.driver.tick(
             run.cluster.now_s,
-            Measured({}, {}, None, None),
+            Measured({}, {}, None, frozenset()),
             Permissions(no_reports_reason='OSDs do not report to it'),
             monotonic_s=run.cluster.now_s,
         )

@@ -191,9 +191,9 @@ def test_second_copy_of_the_db_must_fit(cluster: FakeCluster, used: int, asked: 
 UNKNOWN = [
     ({'used_bytes': {0: GIB}}, 'whether a second copy of the DB fits on osd.1'),
     ({'total_bytes': {0: 4 * GIB}}, 'whether a second copy of the DB fits on osd.1'),
-    ({'unmeasured': 3, 'latency_ms': None}, 'whether client writes are slow'),
+    ({'unmeasured': {3}, 'latency_ms': None}, 'whether client writes are slow'),
     # Others are fast, but writes on this one may take long.
-    ({'unmeasured': 3}, 'no current sample of client writes on osd.3'),
+    ({'unmeasured': {3}}, 'no current sample of client writes on osd.3'),
 ]
 
 
@@ -586,6 +586,30 @@ def test_osd_down_and_out_is_skipped_after_five_minutes(
     # An OSD that is not started needs no decision while nothing may start.
     kept = at is PENDING and paused_by is not None
     assert (left.step, left.reason) == ((at, None) if kept else (SKIPPED, 'it is down and out'))
+
+
+@pytest.mark.parametrize('unknown', [{'used_bytes': {0: GIB}}, {'unmeasured': {1}}])
+def test_osd_without_samples_is_skipped_after_five_minutes(
+    cluster: FakeCluster, unknown: dict[str, object]
+) -> None:
+    state = campaign(cluster, DONE, PENDING)
+    silent = observer(cluster, away_s={1: 300.0}, **unknown)
+    left = after(state, silent).state.osds[1]
+    assert (left.step, left.reason) == (
+        SKIPPED,
+        'its DB use, its size or its client writes were unknown for 5m',
+    )
+    assert after(state, replace(silent, away_s={1: 299.9})).state.osds[1].step is PENDING
+    held = with_osd(silent, 3, up=False)
+    assert after(state, held).state.osds[1].step is PENDING
+
+
+def test_silent_osd_that_did_not_start_compacting_is_skipped(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING)
+    silent = observer(cluster, away_s={1: 300.0}, in_step_s={1: 15.0})
+    assert after(state, silent).state.osds[1].step is SKIPPED
+    busy = with_probe(silent, 1, probe(cluster, 1, running=True))
+    assert after(state, busy).state.osds[1].step is COMPACTING
 
 
 def test_osd_down_and_not_out_is_awaited_also_after_an_abort(

@@ -136,7 +136,7 @@ def _unknown_db_has_room(patch: Patch) -> None:
 
 
 def _unknown_writes_are_fast(patch: Patch) -> None:
-    _view_of(patch, lambda view: replace(view, unmeasured=None))
+    _view_of(patch, lambda view: replace(view, unmeasured=frozenset()))
 
 
 def _flags_and_health_ignored(patch: Patch) -> None:
@@ -364,7 +364,7 @@ def _waits_for_removed_osd(patch: Patch) -> None:
 
 
 def _waits_for_absent_osd(patch: Patch) -> None:
-    patch.never(rules._stays_absent, answer=False)
+    patch.never(rules.why_given_up)
 
 
 def _never_ends(patch: Patch) -> None:

@@ -327,7 +327,7 @@ _EFFECTS: Mapping[ChaosEvent, _Effect] = {
     ChaosEvent.CLIENTS_STOP: _of_world('latency_ms', value=None),
     ChaosEvent.REPORTS_STOP: _of_world('no_reports_reason', 'no OSD reports to this manager'),
     ChaosEvent.REPORTS_COME: _of_world('no_reports_reason', value=None),
-    ChaosEvent.OSD_NOT_SAMPLED: lambda w, _, n: w.db_unknown.add(n),
-    ChaosEvent.WRITES_NOT_SAMPLED: lambda w, _, n: w.writes_unknown.add(n),
+    ChaosEvent.OSD_NOT_SAMPLED: lambda w, _, n: w.db_unknown.setdefault(n, w.cluster.now_s),
+    ChaosEvent.WRITES_NOT_SAMPLED: lambda w, _, n: w.writes_unknown.setdefault(n, w.cluster.now_s),
     ChaosEvent.ALL_SAMPLED: lambda w, _, __: _all_sampled(w),
 }

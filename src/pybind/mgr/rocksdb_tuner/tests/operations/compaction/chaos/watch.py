@@ -58,7 +58,7 @@ class Rule(Enum):
     HAS_REASON = 'every wait and skipped OSD has a reason'
     ALARM = 'exactly a long unintended wait raises a health check'
     #: Rule 9
-    GUARDS_KNOWN = 'no OSD compacts while its DB or client writes are unknown'
+    GUARDS_KNOWN = 'no OSD compacts while its DB or writes are unknown, or of late those of others'
     #: Rule 10
     BOUNDED_TICK = 'a sample has a bounded number of queries'
     #: In all cases
@@ -115,7 +115,10 @@ class Watch(Checks[Rule]):
             # A monitor was slow after the manager had sampled.
             return
         self._gates(osd_id, reported)
-        unknown = {osd_id} & world.db_unknown | world.writes_unknown
+        up = {o.osd_id for o in world.cluster.cluster_map().osds if o.up}
+        since_s = {n: min(s, world.db_unknown.get(n, s)) for n, s in world.writes_unknown.items()}
+        silent = {n for n, s in since_s.items() if n in up and world.cluster.now_s - s < 300}
+        unknown = {osd_id} & (world.db_unknown.keys() | since_s.keys()) | silent
         self.require(Rule.GUARDS_KNOWN, not unknown, f'{reported} without samples of {unknown}')
         if osd.asked == 1:
             self._started(state, osd_id, reported)

@@ -97,9 +97,9 @@ class World:
         self.no_reports_reason: Optional[str] = None
         self.latency_ms: Optional[float] = USUAL_MS
         self.total_bytes = dict.fromkeys(self.cluster.osds, 10 * USED_BYTES)
-        #: OSDs without a current sample of their DB, and of their client writes.
-        self.db_unknown: set[int] = set()
-        self.writes_unknown: set[int] = set()
+        #: OSDs without a current sample of their DB, and of their client writes since then.
+        self.db_unknown: dict[int, float] = {}
+        self.writes_unknown: dict[int, float] = {}
         #: The offset of the manager's clock from the elapsed time.
         self.offset_s = 0.0
         self.next_writes: list[NextWrite] = []
@@ -184,7 +184,8 @@ class World:
             {n: size for n, size in used.items() if n not in self.db_unknown},
             self.total_bytes,
             self.latency_ms,
-            min(self.writes_unknown, default=None),
+            frozenset(o.osd_id for o in self.cluster.cluster_map().osds if o.up)
+            & self.writes_unknown.keys(),
         )
 
     def guarded(self, work: Callable[[], object]) -> bool:
