@@ -44,7 +44,8 @@ class ModuleClient:
 
     def plain(self, *words: str) -> str:
         text = self.cluster.ceph('rocksdb-tuner', *words)
-        assert all(len(line) <= 120 for line in text.splitlines() if "'" not in line), text
+        assert all(len(line) <= 80 for line in text.splitlines() if "'" not in line), text
+        assert '--all' in words or len(text.splitlines()) <= 40, text
         return text
 
     def refused(self, *words: str) -> tuple[int, str]:

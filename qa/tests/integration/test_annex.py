@@ -172,7 +172,7 @@ def test_redundant_annex_after_the_upgrade_is_removed_on_advice_and_restored(
     assert advice['commands'] == [f'ceph config rm osd {ANNEX}']
     assert advice['undo_commands'] == [f"ceph config set osd {ANNEX} '{LZ4}'"]
     assert 'silently override the better default' in advice['reasons'][0]['statement']
-    assert f'Removed annex:    {LZ4}' in tuner.plain('recommend', advice['id'])
+    assert f'Removed annex:    {LZ4}' in tuner.plain('recommend', advice['id'], '--all')
     found = {f['id']: f for f in tuner.json('findings', schema='findings')}
     assert found['redundant-override']['commands'] == advice['commands']
     assert found['redundant-override']['osds'] == [0, 1, 2]

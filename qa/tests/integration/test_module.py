@@ -149,7 +149,7 @@ def test_recommendation_shows_all_parts(tuner: ModuleClient, change: Change) -> 
         for i in [int(c.split()[3][4:]) for c in shown['commands'][-3:]]
     ]
     # Long commands are broken as a shell lets one break them.
-    text = tuner.plain('recommend', recommendation['id']).replace("'\\\n'", '')
+    text = tuner.plain('recommend', recommendation['id'], '--all').replace("'\\\n'", '')
     for command in recommendation['commands'] + recommendation['undo_commands']:
         assert command in text
 

@@ -7,7 +7,7 @@ measured, so it is never the result. An unknown limit is `Resource.UNKNOWN`, nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Optional
 
@@ -31,11 +31,41 @@ __all__ = [
     'limit_of',
     'limit_of_osd',
     'limit_thresholds',
+    'relief_of',
     'with_limit',
 ]
 
 _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95
+#: Parts of a write that take time in a resource, by their field, with words for what they are.
+_PARTS: Mapping[Resource, Mapping[str, str]] = {
+    Resource.KV_SYNC: {
+        'kv_flush_ms': 'flushing the data device',
+        'kv_commit_ms': 'committing to RocksDB',
+    },
+    Resource.DB_DEVICE: {'kv_commit_ms': 'committing to RocksDB'},
+    Resource.CORES: {
+        'osd_queue_ms': "the OSD's queue",
+        'osd_prepare_ms': 'preparing operations',
+        'prepare_ms': 'preparing transactions',
+    },
+    Resource.DATA_DEVICE: {
+        'data_write_ms': 'writing the data',
+        'kv_flush_ms': 'flushing the data device',
+    },
+}
+#: What would relieve a resource. For a part, if it differs from the rest of the resource.
+_RELIEF: Mapping[str, str] = {
+    Resource.KV_SYNC: 'options that shorten commits, or more OSDs per device',
+    Resource.CORES: 'more cores for each OSD',
+    Resource.DB_DEVICE: 'a faster DB device',
+    Resource.DB_SPACE: 'a larger DB device',
+    Resource.WAL_SPACE: 'a larger WAL device',
+    Resource.MEMORY: 'more memory for each OSD',
+    Resource.DATA_DEVICE: 'faster data devices',
+    Resource.NETWORK: 'a faster network',
+    'flushing the data device': 'flash with power-loss protection',
+}
 
 
 class _GroupUsage(NamedTuple):
@@ -77,8 +107,22 @@ def _with_pressure(group: GroupFacts) -> Optional[Workload]:
     )
 
 
+def relief_of(limit: Limit) -> Optional[str]:
+    """What would relieve ``limit``; None if nothing limits."""
+    return _RELIEF.get(limit.part or '') or _RELIEF.get(limit.resource)
+
+
 def limit_of(group: GroupFacts) -> Limit:
-    """The limit of the clients of ``group`` under its workload."""
+    """The limit of the clients of ``group`` under its workload, with its longest part."""
+    found = _limit_of(group)
+    words = _PARTS.get(found.resource, {})
+    latencies = [o.details.latency for o in group.osds if words and o.details is not None]
+    times_ms = {name: sum(getattr(seen, name, None) or 0.0 for seen in latencies) for name in words}
+    longest = max(times_ms, key=lambda name: times_ms[name], default='')
+    return replace(found, part=words[longest]) if times_ms.get(longest) else found
+
+
+def _limit_of(group: GroupFacts) -> Limit:
     if group.workload is None or group.workload.workload_class in _NOT_CLIENTS:
         return UNKNOWN_LIMIT
     if group.workload.workload_class is WorkloadClass.IDLE:
@@ -171,13 +215,17 @@ def _spillover(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
     if not usage.spilled or usage.spilled < limits.spilled_share * usage.osds_with_db:
         return None
     share = usage.spilled / usage.osds_with_db
-    text = '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.'
     return Limit(
         Resource.DB_SPACE,
         0.8,
         (
             Evidence(
-                'slow_used_bytes', share, 'share of OSDs', usage.window_s, text, (100 * share,)
+                'slow_used_bytes',
+                share,
+                'share of OSDs',
+                usage.window_s,
+                '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.',
+                (100 * share,),
             ),
         ),
     )
@@ -186,11 +234,14 @@ def _spillover(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
 def _stalls(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
     if usage.stalled is None or usage.stalled < limits.stall_share:
         return None
-    text = 'RocksDB stalls writes for {:.0f}% of the time.'
-    evidence = Evidence(
-        'stall_share', usage.stalled, 'ratio', usage.window_s, text, (100 * usage.stalled,)
+    return _of_ratio(
+        Resource.DB_DEVICE,
+        0.7,
+        'stall_share',
+        usage.stalled,
+        usage,
+        'RocksDB stalls writes for {:.0f}% of the time.',
     )
-    return Limit(Resource.DB_DEVICE, 0.7, (evidence,))
 
 
 def _cores(
@@ -234,8 +285,14 @@ def _memory(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
     over = usage.memory_over_target
     if over is None or over < limits.memory_over_target:
         return None
-    text = 'Half of the OSDs have mapped {:.2f} times their osd_memory_target, or more.'
-    evidence = Evidence('memory_mapped_bytes', over, 'ratio', usage.window_s, text, (over,))
+    evidence = Evidence(
+        'memory_mapped_bytes',
+        over,
+        'ratio',
+        usage.window_s,
+        'Half of the OSDs have mapped {:.2f} times their osd_memory_target, or more.',
+        (over,),
+    )
     return Limit(Resource.MEMORY, 0.6, (evidence,))
 
 
@@ -259,8 +316,7 @@ def _space(usage: _GroupUsage, limits: LimitThresholds) -> Optional[Limit]:
         ),
     ):
         if fill is not None and fill >= least:
-            evidence = Evidence(signal, fill, 'ratio', usage.window_s, text, (100 * fill,))
-            return Limit(resource, 0.6, (evidence,))
+            return _of_ratio(resource, 0.6, signal, fill, usage, text)
     return None
 
 
@@ -273,8 +329,14 @@ def _data_device(
     if share < limits.data_write_share:
         return None
     text = 'The data device takes {:.0f}% of the time of a write.'
-    evidence = Evidence('data_write_ms', share, 'ratio', usage.window_s, text, (100 * share,))
-    return Limit(Resource.DATA_DEVICE, 0.7, (evidence,))
+    return _of_ratio(Resource.DATA_DEVICE, 0.7, 'data_write_ms', share, usage, text)
+
+
+def _of_ratio(
+    resource: Resource, confidence: float, signal: str, ratio: float, usage: _GroupUsage, text: str
+) -> Limit:
+    evidence = Evidence(signal, ratio, 'ratio', usage.window_s, text, (100 * ratio,))
+    return Limit(resource, confidence, (evidence,))
 
 
 def _no_limit(

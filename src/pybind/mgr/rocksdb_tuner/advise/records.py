@@ -72,6 +72,8 @@ class Limit:
     #: 0..1, 0 for UNKNOWN.
     confidence: float
     evidence: tuple[Evidence, ...] = ()
+    #: The part of a write that takes the time in it; None: unknown, or no matter of time.
+    part: Optional[str] = None
 
 
 UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)

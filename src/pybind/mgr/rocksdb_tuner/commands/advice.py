@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 from typing import Optional
 
 from ..present import render
 from .command import Answer, reads
 from .context import Context
-from .errors import CommandRefusedError
 
 
 @reads('findings')
@@ -29,10 +27,6 @@ def recommend(
     if recommendation_id is None:
         shown = render.candidates if all else render.recommend
         return lambda form: shown(context.snapshot, form)
-    if all:
-        raise CommandRefusedError(
-            errno.EINVAL, '--all lists the candidates of every group: leave out the id'
-        )
     recommendation = context.recommendation(recommendation_id)
     soak = context.settings().soak
     return lambda form: render.show(recommendation, form, soak)

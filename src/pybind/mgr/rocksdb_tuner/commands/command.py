@@ -30,7 +30,7 @@ from typing import (
 from mgr_module import HandleCommandResult
 
 from ..mgr.releases import CLIReadCommand, CLIWriteCommand, Decorator
-from ..present.layout import clean, shown_error
+from ..present.layout import clean, screen, shown_error
 from ..present.render import Format
 from .context import Context
 from .errors import REPORTED, CommandRefusedError
@@ -42,6 +42,8 @@ PREFIX = 'rocksdb-tuner'
 #: The content of the file given with ``-i``, which Ceph does not treat as an argument.
 INPUT = 'inbuf'
 _FORMAT = 'format'
+#: The flag of all read commands: plain output is not limited to a screen.
+_ALL = 'all'
 
 #: Writes an answer in a format.
 Answer = Callable[[Format], str]
@@ -77,14 +79,17 @@ COMMANDS: dict[str, Command] = {}
 _BY_PREFIX: dict[str, Command] = {}
 
 
-def reads(name: str) -> Callable[[_Handler], _Handler]:
-    """Register a read-only command; requires read permission."""
-    return _registered(name, CLIReadCommand)
+def reads(name: str, *, long: bool = True) -> Callable[[_Handler], _Handler]:
+    """Register a read-only command; requires read permission.
+
+    ``long``: its plain output may exceed a screen, so it has --all.
+    """
+    return _registered(name, CLIReadCommand, {_ALL: _option(_ALL, False, bool)} if long else {})
 
 
 def changes(name: str) -> Callable[[_Handler], _Handler]:
     """Register a command that requires write permission."""
-    return _registered(name, CLIWriteCommand)
+    return _registered(name, CLIWriteCommand, {})
 
 
 def view(name: str) -> Callable[[_Handler], _Handler]:
@@ -119,17 +124,14 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
         )
 
 
-def _registered(words: str, ceph: Decorator) -> Callable[[_Handler], _Handler]:
+def _registered(
+    words: str, ceph: Decorator, common: Mapping[str, inspect.Parameter]
+) -> Callable[[_Handler], _Handler]:
     def register(handler: _Handler) -> _Handler:
         parameters = _parameters(handler)
-        chosen = inspect.Parameter(
-            _FORMAT,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=Format.PLAIN,
-            annotation=Format,
-        )
         given = parameters.pop(INPUT, None)
-        parameters[_FORMAT] = chosen
+        parameters.update(common)
+        parameters[_FORMAT] = _option(_FORMAT, Format.PLAIN, Format)
         if given is not None:
             parameters[INPUT] = given
         run = _run(handler, parameters, Format.PLAIN)
@@ -139,6 +141,11 @@ def _registered(words: str, ceph: Decorator) -> Callable[[_Handler], _Handler]:
         return handler
 
     return register
+
+
+def _option(name: str, default: object, annotation: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def _parameters(handler: Callable[..., object]) -> dict[str, inspect.Parameter]:
@@ -154,6 +161,7 @@ def _run(
     default_format: Format,
 ) -> Callable[..., HandleCommandResult]:
     """The function that Ceph calls with the module."""
+    own = inspect.signature(handler).parameters
     owner = inspect.Parameter('self', inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.Signature(
         [owner, *parameters.values()], return_annotation=HandleCommandResult
@@ -167,8 +175,13 @@ def _run(
             # Validate everything first: a command that fails must not change anything.
             chosen = {name: _chosen(parameters[name], value) for name, value in given.items()}
             wanted = chosen.pop(_FORMAT, default_format)
-            answer = handler(module.context, **chosen)
-            return HandleCommandResult(stdout=_with_blank_lines(answer(wanted)))
+            everything = chosen.get(_ALL, False)
+            if _ALL not in own:
+                chosen.pop(_ALL, None)
+            text = handler(module.context, **chosen)(wanted)
+            if wanted is Format.PLAIN and not everything:
+                text = screen(text, f'--{_ALL}' if _ALL in parameters else '--format json-pretty')
+            return HandleCommandResult(stdout=_with_blank_lines(text))
         except REPORTED as error:
             return _refusal(error.errno, error)
         except Exception as error:

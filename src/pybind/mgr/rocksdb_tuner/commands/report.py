@@ -8,7 +8,7 @@ from .command import Answer, reads
 from .context import Context
 
 
-@reads('report')
+@reads('report', long=False)
 def report(context: Context, anonymous: bool = False) -> Answer:
     """Show all module data as one JSON document"""
     tuner = context.tuner

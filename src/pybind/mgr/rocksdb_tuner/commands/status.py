@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from typing import Optional
 
@@ -9,6 +10,7 @@ from ..present import render, subjects
 from ..snapshot import Mode
 from .command import Answer, changes, reads
 from .context import Context, osd_number
+from .errors import CommandRefusedError
 
 #: The notice in `status` after a browser could not add the tab.
 TAB_NOTICE = (
@@ -36,17 +38,30 @@ def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
 
 
 @reads('osd')
-def osd(context: Context, osd_id: Optional[str] = None) -> Answer:
-    """Show a row per OSD, or one OSD in full"""
+def osd(
+    context: Context,
+    osd_id: Optional[str] = None,
+    who: Optional[str] = None,
+    worst: Optional[int] = None,
+    all: bool = False,  # noqa: A002 - the name of the flag
+) -> Answer:
+    """List OSDs, worst first, or show one in full"""
     snapshot = context.snapshot
     if osd_id is None:
-        return lambda form: render.osds(snapshot, form)
+        selected = subjects.osds_worst_first(snapshot, who, worst)
+        return lambda form: render.osds(snapshot, form, selected, everything=all)
+    if who is not None or worst is not None:
+        raise CommandRefusedError(errno.EINVAL, '--who and --worst list OSDs: leave out the id')
     number = osd_number(osd_id)
     return lambda form: render.osd(snapshot, number, form)
 
 
 @changes('osd deep')
-def osd_deep(context: Context, osd_id: str) -> Answer:
+def osd_deep(
+    context: Context,
+    osd_id: str,
+    all: bool = False,  # noqa: A002, ARG001 - the name of the flag, for `command`
+) -> Answer:
     """Show the RocksDB statistics of an OSD"""
     number = osd_number(osd_id)
     # Fail early for an unknown OSD.
@@ -56,6 +71,10 @@ def osd_deep(context: Context, osd_id: str) -> Answer:
 
 
 @reads('workload')
-def workload(context: Context) -> Answer:
-    """Show workloads by device class and by OSD"""
-    return lambda form: render.workload(context.snapshot, form)
+def workload(
+    context: Context,
+    osds: bool = False,
+    all: bool = False,  # noqa: A002 - the name of the flag
+) -> Answer:
+    """Show workloads and limits by group, and with --osds by OSD"""
+    return lambda form: render.workload(context.snapshot, form, osds=osds, everything=all)

@@ -167,7 +167,7 @@ def _answer(judgement: Judgement, arguments: argparse.Namespace) -> str:
 
 _RENDERERS: Mapping[str, Callable[[Snapshot, str], str]] = {
     'status': render.status,
-    'osd': render.osds,
+    'osd': lambda snapshot, form: render.osds(snapshot, form, everything=True),
     'workload': render.workload,
     'findings': render.findings,
     'recommend': render.recommend,

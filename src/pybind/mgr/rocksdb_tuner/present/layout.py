@@ -17,88 +17,90 @@ except ImportError:
     # prettytable before 1.0, which older distributions ship, has its own function.
     from prettytable import _str_block_width as wcswidth  # type: ignore[attr-defined, no-redef]
 
-#: The width of text, like most of Ceph's output.
+#: The width of all output: that of a terminal, like most of Ceph's.
 WIDTH = 80
-#: The width of large tables and commands; no line of plain output is longer.
-WIDE = 120
+#: The lines of a screen.
+HEIGHT = 40
+#: The rows of a table of OSDs.
+ROWS = 20
 _GAP = 2
 _ELLIPSIS = '...'
 #: The maximum length of an error, which is a sentence or a list of names.
 _ERROR_MAX_CHARS = 4000
-#: The minimum width of a column if nothing else helps.
-_LEAST_WIDTH = 4
+#: The minimum width of a column of text; titles are always whole.
+_MIN_WIDTH = 12
 
 
 @dataclass(frozen=True)
 class Column:
     """A column: numbers are right-aligned, text is left-aligned.
 
-    A ``flexible`` column shrinks when a table is too wide: its cells are shortened in the middle,
-    or continued on the next line if the column may ``wrap``.
+    In a table that is too wide, columns are omitted, the highest ``omit`` first (0: never). If that
+    does not suffice, texts are continued on the next line: nothing is cut.
     """
 
     title: str
     align: Literal['l', 'r'] = 'l'
-    flexible: bool = False
-    wrap: bool = False
-    #: Shrinks further only if all other columns are at their minimum.
-    min_width: int = 8
+    omit: int = 0
 
 
-def table(
-    columns: Sequence[Column],
-    rows: Iterable[Sequence[str]],
-    indent: int = 0,
-    width: int = WIDTH,
-) -> str:
-    """A table like those of Ceph's own commands, at most ``width`` columns wide."""
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> str:
+    """A table like those of Ceph's own commands, at most ``WIDTH`` columns wide."""
     cells = [[clean(cell) for cell in row] for row in rows]
-    widths = _fitted(columns, cells, width - indent)
-    drawn = PrettyTable([column.title for column in columns], border=False)
+    widths = [
+        max(display_width(text) for text in (column.title, *(row[number] for row in cells)))
+        for number, column in enumerate(columns)
+    ]
+    shown = list(range(len(columns)))
+    while _excess(widths, shown, indent) > 0:
+        number = max(shown, key=lambda n: columns[n].omit)
+        if not columns[number].omit:
+            break
+        shown.remove(number)
+    _narrow(columns, widths, shown, _excess(widths, shown, indent))
+    drawn = PrettyTable([columns[number].title for number in shown], border=False)
     drawn.left_padding_width = 0
     drawn.right_padding_width = _GAP
-    for column in columns:
-        drawn.align[column.title] = column.align
+    for number in shown:
+        drawn.align[columns[number].title] = columns[number].align
     for row in cells:
-        drawn.add_row([_cell(*cell) for cell in zip(columns, row, widths)])
+        drawn.add_row(['\n'.join(_wrapped(row[n], widths[n])) for n in shown])
     return '\n'.join((' ' * indent + line).rstrip() for line in drawn.get_string().split('\n'))
 
 
-def _cell(column: Column, text: str, width: int) -> str:
-    if column.wrap:
-        return '\n'.join(_wrapped(text, width))
-    return shorten(text, width)
+def _excess(widths: Sequence[int], shown: Sequence[int], indent: int) -> int:
+    return indent + sum(widths[n] for n in shown) + _GAP * (len(shown) - 1) - WIDTH
 
 
-def _fitted(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], available: int
-) -> Sequence[int]:
-    """Column widths such that the table fits."""
+def _narrow(
+    columns: Sequence[Column], widths: list[int], shown: Sequence[int], excess: int
+) -> None:
+    """Take ``excess`` from the widest of the ``shown`` columns; titles stay whole."""
     titles = [display_width(column.title) for column in columns]
-    widths = list(titles)
-    for row in rows:
-        widths = [max(width, display_width(cell)) for width, cell in zip(widths, row)]
-    excess = sum(widths) + _GAP * (len(widths) - 1) - available
-    least = [max(width, c.min_width, _LEAST_WIDTH) for width, c in zip(titles, columns)]
-    flexible = [i for i, column in enumerate(columns) if column.flexible]
-    excess = _narrow(widths, least, flexible, excess)
-    if excess > 0:
-        # Titles are never shortened.
-        least = [max(width, _LEAST_WIDTH) for width in titles]
-        _narrow(widths, least, range(len(widths)), excess)
-    return widths
+    for least in (_MIN_WIDTH, 1):
+        while excess > 0:
+            wider = [n for n in shown if widths[n] > max(titles[n], least)]
+            if not wider:
+                break
+            widths[max(wider, key=lambda n: widths[n])] -= 1
+            excess -= 1
 
 
-def _narrow(widths: list[int], least: Sequence[int], which: Sequence[int], excess: int) -> int:
-    """Take ``excess`` from the widest of these columns first; returns the remaining excess."""
-    while excess > 0:
-        wider = [i for i in which if widths[i] > least[i]]
-        if not wider:
-            break
-        widest = max(wider, key=lambda i: widths[i])
-        widths[widest] -= 1
-        excess -= 1
-    return excess
+def more(left_out: int, flag: str = '--all') -> str:
+    """The line below a table that was limited; empty if nothing was left out."""
+    return f'... {left_out:,} more: {flag}' if left_out > 0 else ''
+
+
+def screen(text: str, flag: str = '--all') -> str:
+    """``text``, or as much of it as fits one screen; ``flag`` shows the rest."""
+    lines = text.split('\n')
+    if len(lines) <= HEIGHT:
+        return text
+    end = HEIGHT - 1
+    # Half a command does something else than the command.
+    while lines[end - 1].endswith('\\'):
+        end -= 1
+    return '\n'.join((*lines[:end], f'... {len(lines) - end:,} more lines: {flag}'))
 
 
 def paragraph(text: str, indent: int = 0, first: str = '') -> str:
@@ -106,6 +108,7 @@ def paragraph(text: str, indent: int = 0, first: str = '') -> str:
 
     The first line starts with ``first``, padded to the indent if shorter.
     """
+    first = clean(first)
     width = WIDTH - max(indent, display_width(first))
     lines = list(_wrapped(clean(text), width)) or ['']
     lead = first + ' ' * (indent - display_width(first))
@@ -137,7 +140,7 @@ def shell_command(text: str) -> str:
         # A comment cannot be continued: its next line would be a command.
         comment = comment or (not quote and unit == '#' and line.endswith(' '))
         # An escaped control character is wider than any other.
-        while not comment and display_width(line) + max(0, len(unit) - 2) > WIDE - 4:
+        while not comment and display_width(line) + max(0, len(unit) - 2) > WIDTH - 4:
             end, quote_there = comma or (len(line), quote)
             # In single quotes a backslash is an ordinary character: close them, then reopen.
             leave, resume = ("'", "'") if quote_there == "'" else ('', '')
@@ -192,21 +195,6 @@ def _escaped(character: str, quote: str) -> str:
 def _quoted_control(character: str, quote: str) -> str:
     """A control character within ``quote``."""
     return f'{quote}{control(character)}{quote}'
-
-
-def shorten(text: str, width: int) -> str:
-    """``text`` in at most ``width`` columns without its middle: both ends identify a name."""
-    if display_width(text) <= width:
-        return text
-    if width <= len(_ELLIPSIS) + 1:
-        return _cut(text, width)
-    room = width - len(_ELLIPSIS)
-    tail = room // 3
-    next_begin = len(text) - 1
-    while display_width(text[next_begin:]) <= tail:
-        next_begin -= 1
-    begin = next_begin + 1
-    return _cut(text, room - tail) + _ELLIPSIS + text[begin:]
 
 
 def clean(text: str) -> str:

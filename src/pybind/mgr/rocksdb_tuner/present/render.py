@@ -14,7 +14,7 @@ from typing import Callable, Optional, TypeVar, Union
 
 from ..advise.experiment_plan import PlannedExperiment
 from ..advise.profiles import Profile
-from ..advise.records import Recommendation
+from ..advise.records import OsdFacts, Recommendation
 from ..advise.whatif.compare import Comparison
 from ..advise.whatif.derive import Derivation
 from ..advise.whatif.tree import TreeAnswer
@@ -127,8 +127,21 @@ def status(snapshot: Snapshot, output_format: str) -> str:
     return _render(status_of, status_tables.status, snapshot, output_format)
 
 
-def osds(snapshot: Snapshot, output_format: str) -> str:
-    return _render(rows_of, osd_tables.osds, snapshot, output_format)
+def osds(
+    snapshot: Snapshot,
+    output_format: str,
+    selected: Optional[Sequence[OsdFacts]] = None,
+    *,
+    everything: bool = False,
+) -> str:
+    """JSON has all ``selected`` OSDs, plain output the first rows, unless ``everything``."""
+    rows = subjects.osds_worst_first(snapshot) if selected is None else selected
+    return _render(
+        lambda s: rows_of(s, rows),
+        lambda s: osd_tables.osds(s, rows, everything=everything),
+        snapshot,
+        output_format,
+    )
 
 
 def osd(
@@ -140,8 +153,16 @@ def osd(
     return _render(detail_of, osd_table.osd, detail, output_format)
 
 
-def workload(snapshot: Snapshot, output_format: str) -> str:
-    return _render(workloads_of, osd_tables.workload, snapshot, output_format)
+def workload(
+    snapshot: Snapshot, output_format: str, *, osds: bool = False, everything: bool = False
+) -> str:
+    """JSON has groups and OSDs, plain output rows of ``osds`` on request."""
+    return _render(
+        workloads_of,
+        lambda s: osd_tables.workload(s, osds=osds, everything=everything),
+        snapshot,
+        output_format,
+    )
 
 
 def findings(snapshot: Snapshot, output_format: str) -> str:

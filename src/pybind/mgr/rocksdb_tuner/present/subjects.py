@@ -7,17 +7,25 @@ from dataclasses import dataclass
 from typing import Optional
 
 from ..advise.limit import limit_of_osd
-from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
+from ..advise.records import (
+    UNKNOWN_LIMIT,
+    Finding,
+    Limit,
+    OsdFacts,
+    Recommendation,
+    Severity,
+)
 from ..advise.whatif.tree import Modeled, modeled
 from ..deep.reader import OsdDeepStats
 from ..judge.records import SoakPlan
 from ..plan.batches import PlannedBatch, planned_batches, soak_for
 from ..plan.commands import expected_duration_s
+from ..plan.precedence import reaches
 from ..plan.records import ChangeRequest
 from ..snapshot import Snapshot
 from ..units import format_ids
 from .errors import PresentError
-from .summaries import worst_first
+from .summaries import SEVERITIES, worst_first
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,33 @@ def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = N
         modeled=modeled(facts),
         limit=limit_of_osd(facts),
     )
+
+
+def osds_worst_first(
+    snapshot: Snapshot, who: Optional[str] = None, worst: Optional[int] = None
+) -> tuple[OsdFacts, ...]:
+    """The ``worst`` OSDs of ``who``: those with the worst findings, then the busiest.
+
+    Raises PresentError if there are none.
+    """
+    if worst is not None and worst < 1:
+        raise PresentError(errno.EINVAL, f'invalid --worst {worst}: use a number from 1 on')
+    found = [f for f in snapshot.osds if who is None or reaches(who, f.info)]
+    if who is not None and not found:
+        groups = ', '.join(group.who for group in snapshot.groups) or 'none'
+        raise PresentError(errno.ENOENT, f'no OSD matches "{who}"; groups: {groups}')
+    ranks: dict[int, int] = {}
+    for finding in reversed(worst_first(snapshot.findings)):
+        if finding.severity is not Severity.INFO:
+            ranks.update(dict.fromkeys(finding.osds, SEVERITIES.index(finding.severity)))
+
+    def key(facts: OsdFacts) -> tuple[float, float, float, int]:
+        signals = facts.signals
+        busy, iops = (signals.kv_sync_busy, signals.write_iops) if signals else (None, None)
+        osd_id = facts.info.osd_id
+        return ranks.get(osd_id, len(SEVERITIES)), -(busy or 0.0), -(iops or 0.0), osd_id
+
+    return tuple(sorted(found, key=key)[:worst])
 
 
 def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:

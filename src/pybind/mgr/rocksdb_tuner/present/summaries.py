@@ -13,7 +13,7 @@ from ..operations.rollout.batches import batches
 from ..operations.rollout.records import RolloutState
 from ..workload.records import WorkloadClass
 
-_SEVERITIES = tuple(Severity)
+SEVERITIES = tuple(Severity)
 _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
 
 
@@ -67,7 +67,7 @@ def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     """Findings sorted by severity, otherwise in their order."""
-    return sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity))
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def osds_finished(state: RolloutState) -> int:

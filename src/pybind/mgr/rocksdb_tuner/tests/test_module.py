@@ -69,7 +69,6 @@ def test_every_read_command_answers_before_the_first_tick(module: Any, name: str
         (lambda m: ask(m, 'report', format='xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'doctor', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'recommend', 'nope'), errno.ENOENT, '"nope"'),
-        (lambda m: ask(m, 'recommend', 'nope', all=True), errno.EINVAL, 'leave out the id'),
         (lambda m: ask(m, 'findings', 'nope'), errno.ENOENT, 'findings: none at present'),
         (lambda m: ask(m, 'findings', 'nope', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'apply', 'nope'), errno.ENOENT, '"nope"'),

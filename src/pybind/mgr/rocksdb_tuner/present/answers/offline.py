@@ -26,7 +26,7 @@ class Overview:
 def overview_of(snapshot: Snapshot) -> Overview:
     return Overview(
         status_of(snapshot),
-        rows_of(snapshot),
+        rows_of(snapshot, snapshot.osds),
         workloads_of(snapshot),
         findings_of(snapshot),
         recommendations_of(snapshot),

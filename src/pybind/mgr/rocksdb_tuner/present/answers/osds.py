@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, TypeVar
 
@@ -198,8 +199,8 @@ class OsdDetail:
     limit: Annotated[Limit, 'Current bottleneck of the clients of this OSD.']
 
 
-def rows_of(snapshot: Snapshot) -> tuple[OsdRow, ...]:
-    return tuple(_row(facts, snapshot.taken_s) for facts in snapshot.osds)
+def rows_of(snapshot: Snapshot, osds: Iterable[OsdFacts]) -> tuple[OsdRow, ...]:
+    return tuple(_row(facts, snapshot.taken_s) for facts in osds)
 
 
 def detail_of(detail: FoundDetail) -> OsdDetail:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...advise.limit import relief_of
 from ...advise.records import Limit as FoundLimit
 from ...advise.records import Resource
 from ...mgr.records import OsdInfo
@@ -51,6 +52,12 @@ class Limit:
         Resource,
         'Limiting resource; "none": no measured resource is limiting; "unknown": not enough data.',
     ]
+    part: Annotated[
+        Optional[str],
+        'Part of a write that takes the time in it, such as "flushing the data device"; null: '
+        'unknown.',
+    ]
+    relief: Annotated[Optional[str], 'What would relieve it; null if nothing is known to limit.']
     confidence: Annotated[Share, 'Confidence, 0..1; 0 for "unknown".']
     evidence: Annotated[tuple[Evidence, ...], 'Measurements that support it.']
 
@@ -115,9 +122,7 @@ def place_of(info: OsdInfo) -> OsdPlace:
 
 def workload_summary_of(found: Optional[FoundWorkload]) -> WorkloadSummary:
     """Class "unknown" for an unknown workload, so readers always find an object."""
-    if found is None:
-        return WorkloadSummary(WorkloadClass.UNKNOWN, 0.0)
-    return WorkloadSummary(found.workload_class, found.confidence)
+    return WorkloadSummary(*((WorkloadClass.UNKNOWN, 0.0) if found is None else found[:2]))
 
 
 def workload_of(found: Optional[FoundWorkload]) -> Workload:
@@ -126,7 +131,7 @@ def workload_of(found: Optional[FoundWorkload]) -> Workload:
 
 
 def limit_of(limit: FoundLimit) -> Limit:
-    return Limit(limit.resource, limit.confidence, _evidence(limit.evidence))
+    return like(Limit, limit, relief=relief_of(limit), evidence=_evidence(limit.evidence))
 
 
 def _evidence(found: Iterable[FoundEvidence]) -> tuple[Evidence, ...]:

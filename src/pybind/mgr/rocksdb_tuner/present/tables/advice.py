@@ -8,7 +8,7 @@ from typing import Optional
 from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Severity
 from ...options.grammar import OptionDifference
 from ...snapshot import Mode, Snapshot
-from ...units import UNKNOWN, format_change_range, format_ids, format_plural
+from ...units import format_change_range, format_ids, format_plural
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..subjects import Plan
@@ -23,6 +23,7 @@ from .phrases import (
     nothing_known,
     osd_names,
     sections,
+    severity_mark,
     titled,
 )
 from .plan import command_lines, how, option_field
@@ -37,17 +38,10 @@ def findings(snapshot: Snapshot) -> str:
         if unread:
             return paragraph(f'No findings so far; the options of {osd_names(unread)} are unknown.')
         return 'No findings.'
-    text = table(
-        (
-            # An argument of `findings`, so never shortened.
-            Column('ID', flexible=True, wrap=True, min_width=28),
-            Column('SEVERITY'),
-            Column('OSDS', 'r'),
-            Column('SUMMARY', flexible=True, wrap=True, min_width=24),
-        ),
-        [_finding_row(alike) for alike in _alike(worst_first(snapshot.findings))],
+    return sections(
+        '\n'.join(map(_finding_line, _alike(worst_first(snapshot.findings)))),
+        f'Details, with evidence and remedy: {COMMAND} findings <id>',
     )
-    return sections(text, f'Details, with evidence and remedy: {COMMAND} findings <id>')
 
 
 def finding(found: Sequence[Finding]) -> str:
@@ -56,22 +50,19 @@ def finding(found: Sequence[Finding]) -> str:
 
 
 def _alike(found: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
-    """Findings grouped by id and severity; a row counts their OSDs."""
+    """Findings grouped by id and severity; a line counts their OSDs."""
     by_id: dict[tuple[str, Severity], list[Finding]] = {}
     for one in found:
         by_id.setdefault((one.finding_id, one.severity), []).append(one)
     return by_id.values()
 
 
-def _finding_row(alike: Sequence[Finding]) -> tuple[str, str, str, str]:
+def _finding_line(alike: Sequence[Finding]) -> str:
     first, others = alike[0], len(alike) - 1
     osds = {osd_id for one in alike for osd_id in one.osds}
-    return (
-        first.finding_id,
-        first.severity.value,
-        str(len(osds)) if osds else UNKNOWN,
-        first.summary + (f' (and {others} more)' if others else ''),
-    )
+    count = f' ({format_plural(len(osds), "OSD")})' if osds else ''
+    also = f' (and {others} more)' if others else ''
+    return paragraph(f'{first.finding_id}{count}: {first.summary}{also}', 6, severity_mark(first))
 
 
 def recommend(snapshot: Snapshot) -> str:
@@ -89,10 +80,10 @@ def recommend(snapshot: Snapshot) -> str:
     text = table(
         (
             # An argument of `apply`, so never shortened.
-            Column('ID', flexible=True, wrap=True, min_width=16),
-            Column('WHO', flexible=True),
+            Column('ID'),
+            Column('WHO'),
             Column('OSDS', 'r'),
-            Column('CHANGE', flexible=True, wrap=True, min_width=20),
+            Column('CHANGE'),
             Column('PRIORITY'),
             Column('RISK'),
             Column('RESTART'),

@@ -10,7 +10,7 @@ from ...advise.usage import at_most
 from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing, effect_of
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_change, format_effect
-from ..layout import WIDE, Column, paragraph, table
+from ..layout import Column, paragraph, table
 from .phrases import COMMAND, bullets, nothing_known, sections, titled
 
 
@@ -65,11 +65,11 @@ def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> str:
 def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
     return table(
         (
-            Column('CANDIDATE', flexible=True, wrap=True, min_width=24),
+            Column('CANDIDATE'),
             Column('GAIN', 'r'),
             Column('WORST LOSS', 'r'),
-            Column('OF', flexible=True),
-            Column('VERDICT', flexible=True, wrap=True, min_width=30),
+            Column('OF'),
+            Column('VERDICT'),
         ),
         (
             (
@@ -80,7 +80,6 @@ def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
             )
             for w in feasible
         ),
-        width=WIDE,
     )
 
 

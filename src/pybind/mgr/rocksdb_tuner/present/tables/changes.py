@@ -17,7 +17,7 @@ from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import compared, track_record
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
 from ...plan.records import ANNEX
-from ...units import UNKNOWN, format_duration, format_ids, format_time
+from ...units import UNKNOWN, format_duration, format_time
 from ..answers.operations import LastOperations
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
@@ -26,6 +26,7 @@ from .experiment import experiment
 from .next_step import next_step_of_campaign, next_step_of_experiment, next_step_of_rollout
 from .phrases import (
     flushes_in,
+    ids_if_short,
     option_value,
     phase_of,
     progress_of,
@@ -137,12 +138,12 @@ def _not_yet(state: RolloutState, batch: PlannedBatch) -> str:
 
 
 def history(records: Sequence[HistoryRecord]) -> str:
-    """Every change, oldest first."""
+    """Every change, newest first."""
     if not records:
         return 'No changes yet.'
     return sections(
-        *(_history_record(record) for record in records),
         paragraph(f'Track record: {track_record_line(track_record(records))}.'),
+        *map(_history_record, reversed(records)),
     )
 
 
@@ -154,23 +155,23 @@ def _rollout_osds(state: RolloutState) -> str:
         alike.setdefault((batch.phase, batch.verdict), []).append((number, batch))
     rows = [
         (
-            format_ids(number for number, _ in found),
+            ids_if_short([number for number, _ in found]),
             phase.value,
             UNKNOWN if verdict is None else verdict.words,
             str(sum(len(batch.osds) for _, batch in found)),
-            format_ids(n for _, batch in found for n in batch.osds),
+            ids_if_short([n for _, batch in found for n in batch.osds]),
             ', '.join(sorted({steps[n] for _, batch in found for n in batch.osds if n in steps})),
         )
         for (phase, verdict), found in alike.items()
     ]
     return table(
         (
-            Column('BATCH', flexible=True, wrap=True),
+            Column('BATCH'),
             Column('PHASE'),
             Column('VERDICT'),
             Column('OSDS', 'r'),
-            Column('IDS', flexible=True, wrap=True, min_width=20),
-            Column('STEP', flexible=True, wrap=True),
+            Column('IDS'),
+            Column('STEP'),
         ),
         rows,
     )

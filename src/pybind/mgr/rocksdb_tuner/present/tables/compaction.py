@@ -49,8 +49,8 @@ def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
     ]
     columns = (
         Column('OSD', 'r'),
-        Column('HOST', flexible=True),
-        Column('FAILURE DOMAIN', flexible=True),
+        Column('HOST'),
+        Column('FAILURE DOMAIN'),
         Column('STEP'),
         Column('DB BEFORE', 'r'),
         Column('AFTER', 'r'),

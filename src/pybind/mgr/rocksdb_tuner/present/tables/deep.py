@@ -7,7 +7,7 @@ from typing import Optional
 from ...deep.reader import OsdDeepStats
 from ...observe.kv_stats import ColumnFamilyStats, DeepStats
 from ...units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
-from ..layout import WIDE, Column, fields, paragraph, table
+from ..layout import Column, fields, paragraph, table
 from .phrases import sections
 
 
@@ -24,9 +24,9 @@ def deep_look(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
                 *_totals(stats),
             ]
         ),
+        '\n'.join(_remarks(look, sharded=sharded)),
         _families(stats),
         _levels(stats),
-        *_remarks(look, sharded=sharded),
     )
 
 
@@ -69,8 +69,8 @@ def _families(stats: DeepStats) -> str:
                 _stalls(family),
             )
             for family in stats.column_families
+            if family.files or family.stalls or family.compaction_write_bytes
         ),
-        width=WIDE,
     )
 
 
@@ -88,6 +88,7 @@ def _levels(stats: DeepStats) -> str:
         )
         for family in stats.column_families
         for level in family.levels
+        if level.files
     ]
     columns = (
         Column('COLUMN FAMILY'),
@@ -99,7 +100,7 @@ def _levels(stats: DeepStats) -> str:
         Column('WRITE AMP', 'r'),
         Column('COMPACTIONS', 'r'),
     )
-    return table(columns, rows, width=WIDE) if rows else ''
+    return table(columns, rows) if rows else ''
 
 
 def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> list[str]:

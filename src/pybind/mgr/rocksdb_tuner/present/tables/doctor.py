@@ -1,26 +1,29 @@
-"""The table of `doctor`."""
+"""The lines of `doctor`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ...doctor import Check
-from ..layout import Column, paragraph, table
-from .phrases import sections
+from ..layout import paragraph
+
+#: Of the states.
+_WIDTH = 9
 
 
 def doctor(checks: Sequence[Check]) -> str:
-    """One row per check, then the remedies, the required checks first."""
-    rows = [(check.check_id, _state(check), check.summary) for check in checks]
-    summary = Column('SUMMARY', flexible=True, wrap=True, min_width=24)
-    failed = sorted((c for c in checks if c.ok is False), key=lambda check: check.optional)
-    return sections(
-        table((Column('CHECK'), Column('STATE'), summary), rows),
-        '\n'.join(
-            paragraph(check.remedy, 4, f'{check.check_id}: ')
-            for check in failed
-            if check.remedy is not None
-        ),
+    """A line per check, with the remedy below those that failed."""
+    return '\n'.join(
+        line
+        for check in checks
+        for line in (
+            paragraph(f'{check.check_id}: {check.summary}', _WIDTH, _state(check)),
+            *(
+                [paragraph(check.remedy, _WIDTH + 8, f'{" " * _WIDTH}remedy:')]
+                if check.ok is False and check.remedy is not None
+                else []
+            ),
+        )
     )
 
 

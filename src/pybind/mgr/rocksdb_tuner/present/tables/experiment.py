@@ -106,8 +106,8 @@ def _periods(count: int) -> str:
 def _planned_arms(planned: PlannedExperiment, first: dict[str, tuple[int, ...]]) -> str:
     return table(
         (
-            Column('ARM', flexible=True, wrap=True, min_width=16),
-            Column('OSDS', flexible=True, wrap=True),
+            Column('ARM'),
+            Column('OSDS'),
             Column('PREDICTED'),
         ),
         [
@@ -170,10 +170,10 @@ def experiment(state: ExperimentState) -> str:
 def _arms(shown: Experiment) -> str:
     return table(
         (
-            Column('ARM', flexible=True, wrap=True, min_width=16),
-            Column('OSDS', flexible=True, wrap=True),
+            Column('ARM'),
+            Column('OSDS'),
             Column('VERDICT'),
-            Column('EFFECT', flexible=True, wrap=True),
+            Column('EFFECT'),
             Column('PREDICTED'),
         ),
         [
@@ -225,10 +225,10 @@ def _others(shown: Experiment) -> str:
         return ''
     return table(
         (
-            Column('OTHER SIGNALS', flexible=True),
-            Column('ARM', flexible=True, min_width=16),
+            Column('SIGNAL'),
+            Column('ARM'),
             Column('VERDICT'),
-            Column('EFFECT', flexible=True, wrap=True),
+            Column('EFFECT'),
         ),
         sorted(rows),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Optional, Union
 
@@ -12,7 +13,7 @@ from ...options.effective import as_read_by
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ...units import UNKNOWN
-from ..layout import WIDE, Column, fields, paragraph, table
+from ..layout import Column, fields, paragraph, table
 from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
 _ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'unknown'}
@@ -36,8 +37,8 @@ def check(verdict: Verdict) -> str:
                 *_others(verdict),
             ]
         ),
-        titled('Effective options', _in_effect(worst)),
         titled('Problems', '\n'.join(_problem(p) for p in worst.result.problems)),
+        _in_effect(worst),
         titled('Assumptions', bullets(worst.subject.hardware.assumptions)),
     )
 
@@ -66,7 +67,7 @@ def _others(verdict: Verdict) -> Iterable[tuple[str, str]]:
 
 
 def _in_effect(verdict: ReleaseVerdict) -> str:
-    """The effective values of the given options; all others are RocksDB's defaults."""
+    """The given options whose effective value differs, and the number of the others."""
     if not verdict.result.accepted:
         return ''
     try:
@@ -74,15 +75,19 @@ def _in_effect(verdict: ReleaseVerdict) -> str:
     except OptionSyntaxError:
         return ''
     effective = verdict.result.effective
-    rows = [(name, value, effective.get(name, UNKNOWN)) for name, value in written.items()]
+    rows = [
+        (name, value, effective.get(name, UNKNOWN))
+        for name, value in written.items()
+        if re.sub(r'\.0+$', '', effective.get(name, '')) != value
+    ]
     if not rows:
         return ''
     columns = (
-        Column('OPTION', flexible=True, min_width=20),
-        Column('GIVEN', flexible=True, wrap=True),
-        Column('EFFECTIVE', flexible=True, wrap=True),
+        Column('OPTION'),
+        Column('GIVEN'),
+        Column('EFFECTIVE'),
     )
-    return table(columns, rows, indent=2, width=WIDE)
+    return titled('Read differently', table(columns, rows, indent=2))
 
 
 def _problem(problem: Problem) -> str:
@@ -99,11 +104,11 @@ def _problem(problem: Problem) -> str:
 def option_list(options: Sequence[Union[OptionInfo, RelatedOption]]) -> str:
     """A row per option."""
     columns = (
-        Column('OPTION', flexible=True, min_width=50),
-        Column('FOR'),
-        Column('TYPE'),
-        Column('DANGER'),
-        Column('DESCRIPTION', flexible=True, wrap=True, min_width=40),
+        Column('OPTION'),
+        Column('FOR', omit=1),
+        Column('TYPE', omit=3),
+        Column('DANGER', omit=2),
+        Column('DESCRIPTION', omit=4),
     )
     return table(
         columns,
@@ -116,7 +121,6 @@ def option_list(options: Sequence[Union[OptionInfo, RelatedOption]]) -> str:
             )
             for info in options
         ),
-        width=WIDE,
     )
 
 
@@ -150,12 +154,10 @@ def explain(info: Union[OptionInfo, RelatedOption]) -> str:
     ]
     columns = (
         Column('IN'),
-        Column('DEFAULT', flexible=True, wrap=True),
-        Column('NO EFFECT', flexible=True, wrap=True, min_width=20),
+        Column('DEFAULT'),
+        Column('NO EFFECT'),
     )
-    return sections(
-        fields(pairs), table(columns, rows, width=WIDE), titled('Members', _members(info))
-    )
+    return sections(fields(pairs), table(columns, rows), titled('Members', _members(info)))
 
 
 def _related_option(info: RelatedOption) -> str:
@@ -176,8 +178,8 @@ def _related_option(info: RelatedOption) -> str:
         (release.capitalize(), '(no such option)' if text is None else text or '(empty)')
         for release, text in info.defaults.items()
     ]
-    columns = (Column('IN'), Column('DEFAULT', flexible=True, wrap=True))
-    return sections(fields(pairs), table(columns, rows, width=WIDE))
+    columns = (Column('IN'), Column('DEFAULT'))
+    return sections(fields(pairs), table(columns, rows))
 
 
 def _members(info: OptionInfo) -> str:
@@ -185,9 +187,9 @@ def _members(info: OptionInfo) -> str:
     if not info.members:
         return ''
     columns = (
-        Column('MEMBER', flexible=True, min_width=20),
+        Column('MEMBER'),
         Column('TYPE'),
-        Column('DEFAULT', flexible=True, wrap=True, min_width=20),
+        Column('DEFAULT'),
     )
     rows = []
     for member in info.members:
@@ -197,7 +199,7 @@ def _members(info: OptionInfo) -> str:
         defaults = (f'{text or "(empty)"} ({", ".join(v)})' for text, v in by_default.items())
         kind = member.value_type.value if member.value_type else 'ignored'
         rows.append((member.name, kind, ', '.join(defaults)))
-    return table(columns, rows, indent=2, width=WIDE)
+    return table(columns, rows, indent=2)
 
 
 def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
@@ -234,9 +236,9 @@ def comparison(compared: Comparison) -> str:
     if not compared.changes:
         return sections(head, 'No difference: both result in the same effective options.')
     columns = (
-        Column('OPTION', flexible=True, min_width=20),
-        Column('FROM', flexible=True, wrap=True),
-        Column('TO', flexible=True, wrap=True),
+        Column('OPTION'),
+        Column('FROM'),
+        Column('TO'),
     )
     rows = (
         (
@@ -257,7 +259,7 @@ def comparison(compared: Comparison) -> str:
     return sections(
         head,
         bullets(untold),
-        table(columns, rows, width=WIDE),
+        table(columns, rows),
         titled('Why', '\n'.join(_reason(change) for change in compared.changes)),
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ...advise.records import OsdFacts, OsdOptions, Recommendation
+from ...advise.records import Limit, OsdFacts, OsdOptions
 from ...advise.whatif.tree import Modeled
-from ...observe.latency import WriteLatency, bottleneck, parts
+from ...observe.latency import WriteLatency, parts
 from ...observe.signals import Signals
 from ...observe.starts import LastStart
 from ...observe.trend import HORIZON, MIN_HISTORY_S, Forecast, Outlook
@@ -24,6 +24,7 @@ from ...units import (
     format_span,
     format_used,
 )
+from ...workload.pressure import PRESSURE
 from ...workload.records import Workload
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
@@ -33,62 +34,86 @@ from .deep import deep_look
 from .estimates import estimated, objects_written_to
 from .phrases import (
     COMMAND,
-    NO_SIGNALS,
     UNNAMED_OPTIONS,
     changes_table,
-    finding_text,
     limited_by,
     measured_value,
     sections,
-    workload_cells,
+    severity_mark,
+    workload_line,
 )
 
-_SHARDED = {None: UNKNOWN, True: 'yes', False: 'no: RocksDB is not sharded'}
+#: Stages of a write below this share are omitted.
+_MIN_SHARE = 0.01
+_DEPTHS = {
+    'client-op': 0,
+    **dict.fromkeys(('osd-queue', 'osd-prepare', 'bluestore', 'replicas'), 1),
+    **dict.fromkeys(('prepare', 'data-write', 'kv'), 2),
+    **dict.fromkeys(('throttle', 'kv-queue', 'kv-flush', 'kv-commit'), 3),
+    **dict.fromkeys(('wal-sync', 'memtable-insert'), 4),
+}
 
 
 def osd(detail: OsdDetail) -> str:
-    """An OSD in full."""
+    """An OSD in full, what matters most first."""
     facts = detail.facts
-    info = facts.info
-    signals = facts.signals or NO_SIGNALS
-    state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
-    limited = limited_by(detail.limit)
-    version = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
-    head = fields(
-        [
-            (f'osd.{info.osd_id}', state),
-            ('Host', info.host or UNKNOWN),
-            ('Failure domain', str(info.failure_domain or UNKNOWN)),
-            ('Device class', info.device_class or UNKNOWN),
-            ('Version', version),
-            ('Object store', info.objectstore or UNKNOWN),
-            ('Devices', _devices(facts)),
-            ('Column families', _SHARDED[facts.sharded]),
-            *([('Last start', _last_start(facts.last_start))] if facts.last_start else []),
-            ('Workload', _workload_line(facts.workload)),
-            *([('Limited by', limited)] if limited else []),
-        ]
-    )
+    about = _about(facts)
+    if detail.deep is not None:
+        return sections(fields(about[:1]), deep_look(detail.deep, sharded=facts.sharded))
     return sections(
-        head,
+        fields(about),
+        '\n'.join(
+            (
+                *(
+                    paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))
+                    for finding in worst_first(detail.findings)
+                ),
+                *(
+                    paragraph(
+                        f'{r.kind.value} {r.profile or ""}'.rstrip()
+                        + f', see "{COMMAND} recommend {r.recommendation_id}"',
+                        4,
+                        'Recommended: ',
+                    )
+                    for r in detail.recommendations
+                ),
+            )
+        ),
+        fields([('Workload', workload_line(facts.workload)), *_limited(detail.limit)]),
         _evidence(facts.workload),
-        _signal_fields(signals, facts, detail.taken_s) if facts.signals else _not_measured(facts),
-        _latency_table(facts.write_latency),
-        _model_fields(detail.modeled) if detail.modeled else '',
-        deep_look(detail.deep, sharded=facts.sharded) if detail.deep else '',
+        fields(_signals(facts.signals, detail)) if facts.signals else _not_measured(facts),
         _option_fields(facts.options),
-        '\n'.join(finding_text(finding) for finding in worst_first(detail.findings)),
-        _recommendation_pointers(detail.recommendations),
+        _latency_table(facts.write_latency),
     )
 
 
-def _model_fields(found: Modeled) -> str:
-    return fields(
-        [
-            ('Model', ''),
-            ('  DB write amp', estimated(found.write_amplification, format_ratio)),
-            ('  Objects written to', objects_written_to(found.working_set)),
-        ]
+def _about(facts: OsdFacts) -> list[tuple[str, str]]:
+    info = facts.info
+    state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
+    device_class = 'without a class' if info.device_class is None else f'class {info.device_class}'
+    release = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
+    return [
+        (f'osd.{info.osd_id}', f'{state}, {info.host or "unknown host"}, {device_class}'),
+        ('Failure domain', str(info.failure_domain or UNKNOWN)),
+        ('Version', f'{release}, {info.objectstore or "unknown object store"}'),
+        ('Devices', _devices(facts)),
+        *([('Last start', _last_start(facts.last_start))] if facts.last_start else []),
+    ]
+
+
+def _limited(limit: Limit) -> list[tuple[str, str]]:
+    text = limited_by(limit)
+    return [('Limited by', text)] if text else []
+
+
+def _evidence(found: Optional[Workload]) -> str:
+    """The limit has its own."""
+    return '\n'.join(
+        paragraph(
+            f'{e.statement} ({measured_value(e.signal, e.value, e.unit, e.window_s)})', 2, '- '
+        )
+        for e in (found.evidence if found else ())
+        if e.signal not in PRESSURE
     )
 
 
@@ -101,76 +126,89 @@ def _last_start(start: LastStart) -> str:
     return f'was down {away}' + (', with most OSDs of its host' if start.host_away else '')
 
 
-def _workload_line(found: Optional[Workload]) -> str:
-    workload_class, confidence = workload_cells(found)
-    return workload_class if confidence == UNKNOWN else f'{workload_class}, confidence {confidence}'
-
-
-def _evidence(found: Optional[Workload]) -> str:
-    if found is None or not found.evidence:
-        return ''
-    lines = [
-        paragraph(
-            f'{e.statement} ({measured_value(e.signal, e.value, e.unit, e.window_s)})', 2, '- '
-        )
-        for e in found.evidence
-    ]
-    return '\n'.join(lines)
-
-
 def _devices(facts: OsdFacts) -> str:
     info = facts.info
     if info.dedicated_db is None:
         return UNKNOWN
-    db = 'dedicated DB device' if info.dedicated_db else 'DB on the data device'
+    text = 'dedicated DB device' if info.dedicated_db else 'DB on the data device'
     if info.db_device_bytes is not None:
-        db += f' ({format_bytes(info.db_device_bytes)})'
-    return f'{db}, dedicated WAL device' if info.dedicated_wal else db
+        text += f' ({format_bytes(info.db_device_bytes)})'
+    if info.dedicated_wal:
+        text += ', dedicated WAL device'
+    return f'{text}, RocksDB is not sharded' if facts.sharded is False else text
 
 
-def _signal_fields(signals: Signals, facts: OsdFacts, taken_s: Optional[float]) -> str:
+def _signals(signals: Signals, detail: OsdDetail) -> list[tuple[str, str]]:
+    facts, modeled = detail.facts, detail.modeled
     source = '' if signals.compaction_source is None else f' ({signals.compaction_source})'
-    return fields(
-        [
+    age = format_duration(signals.age_s(detail.taken_s))
+    pairs = [
+        ('Window', f'{format_duration(signals.window_s)}, newest sample {age} old'),
+        (
+            'Client writes',
             (
-                'Window',
-                _window(signals, taken_s),
+                f'{_client(signals.write_iops, signals.write_bytes_per_s)}, mean '
+                f'{format_bytes(signals.write_bytes_avg)}, {format_ms(signals.op_w_latency_ms)}'
             ),
-            ('Client writes', _client(signals.write_iops, signals.write_bytes_per_s)),
-            ('  mean size', format_bytes(signals.write_bytes_avg)),
-            ('  latency', format_ms(signals.op_w_latency_ms)),
-            ('Client reads', _client(signals.read_iops, signals.read_bytes_per_s)),
-            ('  mean size', format_bytes(signals.read_bytes_avg)),
-            ('Class calls', _client(signals.rw_iops, signals.rw_bytes_per_s)),
-            ('Recovery', _client(signals.recovery_ops_per_s, signals.recovery_bytes_per_s)),
+        ),
+        (
+            'Client reads',
             (
-                'KV sync',
-                f'{format_ms(signals.kv_sync_ms)} (flush {format_ms(signals.kv_flush_ms)})',
+                f'{_client(signals.read_iops, signals.read_bytes_per_s)}, mean '
+                f'{format_bytes(signals.read_bytes_avg)}'
             ),
-            ('  thread busy', format_percent(signals.kv_sync_busy)),
-            ('Commit', format_ms(signals.commit_ms)),
-            ('WAL writes', format_bytes_rate(signals.wal_bytes_per_s)),
-            ('  per client byte', format_ratio(signals.wal_bytes_per_client_byte)),
-            ('  per write', format_bytes(signals.wal_bytes_per_write_op)),
-            ('SST writes', format_bytes_rate(signals.sst_bytes_per_s)),
-            ('  by compaction', format_bytes_rate(signals.compaction_bytes_per_s) + source),
-            ('  to slow device', format_bytes_rate(signals.slow_bytes_per_s)),
-            ('DB write amp', _write_amp(signals)),
-            ('DB used', format_used(signals.db_used_bytes, signals.db_total_bytes)),
-            *([('  full', _forecast(facts.forecast))] if facts.forecast else []),
-            ('WAL used', format_used(signals.wal_used_bytes, signals.wal_total_bytes)),
-            ('Slow used', format_used(signals.slow_used_bytes, signals.slow_total_bytes)),
-            *_memory(facts),
-        ]
-    )
-
-
-def _memory(facts: OsdFacts) -> list[tuple[str, str]]:
+        ),
+    ]
+    if signals.rw_iops:
+        pairs.append(('Class calls', _client(signals.rw_iops, signals.rw_bytes_per_s)))
+    if signals.recovery_ops_per_s:
+        recovery = _client(signals.recovery_ops_per_s, signals.recovery_bytes_per_s)
+        pairs.append(('Recovery', recovery))
+    pairs += [
+        (
+            'kv_sync',
+            (
+                f'{format_percent(signals.kv_sync_busy)} busy, {format_ms(signals.kv_sync_ms)} per '
+                f'round (flush {format_ms(signals.kv_flush_ms)}), commit '
+                f'{format_ms(signals.commit_ms)}'
+            ),
+        ),
+        (
+            'WAL writes',
+            (
+                f'{format_bytes_rate(signals.wal_bytes_per_s)}, '
+                f'{format_ratio(signals.wal_bytes_per_client_byte)} per client byte, '
+                f'{format_bytes(signals.wal_bytes_per_write_op)} per write'
+            ),
+        ),
+        (
+            'SST writes',
+            (
+                f'{format_bytes_rate(signals.sst_bytes_per_s)}, by compaction '
+                f'{format_bytes_rate(signals.compaction_bytes_per_s)}{source}, to the slow device '
+                f'{format_bytes_rate(signals.slow_bytes_per_s)}'
+            ),
+        ),
+        ('DB write amp', _write_amp(signals, modeled)),
+        (
+            'Used',
+            (
+                f'DB {format_used(signals.db_used_bytes, signals.db_total_bytes)}, WAL '
+                f'{format_used(signals.wal_used_bytes, signals.wal_total_bytes)}, slow device '
+                f'{format_bytes(signals.slow_used_bytes)}'
+            ),
+        ),
+    ]
+    if facts.forecast:
+        pairs.append(('DB full', _forecast(facts.forecast)))
+    if modeled and modeled.working_set:
+        pairs.append(('Objects written to', objects_written_to(modeled.working_set)))
     details = facts.details
-    if details is None or details.memory_target_bytes is None:
-        return []
-    mapped = format_bytes(details.memory_mapped_bytes)
-    return [('Memory', f'{mapped} mapped, target {format_bytes(details.memory_target_bytes)}')]
+    if details is not None and details.memory_target_bytes is not None:
+        mapped = format_bytes(details.memory_mapped_bytes)
+        target = format_bytes(details.memory_target_bytes)
+        pairs.append(('Memory', f'{mapped} mapped, target {target}'))
+    return pairs
 
 
 def _forecast(forecast: Forecast) -> str:
@@ -192,46 +230,24 @@ def _forecast(forecast: Forecast) -> str:
     return f'in {format_duration(forecast.full_in_s)} ({within}): {growth}'
 
 
-_INDENTS = {
-    'client-op': 0,
-    **dict.fromkeys(('osd-queue', 'osd-prepare', 'bluestore', 'replicas'), 1),
-    **dict.fromkeys(('prepare', 'data-write', 'kv'), 2),
-    **dict.fromkeys(('throttle', 'kv-queue', 'kv-flush', 'kv-commit'), 3),
-    **dict.fromkeys(('wal-sync', 'memtable-insert'), 4),
-}
-
-
 def _latency_table(latency: Optional[WriteLatency]) -> str:
     """The latency of a write by stage; empty without client writes."""
     if latency is None or not latency.client_op_ms:
         return ''
     whole_ms = latency.client_op_ms
-    rows = table(
-        (Column('WRITE STAGE'), Column('MEAN', 'r'), Column('SHARE', 'r')),
-        (
-            (
-                '. ' * _INDENTS[part.part] + part.part,
-                format_ms(part.ms),
-                format_percent(None if part.ms is None else part.ms / whole_ms),
-            )
-            for part in parts(latency)
-        ),
-    )
-    found = bottleneck(latency)
-    named = (
-        '' if found is None else paragraph(f'{found.part}: {found.statement}.', 4, 'Bottleneck: ')
-    )
+    rows = [
+        ('. ' * _DEPTHS[part.part] + part.part, format_ms(part.ms), format_percent(share))
+        for part in parts(latency)
+        for share in [None if part.ms is None else part.ms / whole_ms]
+        if share is not None and share >= _MIN_SHARE
+    ]
     over = f'Over {format_duration(latency.window_s)}; flush, commit, sync: of one kv_sync round.'
-    return sections(rows, '\n'.join(text for text in (named, over) if text))
+    columns = (Column('WRITE STAGE'), Column('MEAN', 'r'), Column('SHARE', 'r'))
+    return f'{table(columns, rows)}\n{over}'
 
 
 def _not_measured(facts: OsdFacts) -> str:
     return 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
-
-
-def _window(signals: Signals, taken_s: Optional[float]) -> str:
-    age = f'newest sample {format_duration(signals.age_s(taken_s))} old'
-    return f'{format_duration(signals.window_s)}, {age}'
 
 
 def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
@@ -240,11 +256,13 @@ def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
     return f'{format_count_rate(ops_per_s)}, {format_bytes_rate(bytes_per_s)}'
 
 
-def _write_amp(signals: Signals) -> str:
+def _write_amp(signals: Signals, modeled: Optional[Modeled]) -> str:
     text = format_ratio(signals.db_write_amp)
-    if signals.db_write_amp is None or signals.db_write_amp_window_s is None:
+    if signals.db_write_amp is not None and signals.db_write_amp_window_s is not None:
+        text += f' over {format_duration(signals.db_write_amp_window_s)}'
+    if modeled is None:
         return text
-    return f'{text} over {format_duration(signals.db_write_amp_window_s)}'
+    return f'{text}, by the model {estimated(modeled.write_amplification, format_ratio)}'
 
 
 def _option_fields(options: Optional[OsdOptions]) -> str:
@@ -277,11 +295,3 @@ def _source(options: OsdOptions) -> str:
         return text
     when = ', at the next start the' if options.pending_restart else ','
     return f'{text}{when} entry of {options.deciding_who}'
-
-
-def _recommendation_pointers(recommendations: Sequence[Recommendation]) -> str:
-    return '\n'.join(
-        f'Recommended: {r.kind.value} {r.profile or ""}'.rstrip()
-        + f' (see "{COMMAND} recommend {r.recommendation_id}")'
-        for r in recommendations
-    )

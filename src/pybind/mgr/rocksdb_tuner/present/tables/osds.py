@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from ...advise.records import OsdFacts, OsdOptions
+from ...advise.records import GroupFacts, OsdFacts, OsdOptions
 from ...observe.signals import Signals
 from ...snapshot import Snapshot
 from ...units import (
@@ -14,19 +14,21 @@ from ...units import (
     format_count,
     format_ms,
     format_percent,
+    format_plural,
 )
-from ...workload.records import Workload
-from ..layout import Column, paragraph, table
+from ...workload.pressure import PRESSURE
+from ..layout import ROWS, Column, more, paragraph, table
 from ..summaries import common_domain, options_in_use
 from .phrases import (
     NO_SIGNALS,
     PENDING_MARK,
     UNNAMED_OPTIONS,
-    limits_of_groups,
+    limited_by,
     nothing_known,
     pending_note,
     sections,
     workload_cells,
+    workload_line,
 )
 
 #: The source of the release's own option string, shown instead of a profile.
@@ -35,66 +37,85 @@ _RELEASE_DEFAULT = 'default'
 _SPILLED = '+'
 
 
-def osds(snapshot: Snapshot) -> str:
-    """A row per OSD."""
+def osds(snapshot: Snapshot, rows: Sequence[OsdFacts], *, everything: bool) -> str:
+    """A row per OSD, worst first."""
     if not snapshot.osds:
         return nothing_known(snapshot.mode)
     columns = (
         Column('ID', 'r'),
-        Column('HOST', flexible=True),
-        Column('CLASS', flexible=True, min_width=5),
-        Column('WORKLOAD', flexible=True, min_width=15),
-        Column('WR/S', 'r'),
-        Column('KV SYNC', 'r'),
+        Column('HOST', omit=1),
+        Column('CLASS', omit=5),
+        Column('WORKLOAD'),
+        Column('WR/S', 'r', omit=2),
+        Column('KV SYNC', 'r', omit=4),
         Column('BUSY', 'r'),
         Column('DB', 'r'),
-        Column('OPTIONS', flexible=True, min_width=10),
+        Column('OPTIONS', omit=3),
     )
     domain = common_domain(facts.info.host for facts in snapshot.osds)
-    text = table(columns, (_osd_cells(facts, domain) for facts in snapshot.osds))
-    pending = options_in_use(snapshot.osds).pending_restart
-    notes = (_spillover_note(snapshot.osds), pending_note(pending))
-    return sections(text, '\n'.join(note for note in notes if note))
+    shown = rows if everything else rows[:ROWS]
+    text = table(columns, (_osd_cells(facts, domain) for facts in shown))
+    left_out = more(len(rows) - len(shown))
+    pending = options_in_use(rows).pending_restart
+    notes = (_spillover_note(shown), pending_note(pending))
+    return sections('\n'.join(filter(None, (text, left_out))), '\n'.join(filter(None, notes)))
 
 
-def workload(snapshot: Snapshot) -> str:
-    """Workloads by group and by OSD, with evidence."""
+def workload(snapshot: Snapshot, *, osds: bool, everything: bool) -> str:
+    """Workload and limit of each group, with evidence; a row per OSD if ``osds``."""
     if not snapshot.osds:
         return nothing_known(snapshot.mode)
-    by_group = table(
-        (
-            Column('GROUP', flexible=True),
-            Column('OSDS', 'r'),
-            Column('WORKLOAD'),
-            Column('CONFIDENCE', 'r'),
-            Column('EVIDENCE', flexible=True, wrap=True, min_width=40),
-        ),
-        (
-            row
-            for group in snapshot.groups
-            for row in _workload_rows((group.who, str(len(group.osds))), group.workload)
-        ),
+    return sections(
+        *map(_group, snapshot.groups),
+        _workloads_of_osds(snapshot, everything=everything) if osds else '',
     )
-    by_osd = table(
+
+
+def _group(group: GroupFacts) -> str:
+    evidence = () if group.workload is None else group.workload.evidence
+    limited = limited_by(group.limit)
+    of_clients = [e.statement for e in evidence if e.signal not in PRESSURE]
+    return '\n'.join(
+        (
+            paragraph(
+                f'{group.who} ({format_plural(len(group.osds), "OSD")}): '
+                f'{workload_line(group.workload)}'
+            ),
+            *(paragraph(statement, 4, '  - ') for statement in of_clients),
+            *([paragraph(limited, 4, '  Limited by ')] if limited else []),
+        )
+    )
+
+
+def _workloads_of_osds(snapshot: Snapshot, *, everything: bool) -> str:
+    """OSDs whose workload differs from their group's first."""
+    of_group = {g.device_class: g.workload.workload_class for g in snapshot.groups if g.workload}
+
+    def is_usual(facts: OsdFacts) -> bool:
+        found = facts.workload and facts.workload.workload_class
+        return found == of_group.get(facts.info.device_class or '')
+
+    rows = sorted(snapshot.osds, key=is_usual)
+    shown = rows if everything else rows[:ROWS]
+    text = table(
         (
             Column('ID', 'r'),
-            Column('HOST', flexible=True),
-            Column('CLASS', flexible=True, min_width=5),
+            Column('HOST', omit=1),
+            Column('CLASS', omit=2),
             Column('WORKLOAD'),
             Column('CONFIDENCE', 'r'),
-            Column('FIRST EVIDENCE', flexible=True, min_width=30),
         ),
         (
             (
                 str(facts.info.osd_id),
                 facts.info.host or UNKNOWN,
                 facts.info.device_class or UNKNOWN,
-                *_osd_workload_cells(facts),
+                *_workload_of_osd(facts),
             )
-            for facts in snapshot.osds
+            for facts in shown
         ),
     )
-    return sections(by_group if snapshot.groups else '', limits_of_groups(snapshot.groups), by_osd)
+    return '\n'.join(filter(None, (text, more(len(rows) - len(shown)))))
 
 
 def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:
@@ -103,7 +124,7 @@ def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:
         str(facts.info.osd_id),
         (facts.info.host or UNKNOWN)[: -len(domain) or None],
         facts.info.device_class or UNKNOWN,
-        _osd_workload_cells(facts)[0],
+        _workload_of_osd(facts)[0],
         format_count(signals.write_iops),
         format_ms(signals.kv_sync_ms),
         format_percent(signals.kv_sync_busy),
@@ -137,19 +158,5 @@ def _profile_cell(options: Optional[OsdOptions]) -> str:
     return name + (PENDING_MARK if options.pending_restart else '')
 
 
-def _osd_workload_cells(facts: OsdFacts) -> tuple[str, str, str]:
-    if not facts.info.up:
-        return '(down)', UNKNOWN, UNKNOWN
-    evidence = () if facts.workload is None else facts.workload.evidence
-    return (*workload_cells(facts.workload), evidence[0].statement if evidence else UNKNOWN)
-
-
-def _workload_rows(
-    head: tuple[str, str], found: Optional[Workload]
-) -> Iterable[tuple[str, str, str, str, str]]:
-    """A row per piece of evidence, without repeating the cells above."""
-    statements = [e.statement for e in found.evidence] if found is not None else []
-    workload_class, confidence = workload_cells(found)
-    yield (*head, workload_class, confidence, statements[0] if statements else UNKNOWN)
-    for statement in statements[1:]:
-        yield '', '', '', '', statement
+def _workload_of_osd(facts: OsdFacts) -> tuple[str, str]:
+    return workload_cells(facts.workload) if facts.info.up else ('(down)', UNKNOWN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
+from ...advise.limit import relief_of
 from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
 from ...judge.records import SoakPlan
 from ...observe.signals import Signals
@@ -26,8 +27,9 @@ from ...units import (
     format_percent,
     format_plural,
 )
+from ...workload.pressure import KV_SYNC_BUSY
 from ...workload.records import Workload, WorkloadClass
-from ..layout import WIDE, Column, paragraph, shell_command, table
+from ..layout import Column, paragraph, shell_command, table
 from ..summaries import osds_finished
 
 #: The prefix of all commands.
@@ -95,8 +97,14 @@ def nothing_known(current: Mode) -> str:
 
 def osd_names(osd_ids: Sequence[int]) -> str:
     """ "osd.0-2,5", or their number if that would be long."""
-    ranges = format_ids(osd_ids)
-    return f'osd.{ranges}' if len(ranges) <= _RANGES_SHOWN_CHARS else f'{len(osd_ids)} OSDs'
+    ranges = ids_if_short(osd_ids)
+    return f'{len(osd_ids)} OSDs' if ranges == UNKNOWN else f'osd.{ranges}'
+
+
+def ids_if_short(ids: Sequence[int]) -> str:
+    """ "0-2,5", or a dash beside their number."""
+    ranges = format_ids(ids)
+    return ranges if len(ranges) <= _RANGES_SHOWN_CHARS else UNKNOWN
 
 
 def pending_note(osd_ids: Sequence[int]) -> str:
@@ -107,13 +115,26 @@ def pending_note(osd_ids: Sequence[int]) -> str:
 
 
 def limited_by(limit: Optional[Limit]) -> str:
-    """The limiting resource with its evidence; empty if unknown."""
+    """What limits, which part of it takes the time, and what would relieve it; empty if unknown."""
     if limit is None or limit.resource is Resource.UNKNOWN:
         return ''
     nothing = limit.resource is Resource.NONE
     name = 'none of the measured resources' if nothing else limit.resource.value
-    limit_text = f'{name} (confidence {format_percent(limit.confidence)})'
-    return '. '.join([limit_text, ' '.join(e.statement for e in limit.evidence)]).removesuffix('. ')
+    part = '' if limit.part is None else f', mostly {limit.part}'
+    # A thread that waits for a core appears busy: of cores, it says nothing.
+    told = [
+        e.statement
+        for e in limit.evidence
+        if limit.resource is not Resource.CORES or e.signal != KV_SYNC_BUSY
+    ]
+    relief = relief_of(limit)
+    return ' '.join(
+        (
+            f'{name}{part} (confidence {format_percent(limit.confidence)}).',
+            *told,
+            *([] if relief is None else [f'Relieved by {relief}.']),
+        )
+    )
 
 
 def limits_of_groups(groups: Iterable[GroupFacts]) -> str:
@@ -127,6 +148,11 @@ def limits_of_groups(groups: Iterable[GroupFacts]) -> str:
             if text
         ),
     )
+
+
+def workload_line(found: Optional[Workload]) -> str:
+    workload_class, confidence = workload_cells(found)
+    return workload_class if confidence == UNKNOWN else f'{workload_class}, confidence {confidence}'
 
 
 def workload_cells(found: Optional[Workload]) -> tuple[str, str]:
@@ -155,10 +181,13 @@ def _number(value: object, unit: str) -> str:
     return str(value)
 
 
+def severity_mark(finding: Finding) -> str:
+    return f'{SEVERITY_MARKS[finding.severity.value]} '
+
+
 def finding_text(finding: Finding) -> str:
     """In the form of `ceph health detail`."""
-    mark = SEVERITY_MARKS[finding.severity.value]
-    lines = [paragraph(f'{finding.finding_id}: {finding.summary}', 6, f'{mark} ')]
+    lines = [paragraph(f'{finding.finding_id}: {finding.summary}', 6, severity_mark(finding))]
     lines += [
         paragraph(_finding_evidence(evidence), 16, '    evidence:') for evidence in finding.evidence
     ]
@@ -180,12 +209,11 @@ def changes_table(changes: Sequence[OptionDifference], before: str, after: str) 
         return ''
     return table(
         (
-            Column('OPTION', flexible=True, min_width=20),
-            Column(before, flexible=True, wrap=True, min_width=16),
-            Column(after, flexible=True, wrap=True, min_width=16),
+            Column('OPTION'),
+            Column(before),
+            Column(after),
         ),
         ((c.option, option_value(c.value_from), option_value(c.value_to)) for c in changes),
-        width=WIDE,
     )
 
 

@@ -8,7 +8,7 @@ from ...advise.records import Kind, Recommendation
 from ...operations.gates import GATES
 from ...plan.batches import PlannedBatch
 from ...units import UNKNOWN, format_duration, format_ids, format_plural
-from ..layout import Column, fields, shell_command, table
+from ..layout import ROWS, Column, fields, more, shell_command, table
 from ..subjects import Plan
 from .phrases import (
     UNNAMED_OPTIONS,
@@ -121,12 +121,13 @@ def _watch_of_batches(planned: Plan) -> Iterable[tuple[str, str]]:
 
 
 def _batches(planned: Plan) -> str:
-    return table(
+    shown = planned.batches[:ROWS]
+    rows = table(
         (
             Column('BATCH', 'r'),
-            Column('FAILURE DOMAIN', flexible=True),
-            Column('OSDS IN ORDER', flexible=True, wrap=True, min_width=20),
-            Column('COMPARED WITH', flexible=True, wrap=True, min_width=20),
+            Column('FAILURE DOMAIN', omit=1),
+            Column('OSDS IN ORDER'),
+            Column('COMPARED WITH', omit=2),
         ),
         [
             (
@@ -135,9 +136,10 @@ def _batches(planned: Plan) -> str:
                 _ids_in_order(batch.osds),
                 _compared_with(batch),
             )
-            for batch in planned.batches
+            for batch in shown
         ],
     )
+    return '\n'.join(filter(None, (rows, more(len(planned.batches) - len(shown)))))
 
 
 def _domain_kinds(planned: Plan) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...advise.profiles import Profile, PublishedEvidence, SuitabilityRule
 from ...units import UNKNOWN, format_change, format_plural
-from ..layout import WIDE, Column, fields, paragraph, table
+from ..layout import Column, fields, paragraph, table
 from ..summaries import suited_workloads
 from .phrases import COMMAND, bullets, sections, titled
 
@@ -17,10 +17,10 @@ def profile_list(profiles: Sequence[Profile]) -> str:
     """All profiles, the best-tested first."""
     text = table(
         (
-            Column('NAME', flexible=True, min_width=12),
-            Column('DEFAULT OF', flexible=True, wrap=True),
-            Column('SUITS', flexible=True, wrap=True, min_width=15),
-            Column('TITLE', flexible=True, wrap=True, min_width=30),
+            Column('NAME'),
+            Column('DEFAULT OF', omit=1),
+            Column('SUITS'),
+            Column('TITLE', omit=2),
         ),
         (
             (
@@ -31,14 +31,13 @@ def profile_list(profiles: Sequence[Profile]) -> str:
             )
             for p in profiles
         ),
-        width=WIDE,
     )
     superseded = any(p.superseded is not None for p in profiles)
     note = (
         f'{_SUPERSEDED_MARK} superseded, some only on newer releases: '
         f'see "{COMMAND} profile show <name>"'
     )
-    return sections(text, note if superseded else '')
+    return sections(text, paragraph(note) if superseded else '')
 
 
 def _default_of(shown: Profile) -> str:

@@ -168,10 +168,10 @@ def _groups(snapshot: Snapshot) -> str:
             )
         )
     columns = (
-        Column('GROUP', flexible=True),
+        Column('GROUP'),
         Column('OSDS', 'r'),
         Column('WORKLOAD'),
-        Column('OPTIONS', flexible=True, wrap=True, min_width=25),
+        Column('OPTIONS'),
         Column('SOURCE'),
     )
     in_no_group = [f.info.osd_id for f in snapshot.osds if f.info.device_class is None]

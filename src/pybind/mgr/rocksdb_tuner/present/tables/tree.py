@@ -26,7 +26,7 @@ from ...units import (
     format_percent,
     format_ratio,
 )
-from ..layout import WIDE, Column, fields, paragraph, table
+from ..layout import Column, fields, paragraph, table
 from .estimates import estimated, objects_written_to
 from .phrases import bullets, changes_table, sections, titled
 
@@ -152,23 +152,23 @@ def _columns(model: TreeModel) -> str:
     families = model.column_families
     columns = [
         Column('COLUMN FAMILY'),
-        Column('SHARDS', 'r'),
+        Column('SHARDS', 'r', omit=1),
         Column('MEMTABLE', 'r'),
         Column('FLUSH OF'),
-        Column('FULL FLUSH', 'r'),
+        Column('FULL FLUSH', 'r', omit=2),
     ]
     if all(family.share is None for family in families):
-        return table(columns, (_column(family) for family in families), indent=2, width=WIDE)
+        return table(columns, (_column(family) for family in families), indent=2)
     columns += [
-        Column('SHARE', 'r'),
+        Column('SHARE', 'r', omit=3),
         Column('EXPECTED', 'r'),
         Column('FLUSHED BY'),
-        Column('LEVEL 0 FILE', 'r'),
-        Column('KEYS', 'r'),
+        Column('LEVEL 0 FILE', 'r', omit=5),
+        Column('KEYS', 'r', omit=4),
         Column('EVERY', 'r'),
     ]
     rows = ((*_column(family), *_flush(family)) for family in families)
-    return '\n'.join((table(columns, rows, indent=2, width=WIDE), paragraph(_accuracy(), 2)))
+    return '\n'.join((table(columns, rows, indent=2), paragraph(_accuracy(), 2)))
 
 
 def _column(column: ColumnFamilyModel) -> tuple[str, ...]:
@@ -256,10 +256,10 @@ def _stalls(model: TreeModel) -> str:
         Column('EFFECT'),
         Column('LIMIT', 'r'),
         Column('NORMAL', 'r'),
-        Column('HEADROOM', 'r'),
+        Column('HEADROOM', 'r', omit=1),
         Column('LASTS', 'r'),
     )
-    return table(columns, (_stall(stall) for stall in model.stalls), indent=2, width=WIDE)
+    return table(columns, (_stall(stall) for stall in model.stalls), indent=2)
 
 
 def _stall(stall: Stall) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from typing import Any, Optional
 import jsonschema
 import pytest
 
-from rocksdb_tuner.advise.limit import kv_sync_busy, limit_of, limit_of_osd
+from rocksdb_tuner.advise.limit import kv_sync_busy, limit_of, limit_of_osd, relief_of
 from rocksdb_tuner.advise.profiles import Storage
-from rocksdb_tuner.advise.records import GroupFacts, OsdFacts, Resource
+from rocksdb_tuner.advise.records import GroupFacts, Limit, OsdFacts, Resource
 from rocksdb_tuner.advise.storage import common_storage, storage_of
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.observe.deep import RocksdbTimes
@@ -366,6 +366,24 @@ def test_core_limit_is_reported_with_its_evidence() -> None:
         'cores 0.6: osd_thread_share 0.075 ratio in 40 s: Writes spend 3.0 ms, 8% of their time, '
         f'on the OSD threads that prepare them. {BUSY.format(0.9, 90)}'
     )
+
+
+def test_longest_part_of_the_limiting_resource_is_named_with_its_relief() -> None:
+    busy = osd(kv_sync_busy=0.9, kv_sync_ms=1.0)
+    slow_flush = WriteLatency(30.0, 9.0, 8.0, kv_flush_ms=0.7, kv_commit_ms=0.3)
+
+    def found(latency: Optional[WriteLatency]) -> Limit:
+        details = Details(0.0, latency, None, None, None, None)
+        return limit_of(group(busy._replace(details=details), does=QUIET))
+
+    limit = found(slow_flush)
+    # The queue of the OSD takes longer, but is none of the kv_sync thread.
+    assert (limit.resource, limit.part) == (Resource.KV_SYNC, 'flushing the data device')
+    assert relief_of(limit) == 'flash with power-loss protection'
+    assert found(slow_flush._replace(kv_commit_ms=0.8)).part == 'committing to RocksDB'
+    assert found(None).part is None
+    assert relief_of(found(None)) == 'options that shorten commits, or more OSDs per device'
+    assert relief_of(Limit(Resource.NONE, 0.6)) is None
 
 
 def test_core_limit_of_the_day_is_remembered_at_night() -> None:

@@ -28,7 +28,7 @@ from rocksdb_tuner.options.verdict import (
     releases_to_judge,
 )
 from rocksdb_tuner.present import render
-from rocksdb_tuner.present.layout import WIDE, display_width
+from rocksdb_tuner.present.layout import WIDTH, display_width
 
 SCHEMAS = Path(present.__file__).parent / 'schemas'
 
@@ -47,7 +47,7 @@ def fits(name: str, text: str) -> bool:
 def test_any_string_gets_an_answer_that_fits_and_no_failure(text: str) -> None:
     verdict = judge(text, known_releases())
     plain = render.check(verdict, 'plain')
-    assert all(display_width(line) <= WIDE for line in plain.split('\n'))
+    assert all(display_width(line) <= WIDTH for line in plain.split('\n'))
     assert fits('check', render.check(verdict, 'json'))
 
 
@@ -180,7 +180,7 @@ def test_every_option_is_explained() -> None:
     for info in options:
         assert fits('explain', render.explain(find_option(info.name), 'json'))
         plain = render.explain(info, 'plain')
-        assert all(display_width(line) <= WIDE for line in plain.split('\n'))
+        assert all(display_width(line) <= WIDTH for line in plain.split('\n'))
         assert info.source.split()[0] in plain
 
 

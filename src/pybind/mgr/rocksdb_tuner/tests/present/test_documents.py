@@ -307,7 +307,13 @@ def test_status_matches_the_snapshot() -> None:
             'who': 'osd/class:ssd',
             'osds': [0, 1, 2],
             'workload': {'class': 'rbd-small-write', 'confidence': 0.923457},
-            'limit': {'resource': 'unknown', 'confidence': 0.0, 'evidence': []},
+            'limit': {
+                'resource': 'unknown',
+                'part': None,
+                'relief': None,
+                'confidence': 0.0,
+                'evidence': [],
+            },
             'options': {
                 'profile': 'pacific-default',
                 'source': 'default',

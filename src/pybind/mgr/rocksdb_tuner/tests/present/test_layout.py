@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.present import layout
-from rocksdb_tuner.present.layout import WIDE, WIDTH, Column
+from rocksdb_tuner.present.layout import WIDTH, Column
 
 from .samples import LZ4
 
@@ -34,26 +34,41 @@ CELLS = st.text(max_size=200)
 def test_a_table_of_any_cells_fits(rows: list[tuple[str, str, str, str]]) -> None:
     columns = (
         Column('FIXED', 'r'),
-        Column('NAME', flexible=True),
-        Column('TEXT', flexible=True, wrap=True, min_width=20),
+        Column('NAME', omit=1),
+        Column('TEXT'),
         Column('OTHER'),
     )
     assert widest(layout.table(columns, rows)) <= WIDTH
 
 
-def test_flexible_columns_shrink_first() -> None:
-    columns = (Column('FIXED'), Column('NAME', flexible=True))
-    text = layout.table(columns, [('f' * 60, 'first-' + 'n' * 100 + '-last')])
-    assert 'f' * 60 in text
-    assert '  first-nnn' in text
-    assert '-last' in text
+def test_columns_are_omitted_before_anything_is_wrapped() -> None:
+    columns = (Column('NAME'), Column('FIRST', omit=2), Column('SECOND', omit=1))
+    rows = [('n' * 40, 'f' * 20, 's' * 20)]
+    assert layout.table(columns, rows).split() == ['NAME', 'SECOND', 'n' * 40, 's' * 20]
+
+
+def test_long_names_are_continued_not_cut() -> None:
+    text = layout.table((Column('ID'), Column('NAME')), [('1', 'n' * 200)])
+    assert text.count('n') == 200
+    assert '...' not in text
+
+
+def test_screen_counts_the_lines_that_do_not_fit() -> None:
+    text = '\n'.join(map(str, range(100)))
+    lines = layout.screen(text).split('\n')
+    assert len(lines) == layout.HEIGHT
+    assert lines[-1] == '... 61 more lines: --all'
+    assert layout.screen('\n'.join(lines)) == '\n'.join(lines)
+
+
+def test_screen_does_not_end_within_a_command() -> None:
+    text = '\n'.join(['x'] * 36 + ['ceph config set \\'] * 9 + ['end'])
+    assert layout.screen(text).split('\n')[-2:] == ['x', '... 10 more lines: --all']
 
 
 def test_wrapped_cell_keeps_its_text() -> None:
     words = [f'word{number}' for number in range(60)]
-    text = layout.table(
-        (Column('ID'), Column('TEXT', flexible=True, wrap=True)), [('1', ' '.join(words))]
-    )
+    text = layout.table((Column('ID'), Column('TEXT')), [('1', ' '.join(words))])
     assert text.split()[3:] == words
 
 
@@ -78,18 +93,6 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert layout.clean('a\x1b[31mb\nc\td\0') == 'a?[31mb c d?'
 
 
-@given(st.text(max_size=60), st.integers(1, 40))
-def test_shortened_text_fits_and_keeps_its_beginning(text: str, width: int) -> None:
-    short = layout.shorten(text, width)
-    assert layout.display_width(short) <= width
-    if layout.display_width(text) <= width:
-        assert short == text
-
-
-def test_shortened_names_keep_both_ends() -> None:
-    assert layout.shorten('variant-2022-d-lz4-of-somebody', 16) == 'variant-2...body'
-
-
 def test_wide_characters_count_twice() -> None:
     assert layout.display_width('ab') == 2
     assert layout.display_width('\u65e5\u672c') == 4
@@ -103,7 +106,7 @@ def test_short_command_is_unchanged() -> None:
 def test_long_command_is_wrapped_after_a_comma_with_the_same_meaning() -> None:
     command = f"ceph config set osd.0 bluestore_rocksdb_options '{LZ4}'"
     text = layout.shell_command(command)
-    assert widest(text) <= WIDE
+    assert widest(text) <= WIDTH
     assert all(line.endswith(",'\\") for line in text.split('\n')[:-1])
     assert run_by_a_shell(text) == [
         'ceph', 'config', 'set', 'osd.0', 'bluestore_rocksdb_options', LZ4,
@@ -121,7 +124,7 @@ SHELL_TEXT = st.text(
 def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
     """Text pasted from the terminal keeps its meaning."""
     text = layout.shell_command(' '.join(shlex.quote(argument) for argument in arguments))
-    assert widest(text) <= WIDE
+    assert widest(text) <= WIDTH
     assert all(line.isprintable() for line in text.split('\n'))
     assert run_by_a_shell(text) == arguments
 
@@ -138,7 +141,7 @@ def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
 def test_escaped_control_characters_survive_the_shell(command: str, arguments: list[str]) -> None:
     """A raw one has no width, so that its line was never continued."""
     shown = layout.shell_command(command)
-    assert widest(shown) <= WIDE
+    assert widest(shown) <= WIDTH
     assert all(line.isprintable() for line in shown.split('\n'))
     assert run_by_a_shell(shown) == arguments
 
@@ -149,5 +152,5 @@ def test_double_quotes_and_escapes_survive_the_shell(text: str) -> None:
     quoted = '"' + ''.join('\\' + c if c in '"\\$`' else c for c in text) + '"'
     escaped = ''.join('\\' + c for c in text)
     shown = layout.shell_command(f'{quoted} x{escaped}')
-    assert widest(shown) <= WIDE
+    assert widest(shown) <= WIDTH
     assert run_by_a_shell(shown) == [text, f'x{text}']

@@ -1,4 +1,4 @@
-"""`model` and `profile derive` in plain: all that matters, in 120 columns, dashes for unknown."""
+"""`model` and `profile derive` in plain: all that matters, in 80 columns, dashes for unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocksdb_tuner.lsm.records import Devices, Load
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.present import render
-from rocksdb_tuner.present.layout import WIDE, display_width
+from rocksdb_tuner.present.layout import WIDTH, display_width
 from rocksdb_tuner.workload.records import WorkloadClass
 
 GIB = 1 << 30
@@ -36,7 +36,7 @@ KNOWN = Situation(
 
 
 def too_wide(text: str) -> list[str]:
-    return [line for line in text.split('\n') if display_width(line) > WIDE]
+    return [line for line in text.split('\n') if display_width(line) > WIDTH]
 
 
 @pytest.mark.parametrize('shown', profiles(), ids=lambda p: p.name)

@@ -34,7 +34,7 @@ def columns_as_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
 def test_map_matches_the_row_of_every_osd(state: str) -> None:
     snapshot = samples.all_snapshots()[state]
-    rows = json.loads(render.osds(snapshot, 'json'))
+    rows = sorted(json.loads(render.osds(snapshot, 'json')), key=lambda row: row['osd'])
     drawn = columns_as_rows(json.loads(render.osd_map(snapshot)))
     assert [row['osd'] for row in rows] == [mark['osds'] for mark in drawn]
     for row, mark in zip(rows, drawn):

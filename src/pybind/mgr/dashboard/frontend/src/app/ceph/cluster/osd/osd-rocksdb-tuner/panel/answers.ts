@@ -996,6 +996,10 @@ export interface Level0 {
 export interface Limit {
   /** Limiting resource; "none": no measured resource is limiting; "unknown": not enough data. */
   resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown';
+  /** Part of a write that takes the time in it, such as "flushing the data device"; null: unknown. */
+  part: string | null;
+  /** What would relieve it; null if nothing is known to limit. */
+  relief: string | null;
   /** Confidence, 0..1; 0 for "unknown". */
   confidence: number;
   /** Measurements that support it. */
