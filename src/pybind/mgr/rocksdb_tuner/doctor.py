@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Optional
+from typing import Annotated, Optional
 
 from .mgr.records import ManagerHost, ManagerInfo
+from .notes import Named
 from .observe.report_interval import ReportInterval, Reports
 from .snapshot import Mode, Snapshot
 from .units import format_duration, format_ids, format_plural
@@ -51,18 +52,17 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Check:
-    check_id: str
-    #: None: unknown so far.
-    ok: Optional[bool]
-    summary: str
-    #: None if no action is required.
-    remedy: Optional[str] = None
-    #: The module works without it.
-    optional: bool = False
+class DoctorCheck:
+    """One check of the module and its surroundings."""
+
+    check_id: Annotated[str, 'Stable id of the check.', Named('id')]
+    ok: Annotated[Optional[bool], 'Whether it passed; null: unknown so far.']
+    summary: Annotated[str, 'What was found.']
+    remedy: Annotated[Optional[str], 'What to do, with commands; null: nothing.'] = None
+    optional: Annotated[bool, 'Whether the module works without it.'] = False
 
 
-def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
+def examine(snapshot: Snapshot, environment: Environment) -> tuple[DoctorCheck, ...]:
     """All checks, starting with those that all others depend on."""
     basic = (_mode, _managers, _release)
     about_module = (_parts, _stored_data, _options, _statistics)
@@ -75,25 +75,25 @@ def examine(snapshot: Snapshot, environment: Environment) -> tuple[Check, ...]:
     )
 
 
-def _mode(snapshot: Snapshot) -> Check:
+def _mode(snapshot: Snapshot) -> DoctorCheck:
     summary = f'the mode is {snapshot.mode.value}'
     if snapshot.mode is Mode.OFF:
-        return Check(
+        return DoctorCheck(
             'mode', False, f'{summary}: nothing is sampled', '"ceph rocksdb-tuner mode recommend"'
         )
-    return Check('mode', True, summary)
+    return DoctorCheck('mode', True, summary)
 
 
-def _managers(snapshot: Snapshot) -> Check:
+def _managers(snapshot: Snapshot) -> DoctorCheck:
     managers = snapshot.managers
     if not managers:
-        return Check('manager-files', None, 'the managers are not known yet')
+        return DoctorCheck('manager-files', None, 'the managers are not known yet')
     lacking = [manager for manager in managers if not manager.has_module]
     if not lacking:
-        return Check(
+        return DoctorCheck(
             'manager-files', True, f'the module is available in {_managers_named(managers)}'
         )
-    return Check(
+    return DoctorCheck(
         'manager-files',
         False,
         f'the module is not available in {_managers_named(lacking)}: nothing is measured while '
@@ -109,10 +109,10 @@ def _managers_named(managers: Iterable[ManagerInfo]) -> str:
     )
 
 
-def _release(snapshot: Snapshot) -> Check:
+def _release(snapshot: Snapshot) -> DoctorCheck:
     unknown = [osd for osd in snapshot.osds if osd.options is None and osd.info.up]
     if snapshot.release is None:
-        return Check(
+        return DoctorCheck(
             'release',
             False,
             'the release of the active manager is unknown to this version of the module: it '
@@ -121,7 +121,7 @@ def _release(snapshot: Snapshot) -> Check:
         )
     releases = sorted({osd.info.release or 'an unknown release' for osd in snapshot.osds})
     if len(releases) > 1:
-        return Check(
+        return DoctorCheck(
             'release',
             False,
             f'OSDs run {", ".join(releases)}: a group of several releases gets no recommendation',
@@ -129,46 +129,48 @@ def _release(snapshot: Snapshot) -> Check:
         )
     if unknown:
         names = format_ids([osd.info.osd_id for osd in unknown])
-        return Check('release', None, f'no options reported yet by osd.{names}')
-    return Check('release', True, f'{snapshot.release} is a known release')
+        return DoctorCheck('release', None, f'no options reported yet by osd.{names}')
+    return DoctorCheck('release', True, f'{snapshot.release} is a known release')
 
 
-def _sampling(snapshot: Snapshot, environment: Environment) -> Check:
+def _sampling(snapshot: Snapshot, environment: Environment) -> DoctorCheck:
     up = [osd for osd in snapshot.osds if osd.info.up]
     sampling = snapshot.sampling
     if snapshot.mode is Mode.OFF or not up:
-        return Check('sampling', None, 'no OSD is sampled')
+        return DoctorCheck('sampling', None, 'no OSD is sampled')
     silent = [osd.info.osd_id for osd in up if osd.signals is None]
     known, age_s = ReportInterval(sampling.report_interval_s), sampling.last_sample_age_s
     late_s = max(LATE_INTERVALS * (sampling.interval_s or 0.0), known.stale_s)
     every = f'OSDs report every {format_duration(known.interval_s)} (mgr_stats_period)'
     if sampling.reports is Reports.SLOW:
-        return Check('sampling', False, f'{every}: too rarely to be judged', _shorten(environment))
+        return DoctorCheck(
+            'sampling', False, f'{every}: too rarely to be judged', _shorten(environment)
+        )
     if sampling.reports is Reports.NONE:
-        return Check('sampling', False, 'no OSD reports to this manager', _NO_REPORTS)
+        return DoctorCheck('sampling', False, 'no OSD reports to this manager', _NO_REPORTS)
     if age_s is None:
-        return Check(
+        return DoctorCheck(
             'sampling',
             None,
             'no OSD has reported counters to this manager yet',
             _WAIT_FOR_REPORTS,
         )
     if age_s > late_s:
-        return Check(
+        return DoctorCheck(
             'sampling',
             False,
             f'the newest sample is {format_duration(age_s)} old',
             'see the log of the active manager; "ceph mgr fail" fails over to a standby',
         )
     if silent:
-        return Check(
+        return DoctorCheck(
             'sampling',
             False,
             f'no usable sample of osd.{format_ids(silent)}, which is up',
             f'{every}: wait for the second report' if known.late_s else _WAIT_FOR_REPORTS,
         )
     sampled = f'{format_plural(len(up), "OSD")} sampled, newest sample {format_duration(age_s)} old'
-    return Check('sampling', True, f'{sampled}; {every}' if known.unusual else sampled)
+    return DoctorCheck('sampling', True, f'{sampled}; {every}' if known.unusual else sampled)
 
 
 def _shorten(environment: Environment) -> str:
@@ -182,43 +184,45 @@ def _shorten(environment: Environment) -> str:
     )
 
 
-def _parts(snapshot: Snapshot) -> Check:
+def _parts(snapshot: Snapshot) -> DoctorCheck:
     if snapshot.failing:
-        return Check(
+        return DoctorCheck(
             'module',
             False,
             ' '.join(failure.sentence for failure in snapshot.failing),
             'see the log of the active manager',
         )
-    return Check('module', True, 'all steps of the module work')
+    return DoctorCheck('module', True, 'all steps of the module work')
 
 
-def _stored_data(snapshot: Snapshot) -> Check:
+def _stored_data(snapshot: Snapshot) -> DoctorCheck:
     if snapshot.notices:
-        return Check(
+        return DoctorCheck(
             'stored-data',
             False,
             ' '.join(snapshot.notices),
             '"ceph rocksdb-tuner history" and "ceph config dump" show past changes',
         )
-    return Check('stored-data', True, 'stored data is readable')
+    return DoctorCheck('stored-data', True, 'stored data is readable')
 
 
-def _options(snapshot: Snapshot) -> Check:
+def _options(snapshot: Snapshot) -> DoctorCheck:
     if snapshot.impossible is not None:
-        return Check(
+        return DoctorCheck(
             'options',
             False,
             snapshot.impossible,
             '"ceph config set mgr mgr/rocksdb_tuner/OPTION VALUE"',
         )
-    return Check('options', True, 'the options of the module are consistent')
+    return DoctorCheck('options', True, 'the options of the module are consistent')
 
 
-def _statistics(snapshot: Snapshot) -> Check:
+def _statistics(snapshot: Snapshot) -> DoctorCheck:
     known = [osd for osd in snapshot.osds if osd.settings is not None]
     if not known:
-        return Check('statistics', None, 'the options of OSDs are not known yet', optional=True)
+        return DoctorCheck(
+            'statistics', None, 'the options of OSDs are not known yet', optional=True
+        )
     without = [
         osd.info.osd_id
         for osd in known
@@ -226,13 +230,13 @@ def _statistics(snapshot: Snapshot) -> Check:
         if not all(name in settings and settings[name].value == 'true' for name in STATISTICS)
     ]
     if not without:
-        return Check(
+        return DoctorCheck(
             'statistics', True, 'RocksDB statistics are enabled on every OSD', optional=True
         )
     one = '"ceph rocksdb-tuner osd deep ID" for a single OSD'
     enable = ', '.join(f'"ceph config set osd {name} true"' for name in STATISTICS)
     unstartable = any(o.options is not None and o.options.starts is False for o in snapshot.osds)
-    return Check(
+    return DoctorCheck(
         'statistics',
         False,
         f'RocksDB statistics are disabled on {format_plural(len(without), "OSD")}: compaction '
@@ -242,27 +246,27 @@ def _statistics(snapshot: Snapshot) -> Check:
     )
 
 
-def _python(environment: Environment) -> Check:
+def _python(environment: Environment) -> DoctorCheck:
     if environment.host is None:
-        return Check('python', None, 'the active manager is not known yet')
+        return DoctorCheck('python', None, 'the active manager is not known yet')
     version = '.'.join(map(str, environment.host.python))
     least = '.'.join(map(str, MINIMUM_PYTHON))
     if environment.host.python < MINIMUM_PYTHON:
-        return Check(
+        return DoctorCheck(
             'python',
             False,
             f'the active manager runs Python {version}; the module requires {least}',
             'upgrade to a package or image of Ceph with a newer Python',
         )
-    return Check('python', True, f'the active manager runs Python {version}')
+    return DoctorCheck('python', True, f'the active manager runs Python {version}')
 
 
-def _orchestrator(environment: Environment) -> Check:
+def _orchestrator(environment: Environment) -> DoctorCheck:
     if environment.orchestrated is None:
-        return Check('orchestrator', None, 'the orchestrator is not known yet', optional=True)
+        return DoctorCheck('orchestrator', None, 'the orchestrator is not known yet', optional=True)
     if environment.orchestrated:
-        return Check('orchestrator', True, 'an orchestrator can restart OSDs', optional=True)
-    return Check(
+        return DoctorCheck('orchestrator', True, 'an orchestrator can restart OSDs', optional=True)
+    return DoctorCheck(
         'orchestrator',
         False,
         f'no orchestrator can restart OSDs: {environment.orchestrator_reason}',
@@ -272,11 +276,11 @@ def _orchestrator(environment: Environment) -> Check:
     )
 
 
-def _dashboard(environment: Environment) -> Check:
+def _dashboard(environment: Environment) -> DoctorCheck:
     if environment.host is None:
-        return Check('dashboard', None, 'the active manager is not known yet', optional=True)
+        return DoctorCheck('dashboard', None, 'the active manager is not known yet', optional=True)
     if not environment.host.dashboard_enabled:
-        return Check(
+        return DoctorCheck(
             'dashboard',
             False,
             'the dashboard module is disabled',
@@ -284,7 +288,7 @@ def _dashboard(environment: Environment) -> Check:
             optional=True,
         )
     if not environment.host.tab_installed:
-        return Check(
+        return DoctorCheck(
             'dashboard',
             False,
             'the files of the dashboard tab are missing on the host of the active manager',
@@ -292,7 +296,7 @@ def _dashboard(environment: Environment) -> Check:
             optional=True,
         )
     if environment.tab_unplaced:
-        return Check(
+        return DoctorCheck(
             'dashboard',
             False,
             'a browser could not add the tab: the page Cluster » OSDs of this release is not '
@@ -300,25 +304,25 @@ def _dashboard(environment: Environment) -> Check:
             'use the REST API or the command line',
             optional=True,
         )
-    return Check(
+    return DoctorCheck(
         'dashboard', True, 'the tab is installed on the host of the active manager', optional=True
     )
 
 
-def _metrics(environment: Environment) -> Check:
+def _metrics(environment: Environment) -> DoctorCheck:
     if environment.metrics_url is not None:
-        return Check(
+        return DoctorCheck(
             'metrics', True, f'metrics are served on {environment.metrics_url}', optional=True
         )
     if environment.metrics_enabled:
-        return Check(
+        return DoctorCheck(
             'metrics',
             False,
             'metrics are enabled, but not served',
             '"ceph health detail" shows the reason',
             optional=True,
         )
-    return Check(
+    return DoctorCheck(
         'metrics',
         False,
         'metrics for Prometheus are disabled',

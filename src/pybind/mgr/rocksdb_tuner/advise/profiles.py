@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Mapping, Optional
+from typing import Annotated, Any, Mapping, Optional
 
 from ..knowledge import loader
+from ..notes import Count, Share
 from ..options.catalogue import catalogue
 from ..options.grammar import same_meaning
 from ..options.releases import KnownRelease
@@ -29,11 +30,13 @@ class UnknownProfileError(KeyError):
 
 @dataclass(frozen=True)
 class Source:
-    title: str
-    author: str
-    year: int
-    section: str
-    url: Optional[str]
+    """A publication."""
+
+    title: Annotated[str, 'Title.']
+    author: Annotated[str, 'Author.']
+    year: Annotated[int, 'Year.']
+    section: Annotated[str, 'Section.']
+    url: Annotated[Optional[str], 'URL; null: none.']
 
 
 class Storage(str, Enum):
@@ -75,20 +78,25 @@ class SuitabilityRule:
     """Suitability of a profile for a workload and RocksDB versions (inclusive)."""
 
     workload: WorkloadClass
-    rocksdb_min: str
-    #: None: all later versions.
-    rocksdb_max: Optional[str]
-    #: Only if the profile is the release's default.
-    only_as_release_default: bool
-    score: float
-    reasons: tuple[str, ...]
+    rocksdb_min: Annotated[str, 'Oldest RocksDB version.']
+    rocksdb_max: Annotated[Optional[str], 'Newest RocksDB version; null: no upper limit.']
+    only_as_release_default: Annotated[
+        bool, "Whether this applies only if it is the release's own default."
+    ]
+    score: Annotated[
+        Share, 'Rank among profiles for the same workload and release, 0..1; not a probability.'
+    ]
+    reasons: Annotated[tuple[str, ...], 'Reasons.']
 
 
 @dataclass(frozen=True)
 class Hardware:
-    #: A loss was published at this many cores per OSD or fewer; None if there is none.
-    loses_at_cores_per_osd: Optional[int]
-    notes: tuple[str, ...]
+    """Hardware that a profile suits."""
+
+    loses_at_cores_per_osd: Annotated[
+        Optional[Count], 'A loss was published for this number of cores per OSD, or fewer.'
+    ]
+    notes: Annotated[tuple[str, ...], 'Further notes.']
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Mapping, NamedTuple, Optional
+from typing import Annotated, Mapping, NamedTuple, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, Place
+from ..notes import Amount, Named, OsdId
 from ..observe.deep import RocksdbTimes
 from ..observe.details import Details
 from ..observe.latency import WriteLatency
@@ -186,28 +187,29 @@ class GroupFacts:
 
 
 class FindingEvidence(NamedTuple):
-    signal: str
-    value: Optional[object]
-    unit: str
-    window_s: Optional[float] = None
+    """A measurement or setting behind a finding."""
+
+    signal: Annotated[str, 'Name of the signal or setting.']
+    value: Annotated[object, 'The value, in the given unit; null: unknown.']
+    unit: Annotated[str, 'Unit or kind of the value.']
+    window_s: Annotated[
+        Optional[Amount], 'Length of the measurement, in seconds; null: a state.'
+    ] = None
 
 
 @dataclass(frozen=True)
 class Finding:
     """A condition that requires attention."""
 
-    #: Name of the condition, "restart-pending"; stable, used in silences and documents.
-    finding_id: str
-    severity: Severity
-    summary: str
-    osds: tuple[int, ...]
-    evidence: tuple[FindingEvidence, ...]
-    remedy: str
-    source: str
-    #: The exact commands of the remedy, if any.
-    commands: tuple[str, ...] = ()
-    #: Actions that would make it worse.
-    do_not: Optional[str] = None
+    finding_id: Annotated[str, 'Stable id of the condition.', Named('id')]
+    severity: Annotated[Severity, 'Severity.']
+    summary: Annotated[str, 'Summary, as a sentence.']
+    osds: Annotated[tuple[OsdId, ...], 'Affected OSDs.']
+    evidence: Annotated[tuple[FindingEvidence, ...], 'Evidence.']
+    remedy: Annotated[str, 'Remedy.']
+    source: Annotated[str, 'Documentation or measurement behind the condition.']
+    commands: Annotated[tuple[str, ...], 'The exact commands of the remedy, if any.'] = ()
+    do_not: Annotated[Optional[str], 'What would make it worse; null: nothing known.'] = None
 
 
 class MeasuredArm(NamedTuple):

@@ -84,12 +84,12 @@ def reads(name: str, *, long: bool = True) -> Callable[[_Handler], _Handler]:
 
     ``long``: its plain output may exceed a screen, so it has --all.
     """
-    return _registered(name, CLIReadCommand, {_ALL: _option(_ALL, False, bool)} if long else {})
+    return _registered(name, CLIReadCommand, long=long)
 
 
 def changes(name: str) -> Callable[[_Handler], _Handler]:
     """Register a command that requires write permission."""
-    return _registered(name, CLIWriteCommand, {})
+    return _registered(name, CLIWriteCommand, long=False)
 
 
 def view(name: str) -> Callable[[_Handler], _Handler]:
@@ -124,14 +124,14 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
         )
 
 
-def _registered(
-    words: str, ceph: Decorator, common: Mapping[str, inspect.Parameter]
-) -> Callable[[_Handler], _Handler]:
+def _registered(words: str, ceph: Decorator, *, long: bool) -> Callable[[_Handler], _Handler]:
     def register(handler: _Handler) -> _Handler:
         parameters = _parameters(handler)
         given = parameters.pop(INPUT, None)
-        parameters.update(common)
+        everything = parameters.pop(_ALL, None)
         parameters[_FORMAT] = _option(_FORMAT, Format.PLAIN, Format)
+        if everything is not None or long:
+            parameters[_ALL] = _option(_ALL, False, bool)
         if given is not None:
             parameters[INPUT] = given
         run = _run(handler, parameters, Format.PLAIN)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Optional
+from typing import Annotated, Optional
 
+from ..notes import Named
 from ..observe.report_interval import DEFAULT, ReportInterval
 from .signals import limits
 
@@ -51,13 +52,15 @@ class Effect(str, Enum):
 class SignalVerdict:
     """Change of one signal on the canary relative to its controls."""
 
-    name: str
-    effect: Effect
-    #: None if there is nothing to compare.
-    change_percent: Optional[float] = None
-    #: The interval of the change; None: not bounded by the data.
-    low_percent: Optional[float] = None
-    high_percent: Optional[float] = None
+    name: Annotated[
+        str, 'Name of the signal, as in knowledge/judged_signals.json.', Named('signal')
+    ]
+    effect: Annotated[Effect, 'Effect; "unclear": too little data.']
+    change_percent: Annotated[
+        Optional[float], 'Change of the OSD relative to its controls; null: unknown.'
+    ] = None
+    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.'] = None
+    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.'] = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Mapping, Optional
+from typing import Annotated, Any, Mapping, Optional
 
 from ..knowledge import loader
 from ..options.catalogue import NO_COMPRESSION
@@ -182,9 +182,9 @@ class CpuCalibration:
 class Formula:
     """A formula in words, with its source."""
 
-    quantity: str
-    formula: str
-    source: str
+    quantity: Annotated[str, 'The quantity.']
+    formula: Annotated[str, 'Its formula, in words.']
+    source: Annotated[str, 'Source of the formula.']
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,18 @@ None is "unknown": results that depend on a missing input are None, never 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Annotated, Optional
+
+from ..notes import Among, Amount, Count, Named
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A prediction with its 80% interval."""
 
-    low: float
-    value: float
-    high: float
+    low: Amount
+    value: Amount
+    high: Amount
 
     @property
     def ends(self) -> tuple[float, float, float]:
@@ -75,71 +77,70 @@ class Load:
 class ColumnFamilyModel:
     """One column of BlueStore: ``shards`` identical column families."""
 
-    #: "O", or "default".
-    name: str
-    shards: int
-    write_buffer_bytes: int
-    max_write_buffer_number: int
-    min_write_buffer_number_to_merge: int
-    #: Maximum of one shard's memtables, by their number alone.
-    memtable_ceiling_bytes: int
-    #: One flush of full memtables.
-    full_flush_bytes: Estimate
-    #: Part of all WAL bytes that goes to one shard; None: workload unknown.
-    share: Optional[float]
-    #: One flush under this workload.
-    expected_flush_bytes: Optional[Estimate]
-    #: "memtables" (full), or "wal" if its limit is reached first.
-    flushed_by: Optional[str]
-    level0_file_bytes: Optional[Estimate]
-    #: Client writes to the whole OSD between two flushes.
-    writes_per_flush: Optional[float]
-    keys_per_flush: Optional[float]
-    flush_every_s: Optional[float]
+    name: Annotated[str, 'Name of the column.', Named('column')]
+    shards: Annotated[Count, 'Number of its column families.']
+    write_buffer_bytes: Annotated[Count, 'write_buffer_size']
+    max_write_buffer_number: Count
+    min_write_buffer_number_to_merge: Count
+    memtable_ceiling_bytes: Annotated[Count, 'Maximum memtable memory of one shard.']
+    full_flush_bytes: Annotated[Estimate, 'Size of a flush of full memtables.']
+    share: Annotated[Optional[Amount], 'Share of all writes per shard.']
+    expected_flush_bytes: Annotated[Optional[Estimate], 'Size of a flush under this workload.']
+    flushed_by: Annotated[
+        Optional[Annotated[str, Among(('memtables', 'wal'))]], 'What triggers flushes.'
+    ]
+    level0_file_bytes: Annotated[Optional[Estimate], 'Size of a level 0 file.']
+    writes_per_flush: Annotated[Optional[Amount], 'Client writes to the OSD between two flushes.']
+    keys_per_flush: Annotated[Optional[Amount], 'Keys per flush.']
+    flush_every_s: Annotated[Optional[Amount], 'Seconds between two flushes.']
 
 
 @dataclass(frozen=True)
 class MemtableModel:
-    #: By the number of memtables alone, over all column families.
-    ceiling_bytes: int
-    #: The same, bounded by the WAL limit or `db_write_buffer_size`.
-    bounded_bytes: Estimate
-    #: "max_write_buffer_number", "wal" or "db_write_buffer_size".
-    bounded_by: str
-    memory_target_bytes: Optional[int]
-    #: ``bounded_bytes`` as a share of the memory target.
-    share_of_memory_target: Optional[float]
+    """Memory of the memtables."""
+
+    ceiling_bytes: Annotated[Count, 'Maximum by the number of memtables alone.']
+    bounded_bytes: Annotated[Estimate, 'Maximum with the limit of the WAL.']
+    bounded_by: Annotated[
+        str,
+        Among(('max_write_buffer_number', 'wal', 'db_write_buffer_size')),
+        'Setting that determines this bound.',
+    ]
+    memory_target_bytes: Annotated[Optional[Count], 'osd_memory_target']
+    share_of_memory_target: Annotated[Optional[Amount], 'Share of osd_memory_target.']
 
 
 @dataclass(frozen=True)
 class WalModel:
-    #: At this size RocksDB flushes the column families that hold the oldest WAL file.
-    limit_bytes: int
-    #: "max_total_wal_size" or "memtables" (eight times their maximum).
-    limited_by: str
-    #: Preallocation per WAL file.
-    file_bytes: int
-    #: Space of the WAL files on the device, preallocation included.
-    device_bytes: Estimate
-    #: Size of the device that holds the WAL; None if shared or unknown.
-    device_total_bytes: Optional[int]
-    fits_device: Optional[bool]
-    #: Time to the limit from an empty WAL.
-    fill_s: Optional[float]
+    """The write-ahead log."""
+
+    limit_bytes: Annotated[
+        Count, 'WAL size at which RocksDB flushes the memtables that need the oldest WAL file.'
+    ]
+    limited_by: Annotated[
+        str, Among(('max_total_wal_size', 'memtables')), 'Setting that determines the limit.'
+    ]
+    file_bytes: Annotated[Count, 'Bytes preallocated for each WAL file.']
+    device_bytes: Annotated[Estimate, 'Space of all WAL files on their device.']
+    device_total_bytes: Annotated[Optional[Count], 'Size of the device with the WAL.']
+    fits_device: Annotated[Optional[bool], 'Whether the WAL fits on its device.']
+    fill_s: Annotated[Optional[Amount], 'Seconds until an empty WAL reaches the limit.']
 
 
 @dataclass(frozen=True)
 class Level:
-    #: From 1.
-    number: int
-    #: Of one column family.
-    target_bytes: int
-    #: Level 1 to this one.
-    cumulative_bytes: int
-    #: Includes level 0, which RocksDB assumes to be as large as level 1 here.
-    cumulative_with_level0_bytes: int
-    #: Whether RocksDB puts it on the DB device; None if there is none, or unknown.
-    on_db_device: Optional[bool]
+    """A level with its static target size."""
+
+    number: Annotated[Count, 'Number of the level, from 1.', Named('level')]
+    target_bytes: Annotated[Count, 'Target size per column family.']
+    cumulative_bytes: Annotated[Count, 'Total target size of levels 1 to this one.']
+    cumulative_with_level0_bytes: Annotated[
+        Count, 'The same with level 0, assumed as large as level 1.'
+    ]
+    on_db_device: Annotated[
+        Optional[bool],
+        'Whether the level is on the DB device; null: no dedicated device, or unknown.',
+    ]
 
 
 @dataclass(frozen=True)
@@ -164,40 +165,39 @@ class LevelsModel:
 class DbDeviceModel:
     """Where a dedicated DB device ends among the levels of a column family."""
 
-    total_bytes: int
-    #: Bytes that BlueStore offers to RocksDB.
-    usable_bytes: int
-    #: The highest level that fits completely; None: not even level 0, or all do.
-    last_level: Optional[int]
-    #: Targets of these levels and level 0.
-    levels_bytes: int
-    #: The remainder; higher levels may use it file by file under the current policy.
-    extra_bytes: int
-    #: Not used by any level.
-    unused_bytes: int
-    policy: str
-    #: Whether the data fits the levels on the device; None: unknown.
-    holds_data: Optional[bool]
+    total_bytes: Annotated[Count, 'Size of the device.']
+    usable_bytes: Annotated[Count, 'Size that BlueStore reports to RocksDB.']
+    last_level: Annotated[
+        Optional[Count], 'Highest level that is entirely on the device; null: none.'
+    ]
+    levels_bytes: Annotated[Count, 'Size of these levels, including level 0.']
+    extra_bytes: Annotated[Count, 'Space available to single files of higher levels.']
+    unused_bytes: Annotated[Count, 'Space that RocksDB cannot use.']
+    policy: Annotated[str, 'bluestore_volume_selection_policy']
+    holds_data: Annotated[Optional[bool], 'Whether the current data fits on the device.']
 
 
 @dataclass(frozen=True)
 class Stall:
     """One condition on which RocksDB slows or stops writes."""
 
-    #: "memtables", "level0-files" or "pending-compaction-bytes".
-    cause: str
-    #: "slowdown" or "stop".
-    effect: str
-    limit: int
-    #: Value in normal operation: memtables before a flush, level 0 files at the trigger, pending
-    #: compaction bytes at that point; None: size of the database unknown.
-    normal: Optional[int]
-    headroom: Optional[int]
-    #: Lower bound of the writes to the busiest column family before the stall: level 0 is smaller
-    #: than the writes. None: size of the database unknown.
-    headroom_bytes: Optional[int]
-    #: The same in seconds at the current rate, if flushes or compactions stop.
-    headroom_s: Optional[float]
+    cause: Annotated[
+        str, Among(('memtables', 'level0-files', 'pending-compaction-bytes')), 'Cause of the stall.'
+    ]
+    effect: Annotated[str, Among(('slowdown', 'stop')), 'Effect on writes.']
+    limit: Annotated[Count, 'Value at which the stall starts.']
+    normal: Annotated[
+        Optional[Count],
+        'Value in normal operation; null: the size of the database is unknown.',
+    ]
+    headroom: Annotated[Optional[Count], 'Difference between the limit and the normal value.']
+    headroom_bytes: Annotated[
+        Optional[Count], 'Minimum bytes that the busiest column family accepts before the stall.'
+    ]
+    headroom_s: Annotated[
+        Optional[Amount],
+        'Seconds until the stall at the current write rate, without flushes or compactions.',
+    ]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Optional
+from typing import Annotated, Optional
+
+from ..notes import Amount, Count
 
 _TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d{1,20})\s*')
 _HISTOGRAM = re.compile(r'(rocksdb\.[a-z0-9.]+) P50 : .* COUNT : (\d{1,20}) SUM : (\d{1,20})\s*')
@@ -152,34 +154,50 @@ _UPTIME = re.compile(r'Uptime\(secs\): ([0-9.]{1,20}) total,.*')
 class LevelStats:
     """One level of a column family; None: not in RocksDB's table."""
 
-    #: Flushes write to level 0.
-    level: int
-    files: Optional[int]
-    size_bytes: Optional[int]
-    #: Above 1 the level needs compaction.
-    score: Optional[float]
-    read_bytes: Optional[int]
-    write_bytes: Optional[int]
-    write_amp: Optional[float]
-    compactions: Optional[int]
+    level: Annotated[Count, 'Number of the level; flushes write to level 0.']
+    files: Annotated[Optional[Count], 'Number of files.']
+    size_bytes: Annotated[Optional[Count], 'Size of the files.']
+    score: Annotated[Optional[Amount], 'Compaction score; above 1, compaction is due.']
+    read_bytes: Annotated[
+        Optional[Count], 'Bytes read by compaction since the OSD started; rounded by RocksDB.'
+    ]
+    write_bytes: Annotated[
+        Optional[Count],
+        'Bytes written by compaction or flushes since the OSD started; rounded by RocksDB.',
+    ]
+    write_amp: Annotated[
+        Optional[Amount], 'Bytes written over bytes received from the level above.'
+    ]
+    compactions: Annotated[Optional[Count], 'Compactions since the OSD started.']
 
 
 @dataclass(frozen=True)
 class ColumnFamilyStats:
     """One column family since the OSD started; None: not reported."""
 
-    name: str
-    levels: tuple[LevelStats, ...] = ()
-    files: Optional[int] = None
-    size_bytes: Optional[int] = None
-    #: Bytes written by flushes and compaction over bytes written by flushes.
-    write_amp: Optional[float] = None
-    flush_bytes: Optional[int] = None
-    #: Includes flushes.
-    compaction_write_bytes: Optional[int] = None
-    compaction_read_bytes: Optional[int] = None
-    #: Number of write slowdowns and stops, by RocksDB's reason.
-    stalls: Mapping[str, int] = field(default_factory=dict)
+    name: Annotated[str, 'Name as in bluestore_rocksdb_cfs, with the shard: "O-0".']
+    levels: Annotated[tuple[LevelStats, ...], 'Levels with files.'] = ()
+    files: Annotated[Optional[Count], 'Number of files in all levels.'] = None
+    size_bytes: Annotated[Optional[Count], 'Size of the files.'] = None
+    write_amp: Annotated[
+        Optional[Amount],
+        'Bytes written by flushes and compaction over bytes written by flushes; null without '
+        'flushes.',
+    ] = None
+    flush_bytes: Annotated[
+        Optional[Count],
+        "Bytes written by flushes since the OSD started; null if below RocksDB's display "
+        'precision.',
+    ] = None
+    compaction_write_bytes: Annotated[
+        Optional[Count], 'Bytes written by flushes and compaction; rounded by RocksDB.'
+    ] = None
+    compaction_read_bytes: Annotated[
+        Optional[Count], 'Bytes read by compaction; rounded by RocksDB.'
+    ] = None
+    stalls: Annotated[
+        Mapping[str, Count], "Number of write slowdowns and stops, by RocksDB's reason."
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

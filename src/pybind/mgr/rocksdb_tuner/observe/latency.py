@@ -12,7 +12,9 @@ per round of the kv_sync thread, which many transactions share.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import Annotated, NamedTuple, Optional
+
+from ..notes import Amount
 
 #: Below this no part of a write is worth reporting as its bottleneck.
 MIN_CLIENT_OP_MS = 0.05
@@ -88,11 +90,10 @@ class LatencyPart:
 class Bottleneck:
     """The largest known part."""
 
-    part: str
-    ms: float
-    #: Of the client operation, 0..1; None if unknown.
-    share: Optional[float]
-    statement: str
+    part: Annotated[str, 'Name of the part.']
+    ms: Annotated[Amount, 'Mean in milliseconds.']
+    share: Annotated[Optional[Amount], 'Share of the whole write, 0..1.']
+    statement: Annotated[str, 'Interpretation, as a sentence.']
 
 
 def parts(latency: WriteLatency) -> tuple[LatencyPart, ...]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 from ..knowledge import loader
 from ..units import format_bytes
@@ -58,7 +58,7 @@ class SaneRange:
 
     minimum: int
     maximum: int
-    why: str
+    why: Annotated[str, 'Reason for the limits.']
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Mapping, Optional
+from typing import Annotated, Mapping, Optional
 
 from ..knowledge import loader
+from ..notes import Among, Pattern
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,15 @@ class Rule:
 class Problem:
     """One problem of an option string."""
 
-    #: Severity of the rule.
-    severity: str
-    #: Name of the rule.
-    rule: str
-    #: None if it concerns the whole string.
-    option: Optional[str]
-    message: str
-    source: str
+    severity: Annotated[
+        str,
+        Among(('error', 'warning', 'info')),
+        'Severity; "error": an OSD would not start, or the setting is dangerous.',
+    ]
+    rule: Annotated[str, Pattern('^[a-z0-9-]+$'), 'Stable id of the rule.']
+    option: Annotated[Optional[str], 'Name of the option; null: the string as a whole.']
+    message: Annotated[str, 'Description of the problem.']
+    source: Annotated[str, 'Source of this information.']
 
 
 @lru_cache(maxsize=1)

@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any, Union, get_args
 
 from ..kinds import Field, Form, Kind, fields_of, kind_of
+from ..notes import Among, Bounds, NotEmpty, Pattern
 from .answers.catalogue import Answer
-from .answers.notes import Among, Bounds, NotEmpty, Pattern
 from .to_json import json_name, shown_in_place
 
 #: A JSON Schema, by keyword.

@@ -19,7 +19,7 @@ from ..advise.whatif.compare import Comparison
 from ..advise.whatif.derive import Derivation
 from ..advise.whatif.tree import TreeAnswer
 from ..deep.reader import OsdDeepStats
-from ..doctor import Check
+from ..doctor import DoctorCheck
 from ..judge.records import SoakPlan, contradiction
 from ..observe.trend import GrowthPoints, Trend
 from ..operations.compaction.plan import CampaignPlan
@@ -30,10 +30,9 @@ from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.campaign import campaign_plan_of
 from .answers.candidates import decisions_of
-from .answers.doctor import checks_of
 from .answers.experiment_plan import experiment_plan_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
-from .answers.findings import findings_of, found_of
+from .answers.findings import findings_of
 from .answers.growth import growth_of
 from .answers.history import history_of
 from .answers.mode import mode_of
@@ -173,7 +172,7 @@ def finding(snapshot: Snapshot, finding_id: str, output_format: str) -> str:
     """All findings with that id; raises PresentError (ENOENT) if there are none."""
     check_format(output_format)
     found = subjects.findings_of(snapshot, finding_id)
-    return _render(found_of, advice_tables.finding, found, output_format)
+    return _render(tuple, advice_tables.finding, found, output_format)
 
 
 def recommend(snapshot: Snapshot, output_format: str) -> str:
@@ -263,8 +262,8 @@ def derivation(derived: Derivation, output_format: str) -> str:
     return _render(derived_of, tree_tables.derivation, derived, output_format)
 
 
-def doctor(checks: Sequence[Check], output_format: str) -> str:
-    return _render(checks_of, doctor_tables.doctor, checks, output_format)
+def doctor(checks: Sequence[DoctorCheck], output_format: str) -> str:
+    return _render(tuple, doctor_tables.doctor, checks, output_format)
 
 
 def osd_map(snapshot: Snapshot) -> str:

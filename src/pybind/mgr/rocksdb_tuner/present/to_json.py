@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, Callable, Optional
 
 from ..kinds import Field, Form, Kind, fields_of
+from ..notes import Digits, InPlace, Named
 from ..units import rounded
-from .answers.notes import Digits, InPlace, Named
 from .json_types import Json, JsonObject
 
 _Write = Callable[[Any], Json]
@@ -22,7 +22,7 @@ _Write = Callable[[Any], Json]
 
 def to_json(answer: Any) -> Json:
     """An answer: a dataclass, several, or null."""
-    if isinstance(answer, (tuple, list)):
+    if isinstance(answer, (tuple, list)) and not hasattr(answer, '_fields'):
         return [to_json(item) for item in answer]
     if answer is None:
         return None

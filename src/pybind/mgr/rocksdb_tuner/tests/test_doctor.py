@@ -10,7 +10,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.records import Setting
-from rocksdb_tuner.doctor import STATISTICS, Check, Environment, examine
+from rocksdb_tuner.doctor import STATISTICS, DoctorCheck, Environment, examine
 from rocksdb_tuner.mgr.host import TAB_FILES, manager_host
 from rocksdb_tuner.mgr.records import ManagerHost, ManagerInfo
 from rocksdb_tuner.present.tables.doctor import doctor as table
@@ -60,7 +60,7 @@ def healthy() -> Snapshot:
 
 def found(
     check_id: str, snapshot: Optional[Snapshot] = None, environment: Environment = HEALTHY
-) -> Check:
+) -> DoctorCheck:
     checks = examine(snapshot or healthy(), environment)
     return next(check for check in checks if check.check_id == check_id)
 
@@ -121,7 +121,7 @@ def test_osds_without_options_make_the_release_unknown() -> None:
 
 
 def test_late_sample_fails_after_three_intervals() -> None:
-    def aged(age_s: Optional[float]) -> Check:
+    def aged(age_s: Optional[float]) -> DoctorCheck:
         sampling = replace(healthy().sampling, last_sample_age_s=age_s)
         return found('sampling', replace(healthy(), sampling=sampling))
 
@@ -193,7 +193,7 @@ def test_orchestrator_is_optional_with_a_reason() -> None:
 
 
 def test_the_dashboard_is_checked_step_by_step() -> None:
-    def of(host: Optional[ManagerHost], *, unplaced: bool = False) -> Check:
+    def of(host: Optional[ManagerHost], *, unplaced: bool = False) -> DoctorCheck:
         return found('dashboard', environment=replace(HEALTHY, host=host, tab_unplaced=unplaced))
 
     assert 'ceph mgr module enable dashboard' in str(

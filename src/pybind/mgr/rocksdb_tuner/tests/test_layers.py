@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 #: From the lowest: a layer imports from those before it. Packages in one line are independent of
 #: each other, except for those joined by '+'. Future packages are listed too.
 LAYERS = (
-    'units kinds version shell',
+    'units kinds version shell notes',
     'knowledge mgr',
     'store',
     'options',

@@ -31,7 +31,7 @@ def module() -> Any:
 READS: dict[str, Call] = {
     'status': lambda m: ask(m, 'status', 'json'),
     'osd': lambda m: ask(m, 'osd', format='json'),
-    'workload': lambda m: ask(m, 'workload', 'json'),
+    'workload': lambda m: ask(m, 'workload', format='json'),
     'findings': lambda m: ask(m, 'findings', format='json'),
     'recommend': lambda m: ask(m, 'recommend', format='json'),
     'recommend --all': lambda m: ask(m, 'recommend', all=True, format='json'),

@@ -9,7 +9,7 @@ import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Optional
+from typing import Annotated, Optional
 
 from ...options.advice import RELATED_OPTIONS
 from ...options.catalogue import OptionInfo, catalogue
@@ -30,10 +30,10 @@ from .situation import osd_by_id
 class Side:
     """One of the two option strings."""
 
-    #: "the profile lz4-2025", "osd.3".
-    name: str
-    #: Includes the annex of the OSD, if one is compared.
-    options: str
+    name: Annotated[str, 'Name of the profile or OSD.']
+    options: Annotated[
+        str, 'bluestore_rocksdb_options; with the annex of the OSD, if one is compared.'
+    ]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Optional
+from typing import Annotated, Optional
 
 from ...lsm.levels import TreeOptions, tree_options
 from ...lsm.records import Load
@@ -197,10 +197,10 @@ _JOBS = 4
 class Choice:
     """One derived option."""
 
-    option: str
-    value: str
-    why: str
-    source: str
+    option: Annotated[str, 'Name of the option.']
+    value: Annotated[str, 'Its value.']
+    why: Annotated[str, 'Reason for this value.']
+    source: Annotated[str, 'Source of the reason.']
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 from ...advise.records import Kind, Priority, Risk
 from ...advise.records import Recommendation as Recommended
+from ...notes import Among, Amount, InPlace, NotEmpty, OsdId, Share
 from ...operations.gates import GATES
 from ...operations.phases import Phase
 from ...plan.records import Purpose
@@ -14,7 +15,6 @@ from ...snapshot import Snapshot
 from ..subjects import Plan as FoundPlan
 from .candidates import Candidate, candidates_of
 from .copies import like
-from .notes import Among, Amount, InPlace, NotEmpty, OsdId, Share
 from .options import OptionChange, difference_of
 from .places import FailureDomain, domain_of
 from .rollout import CanarySoak, soak_of

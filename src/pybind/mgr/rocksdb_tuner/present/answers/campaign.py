@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
+from ...notes import Amount, Count, OsdId, Time
 from ...operations.compaction.plan import CampaignPlan as Planned
 from ...operations.compaction.records import CampaignState, CompactionStep
 from ...operations.compaction.records import OsdCompaction as FoundCompaction
 from ...operations.phases import Outcome, Phase
 from ...units import format_time
 from .copies import like
-from .notes import Amount, Count, OsdId, Time
 from .places import FailureDomain, domain_of
 
 

@@ -9,8 +9,8 @@ from ...advise.assessment import Assessment
 from ...advise.records import Recommendation, Resource
 from ...advise.usage import Usage
 from ...advise.weighing import Bars, Origin, Weighed, Weighing
+from ...notes import Among
 from ...snapshot import Snapshot
-from .notes import Among
 
 #: Resources that candidates are compared by.
 _Weighed = Annotated[

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional
 
+from ...advise.records import Finding
+from ...doctor import DoctorCheck
 from . import (
     advice,
     campaign,
     candidates,
-    doctor,
     experiment_plan,
     explain,
-    findings,
     growth,
     history,
     mode,
@@ -44,9 +44,7 @@ ANSWERS: Mapping[str, Answer] = {
         campaign.CampaignPlan,
     ),
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
-    'doctor': Answer(
-        'ceph rocksdb-tuner doctor', tuple[doctor.DoctorCheck, ...], 'One row per check.'
-    ),
+    'doctor': Answer('ceph rocksdb-tuner doctor', tuple[DoctorCheck, ...], 'One row per check.'),
     'experiment-plan': Answer(
         'ceph rocksdb-tuner experiment plan, and experiment start --dry-run',
         experiment_plan.ExperimentPlan,
@@ -55,7 +53,7 @@ ANSWERS: Mapping[str, Answer] = {
     'explain-ls': Answer(
         'ceph rocksdb-tuner explain', tuple[explain.KnownOption, ...], 'One row per option.'
     ),
-    'findings': Answer('ceph rocksdb-tuner findings', tuple[findings.Finding, ...], 'Worst first.'),
+    'findings': Answer('ceph rocksdb-tuner findings', tuple[Finding, ...], 'Worst first.'),
     'growth': Answer('Growth of the DB of an OSD on its device', growth.Growth),
     'history': Answer(
         'ceph rocksdb-tuner history', tuple[history.Change, ...], 'Every change, oldest first.'

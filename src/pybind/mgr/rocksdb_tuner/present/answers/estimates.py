@@ -6,18 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...lsm.model import WorkingSet
-from ...lsm.records import Estimate as FoundEstimate
-from .copies import like, like_if_any
-from .notes import Amount
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A prediction with its 80% interval, from measurements."""
-
-    low: Amount
-    value: Amount
-    high: Amount
+from ...lsm.records import Estimate
 
 
 @dataclass(frozen=True)
@@ -34,15 +23,7 @@ class Objects:
     ]
 
 
-def estimate_of(found: FoundEstimate) -> Estimate:
-    return like(Estimate, found)
-
-
-def estimate_if_any(found: Optional[FoundEstimate]) -> Optional[Estimate]:
-    return like_if_any(Estimate, found)
-
-
 def objects_of(found: Optional[WorkingSet]) -> Optional[Objects]:
     if found is None:
         return None
-    return Objects(estimate_of(found.prior), estimate_if_any(found.fitted))
+    return Objects(found.prior, found.fitted)

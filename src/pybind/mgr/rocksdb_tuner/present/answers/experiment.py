@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Optional
 
 from ...judge.arms import Answer, Contrast
 from ...judge.records import Effect, SignalVerdict
+from ...notes import Amount, Count, InPlace, OsdId, Time
 from ...operations.experiment.records import DroppedArm as FoundDrop
 from ...operations.experiment.records import ExperimentArm as FoundArm
 from ...operations.experiment.records import ExperimentState, TracePoint
@@ -24,7 +25,6 @@ from ..experiments import (
     result_of,
     summary_of,
 )
-from .notes import Amount, Count, InPlace, OsdId, Time
 
 _NAME = 'Name of the arm: the profile that it tries.'
 

@@ -7,12 +7,12 @@ from typing import Annotated, Optional
 
 from ...advise.experiment_plan import PlannedExperiment
 from ...judge.arms import Answer
+from ...notes import Among, Amount, Count, InPlace, Time
 from ...operations.gates import GATES
 from ...plan.experiment_design import ExperimentPlan as FoundPlan
 from ...plan.experiment_design import Refusal
 from ..experiments import ExperimentPhase, plan_summary, risks, start_command, unknowns
 from .experiment import ExperimentArm, ExperimentDesign, PredictedGain, periods_of
-from .notes import Among, Amount, Count, InPlace, Time
 
 
 @dataclass(frozen=True)

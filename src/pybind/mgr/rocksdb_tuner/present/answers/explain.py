@@ -7,32 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated, Optional, Union
 
 from ...advise.whatif.compare import Comparison, Side
+from ...notes import Among, Count, InPlace, NotEmpty, OsdId
 from ...options.catalogue import Danger as FoundDanger
-from ...options.catalogue import Member, OptionInfo, RelatedOption
-from ...options.problems import Problem as FoundProblem
+from ...options.catalogue import Member, OptionInfo, RelatedOption, SaneRange
+from ...options.problems import Problem
 from ...options.verdict import ReleaseVerdict, Verdict
 from .copies import like, like_if_any
-from .notes import Among, Count, InPlace, NotEmpty, OsdId, Pattern
 
 _Info = Union[OptionInfo, RelatedOption]
 _Level = Annotated[str, Among(('forbidden', 'caution'))]
 #: Options that a rollout changes.
 _SET_BY_MODULE = frozenset({'bluestore_rocksdb_options'})
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A problem in an option string."""
-
-    severity: Annotated[
-        str,
-        Among(('error', 'warning', 'info')),
-        'Severity; "error": an OSD would not start, or the setting is dangerous.',
-    ]
-    rule: Annotated[str, Pattern('^[a-z0-9-]+$'), 'Stable id of the rule.']
-    option: Annotated[Optional[str], 'Name of the option; null: the string as a whole.']
-    message: Annotated[str, 'Description of the problem.']
-    source: Annotated[str, 'Source of this information.']
 
 
 @dataclass(frozen=True)
@@ -120,15 +105,6 @@ class KnownValue:
 
 
 @dataclass(frozen=True)
-class SaneRange:
-    """Range of sensible values."""
-
-    minimum: int
-    maximum: int
-    why: Annotated[str, 'Reason for the limits.']
-
-
-@dataclass(frozen=True)
 class StructMember:
     """A member of an option that is a struct."""
 
@@ -176,16 +152,6 @@ class Option:
 
 
 @dataclass(frozen=True)
-class ComparedSide:
-    """One side of a comparison."""
-
-    name: Annotated[str, 'Name of the profile or OSD.']
-    options: Annotated[
-        str, 'bluestore_rocksdb_options; with the annex of the OSD, if one is compared.'
-    ]
-
-
-@dataclass(frozen=True)
 class ComparedOption:
     """An option that differs between two strings."""
 
@@ -209,8 +175,8 @@ class Compared:
 
     release: Annotated[str, 'Release of the comparison.']
     rocksdb_version: Annotated[str, 'Version of its RocksDB.']
-    from_: ComparedSide
-    to: ComparedSide
+    from_: Side
+    to: Side
     refused: Annotated[tuple[str, ...], 'Sides that prevent an OSD of the release from starting.']
     not_judged: Annotated[tuple[str, ...], 'Sides for which it is unknown whether an OSD starts.']
     changes: Annotated[tuple[ComparedOption, ...], 'Options that differ.']
@@ -225,7 +191,7 @@ def check_of(verdict: Verdict) -> Check:
         rocksdb_version=worst.release.rocksdb_version,
         accepted=worst.result.accepted,
         effective=dict(sorted(worst.result.effective.items())),
-        problems=tuple(map(_problem, worst.result.problems)),
+        problems=tuple(worst.result.problems),
         releases=tuple(map(_checked_release, verdict.by_release)),
         assumptions=worst.subject.hardware.assumptions,
     )
@@ -245,8 +211,8 @@ def comparison_of(compared: Comparison) -> Compared:
     return Compared(
         release=compared.release.name,
         rocksdb_version=compared.release.rocksdb_version,
-        from_=_side(compared.side_from),
-        to=_side(compared.side_to),
+        from_=compared.side_from,
+        to=compared.side_to,
         refused=compared.refused,
         not_judged=compared.not_judged,
         changes=tuple(
@@ -261,14 +227,6 @@ def comparison_of(compared: Comparison) -> Compared:
             for change in compared.changes
         ),
     )
-
-
-def _side(side: Side) -> ComparedSide:
-    return ComparedSide(side.name, side.options)
-
-
-def _problem(found: FoundProblem) -> Problem:
-    return like(Problem, found)
 
 
 def _checked_release(one: ReleaseVerdict) -> CheckedRelease:
@@ -309,7 +267,7 @@ def _option(info: OptionInfo) -> Option:
         minimum=info.bounds.minimum if info.bounds else None,
         maximum=info.bounds.maximum if info.bounds else None,
         values=tuple(like(KnownValue, choice) for choice in info.choices),
-        sane=like_if_any(SaneRange, info.sane),
+        sane=info.sane,
         set_by_module=info.assessed,
         takes_effect='restart',
         members=tuple(map(_member, info.members)),

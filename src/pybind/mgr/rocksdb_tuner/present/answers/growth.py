@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...notes import Amount, Bounds, Count, OsdId, Time
 from ...observe.trend import Forecast as FoundForecast
 from ...observe.trend import GrowthPoints, Outlook
 from ...units import format_time
-from .notes import Amount, Bounds, Count, OsdId, Time
 
 
 @dataclass(frozen=True)

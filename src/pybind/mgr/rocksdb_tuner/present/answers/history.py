@@ -9,13 +9,13 @@ from typing import Annotated, Optional
 from ...judge.arms import Answer
 from ...judge.predictions import Comparison as FoundComparison
 from ...judge.predictions import PredictionResult
-from ...judge.records import Predicted
+from ...judge.records import Predicted, SignalVerdict
+from ...notes import Amount, InPlace, Time
 from ...operations.history import ExperimentResult, HistoryRecord
 from ...operations.phases import Outcome
 from ...operations.rollout.track_record import compared
 from ...units import format_time
-from .judgment import Judged, SignalEffect, effects_of, judged_of
-from .notes import Amount, InPlace, Time
+from .judgment import Judged, judged_of
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Change:
     measured: Annotated[Optional[str], 'Measurement, in words; null: none.']
     judged: Annotated[Judged, InPlace()]
     measured_effects: Annotated[
-        tuple[SignalEffect, ...],
+        tuple[SignalVerdict, ...],
         'Change of the first OSD relative to its controls.',
     ]
     comparison: Annotated[
@@ -129,7 +129,7 @@ def _change(record: HistoryRecord) -> Change:
         predicted_effect=_predicted(record.predicted),
         measured=record.measured,
         judged=judged_of(None if judgement is None else judgement.verdict),
-        measured_effects=effects_of(() if judgement is None else judgement.signals),
+        measured_effects=() if judgement is None else judgement.signals,
         comparison=_comparison(compared(record)),
         experiment=None if record.experiment is None else _experiment(record.experiment),
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...judge.records import Effect, SignalVerdict, Verdict
-from .notes import Among
+from ...judge.records import Verdict
+from ...notes import Among
 
 
 @dataclass(frozen=True)
@@ -25,25 +24,5 @@ class Judged:
     ]
 
 
-@dataclass(frozen=True)
-class SignalEffect:
-    """Effect of a change on one signal."""
-
-    signal: Annotated[str, 'Name of the signal, as in knowledge/judged_signals.json.']
-    effect: Annotated[Effect, 'Effect; "unclear": too little data.']
-    change_percent: Annotated[
-        Optional[float], 'Change of the OSD relative to its controls; null: unknown.'
-    ]
-    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
-    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
-
-
 def judged_of(verdict: Optional[Verdict]) -> Judged:
     return Judged(None if verdict is None else verdict.pass_or_fail, verdict)
-
-
-def effects_of(signals: Iterable[SignalVerdict]) -> tuple[SignalEffect, ...]:
-    return tuple(
-        SignalEffect(one.name, one.effect, one.change_percent, one.low_percent, one.high_percent)
-        for one in signals
-    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...notes import Amount
+from ...observe.latency import Bottleneck, bottleneck, parts
 from ...observe.latency import WriteLatency as FoundLatency
-from ...observe.latency import bottleneck, parts
 from ...units import rounded
 from .copies import like
-from .notes import Amount
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,6 @@ class LatencyPart:
     ms: Annotated[Optional[Amount], 'Mean in milliseconds; null if the release does not report it.']
     share: Annotated[Optional[Amount], 'Share of the whole write; null: unknown.']
     signal: Annotated[str, 'Source of the value.']
-
-
-@dataclass(frozen=True)
-class Bottleneck:
-    """The part with the highest latency."""
-
-    part: Annotated[str, 'Name of the part.']
-    ms: Annotated[Amount, 'Mean in milliseconds.']
-    share: Annotated[Optional[Amount], 'Share of the whole write, 0..1.']
-    statement: Annotated[str, 'Interpretation, as a sentence.']
 
 
 @dataclass(frozen=True)
@@ -61,5 +51,5 @@ def write_latency_of(latency: Optional[FoundLatency]) -> Optional[WriteLatency]:
             )
             for part in parts(latency)
         ),
-        bottleneck=like(Bottleneck, most) if known else None,
+        bottleneck=most if known else None,
     )

@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.whatif.derive import Derivation
+from ...advise.whatif.derive import Choice, Derivation
 from ...advise.whatif.situation import Situation as FoundSituation
 from ...advise.whatif.tree import TreeAnswer
-from ...lsm.calibration import calibration
+from ...lsm.calibration import Formula, calibration
 from ...lsm.records import (
     ColumnFamilyModel,
-    CpuModel,
     DbDeviceModel,
+    Estimate,
+    Level,
     LevelsModel,
     MemtableModel,
+    Stall,
     WalModel,
 )
-from ...lsm.records import Stall as FoundStall
+from ...notes import Amount, Count, InPlace, OsdId
 from ...workload.records import WorkloadClass
-from .copies import like
-from .estimates import Estimate, Objects, estimate_if_any, estimate_of, objects_of
-from .notes import Among, Amount, Count, InPlace, OsdId
+from .copies import like_if_any
+from .estimates import Objects, objects_of
 from .options import OptionChange, changes_of
 
 
@@ -69,60 +70,6 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Wal:
-    """The write-ahead log."""
-
-    limit_bytes: Annotated[
-        Count, 'WAL size at which RocksDB flushes the memtables that need the oldest WAL file.'
-    ]
-    limited_by: Annotated[
-        str, Among(('max_total_wal_size', 'memtables')), 'Setting that determines the limit.'
-    ]
-    file_bytes: Annotated[Count, 'Bytes preallocated for each WAL file.']
-    device_bytes: Annotated[Estimate, 'Space of all WAL files on their device.']
-    device_total_bytes: Annotated[Optional[Count], 'Size of the device with the WAL.']
-    fits_device: Annotated[Optional[bool], 'Whether the WAL fits on its device.']
-    fill_s: Annotated[Optional[Amount], 'Seconds until an empty WAL reaches the limit.']
-
-
-@dataclass(frozen=True)
-class Memtables:
-    """Memory of the memtables."""
-
-    ceiling_bytes: Annotated[Count, 'Maximum by the number of memtables alone.']
-    bounded_bytes: Annotated[Estimate, 'Maximum with the limit of the WAL.']
-    bounded_by: Annotated[
-        str,
-        Among(('max_write_buffer_number', 'wal', 'db_write_buffer_size')),
-        'Setting that determines this bound.',
-    ]
-    memory_target_bytes: Annotated[Optional[Count], 'osd_memory_target']
-    share_of_memory_target: Annotated[Optional[Amount], 'Share of osd_memory_target.']
-
-
-@dataclass(frozen=True)
-class ColumnFamily:
-    """The shards of one column."""
-
-    column: Annotated[str, 'Name of the column.']
-    shards: Annotated[Count, 'Number of its column families.']
-    write_buffer_bytes: Annotated[Count, 'write_buffer_size']
-    max_write_buffer_number: Count
-    min_write_buffer_number_to_merge: Count
-    memtable_ceiling_bytes: Annotated[Count, 'Maximum memtable memory of one shard.']
-    full_flush_bytes: Annotated[Estimate, 'Size of a flush of full memtables.']
-    share: Annotated[Optional[Amount], 'Share of all writes per shard.']
-    expected_flush_bytes: Annotated[Optional[Estimate], 'Size of a flush under this workload.']
-    flushed_by: Annotated[
-        Optional[Annotated[str, Among(('memtables', 'wal'))]], 'What triggers flushes.'
-    ]
-    level0_file_bytes: Annotated[Optional[Estimate], 'Size of a level 0 file.']
-    writes_per_flush: Annotated[Optional[Amount], 'Client writes to the OSD between two flushes.']
-    keys_per_flush: Annotated[Optional[Amount], 'Keys per flush.']
-    flush_every_s: Annotated[Optional[Amount], 'Seconds between two flushes.']
-
-
-@dataclass(frozen=True)
 class Level0:
     """Level 0, which receives the flushes."""
 
@@ -133,22 +80,6 @@ class Level0:
         'level0_file_num_compaction_trigger.',
     ]
     ratio_to_level1: Annotated[Optional[Amount], 'Size of level 0 over the size of level 1.']
-
-
-@dataclass(frozen=True)
-class Level:
-    """A level with its static target size."""
-
-    level: Annotated[Count, 'Number of the level, from 1.']
-    target_bytes: Annotated[Count, 'Target size per column family.']
-    cumulative_bytes: Annotated[Count, 'Total target size of levels 1 to this one.']
-    cumulative_with_level0_bytes: Annotated[
-        Count, 'The same with level 0, assumed as large as level 1.'
-    ]
-    on_db_device: Annotated[
-        Optional[bool],
-        'Whether the level is on the DB device; null: no dedicated device, or unknown.',
-    ]
 
 
 @dataclass(frozen=True)
@@ -168,45 +99,6 @@ class DynamicLevels:
     why: Annotated[Optional[str], 'Why it is not in effect although enabled.']
     levels: Annotated[
         tuple[DynamicLevel, ...], 'Target sizes for the current data if it were in effect.'
-    ]
-
-
-@dataclass(frozen=True)
-class DbDevice:
-    """Use of the dedicated DB device."""
-
-    total_bytes: Annotated[Count, 'Size of the device.']
-    usable_bytes: Annotated[Count, 'Size that BlueStore reports to RocksDB.']
-    last_level: Annotated[
-        Optional[Count], 'Highest level that is entirely on the device; null: none.'
-    ]
-    levels_bytes: Annotated[Count, 'Size of these levels, including level 0.']
-    extra_bytes: Annotated[Count, 'Space available to single files of higher levels.']
-    unused_bytes: Annotated[Count, 'Space that RocksDB cannot use.']
-    policy: Annotated[str, 'bluestore_volume_selection_policy']
-    holds_data: Annotated[Optional[bool], 'Whether the current data fits on the device.']
-
-
-@dataclass(frozen=True)
-class Stall:
-    """A condition that makes RocksDB stall writes."""
-
-    cause: Annotated[
-        str, Among(('memtables', 'level0-files', 'pending-compaction-bytes')), 'Cause of the stall.'
-    ]
-    effect: Annotated[str, Among(('slowdown', 'stop')), 'Effect on writes.']
-    limit: Annotated[Count, 'Value at which the stall starts.']
-    normal: Annotated[
-        Optional[Count],
-        'Value in normal operation; null: the size of the database is unknown.',
-    ]
-    headroom: Annotated[Optional[Count], 'Difference between the limit and the normal value.']
-    headroom_bytes: Annotated[
-        Optional[Count], 'Minimum bytes that the busiest column family accepts before the stall.'
-    ]
-    headroom_s: Annotated[
-        Optional[Amount],
-        'Seconds until the stall at the current write rate, without flushes or compactions.',
     ]
 
 
@@ -233,29 +125,20 @@ class Cpu:
 
 
 @dataclass(frozen=True)
-class Formula:
-    """Formula of a quantity."""
-
-    quantity: Annotated[str, 'The quantity.']
-    formula: Annotated[str, 'Its formula, in words.']
-    source: Annotated[str, 'Source of the formula.']
-
-
-@dataclass(frozen=True)
 class Model:
     """Model of an OSD's RocksDB with an option string."""
 
     options: Annotated[str, 'bluestore_rocksdb_options']
     profile: Annotated[Optional[str], 'Name of the matching profile.']
     situation: Annotated[Situation, InPlace()]
-    wal: Wal
-    memtables: Memtables
-    column_families: Annotated[tuple[ColumnFamily, ...], 'Column families by column.']
+    wal: WalModel
+    memtables: MemtableModel
+    column_families: Annotated[tuple[ColumnFamilyModel, ...], 'Column families by column.']
     level0: Level0
     levels: Annotated[tuple[Level, ...], 'Levels from level 1.']
     dynamic_level_bytes: DynamicLevels
     db_device: Annotated[
-        Optional[DbDevice], 'Use of the DB device; null: no dedicated device, or unknown.'
+        Optional[DbDeviceModel], 'Use of the DB device; null: no dedicated device, or unknown.'
     ]
     stalls: Annotated[tuple[Stall, ...], 'Conditions that make RocksDB stall writes.']
     background: Background
@@ -288,16 +171,6 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One option of a derived string."""
-
-    option: Annotated[str, 'Name of the option.']
-    value: Annotated[str, 'Its value.']
-    why: Annotated[str, 'Reason for this value.']
-    source: Annotated[str, 'Source of the reason.']
-
-
-@dataclass(frozen=True)
 class Derived:
     """A derived option string, with a reason for each option."""
 
@@ -316,22 +189,22 @@ def model_of(answer: TreeAnswer) -> Model:
         options=answer.options,
         profile=answer.profile,
         situation=_situation(answer.situation, model.assumptions),
-        wal=_wal(model.wal),
-        memtables=_memtables(model.memtables),
-        column_families=tuple(map(_column_family, model.column_families)),
+        wal=model.wal,
+        memtables=model.memtables,
+        column_families=model.column_families,
         level0=Level0(levels.level0_files, levels.level0_bytes, levels.level0_to_level1),
-        levels=tuple(like(Level, level, level=level.number) for level in levels.levels),
+        levels=levels.levels,
         dynamic_level_bytes=_dynamic(levels),
-        db_device=None if model.db_device is None else _db_device(model.db_device),
-        stalls=tuple(map(_stall, model.stalls)),
+        db_device=model.db_device,
+        stalls=model.stalls,
         background=Background(model.background_flushes, model.background_compactions),
-        write_amplification=estimate_if_any(amplification.write),
+        write_amplification=amplification.write,
         flush_bytes_per_wal_byte=amplification.flushes,
         compaction_bytes_per_wal_byte=amplification.compactions,
-        kv_sync_time=estimate_if_any(model.kv_sync_time),
-        cpu=None if model.cpu is None else _cpu(model.cpu),
-        space_amplification=estimate_if_any(amplification.space),
-        sources=tuple(like(Formula, formula) for formula in calibration().formulas),
+        kv_sync_time=model.kv_sync_time,
+        cpu=like_if_any(Cpu, model.cpu),
+        space_amplification=amplification.space,
+        sources=calibration().formulas,
         measured=calibration().source,
     )
 
@@ -343,7 +216,7 @@ def derived_of(derived: Derivation) -> Derived:
         nearest=derived.nearest,
         differences=changes_of(derived.differences),
         situation=_situation(derived.situation, derived.assumptions),
-        choices=tuple(like(Choice, choice) for choice in derived.choices),
+        choices=derived.choices,
     )
 
 
@@ -375,34 +248,6 @@ def _situation(situation: FoundSituation, assumptions: tuple[str, ...]) -> Situa
     )
 
 
-def _wal(wal: WalModel) -> Wal:
-    return like(Wal, wal, device_bytes=estimate_of(wal.device_bytes))
-
-
-def _memtables(memtables: MemtableModel) -> Memtables:
-    return like(Memtables, memtables, bounded_bytes=estimate_of(memtables.bounded_bytes))
-
-
-def _column_family(column: ColumnFamilyModel) -> ColumnFamily:
-    return like(
-        ColumnFamily,
-        column,
-        column=column.name,
-        full_flush_bytes=estimate_of(column.full_flush_bytes),
-        expected_flush_bytes=estimate_if_any(column.expected_flush_bytes),
-        level0_file_bytes=estimate_if_any(column.level0_file_bytes),
-    )
-
-
-def _cpu(cpu: CpuModel) -> Cpu:
-    return like(
-        Cpu,
-        cpu,
-        us_per_wal_kib=estimate_of(cpu.us_per_wal_kib),
-        us_per_write=estimate_of(cpu.us_per_write),
-    )
-
-
 def _dynamic(levels: LevelsModel) -> DynamicLevels:
     return DynamicLevels(
         requested=levels.dynamic_requested,
@@ -410,11 +255,3 @@ def _dynamic(levels: LevelsModel) -> DynamicLevels:
         why=levels.dynamic_why,
         levels=tuple(DynamicLevel(level, size) for level, size in levels.dynamic_levels),
     )
-
-
-def _db_device(device: DbDeviceModel) -> DbDevice:
-    return like(DbDevice, device)
-
-
-def _stall(stall: FoundStall) -> Stall:
-    return like(Stall, stall)

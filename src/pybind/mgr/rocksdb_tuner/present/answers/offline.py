@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...advise.records import Finding
 from ...snapshot import Snapshot
 from .advice import Recommendation, recommendations_of
-from .findings import Finding, findings_of
+from .findings import findings_of
 from .osds import OsdRow, rows_of
 from .status import Status, status_of
 from .workload import Workloads, workloads_of

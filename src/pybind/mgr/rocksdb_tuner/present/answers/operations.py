@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, Union
 
+from ...notes import Count
 from ...operations.compaction.records import CampaignState
 from ...operations.experiment.records import ExperimentState
 from ...operations.phases import Outcome
@@ -13,7 +14,6 @@ from ...snapshot import Snapshot
 from ..summaries import osds_finished
 from .campaign import Campaign, campaign_of
 from .experiment import Experiment, experiment_of
-from .notes import Count
 from .rollout import Rollout, rollout_of
 
 Operation = Union[Rollout, Campaign, Experiment]

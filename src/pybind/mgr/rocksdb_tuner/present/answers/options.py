@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...advise.records import OsdFacts, OsdOptions
+from ...notes import OsdId
 from ...options.grammar import OptionDifference
 from ..difference import difference
 from ..summaries import options_in_use
 from .copies import like
-from .notes import OsdId
 
 _SOURCE = 'Source of the running value: "default", "mon", "file", "env", "cmdline" or "override".'
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...notes import Amount, Count, Digits, OsdId, Time
 from ...observe.signals import Signals
 from ...snapshot import Snapshot
 from ...units import format_time
 from ...workload.records import WorkloadClass
-from .notes import Amount, Count, Digits, OsdId, Time
 
 #: Shown as a color, which needs no more digits.
 _Shade = Annotated[Amount, Digits(3)]

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional, TypeVar
 
-from ...advise.records import OsdFacts
+from ...advise.records import Finding, OsdFacts
 from ...advise.whatif.tree import Modeled
+from ...lsm.records import Estimate
+from ...notes import Amount, Count, InPlace
 from ...observe.signals import Signals as FoundSignals
 from ...snapshot import Snapshot
 from ..subjects import OsdDetail as FoundDetail
 from .copies import like, like_if_any
 from .deep import Deep, deep_of
-from .estimates import Estimate, Objects, estimate_of, objects_of
-from .findings import Finding, found_of
+from .estimates import Objects, objects_of
 from .growth import Forecast, forecast_of
 from .latency import WriteLatency, write_latency_of
-from .notes import Amount, Count, InPlace
 from .options import OptionsInFull, RunningOptions, options_of, running_of
 from .places import FailureDomain, domain_of
 from .workload import (
@@ -222,7 +222,7 @@ def detail_of(detail: FoundDetail) -> OsdDetail:
         last_start=like_if_any(LastStart, facts.last_start),
         workload=workload_of(facts.workload),
         options=options_of(facts.options),
-        findings=found_of(detail.findings),
+        findings=detail.findings,
         recommendations=tuple(r.recommendation_id for r in detail.recommendations),
         deep=deep_of(detail.deep),
         model=_model(detail.modeled),
@@ -248,4 +248,4 @@ def _signals(answer: type[_Signals], facts: OsdFacts, taken_s: Optional[float]) 
 def _model(found: Optional[Modeled]) -> Optional[OsdModel]:
     if found is None:
         return None
-    return OsdModel(estimate_of(found.write_amplification), objects_of(found.working_set))
+    return OsdModel(found.write_amplification, objects_of(found.working_set))

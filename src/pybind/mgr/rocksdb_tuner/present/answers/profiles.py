@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.profiles import Profile, PublishedEvidence, Storage
+from ...advise.profiles import (
+    Hardware,
+    Profile,
+    PublishedEvidence,
+    Source,
+    Storage,
+    SuitabilityRule,
+)
+from ...notes import InPlace, Time
 from ...workload.records import WorkloadClass
 from ..summaries import suited_workloads
 from .copies import like
-from .notes import Count, InPlace, Share, Time
 
 
 @dataclass(frozen=True)
@@ -33,48 +40,11 @@ class ProfileSummary:
 
 
 @dataclass(frozen=True)
-class Suitability:
-    """A workload that a profile suits."""
-
-    workload: WorkloadClass
-    rocksdb_min: Annotated[str, 'Oldest RocksDB version.']
-    rocksdb_max: Annotated[Optional[str], 'Newest RocksDB version; null: no upper limit.']
-    only_as_release_default: Annotated[
-        bool, "Whether this applies only if it is the release's own default."
-    ]
-    score: Annotated[
-        Share, 'Rank among profiles for the same workload and release, 0..1; not a probability.'
-    ]
-    reasons: Annotated[tuple[str, ...], 'Reasons.']
-
-
-@dataclass(frozen=True)
-class ProfileHardware:
-    """Hardware that a profile suits."""
-
-    loses_at_cores_per_osd: Annotated[
-        Optional[Count], 'A loss was published for this number of cores per OSD, or fewer.'
-    ]
-    notes: Annotated[tuple[str, ...], 'Further notes.']
-
-
-@dataclass(frozen=True)
 class OptionValue:
     """An option with a value."""
 
     option: Annotated[str, 'Name of the option.']
     value: Annotated[str, 'Its value.']
-
-
-@dataclass(frozen=True)
-class Source:
-    """A publication."""
-
-    title: Annotated[str, 'Title.']
-    author: Annotated[str, 'Author.']
-    year: Annotated[int, 'Year.']
-    section: Annotated[str, 'Section.']
-    url: Annotated[Optional[str], 'URL; null: none.']
 
 
 @dataclass(frozen=True)
@@ -124,8 +94,8 @@ class ProfileInFull:
     """A profile with its suitability and published measurements."""
 
     summary: Annotated[ProfileSummary, InPlace()]
-    suitability: Annotated[tuple[Suitability, ...], 'Workloads that it suits.']
-    hardware: ProfileHardware
+    suitability: Annotated[tuple[SuitabilityRule, ...], 'Workloads that it suits.']
+    hardware: Hardware
     evidence: Annotated[tuple[Published, ...], 'Published measurements.']
     cautions: Annotated[tuple[str, ...], 'Cautions.']
     superseded_from_rocksdb: Annotated[
@@ -144,8 +114,8 @@ def profiles_of(profiles: Sequence[Profile]) -> tuple[ProfileSummary, ...]:
 def profile_of(shown: Profile) -> ProfileInFull:
     return ProfileInFull(
         summary=_summary(shown),
-        suitability=tuple(like(Suitability, rule) for rule in shown.suitability),
-        hardware=like(ProfileHardware, shown.hardware),
+        suitability=shown.suitability,
+        hardware=shown.hardware,
         evidence=tuple(map(_published, shown.evidence)),
         cautions=shown.cautions,
         superseded_from_rocksdb=shown.superseded_from_rocksdb,
@@ -166,5 +136,4 @@ def _published(figure: PublishedEvidence) -> Published:
         baseline_options=tuple(
             OptionValue(name, value) for name, value in figure.baseline_options.items()
         ),
-        source=like(Source, figure.source),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ...judge.records import Inconclusive, NoBenefit, SoakPlan, Verdict
+from ...judge.records import Inconclusive, NoBenefit, SignalVerdict, SoakPlan, Verdict
 from ...judge.records import Judgement as FoundJudgment
+from ...notes import Among, Amount, Count, InPlace, OsdId, Time
 from ...operations.phases import Outcome, Phase
 from ...operations.rollout.batches import Batch, batches
 from ...operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
@@ -14,8 +15,7 @@ from ...plan.batches import planned_batch, soak_for
 from ...plan.records import ChangeKind, Purpose
 from ...units import format_time
 from ..summaries import osds_finished
-from .judgment import Judged, SignalEffect, effects_of, judged_of
-from .notes import Among, Amount, Count, InPlace, OsdId, Time
+from .judgment import Judged, judged_of
 from .places import FailureDomain, domain_of
 
 
@@ -91,7 +91,7 @@ class Judgment:
     """Basis of a verdict."""
 
     better: Annotated[bool, 'Whether the verdict is "better".']
-    signals: Annotated[tuple[SignalEffect, ...], 'Effect of the change on each signal.']
+    signals: Annotated[tuple[SignalVerdict, ...], 'Effect of the change on each signal.']
     missing: Annotated[tuple[str, ...], 'Data missing for a verdict, in words.']
     cause: Annotated[Optional[str], 'Cause of the verdict other than the signals; null: none.']
 
@@ -228,7 +228,7 @@ def _judgment(found: Optional[FoundJudgment]) -> Optional[Judgment]:
         return None
     return Judgment(
         better=found.verdict is Verdict.BETTER,
-        signals=effects_of(found.signals),
+        signals=found.signals,
         missing=found.missing,
         cause=found.cause,
     )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
+from ...notes import Amount, OsdId
 from ...observe.trend import TREND_SIGNALS
 from ...observe.trend import Trend as FoundTrend
-from .notes import Amount, OsdId
 
 _Values = tuple[Optional[Amount], ...]
 

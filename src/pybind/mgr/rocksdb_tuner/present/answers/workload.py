@@ -10,12 +10,12 @@ from ...advise.limit import relief_of
 from ...advise.records import Limit as FoundLimit
 from ...advise.records import Resource
 from ...mgr.records import OsdInfo
+from ...notes import Amount, InPlace, OsdId, Share
 from ...snapshot import Snapshot
 from ...workload.records import Evidence as FoundEvidence
 from ...workload.records import Workload as FoundWorkload
 from ...workload.records import WorkloadClass
 from .copies import like
-from .notes import Amount, InPlace, OsdId, Share
 
 
 @dataclass(frozen=True)

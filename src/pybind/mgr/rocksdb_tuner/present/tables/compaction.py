@@ -90,10 +90,10 @@ def campaign_plan(planned: CampaignPlan) -> str:
     more = len(worst) - OSDS_SHOWN
     columns = (
         Column('OSD', 'r'),
-        Column('HOST', flexible=True),
+        Column('HOST', omit=1),
         Column('DB USED', 'r'),
         Column('FREE', 'r'),
-        Column('SKIPPED', flexible=True, wrap=True, min_width=12),
+        Column('SKIPPED'),
     )
     rows = [
         (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...doctor import Check
+from ...doctor import DoctorCheck
 from ..layout import paragraph
 
 #: Of the states.
 _WIDTH = 9
 
 
-def doctor(checks: Sequence[Check]) -> str:
+def doctor(checks: Sequence[DoctorCheck]) -> str:
     """A line per check, with the remedy below those that failed."""
     return '\n'.join(
         line
@@ -27,7 +27,7 @@ def doctor(checks: Sequence[Check]) -> str:
     )
 
 
-def _state(check: Check) -> str:
+def _state(check: DoctorCheck) -> str:
     if check.ok is None:
         return 'unknown'
     if check.ok:

@@ -6,7 +6,7 @@ export interface Background {
   compactions: number;
 }
 
-/** The part with the highest latency. */
+/** The largest known part. */
 export interface Bottleneck {
   /** Name of the part. */
   part: string;
@@ -149,7 +149,7 @@ export interface Change {
   /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
   /** Change of the first OSD relative to its controls. */
-  measured_effects: SignalEffect[];
+  measured_effects: SignalVerdict[];
   /** Comparison of prediction and measurement; null if one is missing. */
   comparison: Comparison | null;
   /** Result of an experiment, which leaves all options as they were; null: a change. */
@@ -196,7 +196,7 @@ export interface CheckedRelease {
   annex: string;
 }
 
-/** One option of a derived string. */
+/** One derived option. */
 export interface Choice {
   /** Name of the option. */
   option: string;
@@ -208,8 +208,8 @@ export interface Choice {
   source: string;
 }
 
-/** The shards of one column. */
-export interface ColumnFamily {
+/** One column of BlueStore: ``shards`` identical column families. */
+export interface ColumnFamilyModel {
   /** Name of the column. */
   column: string;
   /** Number of its column families. */
@@ -238,6 +238,28 @@ export interface ColumnFamily {
   flush_every_s: number | null;
 }
 
+/** One column family since the OSD started; None: not reported. */
+export interface ColumnFamilyStats {
+  /** Name as in bluestore_rocksdb_cfs, with the shard: "O-0". */
+  name: string;
+  /** Levels with files. */
+  levels: LevelStats[];
+  /** Number of files in all levels. */
+  files: number | null;
+  /** Size of the files. */
+  size_bytes: number | null;
+  /** Bytes written by flushes and compaction over bytes written by flushes; null without flushes. */
+  write_amp: number | null;
+  /** Bytes written by flushes since the OSD started; null if below RocksDB's display precision. */
+  flush_bytes: number | null;
+  /** Bytes written by flushes and compaction; rounded by RocksDB. */
+  compaction_write_bytes: number | null;
+  /** Bytes read by compaction; rounded by RocksDB. */
+  compaction_read_bytes: number | null;
+  /** Number of write slowdowns and stops, by RocksDB's reason. */
+  stalls: Record<string, number>;
+}
+
 /** A column of the database, with its number of shards. */
 export interface ColumnShards {
   /** Name of the column; "default" for all other keys. */
@@ -252,8 +274,8 @@ export interface Compared {
   release: string;
   /** Version of its RocksDB. */
   rocksdb_version: string;
-  from: ComparedSide;
-  to: ComparedSide;
+  from: Side;
+  to: Side;
   /** Sides that prevent an OSD of the release from starting. */
   refused: string[];
   /** Sides for which it is unknown whether an OSD starts. */
@@ -284,14 +306,6 @@ export interface ComparedOption {
   leave_when: string | null;
   /** Source of this information. */
   source: string | null;
-}
-
-/** One side of a comparison. */
-export interface ComparedSide {
-  /** Name of the profile or OSD. */
-  name: string;
-  /** bluestore_rocksdb_options; with the annex of the OSD, if one is compared. */
-  options: string;
 }
 
 /** Comparison of a prediction with the measurement. */
@@ -336,8 +350,8 @@ export interface Danger {
   why: string;
 }
 
-/** Use of the dedicated DB device. */
-export interface DbDevice {
+/** Where a dedicated DB device ends among the levels of a column family. */
+export interface DbDeviceModel {
   /** Size of the device. */
   total_bytes: number;
   /** Size that BlueStore reports to RocksDB. */
@@ -389,53 +403,11 @@ export interface Deep {
   /** RocksDB's own counters; null if the OSD started without rocksdb_perf. */
   totals: Totals | null;
   /** Column families that the release reports: all since Tentacle, only "default" before. */
-  column_families: DeepColumnFamily[];
+  column_families: ColumnFamilyStats[];
   /** Options that the module enabled temporarily for this query. */
   switched_on: string[];
   /** Options not restored yet; the module retries. */
   not_put_back: string[];
-}
-
-/** One column family. */
-export interface DeepColumnFamily {
-  /** Name as in bluestore_rocksdb_cfs, with the shard: "O-0". */
-  name: string;
-  /** Number of files in all levels. */
-  files: number | null;
-  /** Size of the files. */
-  size_bytes: number | null;
-  /** Bytes written by flushes and compaction over bytes written by flushes; null without flushes. */
-  write_amp: number | null;
-  /** Bytes written by flushes since the OSD started; null if below RocksDB's display precision. */
-  flush_bytes: number | null;
-  /** Bytes written by flushes and compaction; rounded by RocksDB. */
-  compaction_write_bytes: number | null;
-  /** Bytes read by compaction; rounded by RocksDB. */
-  compaction_read_bytes: number | null;
-  /** Number of write slowdowns and stops, by RocksDB's reason. */
-  stalls: Record<string, number>;
-  /** Levels with files. */
-  levels: DeepLevel[];
-}
-
-/** One level of a column family. */
-export interface DeepLevel {
-  /** Number of the level; flushes write to level 0. */
-  level: number;
-  /** Number of files. */
-  files: number | null;
-  /** Size of the files. */
-  size_bytes: number | null;
-  /** Compaction score; above 1, compaction is due. */
-  score: number | null;
-  /** Bytes read by compaction since the OSD started; rounded by RocksDB. */
-  read_bytes: number | null;
-  /** Bytes written by compaction or flushes since the OSD started; rounded by RocksDB. */
-  write_bytes: number | null;
-  /** Bytes written over bytes received from the level above. */
-  write_amp: number | null;
-  /** Compactions since the OSD started. */
-  compactions: number | null;
 }
 
 /** A derived option string, with a reason for each option. */
@@ -508,7 +480,7 @@ export interface DynamicLevels {
   levels: DynamicLevel[];
 }
 
-/** A prediction with its 80% interval, from measurements. */
+/** A prediction with its 80% interval. */
 export interface Estimate {
   low: number;
   value: number;
@@ -738,7 +710,7 @@ export interface FinalEntry {
   value: string | null;
 }
 
-/** A finding: a problem or risk in the cluster. */
+/** A condition that requires attention. */
 export interface Finding {
   /** Stable id of the condition. */
   id: string;
@@ -752,12 +724,12 @@ export interface Finding {
   evidence: FindingEvidence[];
   /** Remedy. */
   remedy: string;
+  /** Documentation or measurement behind the condition. */
+  source: string;
   /** The exact commands of the remedy, if any. */
   commands: string[];
   /** What would make it worse; null: nothing known. */
   do_not: string | null;
-  /** Documentation or measurement behind the condition. */
-  source: string;
 }
 
 /** Number of findings by severity. */
@@ -803,7 +775,7 @@ export interface Forecast {
   full_latest_s: number | null;
 }
 
-/** Formula of a quantity. */
+/** A formula in words, with its source. */
 export interface Formula {
   /** The quantity. */
   quantity: string;
@@ -874,6 +846,14 @@ export interface Guard {
   reason: string | null;
 }
 
+/** Hardware that a profile suits. */
+export interface Hardware {
+  /** A loss was published for this number of cores per OSD, or fewer. */
+  loses_at_cores_per_osd: number | null;
+  /** Further notes. */
+  notes: string[];
+}
+
 /** Inputs of the model; null: unknown. */
 export interface Inputs {
   /** Workload class of the clients. */
@@ -911,7 +891,7 @@ export interface Judgment {
   /** Whether the verdict is "better". */
   better: boolean;
   /** Effect of the change on each signal. */
-  signals: SignalEffect[];
+  signals: SignalVerdict[];
   /** Data missing for a verdict, in words. */
   missing: string[];
   /** Cause of the verdict other than the signals; null: none. */
@@ -992,6 +972,26 @@ export interface Level0 {
   ratio_to_level1: number | null;
 }
 
+/** One level of a column family; None: not in RocksDB's table. */
+export interface LevelStats {
+  /** Number of the level; flushes write to level 0. */
+  level: number;
+  /** Number of files. */
+  files: number | null;
+  /** Size of the files. */
+  size_bytes: number | null;
+  /** Compaction score; above 1, compaction is due. */
+  score: number | null;
+  /** Bytes read by compaction since the OSD started; rounded by RocksDB. */
+  read_bytes: number | null;
+  /** Bytes written by compaction or flushes since the OSD started; rounded by RocksDB. */
+  write_bytes: number | null;
+  /** Bytes written over bytes received from the level above. */
+  write_amp: number | null;
+  /** Compactions since the OSD started. */
+  compactions: number | null;
+}
+
 /** Current bottleneck of the clients. */
 export interface Limit {
   /** Limiting resource; "none": no measured resource is limiting; "unknown": not enough data. */
@@ -1019,7 +1019,7 @@ export interface Manager {
 }
 
 /** Memory of the memtables. */
-export interface Memtables {
+export interface MemtableModel {
   /** Maximum by the number of memtables alone. */
   ceiling_bytes: number;
   /** Maximum with the limit of the WAL. */
@@ -1056,16 +1056,16 @@ export interface Model {
   inputs: Inputs;
   /** Assumptions in place of unknown inputs. */
   assumptions: string[];
-  wal: Wal;
-  memtables: Memtables;
+  wal: WalModel;
+  memtables: MemtableModel;
   /** Column families by column. */
-  column_families: ColumnFamily[];
+  column_families: ColumnFamilyModel[];
   level0: Level0;
   /** Levels from level 1. */
   levels: Level[];
   dynamic_level_bytes: DynamicLevels;
   /** Use of the DB device; null: no dedicated device, or unknown. */
-  db_device: DbDevice | null;
+  db_device: DbDeviceModel | null;
   /** Conditions that make RocksDB stall writes. */
   stalls: Stall[];
   background: Background;
@@ -1581,7 +1581,7 @@ export interface Prediction {
   basis: string;
 }
 
-/** A problem in an option string. */
+/** One problem of an option string. */
 export interface Problem {
   /** Severity; "error": an OSD would not start, or the setting is dangerous. */
   severity: 'error' | 'warning' | 'info';
@@ -1593,14 +1593,6 @@ export interface Problem {
   message: string;
   /** Source of this information. */
   source: string;
-}
-
-/** Hardware that a profile suits. */
-export interface ProfileHardware {
-  /** A loss was published for this number of cores per OSD, or fewer. */
-  loses_at_cores_per_osd: number | null;
-  /** Further notes. */
-  notes: string[];
 }
 
 /** A profile with its suitability and published measurements. */
@@ -1624,8 +1616,8 @@ export interface ProfileInFull {
   /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
   /** Workloads that it suits. */
-  suitability: Suitability[];
-  hardware: ProfileHardware;
+  suitability: SuitabilityRule[];
+  hardware: Hardware;
   /** Published measurements. */
   evidence: Published[];
   /** Cautions. */
@@ -1948,7 +1940,7 @@ export interface Sampling {
   reports: 'ok' | 'slow' | 'none' | null;
 }
 
-/** Range of sensible values. */
+/** The module reports values outside of these as dangerous; both inclusive. */
 export interface SaneRange {
   minimum: number;
   maximum: number;
@@ -1956,8 +1948,16 @@ export interface SaneRange {
   why: string;
 }
 
-/** Effect of a change on one signal. */
-export interface SignalEffect {
+/** One of the two option strings. */
+export interface Side {
+  /** Name of the profile or OSD. */
+  name: string;
+  /** bluestore_rocksdb_options; with the annex of the OSD, if one is compared. */
+  options: string;
+}
+
+/** Change of one signal on the canary relative to its controls. */
+export interface SignalVerdict {
   /** Name of the signal, as in knowledge/judged_signals.json. */
   signal: string;
   /** Effect; "unclear": too little data. */
@@ -1994,7 +1994,7 @@ export interface Source {
   url: string | null;
 }
 
-/** A condition that makes RocksDB stall writes. */
+/** One condition on which RocksDB slows or stops writes. */
 export interface Stall {
   /** Cause of the stall. */
   cause: 'memtables' | 'level0-files' | 'pending-compaction-bytes';
@@ -2071,8 +2071,8 @@ export interface StructMember {
   defaults: Record<string, string>;
 }
 
-/** A workload that a profile suits. */
-export interface Suitability {
+/** Suitability of a profile for a workload and RocksDB versions (inclusive). */
+export interface SuitabilityRule {
   workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
   /** Oldest RocksDB version. */
   rocksdb_min: string;
@@ -2208,7 +2208,7 @@ export interface Variant {
 }
 
 /** The write-ahead log. */
-export interface Wal {
+export interface WalModel {
   /** WAL size at which RocksDB flushes the memtables that need the oldest WAL file. */
   limit_bytes: number;
   /** Setting that determines the limit. */

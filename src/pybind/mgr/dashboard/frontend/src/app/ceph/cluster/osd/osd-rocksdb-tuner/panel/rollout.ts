@@ -10,7 +10,7 @@ import type {
   FailureDomain,
   Judgment,
   Rollout,
-  SignalEffect,
+  SignalVerdict,
   Status,
 } from './answers';
 import { duration, ids, moment, plural, range, signalName, signedPercent, who } from './format';
@@ -164,7 +164,7 @@ function judgement(title: string, found: Judgment | null): TemplateResult | type
     ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;
 }
 
-type Effect = SignalEffect | ExperimentEffect;
+type Effect = SignalVerdict | ExperimentEffect;
 
 export function effects(
   found: readonly Effect[],
