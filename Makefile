@@ -32,7 +32,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret results answers golden mixin size doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret results answers golden mixin size manual doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -65,6 +65,7 @@ help:
 	@echo 'make answers  generate the JSON Schemas and the types of the tab from the answers of the module'
 	@echo 'make size     lower the recorded numbers of statements (qa/size.json), which make lint checks'
 	@echo 'make golden   write the recorded texts, advice and verdicts of tests anew, for a review of changes'
+	@echo 'make manual   write what the manual has of the module: commands, findings, options'
 	@echo 'make doc      build the manual (build/doc/html) as Ceph builds its own; CEPH_SOURCE=DIR: with the'
 	@echo '              extensions and the theme of an unpacked source of Ceph'
 	@echo 'make pictures   take the pictures of the manual, in the dashboard of each release (root)'
@@ -189,6 +190,9 @@ frontend:
 series: $(TOX)
 	@test -n '$(CEPH_SOURCE)' || { echo 'make series CEPH_SOURCE=DIR: an unpacked source of Ceph 20.2.4' >&2; exit 2; }
 	CEPH_SOURCE='$(abspath $(CEPH_SOURCE))' $(TOX) run -e series
+
+manual:
+	/usr/bin/python3 qa/manual/build.py references
 
 doc: $(TOX)
 	$(if $(CEPH_SOURCE),CEPH_SOURCE='$(abspath $(CEPH_SOURCE))') $(TOX) run -e doc

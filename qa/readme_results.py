@@ -114,8 +114,8 @@ def _faults() -> tuple[str, str]:
     down = max(row['most_down'] or 0 for row in rows)
     text = (
         f'**Faults lose nothing.** {len(rows)} faults during rollouts on real clusters, with '
-        f'{writes:,} client writes and {reads:,} verified reads: {lost} lost or wrong, and never '
-        f'more than {down} OSD down by the hand of the module. The slowest write took '
+        f'{writes:,} client writes and {reads:,} verified reads: {lost} lost or wrong, and the '
+        f'module never took down more than {down} OSD. The slowest write took '
         f'{slowest["longest_write_s"]:.0f}s ({slowest["fault"]}); without a fault {plain:.1f}s.'
     )
     return text, 'make check-faults'

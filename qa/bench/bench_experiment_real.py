@@ -48,7 +48,7 @@ MACHINE = 'two virtual cores, other work at low priority; eight OSDs on sparse f
 OSDS, HOSTS, PG_NUM = 8, 4, 256
 #: What Reef ran before 18.2.4, and the same with LZ4, which Ceph's developers published in 2025.
 RUNNING, ARMS = 'bluestore-default-reef-18.2.0', 'lz4-2025'
-MODULE_OPTIONS = ('sample_interval=5', 'experiment_block_min=60')
+MODULE_OPTIONS = ('sample_interval=5', 'soak_min=60')
 #: Signal, and the smallest effect that matters (percent). The first with a plan is run.
 QUESTIONS = (('db_bytes_per_txn', 10), ('kv_sync_ms_per_txn', 20))
 MAX_DURATION = '2h'

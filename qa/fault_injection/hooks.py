@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
-from rocksdb_tuner import tuner
+from rocksdb_tuner import settings, tuner
 from rocksdb_tuner.advise import changed, cohort, entry_advice, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
@@ -24,10 +24,13 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Reason, Recommendation
 from rocksdb_tuner.advise.strings import recognize, same_meaning
 from rocksdb_tuner.advise.weighing import OptionCandidate, Origin, Weighed, Weighing
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.operations.rollout import alarm
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
+from rocksdb_tuner.setting import ReadOption
 from rocksdb_tuner.tick import operation_control
 
 SETTINGS = Path(__file__).with_name('fault_injection.json')
@@ -130,6 +133,18 @@ def _without_weighing(*args: Any, **more: Any) -> Any:
     return changed.changed(*args, **{**more, 'weighed': None})
 
 
+def _short_soak(option: ReadOption) -> SoakPlan:
+    """Batches soak for as long as the test wants, if at all."""
+    soak, most_s = _soak(option), float(_setting('batch_soak_s'))
+    batches = SoakPlan(min(4.0, most_s), most_s, Inconclusive.PROMOTE) if most_s else None
+    return replace(soak, batches=batches)
+
+
+def _gate_stays_closed(waited_s: float) -> bool:
+    """A test does not wait for half an hour."""
+    return waited_s >= float(_setting('gate_alarm_after_s'))
+
+
 def _put(owner: object, name: str, hook: object) -> None:
     """Replace an attribute by a hook; a missing one would leave the hook without an effect."""
     if name not in vars(owner):
@@ -146,6 +161,9 @@ _put(operation_control, 'change_request', _unchecked_request)
 _put(operation_control, 'why_unstartable', _unchecked_start)
 for _module in (recommend, entry_advice):
     _put(_module, 'fixed', _fixed)
+_soak = settings.soak_plan
+_put(settings, 'soak_plan', _short_soak)
+_put(alarm, 'gate_stays_closed', _gate_stays_closed)
 _put(recommend, 'changed', _without_weighing)
 _put(recommend, 'weighing', _only_wanted)
 _put(Case, 'under_workload', _against)

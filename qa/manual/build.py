@@ -1,7 +1,10 @@
-"""Builds the manual and the developer documents: python3 qa/manual/build.py     (make doc)
+"""Builds the manual and the developer documents.
 
-The pages are laid out below build/doc/source as in Ceph's tree, with the generated references, and
-built as Ceph builds its own: any warning is an error, and every page is a directory.
+python3 qa/manual/build.py               build/doc/html        (make doc)
+python3 qa/manual/build.py references    write the references into their pages (make manual)
+
+The pages are laid out below build/doc/source as in Ceph's tree, and built as Ceph builds its own:
+any warning is an error, and every page is a directory.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ if __name__ == '__main__':
 from harness.host import Host  # noqa: E402 - after the path to it
 from harness.packages import install  # noqa: E402
 from harness.progress import Progress  # noqa: E402
-from manual.pages import DOC, MANUAL, write_references  # noqa: E402
+from manual.pages import DOC, write_references  # noqa: E402
 
 OUT = CHECKOUT / 'build/doc'
 #: The content of Ceph's own index pages.
@@ -40,11 +43,13 @@ RocksDB Tuner
 def lay_out(source: Path) -> None:
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(DOC, source)
-    write_references(source / MANUAL)
     (source / 'index.rst').write_text(_INDEX, encoding='utf-8')
 
 
 def main() -> int:
+    if sys.argv[1:] == ['references']:
+        write_references()
+        return 0
     if shutil.which('dot') is None:
         install(Host(), ['graphviz'], Progress())
     source, html = OUT / 'source', OUT / 'html'

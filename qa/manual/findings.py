@@ -77,9 +77,6 @@ class _Open(dict[str, str]):
 
 def _threshold(threshold: Threshold) -> str:
     text = f'{_value(threshold.value, threshold.unit)}: {escaped(threshold.meaning)}'
-    if threshold.option is not None:
-        name = threshold.option.name
-        text += f' (option :confval:`{name} <mgr/rocksdb_tuner/{name}>`)'
     return f'{text}. Source: {escaped(threshold.source)}'
 
 

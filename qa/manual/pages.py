@@ -1,6 +1,7 @@
-"""The pages of the manual, and the references that are made when it is built.
+"""The pages of the manual, and the parts of them that are made from the module.
 
-The names of the references end in ``.inc.rst``, which Ceph's own build does not take for pages.
+These parts are committed, so that the pages are whole wherever they are read. ``make manual``
+writes them, and a test compares.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, findings, pictures, rocksdb_options
+from . import commands, findings, module_options, rocksdb_options
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOC = CHECKOUT / 'doc'
@@ -20,11 +21,13 @@ WORDS_MAX = 9000
 
 _PICTURE = re.compile(r'^\.\. graphviz::\n(?:\n| +.*\n)*', re.MULTILINE)
 
+#: What follows on a page is made from the module.
+MADE = '.. Made from the module by "make manual".\n\n'
 REFERENCES: Mapping[str, Callable[[], str]] = {
-    'commands.inc.rst': commands.reference,
-    'dashboard-pictures.inc.rst': pictures.dashboards,
-    'findings.inc.rst': findings.reference,
-    'rocksdb-options.inc.rst': rocksdb_options.reference,
+    'commands': commands.reference,
+    'findings': findings.reference,
+    'options': module_options.reference,
+    'rocksdb-options': rocksdb_options.reference,
 }
 
 
@@ -39,12 +42,18 @@ def pages() -> Mapping[str, str]:
 
 
 def words(text: str) -> int:
-    """Words that are read: without the source of pictures, directives, labels and underlines."""
-    read = _PICTURE.sub('', text)
+    """Words that are read: without references, sources of pictures, directives and underlines."""
+    read = _PICTURE.sub('', text.partition(MADE)[0])
     read = re.sub(r'^ *(?:\.\. .*|:[\w-]+:.*|=+|-+|::)$', '', read, flags=re.MULTILINE)
     return sum(any(mark.isalnum() for mark in word) for word in read.split())
 
 
-def write_references(folder: Path) -> None:
-    for name, reference in REFERENCES.items():
-        (folder / name).write_text(reference(), encoding='utf-8')
+def whole(name: str, page: str) -> str:
+    """The page with its reference as it is now."""
+    return page.partition(MADE)[0] + MADE + REFERENCES[name]()
+
+
+def write_references() -> None:
+    for name in REFERENCES:
+        path = DOC / MANUAL / f'{name}.rst'
+        path.write_text(whole(name, path.read_text(encoding='utf-8')), encoding='utf-8')

@@ -19,7 +19,7 @@ from rocksdb_tuner.options.catalogue import (
 from rocksdb_tuner.options.problems import Rule, rules
 from rocksdb_tuner.options.releases import known_releases
 
-from .rst_text import escaped, heading, paragraph, wrapped
+from .rst_text import escaped, heading, wrapped
 
 _SCOPES = {
     'ceph': "Ceph's own keys",
@@ -96,10 +96,10 @@ def _rule(rule: Rule, sources: _Sources) -> str:
 
 
 def _option(info: OptionInfo, sources: _Sources) -> str:
-    lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
+    lines = [heading(info.name, '~'), wrapped(escaped(info.meaning), ''), '']
     for name, text in _fields(info):
-        lines.append(wrapped(f'   :{name}: {escaped(text)}', '      '))
-    lines.append(f'   :Source: {sources.mark(info.source)}')
+        lines.append(wrapped(f':{name}: {escaped(text)}', '   '))
+    lines.append(f':Source: {sources.mark(info.source)}')
     return '\n'.join(lines) + '\n'
 
 
@@ -132,9 +132,9 @@ def _related_option(info: RelatedOption, sources: _Sources) -> str:
         ('Change it', info.change_when),
         ('Leave it', info.leave_when),
     ]
-    lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
-    lines.extend(wrapped(f'   :{name}: {escaped(text)}', '      ') for name, text in reported)
-    lines.append(f'   :Source: {sources.mark(info.source)}')
+    lines = [heading(info.name, '~'), wrapped(escaped(info.meaning), ''), '']
+    lines.extend(wrapped(f':{name}: {escaped(text)}', '   ') for name, text in reported)
+    lines.append(f':Source: {sources.mark(info.source)}')
     return '\n'.join(lines) + '\n'
 
 

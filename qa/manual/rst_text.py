@@ -18,10 +18,6 @@ def escaped(text: str) -> str:
     return ''.join('\\' + mark if mark in '*`|\\_' else mark for mark in text)
 
 
-def paragraph(text: str) -> str:
-    return wrapped('   ' + escaped(text), '   ')
-
-
 def wrapped(text: str, indent: str) -> str:
     lines: Iterable[str] = textwrap.wrap(
         text,

@@ -12,7 +12,7 @@ from typing import Any
 import mixin
 import pytest
 
-from manual.pages import REFERENCES, pages
+from manual.pages import pages
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.records import GroupFacts, Severity
 from rocksdb_tuner.metrics.exposition import PREFIX
@@ -104,11 +104,7 @@ def anchors(page: str) -> set[str]:
 
 
 def headings(page: str) -> list[str]:
-    text = pages()[page]
-    for name, reference in REFERENCES.items():
-        if f'.. include:: {name}\n' in text:
-            text += reference()
-    return re.findall(r'^(.+)\n(?:=+|-+)$', text, re.MULTILINE)
+    return re.findall(r'^(.+)\n(?:=+|-+)$', pages()[page], re.MULTILINE)
 
 
 def names(alerts: str) -> list[str]:

@@ -106,7 +106,6 @@ def apply_overlay(tree: Path, *, any_version: bool = False) -> LaidOver:
             (tree / name).write_text(as_jsonnet(made.read_text(encoding='utf-8')), encoding='utf-8')
         for path in (tree / DASHBOARD).glob('controllers/*rocksdb_tuner*.py'):
             path.write_text(as_isort(path.read_text(encoding='utf-8')), encoding='utf-8')
-        _write_references(tree / MANUAL)
         git_apply(tree, [PATCHES / name for name in applied], check=False)
     except BaseException:
         for name in (*COPIED, *GRAFANA):
@@ -173,19 +172,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _write_references(folder: Path) -> None:
-    """The pages that are generated from the module; in a process of its own, for its paths."""
-    paths = [str(CHECKOUT / name) for name in ('qa', 'qa/doubles', 'src/pybind/mgr')]
-    code = (
-        f'import sys; sys.path[:0] = {paths!r}; from pathlib import Path; '
-        f'from manual.pages import write_references; write_references(Path({str(folder)!r}))'
-    )
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        reason = done.stderr.strip().splitlines()[-1:] or ['no reason was given']
-        raise OverlayError(f'the reference pages could not be generated: {reason[0]}')
 
 
 def main(arguments: Sequence[str]) -> int:

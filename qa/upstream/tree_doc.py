@@ -104,7 +104,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     tree = Path(arguments[0]).resolve()
     written = [*tree.glob('doc/mgr/rocksdb_tuner/*.rst'), *tree.glob('doc/dev/rocksdb_tuner/*.rst')]
-    expected = sum(not path.name.endswith('.inc.rst') for path in written)
+    expected = len(written)
     with tempfile.TemporaryDirectory() as scratch:
         built, found = build(tree, Path(scratch))
     for line in found:

@@ -96,25 +96,14 @@ QUICK = {
     'sample_interval': '1',
     # On a machine that others keep busy an OSD takes half of it to start
     'restart_timeout': '60',
-    'gate_alarm_after': '1800',
     'soak_min': '6',
     'soak_max': '0',
     'soak_inconclusive': 'promote',
-    # The tolerances are so wide that nothing ever gets better.
-    'soak_no_benefit': 'promote',
-    'batch_soak_min': '4',
-    'batch_soak_max': '0',
     # So that the log has its actions
     'log_level': 'info',
 }
 #: The options that a test may leave changed.
-_SET_BY_TESTS = (
-    'soak_max',
-    'soak_no_benefit',
-    'batch_soak_max',
-    'restart_timeout',
-    'gate_alarm_after',
-)
+_SET_BY_TESTS = ('soak_max', 'restart_timeout')
 #: Each block is overwritten within a row. At twice the rate two clusters saturate two cores: an OSD
 #: takes 20 seconds to restart, and most of a row is spent waiting for recovery.
 WRITES_PER_S, READS_PER_S = 100, 25
@@ -238,7 +227,7 @@ class FaultScenario:
 
     def soak(self, *, batches: bool = False) -> None:
         """Watch the canary for some seconds, and each later batch; else others follow at once."""
-        self.set_module_option('batch_soak_max', '10' if batches else '0')
+        self.fault_injection.soak_batches(10 if batches else 0)
         self.set_module_option('soak_max', '20')
         self.tuner.wait_for(
             lambda: (

@@ -38,7 +38,7 @@ ARMS = {
     'packed': SMALL.replace('kNoCompression', 'kLZ4Compression'),
     'wider': SMALL.replace('write_buffer_size=1048576', 'write_buffer_size=2097152'),
 }
-MODULE_OPTIONS = {'sample_interval': '5', 'experiment_share': '0.25', 'experiment_block_min': '30'}
+MODULE_OPTIONS = {'sample_interval': '5', 'soak_min': '30'}
 #: Bytes are less noisy than times.
 SIGNAL, SIGNAL_TITLE = 'db_bytes_per_txn', 'DB bytes written per write'
 PLAN_ARGS = ('--arms', 'packed', '--signal', SIGNAL, '--min-effect', '50')

@@ -245,7 +245,6 @@ def test_profile_for_a_device_class_is_set_per_osd_and_rolled_back(
         scenario.wait_for_reason('MON_DOWN')
         scenario.cluster.start_daemon('mon.c')
         event.happened = 'no other was started until the monitor was back'
-    scenario.set_module_option('batch_soak_max', '0')
     scenario.wait_for_end('done', 900)
     scenario.assert_done()
     scenario.tuner.plain('rollback')

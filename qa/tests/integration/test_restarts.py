@@ -162,7 +162,7 @@ def acting(scenario: FaultScenario) -> set[int]:
 def test_purged_and_dead_osds_are_left_behind_by_name_and_the_wait_raises_an_alarm(
     scenario: FaultScenario,
 ) -> None:
-    """The alarm is raised after `gate_alarm_after`; it clears when its remedy was applied."""
+    """The alarm is raised after a long wait; it clears when its remedy was applied."""
     announced = Announced(scenario.cluster)
     for pool in scenario.cluster.ceph_json('osd', 'pool', 'ls', 'detail'):
         # Two OSDs are left in the end: the manager's own pool, from Reef on, has three replicas.
@@ -170,7 +170,7 @@ def test_purged_and_dead_osds_are_left_behind_by_name_and_the_wait_raises_an_ala
             for name, value in (('size', '2'), ('min_size', '1')):
                 scenario.cluster.ceph('osd', 'pool', 'set', pool['pool_name'], name, value)
     scenario.set_module_option('restart_timeout', '30')
-    scenario.set_module_option('gate_alarm_after', '8')
+    scenario.fault_injection.raise_gate_alarms_after(8)
     scenario.apply()
     canary, alive, dead, gone = scenario.order
     scenario.wait_for_step(canary, 'checking', 'settling')

@@ -50,7 +50,7 @@ class AdviceContext:
     pending_s: Mapping[int, float] = field(default_factory=dict)
     #: Earlier changes.
     history: tuple[HistoryRecord, ...] = ()
-    #: Thresholds set by the operator, by module option.
+    #: Required gain and allowed loss set by the operator, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: Custom profiles.
     custom_profiles: tuple[Profile, ...] = ()
@@ -104,7 +104,6 @@ def conclude(
                 health_codes=context.health_codes if osds else frozenset(),
                 alerting=context.alerting,
                 pending_s=context.pending_s,
-                limits=context.limits,
             ),
             state.setup_findings,
         ),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .advise.conditions.declaration import LimitOption, limit_options
 from .advise.usage import choice_thresholds
-from .judge.records import Inconclusive, NoBenefit, SoakPlan
+from .judge.records import Inconclusive, SoakPlan
 from .operations.rollout.automatic import Policy
 from .operations.rollout.maintenance import MaintenanceWindow
 from .setting import ReadOption, Setting, count, free_text, in_seconds, one_of, share
@@ -16,21 +15,10 @@ from .snapshot import Mode
 _DAY_S = 86400
 _MONTH_S = 31 * _DAY_S
 
-
-def _threshold(limit: LimitOption) -> Setting[float]:
-    """The module option for a threshold of a condition."""
-    text = f'{limit.meaning} ({limit.unit})'
-    if limit.unit == 's':
-        return in_seconds(
-            limit.name, int(limit.default), int(limit.minimum), int(limit.maximum), text
-        )
-    return share(limit.name, limit.default, limit.minimum, limit.maximum, text)
-
-
 _MODE = one_of(
     'mode',
     Mode.RECOMMEND,
-    'what the module may do',
+    'what the module may do; auto-apply lets it change OSDs without being asked',
     'off: read nothing and pause rollouts; observe: measure and classify workloads; recommend: '
     'also recommend changes, and apply them on request; auto-apply: also apply low-risk '
     'recommendations after auto_apply_after',
@@ -40,154 +28,99 @@ _SAMPLE_INTERVAL = in_seconds(
     0,
     0,
     3600,
-    'interval between samples of the OSDs; 0: depends on the number of OSDs',
-)
-_AUTO_APPLY_AFTER = in_seconds(
-    'auto_apply_after',
-    _DAY_S,
-    60,
-    _MONTH_S,
-    'how long a recommendation must persist before auto-apply applies it',
-)
-_AUTO_APPLY_COOLDOWN = in_seconds(
-    'auto_apply_cooldown',
-    _DAY_S,
-    0,
-    _MONTH_S,
-    'how long auto-apply waits after any operation ends',
-)
-_AUTO_APPLY_CONFIDENCE = share(
-    'auto_apply_confidence',
-    0.9,
-    0.8,
-    1.0,
-    'minimum confidence of the workload classification for auto-apply',
-)
-_RESTART_TIMEOUT = in_seconds(
-    'restart_timeout',
-    300,
-    30,
-    3600,
-    'how long an OSD may take to restart before its change is rolled back',
-)
-_GATE_ALARM_AFTER = in_seconds(
-    'gate_alarm_after',
-    1800,
-    0,
-    7 * _DAY_S,
-    'how long a rollout or compaction campaign may wait for a gate before a health check is '
-    'raised; 0: never raise it',
-)
-_SOAK_MIN = in_seconds(
-    'soak_min',
-    600,
-    0,
-    7 * _DAY_S,
-    'minimum soak time of the first changed OSD, and minimum baseline time before the change',
-)
-_SOAK_MAX = in_seconds(
-    'soak_max',
-    3600,
-    0,
-    _MONTH_S,
-    'maximum time to wait for a verdict on the first changed OSD; 0: no soak and no verdict',
-)
-_SOAK_INCONCLUSIVE = one_of(
-    'soak_inconclusive',
-    Inconclusive.WAIT,
-    'action if there is no verdict after soak_max',
-    'wait: for the operator; promote: change the other OSDs anyway; rollback: restore the changed '
-    'OSD',
-)
-_SOAK_NO_BENEFIT = one_of(
-    'soak_no_benefit',
-    NoBenefit.AUTO,
-    'action if the first changed OSD is neither better nor worse',
-    'auto: rollback if a gain was predicted, promote if the change is for safety; wait: for '
-    'the operator; promote: change the other OSDs; rollback: restore the changed OSD',
-)
-_BATCH_SOAK_MIN = in_seconds(
-    'batch_soak_min',
-    300,
-    0,
-    7 * _DAY_S,
-    'minimum soak time of each later batch; at most soak_min',
-)
-_BATCH_SOAK_MAX = in_seconds(
-    'batch_soak_max',
-    900,
-    0,
-    _MONTH_S,
-    'maximum time to wait for a verdict on a later batch; at most soak_max; 0: no soak of batches',
-)
-_BATCH_SOAK_INCONCLUSIVE = one_of(
-    'batch_soak_inconclusive',
-    Inconclusive.PROMOTE,
-    'action if there is no verdict on a batch after batch_soak_max',
-    'promote: continue with the next batch, since the first OSD has a verdict; wait: for the '
-    'operator; rollback: restore all changed OSDs',
-)
-_COMPACTION_PARALLEL = Setting(
-    'compaction_parallel',
-    'int',
-    1,
-    'maximum number of OSDs per failure domain to compact at the same time',
-    int,
-    1,
-    16,
-)
-_EXPERIMENT_SHARE = share(
-    'experiment_share',
-    0.25,
-    0.05,
-    0.75,
-    'maximum share of the OSDs of a group that an experiment may change at a time',
-)
-_EXPERIMENT_BLOCK_MIN = in_seconds(
-    'experiment_block_min',
-    600,
-    30,
-    _DAY_S,
-    'minimum length of a block, the time over which an experiment compares OSDs; it is at least '
-    'three memtable flushes',
-)
-_MAINTENANCE_DAYS = free_text(
-    'maintenance_days',
-    '',
-    'days of the maintenance window, for example "sat,sun" or "mon-fri"; empty: every day',
-)
-_MAINTENANCE_HOURS = free_text(
-    'maintenance_hours',
-    '',
-    'hours of the maintenance window in local time, for example "22:00-04:00"; empty: all day',
-)
-_RESTARTS_PER_DAY = count(
-    'restarts_per_day',
-    0,
-    0,
-    10000,
-    'maximum number of OSD restarts by the module in 24 hours; 0: no limit',
+    'interval between samples of the OSDs; 0: depends on their number; raise it if the manager '
+    'is busy',
 )
 _WORKLOAD_MEMORY = in_seconds(
     'workload_memory',
     _DAY_S,
     0,
     _MONTH_S,
-    'how long recommendations for an idle group use its last client workload',
+    'how long recommendations for an idle group use its last client workload; raise it if clients '
+    'are away for days',
 )
 _MIN_GAIN = share(
     'min_gain',
     choice_thresholds().min_gain,
     0.01,
     0.9,
-    'minimum saving of any resource (as a share, with 80% probability) to recommend a change',
+    'minimum saving of any resource (as a share, with 80% probability) to recommend a change; '
+    'raise it if restarts are expensive',
 )
 _MAX_LOSS = share(
     'max_loss',
     choice_thresholds().max_loss,
     0.0,
     1.0,
-    'maximum additional use of any other resource (as a share, with 80% probability)',
+    'maximum additional use of any other resource (as a share, with 80% probability); raise it if '
+    'other resources are plentiful',
+)
+_AUTO_APPLY_AFTER = in_seconds(
+    'auto_apply_after',
+    _DAY_S,
+    60,
+    _MONTH_S,
+    'how long a recommendation must persist before auto-apply applies it; raise it if the workload '
+    'changes over the week',
+)
+_RESTART_TIMEOUT = in_seconds(
+    'restart_timeout',
+    300,
+    30,
+    3600,
+    'how long an OSD may take to restart before its change is rolled back; raise it if OSDs start '
+    'slowly',
+)
+_RESTARTS_PER_DAY = count(
+    'restarts_per_day',
+    0,
+    0,
+    10000,
+    'maximum number of OSD restarts by the module in 24 hours; 0: no limit; set it to spread '
+    'restarts over days',
+)
+_MAINTENANCE_DAYS = free_text(
+    'maintenance_days',
+    '',
+    'days on which OSDs may be changed, for example "sat,sun" or "mon-fri"; empty: every day',
+)
+_MAINTENANCE_HOURS = free_text(
+    'maintenance_hours',
+    '',
+    'hours in local time in which OSDs may be changed, for example "22:00-04:00"; empty: all day',
+)
+_COMPACTION_PARALLEL = Setting(
+    'compaction_parallel',
+    'int',
+    1,
+    'maximum number of OSDs per failure domain to compact at the same time; raise it for large '
+    'failure domains',
+    int,
+    1,
+    16,
+)
+_SOAK_MIN = in_seconds(
+    'soak_min',
+    600,
+    0,
+    7 * _DAY_S,
+    'minimum baseline and soak time of the first changed OSD, and block length of experiments; '
+    'raise it for unsteady load',
+)
+_SOAK_MAX = in_seconds(
+    'soak_max',
+    3600,
+    0,
+    _MONTH_S,
+    'maximum time to wait for a verdict on the first changed OSD; 0: no soak and no verdict; raise '
+    'it for little load',
+)
+_SOAK_INCONCLUSIVE = one_of(
+    'soak_inconclusive',
+    Inconclusive.WAIT,
+    'action if there is no verdict after soak_max; change it if nobody would answer',
+    'wait: for the operator; promote: change the other OSDs anyway; rollback: restore the changed '
+    'OSD',
 )
 
 SERVED = Setting(
@@ -198,50 +131,45 @@ SERVED = Setting(
     bool,
 )
 METRICS_ADDRESS = free_text(
-    'metrics_addr', '127.0.0.1', 'IP address to serve metrics on; "::" for all addresses'
+    'metrics_addr',
+    '127.0.0.1',
+    'IP address to serve metrics on; "::" for all addresses, if Prometheus runs elsewhere',
 )
-METRICS_PORT = count('metrics_port', 9789, 1, 65535, 'port to serve metrics on')
+METRICS_PORT = count(
+    'metrics_port', 9789, 1, 65535, 'port to serve metrics on; change it if another service has it'
+)
 METRICS_OSD_LIMIT = count(
     'metrics_osd_limit',
     3000,
     0,
     100000,
-    'maximum number of OSDs in the cluster for per-OSD metrics; with more, they are omitted',
+    'maximum number of OSDs in the cluster for per-OSD metrics, which are omitted beyond it; '
+    'depends on the size of Prometheus',
 )
 
-#: Thresholds for choosing a profile and for conditions.
-_LIMITS: tuple[Setting[float], ...] = (
-    _MIN_GAIN,
-    _MAX_LOSS,
-    *(_threshold(limit) for limit in limit_options()),
-)
+#: Gain and loss that decide on a change.
+_LIMITS: tuple[Setting[float], ...] = (_MIN_GAIN, _MAX_LOSS)
 #: Options that standby mgrs use, too.
 METRICS: tuple[Setting[Any], ...] = (SERVED, METRICS_ADDRESS, METRICS_PORT, METRICS_OSD_LIMIT)
 SETTINGS: tuple[Setting[Any], ...] = (
     _MODE,
     _SAMPLE_INTERVAL,
+    _WORKLOAD_MEMORY,
+    *_LIMITS,
     _AUTO_APPLY_AFTER,
-    _AUTO_APPLY_COOLDOWN,
-    _AUTO_APPLY_CONFIDENCE,
     _RESTART_TIMEOUT,
-    _GATE_ALARM_AFTER,
+    _RESTARTS_PER_DAY,
+    _MAINTENANCE_DAYS,
+    _MAINTENANCE_HOURS,
+    _COMPACTION_PARALLEL,
     _SOAK_MIN,
     _SOAK_MAX,
     _SOAK_INCONCLUSIVE,
-    _SOAK_NO_BENEFIT,
-    _BATCH_SOAK_MIN,
-    _BATCH_SOAK_MAX,
-    _BATCH_SOAK_INCONCLUSIVE,
-    _COMPACTION_PARALLEL,
-    _EXPERIMENT_SHARE,
-    _EXPERIMENT_BLOCK_MIN,
-    _MAINTENANCE_DAYS,
-    _MAINTENANCE_HOURS,
-    _RESTARTS_PER_DAY,
-    _WORKLOAD_MEMORY,
     *METRICS,
-    *_LIMITS,
 )
+#: Later batches soak for half and a quarter of the canary's times: what the canary showed is only
+#: confirmed, and a large group has many batches.
+_BATCH_SOAK_MIN, _BATCH_SOAK_MAX = 1 / 2, 1 / 4
 
 
 @dataclass(frozen=True)
@@ -254,20 +182,15 @@ class Settings:
     auto_apply: Policy = field(default_factory=Policy)
     #: An OSD that takes longer to restart counts as failed.
     restart_timeout_s: float = 300.0
-    #: A gate closed for longer raises a health check; 0: never.
-    gate_alarm_after_s: float = 1800.0
     #: Recommendations for an idle group use its last client workload for this long.
     workload_memory_s: float = 86400.0
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: OSDs per failure domain that compact at the same time.
     compaction_parallel: int = 1
-    #: Maximum share of a group that an experiment changes at a time.
-    experiment_share: float = 0.25
-    experiment_block_min_s: float = 600.0
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: 0: no limit.
     restarts_per_day: int = 0
-    #: Thresholds by module option.
+    #: Required gain and allowed loss, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -281,18 +204,11 @@ def read_settings(option: ReadOption) -> Settings:
     return Settings(
         mode=_MODE.read(option),
         sample_interval_s=_SAMPLE_INTERVAL.read(option),
-        auto_apply=Policy(
-            after_s=_AUTO_APPLY_AFTER.read(option),
-            cooldown_s=_AUTO_APPLY_COOLDOWN.read(option),
-            least_confidence=_AUTO_APPLY_CONFIDENCE.read(option),
-        ),
+        auto_apply=Policy(after_s=_AUTO_APPLY_AFTER.read(option)),
         restart_timeout_s=_RESTART_TIMEOUT.read(option),
-        gate_alarm_after_s=_GATE_ALARM_AFTER.read(option),
         workload_memory_s=_WORKLOAD_MEMORY.read(option),
-        soak=_soak(option),
+        soak=soak_plan(option),
         compaction_parallel=_COMPACTION_PARALLEL.read(option),
-        experiment_share=_EXPERIMENT_SHARE.read(option),
-        experiment_block_min_s=_EXPERIMENT_BLOCK_MIN.read(option),
         maintenance=MaintenanceWindow(
             days=_MAINTENANCE_DAYS.read(option), hours=_MAINTENANCE_HOURS.read(option)
         ),
@@ -301,16 +217,14 @@ def read_settings(option: ReadOption) -> Settings:
     )
 
 
-def _soak(option: ReadOption) -> SoakPlan:
+def soak_plan(option: ReadOption) -> SoakPlan:
     least_s, most_s = _SOAK_MIN.read(option), _SOAK_MAX.read(option)
+    batch_least_s = least_s * _BATCH_SOAK_MIN
+    batch_most_s = max(batch_least_s, most_s * _BATCH_SOAK_MAX) if most_s else 0.0
     return SoakPlan(
         least_s,
         most_s,
         _SOAK_INCONCLUSIVE.read(option),
-        batches=SoakPlan(
-            min(least_s, _BATCH_SOAK_MIN.read(option)),
-            min(most_s, _BATCH_SOAK_MAX.read(option)),
-            _BATCH_SOAK_INCONCLUSIVE.read(option),
-        ),
-        no_benefit=_SOAK_NO_BENEFIT.read(option),
+        # The canary has a verdict.
+        batches=SoakPlan(batch_least_s, batch_most_s, Inconclusive.PROMOTE),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Callable, Mapping, Optional, Union
 
 from ..judge.evidence import Block
@@ -69,12 +69,12 @@ class Grounds:
     custom_profiles: tuple[Profile, ...]
     #: The history of these OSDs.
     history: Callable[[Iterable[int]], KeptWork]
-    #: Module options.
-    share: float
     least_block_s: float
     bars: Bars
     #: Results of earlier experiments.
     measured: tuple[MeasuredArm, ...] = ()
+    #: Maximum share of the group that runs arms at a time.
+    share: float = field(default_factory=lambda: experiment_limits().share)
 
 
 @dataclass(frozen=True)

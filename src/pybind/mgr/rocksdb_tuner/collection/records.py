@@ -52,7 +52,7 @@ class ModuleState:
     managers: tuple[ManagerInfo, ...]
     sampling: Sampling
     rollout_under_way: bool
-    #: Thresholds of conditions, by module option.
+    #: Required gain and allowed loss, by module option.
     limits: Mapping[str, float]
     #: Problems with stored data.
     notices: tuple[str, ...]

@@ -90,16 +90,6 @@ class Inconclusive(str, Enum):
     ROLLBACK = 'rollback'
 
 
-class NoBenefit(str, Enum):
-    """Policy for a canary that became neither worse nor better."""
-
-    #: Depends on the purpose of the change, see `batches.soak_for`.
-    AUTO = 'auto'
-    WAIT = 'wait'
-    PROMOTE = 'promote'
-    ROLLBACK = 'rollback'
-
-
 @dataclass(frozen=True)
 class SoakPlan:
     """Soak time of changed OSDs before the rollout goes on; ``most_s`` 0: no soak."""
@@ -109,8 +99,6 @@ class SoakPlan:
     inconclusive: Inconclusive = Inconclusive.WAIT
     #: For each batch after the canary; None: no soak.
     batches: Optional[SoakPlan] = None
-    #: For the canary only: batches follow the decision on the canary.
-    no_benefit: NoBenefit = NoBenefit.AUTO
 
 
 def planned_block_s(soak: SoakPlan) -> float:
@@ -159,11 +147,10 @@ def contradiction(soak: SoakPlan) -> Optional[str]:
 
     A pass needs the minimum soak time, and the maximum ends the soak without a verdict.
     """
-    for prefix, plan in (('', soak), ('batch_', soak.batches)):
-        if plan is not None and 0 < plan.most_s < plan.least_s:
-            return (
-                f'{prefix}soak_min ({plan.least_s:g} s) is greater than {prefix}soak_max '
-                f'({plan.most_s:g} s), so no verdict is possible: change one of them, for '
-                f'example "ceph config set mgr mgr/rocksdb_tuner/{prefix}soak_max {plan.least_s:g}"'
-            )
-    return None
+    if not 0 < soak.most_s < soak.least_s:
+        return None
+    return (
+        f'soak_min ({soak.least_s:g} s) is greater than soak_max ({soak.most_s:g} s), so no '
+        'verdict is possible: change one of them, for example "ceph config set mgr '
+        f'mgr/rocksdb_tuner/soak_max {soak.least_s:g}"'
+    )

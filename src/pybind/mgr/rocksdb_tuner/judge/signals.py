@@ -75,6 +75,7 @@ class ExperimentLimits(NamedTuple):
     spread: float
     least_arm_osds: int
     most_controls: int
+    share: float
     unsafe: float
     unsafe_blocks: int
     least_history_blocks: int

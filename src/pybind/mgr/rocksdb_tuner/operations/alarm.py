@@ -10,11 +10,13 @@ from .gates import remedy_for
 
 #: Recovery after a restart, a scrub that blocks ok-to-stop, and load peaks end sooner than this.
 ACTION_AFTER_S = 600.0
+#: How long a gate may stay closed. Recovery of an OSD and a scrub end sooner as a rule; the health
+#: check can be muted for a longer one.
+GATE_ALARM_AFTER_S = 1800.0
 
 
-def gate_stays_closed(waited_s: float, gate_alarm_after_s: float) -> bool:
-    """``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit."""
-    return 0 < gate_alarm_after_s <= waited_s
+def gate_stays_closed(waited_s: float) -> bool:
+    return waited_s >= GATE_ALARM_AFTER_S
 
 
 def with_remedy(reason: str, kind: str, may_abort: bool = True) -> str:

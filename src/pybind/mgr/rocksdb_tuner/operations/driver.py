@@ -69,11 +69,11 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def under_way(self) -> bool:
         return self._state is not None and not self._state.ended
 
-    def why_waiting(self, gate_alarm_after_s: float) -> Optional[str]:
+    def why_waiting(self) -> Optional[str]:
         """What the operator has to do; None if no action is required. See `alarm`."""
         if self._state is None:
             return None
-        return self._why_waiting(self._state, self._waiting_unchanged_s, gate_alarm_after_s)
+        return self._why_waiting(self._state, self._waiting_unchanged_s)
 
     def load(self) -> None:
         """Load the stored state, once. Never raises: unreadable data is quarantined."""
@@ -139,9 +139,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
         """Archive an ended operation; raises CommandError."""
 
     @abstractmethod
-    def _why_waiting(
-        self, state: StateT, waited_s: float, gate_alarm_after_s: float
-    ) -> Optional[str]:
+    def _why_waiting(self, state: StateT, waited_s: float) -> Optional[str]:
         """See `alarm`."""
 
     @abstractmethod

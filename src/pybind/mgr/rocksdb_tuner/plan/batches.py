@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Optional
 
-from ..judge.records import Inconclusive, NoBenefit, SoakPlan, least_soak_s
+from ..judge.records import Inconclusive, SoakPlan, least_soak_s
 from ..judge.signals import limits
 from ..mgr.records import FailureDomain
 from .records import ChangeRequest, Purpose
@@ -127,16 +127,18 @@ def soak_for(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
     """The soak of this change; ``soak`` is from the module options.
 
     The minimum time covers some memtable flushes, since the options have hardly any effect before.
-    The policy without a gain depends on the purpose of the change.
     """
     fills_s = 0.0 if request.fill_s is None else LEAST_FILLS * request.fill_s
-    no_benefit = soak.no_benefit
-    if no_benefit is NoBenefit.AUTO:
-        gain = request.purpose is Purpose.GAIN
-        no_benefit = NoBenefit.ROLLBACK if gain else NoBenefit.PROMOTE
-    return replace(
-        soak, least_s=max(soak.least_s, min(fills_s, soak.most_s)), no_benefit=no_benefit
-    )
+    return replace(soak, least_s=max(soak.least_s, min(fills_s, soak.most_s)))
+
+
+def without_gain(request: ChangeRequest) -> Inconclusive:
+    """What follows a canary that is neither better nor worse.
+
+    A change that was made for its gain does not spread without one.
+    """
+    gain = request.purpose is Purpose.GAIN
+    return Inconclusive.ROLLBACK if gain else Inconclusive.PROMOTE
 
 
 def _canary_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:

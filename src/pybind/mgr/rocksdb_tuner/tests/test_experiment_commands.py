@@ -23,8 +23,7 @@ from .test_tuner import World, automatically
 ARMS = 'variant-2022-d'
 OPTIONS = {
     **{setting.name: setting.default for setting in SETTINGS},
-    'experiment_share': 0.5,
-    'experiment_block_min': 30,
+    'soak_min': 30,
 }
 
 
@@ -97,7 +96,7 @@ def test_invalid_arguments_are_refused(commanded: Commanded) -> None:
 def test_impossible_plan_is_not_started(commanded: Commanded) -> None:
     arms = f'{ARMS},variant-2022-c,variant-2022-b'
     code, found = commanded.ask('experiment_plan', arms=arms)
-    assert (code, found['refusal']['osds']) == (0, 12)
+    assert (code, found['refusal']['osds']) == (0, 24)
     code, error = commanded.ask('experiment_start', arms=arms)
     assert code == errno.EINVAL
     assert 'not possible here' in error

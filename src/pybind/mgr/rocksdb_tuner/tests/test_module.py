@@ -11,7 +11,6 @@ import pytest
 from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.conditions.declaration import limit_options
 from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.operations.errors import OperationRefused
@@ -141,16 +140,6 @@ def test_every_module_option_has_a_description_and_a_default(module: Any) -> Non
         assert option['desc']
         assert 'default' in option
         assert option['runtime'] is True
-
-
-def test_condition_thresholds_are_module_options(module: Any) -> None:
-    options = {option['name']: option for option in Module.MODULE_OPTIONS}
-    for limit in limit_options():
-        assert options[limit.name]['default'] == limit.default
-        assert limit.minimum <= limit.default <= limit.maximum
-        assert options[limit.name]['desc']
-    module.set_module_option('db_used_limit', 0.5)
-    assert module.context.settings().limits['db_used_limit'] == 0.5
 
 
 HELP = {

@@ -66,10 +66,6 @@ class CurrentSettings:
         return self._steps.value('mode', self.read_mode, Mode.OFF) is not Mode.OFF
 
     @property
-    def gate_alarm_after_s(self) -> float:
-        return (self._last or Settings()).gate_alarm_after_s
-
-    @property
     def impossible(self) -> Optional[str]:
         """Why the module options prevent any change; None if they do not."""
         return None if self._last is None else contradiction(self._last.soak)

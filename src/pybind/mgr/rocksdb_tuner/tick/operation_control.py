@@ -134,16 +134,15 @@ class OperationControl:
 
     def shown(self) -> ShownOperations:
         """The current state of the operations, for a snapshot."""
-        alarm_after_s = self._current.gate_alarm_after_s
         return ShownOperations(
             rollout=self.driver.state,
             rollout_acknowledged=self.driver.acknowledged,
-            rollout_waits=self.driver.why_waiting(alarm_after_s),
+            rollout_waits=self.driver.why_waiting(),
             campaign=self.campaign.state,
-            campaign_waits=self.campaign.why_waiting(alarm_after_s),
+            campaign_waits=self.campaign.why_waiting(),
             campaign_waits_for=self.campaign.waits_for,
             experiment=self.experiment.state,
-            experiment_waits=self.experiment.why_waiting(alarm_after_s),
+            experiment_waits=self.experiment.why_waiting(),
             history=self.driver.history,
             notices=self.problems,
         )

@@ -60,7 +60,6 @@ class SetupFindings:
     def of(self, cluster: ClusterFacts) -> _SetupResult:
         setup = (
             cluster.entries,
-            cluster.limits,
             [(osd.info, osd.options, osd.sharded, osd.settings) for osd in cluster.osds],
         )
         if self._known is None or self._known[0] != setup:
@@ -120,5 +119,4 @@ def _setup_of(cluster: ClusterFacts) -> ClusterFacts:
             for osd in cluster.osds
         ),
         cluster.entries,
-        limits=cluster.limits,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from ...knowledge import loader
@@ -22,35 +22,13 @@ _NUMBERS = re.compile(r'\[([\w ]+)\|([\w ]+)\]')
 
 
 @dataclass(frozen=True)
-class ModuleOption:
-    """A module option for a threshold, with its bounds."""
-
-    name: str
-    minimum: float
-    maximum: float
-
-
-@dataclass(frozen=True)
 class Threshold:
-    """A threshold of a condition; fixed unless it has a module option."""
+    """A threshold of a condition."""
 
     value: float
     unit: str
     meaning: str
     source: str
-    option: Optional[ModuleOption] = None
-
-
-@dataclass(frozen=True)
-class LimitOption:
-    """A module option with the description of its threshold."""
-
-    name: str
-    unit: str
-    meaning: str
-    default: float
-    minimum: float
-    maximum: float
 
 
 @dataclass(frozen=True)
@@ -104,7 +82,7 @@ def merged(cases: Iterable[Case]) -> Iterator[Case]:
         yield first._replace(evidence=evidence, osds=ids)
 
 
-#: Thresholds by name, as configured, and the other parameters of a condition.
+#: Thresholds by name, and the other parameters of a condition.
 At = Mapping[str, Any]
 DecideOsd = Callable[[OsdFacts, At], Iterable[Case]]
 DecideCluster = Callable[[ClusterFacts, At], Iterable[Case]]
@@ -145,33 +123,14 @@ class Condition:
     def health_code(self) -> str:
         return 'ROCKSDB_TUNER_' + self.condition_id.upper().replace('-', '_')
 
-    @property
-    def limit_options(self) -> tuple[LimitOption, ...]:
-        """The module options that set its thresholds."""
-        return tuple(
-            LimitOption(
-                t.option.name,
-                t.unit,
-                t.meaning,
-                float(t.value),
-                float(t.option.minimum),
-                float(t.option.maximum),
-            )
-            for t in self.thresholds.values()
-            if t.option is not None
-        )
-
     def evaluate(self, cluster: ClusterFacts) -> Iterator[Finding]:
         """Its findings; none if a required signal is unknown."""
-        return map(self.finding, self.decide(cluster, self.at(cluster.limits)))
+        return map(self.finding, self.decide(cluster, self.at))
 
-    def at(self, overrides: Mapping[str, float]) -> At:
-        """``overrides``: thresholds by module option."""
-        limits: dict[str, Any] = {**self.values, 'ceph_checks': self.ceph_checks}
-        for name, threshold in self.thresholds.items():
-            option = threshold.option.name if threshold.option else ''
-            limits[name] = overrides.get(option, float(threshold.value))
-        return limits
+    @cached_property
+    def at(self) -> At:
+        limits = {name: float(threshold.value) for name, threshold in self.thresholds.items()}
+        return {**self.values, 'ceph_checks': self.ceph_checks, **limits}
 
     def finding(self, found: Case) -> Finding:
         """``{osd}`` is the first of the OSDs."""
@@ -239,7 +198,7 @@ def _declare(condition_id: str, decide: DecideCluster) -> Condition:
         health=HealthPolicy(**health) if health else None,
         ceph_checks=tuple(entry.get('ceph_checks', ())),
         needs=Subject[entry['needs'].upper()] if 'needs' in entry else None,
-        thresholds={n: _threshold(**t) for n, t in entry.get('thresholds', {}).items()},
+        thresholds={n: Threshold(**t) for n, t in entry.get('thresholds', {}).items()},
         values={name: tuple(texts) for name, texts in entry.get('values', {}).items()},
         decide=decide,
     )
@@ -248,10 +207,6 @@ def _declare(condition_id: str, decide: DecideCluster) -> Condition:
 
 def _by_variant(text: Union[str, Mapping[str, str]]) -> Mapping[str, str]:
     return {'': text} if isinstance(text, str) else text
-
-
-def _threshold(option: Optional[Mapping[str, Any]] = None, **entry: Any) -> Threshold:
-    return Threshold(**entry, option=ModuleOption(**option) if option else None)
 
 
 @cache
@@ -264,8 +219,3 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
 def conditions() -> Mapping[str, Condition]:
     """All conditions by id, in the order of their declarations."""
     return {condition_id: _DECIDED[condition_id] for condition_id in declarations()}
-
-
-def limit_options() -> tuple[LimitOption, ...]:
-    """The module options that set thresholds."""
-    return tuple(option for known in conditions().values() for option in known.limit_options)

@@ -70,8 +70,6 @@ class ClusterFacts:
     alerting: Mapping[int, AlertingOsd] = field(default_factory=dict)
     #: Seconds for which each OSD has been pending a restart.
     pending_s: Mapping[int, float] = field(default_factory=dict)
-    #: Configured thresholds, by module option.
-    limits: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def strings(self) -> tuple[RunningString, ...]:

@@ -276,10 +276,8 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     def _conclude(self, state: CampaignState) -> None:
         self._on_end(state)
 
-    def _why_waiting(
-        self, state: CampaignState, waited_s: float, gate_alarm_after_s: float
-    ) -> Optional[str]:
-        return why_waiting(state, waited_s, gate_alarm_after_s)
+    def _why_waiting(self, state: CampaignState, waited_s: float) -> Optional[str]:
+        return why_waiting(state, waited_s)
 
     def _named(self) -> str:
         return f'{self.KIND} {self._last.campaign_id}'

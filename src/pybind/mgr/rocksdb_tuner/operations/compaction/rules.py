@@ -220,19 +220,17 @@ def together(osds: Collection[OsdCompaction], cluster: ClusterMap) -> bool:
     return known and len(set(domains.values())) == 1
 
 
-def why_waiting(
-    state: CampaignState, waited_s: float, gate_alarm_after_s: float = 0.0
-) -> Optional[str]:
+def why_waiting(state: CampaignState, waited_s: float) -> Optional[str]:
     """What the operator has to do for a waiting campaign; None if no action is required.
 
     ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
-    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
+    did not choose.
     """
     reason = state.paused_reason
     if state.ended or reason is None or state.paused_by is not None:
         return None
     if not _needs_action(state, reason):
-        if not gate_stays_closed(waited_s, gate_alarm_after_s):
+        if not gate_stays_closed(waited_s):
             return None
     elif waited_s < ACTION_AFTER_S:
         return None

@@ -17,13 +17,11 @@ def why_failed(state: ExperimentState) -> Optional[str]:
     return None
 
 
-def why_waiting(
-    state: ExperimentState, waited_s: float, gate_alarm_after_s: float = 0.0
-) -> Optional[str]:
+def why_waiting(state: ExperimentState, waited_s: float) -> Optional[str]:
     """What the operator has to do for a waiting experiment; None if no action is required.
 
     ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
-    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
+    did not choose.
     """
     leg = state.leg
     recovering = leg is not None and leg.direction is Direction.RECOVER
@@ -35,7 +33,7 @@ def why_waiting(
         in_the_middle = in_flight(leg) is not None and waited_s >= ACTION_AFTER_S
         if leg.errors > 0 or in_the_middle:
             return state.paused_reason
-    if gate_stays_closed(waited_s, gate_alarm_after_s):
+    if gate_stays_closed(waited_s):
         may_abort = state.leg_kind is not LegKind.RESTORE
         return with_remedy(state.paused_reason, 'experiment', may_abort)
     return None

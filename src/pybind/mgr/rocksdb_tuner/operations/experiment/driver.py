@@ -288,10 +288,8 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
             self.on_winner(state)
         self._save(replace(state, recorded=True))
 
-    def _why_waiting(
-        self, state: ExperimentState, waited_s: float, gate_alarm_after_s: float
-    ) -> Optional[str]:
-        return alarm.why_waiting(state, waited_s, gate_alarm_after_s)
+    def _why_waiting(self, state: ExperimentState, waited_s: float) -> Optional[str]:
+        return alarm.why_waiting(state, waited_s)
 
     def _outstanding(self) -> Optional[tuple[AskedRestart, Observer]]:
         asked = None if self._state is None else self._state.asked

@@ -37,13 +37,11 @@ def in_danger(state: RolloutState) -> Optional[str]:
     )
 
 
-def why_waiting(
-    state: RolloutState, waited_s: float, gate_alarm_after_s: float = 0.0
-) -> Optional[str]:
+def why_waiting(state: RolloutState, waited_s: float) -> Optional[str]:
     """What the operator has to do for a waiting rollout; None if no action is required.
 
     ``waited_s`` is how long this manager has seen it wait without a step, for a reason the operator
-    did not choose; ``gate_alarm_after_s`` is how long a gate may stay closed; 0: no limit.
+    did not choose.
     """
     # A pause requires no action, unless an OSD is being restored in spite of it.
     paused = state.paused_by is not None and state.direction is not Direction.RECOVER
@@ -53,6 +51,6 @@ def why_waiting(
     in_the_middle = in_flight(state) is not None and waited_s >= ACTION_AFTER_S
     if undecided(state) or state.errors > 0 or in_the_middle:
         return state.paused_reason
-    if gate_stays_closed(waited_s, gate_alarm_after_s):
+    if gate_stays_closed(waited_s):
         return with_remedy(state.paused_reason, 'rollout')
     return None

@@ -35,13 +35,13 @@ class RecommendationAges:
 
 @dataclass(frozen=True)
 class Policy:
-    """Module options."""
+    """What auto-apply waits for."""
 
-    #: How long a recommendation must have been shown.
+    #: How long a recommendation must have been shown; a module option.
     after_s: float = 86400.0
-    #: How long after any change nothing is started.
+    #: How long after any change nothing is started: a day of load shows what the last one did.
     cooldown_s: float = 86400.0
-    #: Minimum confidence in the workload class, 0..1.
+    #: Minimum confidence in the workload class, 0..1; for what does not depend on it, none.
     least_confidence: float = 0.9
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from ...judge.records import Inconclusive, Judgement, NoBenefit, Verdict, ends_with
+from ...judge.records import Inconclusive, Judgement, Verdict, ends_with
 from ...judge.verdict import in_words, measured_in_words, too_few_controls
 from ...mgr.records import ClusterMap
-from ...plan.batches import PlannedBatch
+from ...plan.batches import PlannedBatch, without_gain
 from ...units import format_ids
 from ..gates import placement_groups, upgrading, without_samples
 from ..phases import Phase
@@ -158,24 +158,15 @@ def _without_verdict(
 
 
 def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
-    """End a soak with no worse and no better signals by the policy for it."""
-    if batch.soak.no_benefit in {NoBenefit.AUTO, NoBenefit.PROMOTE}:
+    """End a soak with no worse and no better signals; batches follow the decision on the canary."""
+    if batch.number > 0 or without_gain(state.request) is Inconclusive.PROMOTE:
         return Step(_passed(state, batch, judgement))
     judged = _with_judgement(state, batch, judgement)
     predicted = state.request.prediction
     text = f'measured: {", ".join(measured_in_words(judgement)) or "nothing"}'
     text += '' if predicted is None else f'; predicted: {predicted}'
-    if batch.soak.no_benefit is NoBenefit.ROLLBACK:
-        why = f'soak_no_benefit: {_named(batch)} is no worse, but no gain was measured'
-        return Step(rolled_back(judged, f'{why} ({text})', state.updated_s))
-    return Step(
-        waiting(
-            judged,
-            f'the verdict on {_named(batch)} is {judgement.verdict.words}, but no gain was '
-            'measured: "ceph rocksdb-tuner operation resume" changes the other OSDs anyway, "ceph '
-            f'rocksdb-tuner rollback" undoes it; {text}',
-        )
-    )
+    why = f'{_named(batch)} is no worse, but no gain was measured ({text})'
+    return Step(rolled_back(judged, why, state.updated_s))
 
 
 def _passed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:

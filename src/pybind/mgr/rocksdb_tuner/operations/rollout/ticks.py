@@ -273,7 +273,5 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self._archive.keep(record_of(state), state)
         self._recording.end()
 
-    def _why_waiting(
-        self, state: RolloutState, waited_s: float, gate_alarm_after_s: float
-    ) -> Optional[str]:
-        return alarm.why_waiting(state, waited_s, gate_alarm_after_s)
+    def _why_waiting(self, state: RolloutState, waited_s: float) -> Optional[str]:
+        return alarm.why_waiting(state, waited_s)

@@ -243,7 +243,7 @@ def _steps(planned: FoundPlan) -> Steps:
         canary=osds[0] if planned.judged and osds else None,
         controls=planned.change.controls if planned.judged else (),
         purpose=planned.change.purpose,
-        soak=soak_of(planned.soak, planned.change.fill_s),
+        soak=soak_of(planned.change, planned.soak),
         gates=GATES,
         expected_duration_s=planned.least_duration_s,
         expected_duration_most_s=planned.most_duration_s,

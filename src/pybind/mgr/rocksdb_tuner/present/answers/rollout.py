@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ...judge.records import Inconclusive, NoBenefit, SignalVerdict, SoakPlan, Verdict
+from ...judge.records import Inconclusive, SignalVerdict, SoakPlan, Verdict
 from ...judge.records import Judgement as FoundJudgment
 from ...notes import Among, Amount, Count, InPlace, OsdId, Time
 from ...operations.phases import Outcome, Phase
 from ...operations.rollout.batches import Batch, batches
 from ...operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
-from ...plan.batches import planned_batch, soak_for
-from ...plan.records import ChangeKind, Purpose
+from ...plan.batches import planned_batch, soak_for, without_gain
+from ...plan.records import ChangeKind, ChangeRequest, Purpose
 from ...units import format_time
 from ..summaries import osds_finished
 from .judgment import Judged, judged_of
@@ -42,8 +42,8 @@ class CanarySoak(SoakTime):
         'two option strings; null: unknown.',
     ]
     no_benefit: Annotated[
-        NoBenefit,
-        Among((NoBenefit.WAIT, NoBenefit.PROMOTE, NoBenefit.ROLLBACK)),
+        Inconclusive,
+        Among((Inconclusive.PROMOTE, Inconclusive.ROLLBACK)),
         'Action if the canary is neither better nor worse.',
     ]
     batches: Annotated[
@@ -187,13 +187,13 @@ def rollout_of(state: RolloutState) -> Rollout:
     )
 
 
-def soak_of(soak: SoakPlan, fill_s: Optional[float]) -> CanarySoak:
+def soak_of(request: ChangeRequest, soak: SoakPlan) -> CanarySoak:
     return CanarySoak(
         least_s=soak.least_s,
         most_s=soak.most_s,
         inconclusive=soak.inconclusive,
-        fill_s=fill_s,
-        no_benefit=soak.no_benefit,
+        fill_s=request.fill_s,
+        no_benefit=without_gain(request),
         batches=None if soak.batches is None else _soak_time(soak.batches),
     )
 
@@ -204,7 +204,7 @@ def _soak_time(soak: SoakPlan) -> SoakTime:
 
 def _watch(state: RolloutState) -> Watch:
     return Watch(
-        soak=soak_of(soak_for(state.request, state.soak), state.request.fill_s),
+        soak=soak_of(state.request, soak_for(state.request, state.soak)),
         baseline_s=state.baseline_s,
         baseline_least_s=planned_batch(state.request, state.soak, 0).baseline_s,
         soaked_s=state.soaked_s,

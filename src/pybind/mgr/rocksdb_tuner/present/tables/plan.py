@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...advise.records import Kind, Recommendation
 from ...operations.gates import GATES
-from ...plan.batches import PlannedBatch
+from ...plan.batches import PlannedBatch, without_gain
 from ...units import UNKNOWN, format_duration, format_ids, format_plural
 from ..layout import ROWS, Column, fields, more, shell_command, table
 from ..subjects import Plan
@@ -99,16 +99,14 @@ def _watch(planned: Plan) -> str:
     return (
         f'osd.{r.osds[0]}, measured before the change and for {times} after it'
         f'{flushes_in(soak, planned.change.fill_s)}, compared with {controls}; if inconclusive: '
-        f'{soak.inconclusive.value}; if neither better nor worse: {soak.no_benefit.value}'
+        f'{soak.inconclusive.value}; if neither better nor worse: '
+        f'{without_gain(planned.change).value}'
     )
 
 
 def _watch_of_batches(planned: Plan) -> Iterable[tuple[str, str]]:
     soak = planned.soak.batches
-    if len(planned.batches) < 2 or not planned.batches[0].watched:
-        return
-    if soak is None or soak.most_s <= 0:
-        yield 'Batches', 'batch_soak_max is 0, so there is no soak and no verdict'
+    if soak is None or len(planned.batches) < 2 or not planned.batches[0].watched:
         return
     times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
     yield (

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW
 
@@ -305,7 +304,7 @@ def schedule(seed: str) -> Schedule:
         topology=topology,
         change=change,
         value=focus.value if not change.name.startswith('REMOVE') else NEW,
-        soak=replace(soak, no_benefit=of_purpose.choice(tuple(NoBenefit))),
+        soak=soak,
         purpose=of_purpose.choice(tuple(Purpose)),
         gains=of_purpose.random() < 0.5,
         sample_every_s=dice.choice((10.0, 20.0) if focus.spare else (2.0, 5.0, 10.0)),

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Optional, Protocol
 
-from rocksdb_tuner.judge.records import NoBenefit, Verdict
+from rocksdb_tuner.judge.records import Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.conflicts import (
     REVERTS,
@@ -544,13 +544,11 @@ class Watch(Checks[Rule]):
             found is not Verdict.WORSE,
             f'batch {batch.number} passed with {found.value}',
         )
-        promised = old.request.purpose is Purpose.GAIN
-        follows = old.soak.no_benefit
-        spreads = follows is NoBenefit.PROMOTE or (follows is NoBenefit.AUTO and not promised)
+        spreads = old.request.purpose is not Purpose.GAIN
         self.require(
             Rule.NO_SPREAD,
             spreads or batch.number > 0 or found is not Verdict.NO_WORSE,
-            f'the canary passed with {found.value}, for {old.request.purpose.value}, {follows}',
+            f'the canary passed with {found.value}, for {old.request.purpose.value}',
         )
 
     def _started(self, state: RolloutState, osd_id: int) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from rocksdb_tuner.judge import records as judge_records
 from rocksdb_tuner.judge import verdict
-from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations import absence, gates
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -664,11 +664,7 @@ def _no_benefit_is_one(patch: Patch) -> None:
 
 def _no_purpose(patch: Patch) -> None:
     """Others follow, whatever gain was expected."""
-    planned = planned_batches.soak_for
-    patch.everywhere(
-        planned,
-        lambda request, plan: replace(planned(request, plan), no_benefit=NoBenefit.PROMOTE),
-    )
+    patch.everywhere(planned_batches.without_gain, lambda request: Inconclusive.PROMOTE)
 
 
 def _soak_skipped(patch: Patch) -> None:

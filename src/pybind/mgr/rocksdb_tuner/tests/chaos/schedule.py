@@ -192,8 +192,7 @@ class Schedule:
             batches = self.soak.batches
             then = 'not watched' if batches is None else batches.inconclusive.value
             soak = f'soak up to {self.soak.most_s:.0f} s, {self.soak.inconclusive.value}'
-            soak += f', batches {then}, no benefit {self.soak.no_benefit.value}'
-            soak += f', for {self.purpose.value}, which comes: {self.gains}'
+            soak += f', batches {then}, for {self.purpose.value}, which comes: {self.gains}'
         yield f'seed {self.seed}: {self.topology}'
         samples = f'a sample every {self.sample_every_s:g} s'
         yield f'{self.option}: {self.change.value}, {self.loop.value}, {soak}, {samples}'

@@ -8,7 +8,9 @@ from collections import Counter
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple, Optional
+from unittest.mock import patch
 
+from rocksdb_tuner.operations import alarm
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.conflicts import entries_blocking_rollback
@@ -34,6 +36,8 @@ _MAX_SAMPLES_TO_END = 900
 _SETTLES_S = 30.0
 #: Samples in which automatic rollouts would start again.
 _SAMPLES_AFTERWARDS = 12
+#: The wait for a gate before a health check is raised, shorter than the module's.
+GATE_ALARM_S = 600.0
 #: A need for the operator must be reported within this time.
 _ALARM_S = 1000.0
 
@@ -316,7 +320,7 @@ def carried_out(
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:
-        with suppress(OperationRefused):
+        with suppress(OperationRefused), patch.object(alarm, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
             schedule_run.execute()
     except Violation as violation:
         return schedule_run, violation

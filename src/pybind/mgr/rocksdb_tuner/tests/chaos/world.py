@@ -38,8 +38,6 @@ from .schedule import Loop, Schedule
 
 #: How long a monitor that is slow keeps a manager waiting.
 DELAY_S = 17.0
-#: The option gate_alarm_after.
-GATE_ALARM_S = 600.0
 #: How old a recommendation must be for auto-apply.
 AUTO_APPLY_AFTER_S = 60.0
 
@@ -62,7 +60,7 @@ def health_of(driver: Driver, time_s: float) -> HealthChecks:
             limitations=(),
             notices=driver.problems,
             rollout_acknowledged=driver.acknowledged,
-            rollout_waits=driver.why_waiting(GATE_ALARM_S),
+            rollout_waits=driver.why_waiting(),
         )
     )
 
@@ -368,7 +366,6 @@ class LoopWorld(World):
             soak=self.planned.soak,
             maintenance=closed if self.outside_window else MaintenanceWindow(),
             restarts_per_day=self.restarts_per_day,
-            gate_alarm_after_s=GATE_ALARM_S,
         )
 
     def starts_automatically(self) -> None:

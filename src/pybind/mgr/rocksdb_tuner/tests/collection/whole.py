@@ -125,7 +125,7 @@ def _module() -> ModuleState:
         ),
         sampling=Sampling(10.0, 2, 2.25, 12.5, 60.25, Reports.OK),
         rollout_under_way=False,
-        limits={'db_used_limit': 0.9},
+        limits={'min_gain': 0.9},
         notices=('Lost the history of node8: see https://alice@wiki.example.com/x',),
         pending_since_s={0: 1795210000.0},
         advised_on={'gold': _BUSY, 'ssd': _IDLE},

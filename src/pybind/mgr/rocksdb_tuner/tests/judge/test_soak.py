@@ -66,28 +66,16 @@ def test_failure_ends_the_soak_at_once_pass_at_its_minimum_and_doubt_at_its_maxi
 
 @pytest.mark.parametrize(
     'soak',
-    [SoakPlan(600, 600), SoakPlan(600, 0), SoakPlan(60, 600, batches=SoakPlan(300, 0)), SoakPlan()],
+    [SoakPlan(600, 600), SoakPlan(600, 0), SoakPlan()],
 )
 def test_disabled_or_longest_soak_is_no_contradiction(soak: SoakPlan) -> None:
     assert contradiction(soak) is None
 
 
-@pytest.mark.parametrize(
-    ('soak', 'names'),
-    [
-        (SoakPlan(601, 600), (' soak_min', ' soak_max', 'rocksdb_tuner/soak_max 601')),
-        (
-            SoakPlan(60, 600, batches=SoakPlan(300, 200)),
-            ('batch_soak_min', 'batch_soak_max', 'rocksdb_tuner/batch_soak_max 300'),
-        ),
-    ],
-)
-def test_soak_that_cannot_pass_names_the_options_and_a_remedy(
-    soak: SoakPlan, names: tuple[str, ...]
-) -> None:
-    """Those of the batches apart from those of the canary."""
-    reported = f' {contradiction(soak)}'
-    assert [name for name in names if name not in reported] == []
+def test_soak_that_cannot_pass_names_the_options_and_a_remedy() -> None:
+    reported = f' {contradiction(SoakPlan(601, 600))}'
+    for name in (' soak_min', ' soak_max', 'rocksdb_tuner/soak_max 601'):
+        assert name in reported
 
 
 @pytest.mark.parametrize(

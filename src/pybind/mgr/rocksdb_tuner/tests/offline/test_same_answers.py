@@ -220,7 +220,7 @@ def an_unknown_manager(world: World) -> None:
 
 
 def thresholds_of_an_operator(world: World) -> None:
-    world.settings = Settings(sample_interval_s=5.0, limits={'kv_sync_busy_limit': 0.01})
+    world.settings = Settings(sample_interval_s=5.0, limits={'min_gain': 0.6})
     world.load_ops_per_s = 100
     world.run(60)
 

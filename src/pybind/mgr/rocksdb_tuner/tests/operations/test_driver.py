@@ -98,10 +98,8 @@ class Counting(OperationDriver[Count, int, int]):
             raise CommandError(30, 'read-only')
         self.log.append(f'kept {state.operation_id}')
 
-    def _why_waiting(
-        self, state: Count, waited_s: float, gate_alarm_after_s: float
-    ) -> Optional[str]:
-        return f'{state.operation_id}: {waited_s:g} of {gate_alarm_after_s:g}'
+    def _why_waiting(self, state: Count, waited_s: float) -> Optional[str]:
+        return f'{state.operation_id}: {waited_s:g}'
 
     def _paused(self, state: Count, actor: str, now_s: float) -> Count:
         return replace(state, paused_by=actor)
@@ -171,7 +169,7 @@ def test_operators_control_only_running_operations() -> None:
     driver.pause('ann', 0.0)
     driver.tick()
     assert driver.state == Count('c1', paused_by='ann')
-    assert driver.why_waiting(60.0) == 'c1: 0 of 60'
+    assert driver.why_waiting() == 'c1: 0'
     driver.resume(0.0)
     driver.abort('ann', 0.0)
     assert not driver.under_way

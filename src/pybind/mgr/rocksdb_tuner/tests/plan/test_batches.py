@@ -7,10 +7,16 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.plan.batches import count, planned_batch, planned_batches, soak_for
+from rocksdb_tuner.plan.batches import (
+    count,
+    planned_batch,
+    planned_batches,
+    soak_for,
+    without_gain,
+)
 from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -162,21 +168,13 @@ def test_unjudgeable_change_is_watched_for_crashes_if_nobody_can_decide(
 
 
 @pytest.mark.parametrize(
-    ('message', 'purpose', 'follows'),
-    [
-        (NoBenefit.AUTO, Purpose.GAIN, NoBenefit.ROLLBACK),
-        (NoBenefit.AUTO, Purpose.SAFETY, NoBenefit.PROMOTE),
-        (NoBenefit.WAIT, Purpose.GAIN, NoBenefit.WAIT),
-        (NoBenefit.PROMOTE, Purpose.GAIN, NoBenefit.PROMOTE),
-        (NoBenefit.ROLLBACK, Purpose.SAFETY, NoBenefit.ROLLBACK),
-    ],
+    ('purpose', 'follows'),
+    [(Purpose.GAIN, Inconclusive.ROLLBACK), (Purpose.SAFETY, Inconclusive.PROMOTE)],
 )
-def test_behavior_without_a_gain_comes_from_the_operator_or_the_purpose(
-    message: NoBenefit, purpose: Purpose, follows: NoBenefit
+def test_a_change_without_its_expected_gain_does_not_spread(
+    purpose: Purpose, follows: Inconclusive
 ) -> None:
-    """A change without its expected gain does not spread by itself."""
-    soak = replace(SHORT_SOAK, no_benefit=message)
-    assert soak_for(plan(4, purpose=purpose), soak).no_benefit is follows
+    assert without_gain(plan(4, purpose=purpose)) is follows
 
 
 @pytest.mark.parametrize(

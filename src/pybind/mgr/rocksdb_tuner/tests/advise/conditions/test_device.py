@@ -214,11 +214,6 @@ def test_nearly_full_db_device_is_reported_before_it_spills(used_gib: int, fires
     assert 'db-device-nearly-full' not in found(spilled)
 
 
-def test_nearly_full_threshold_is_configurable() -> None:
-    names = found(dedicated(db_used_bytes=60 * GIB), limits={'db_used_limit': 0.6})
-    assert 'db-device-nearly-full' in names
-
-
 @pytest.mark.parametrize('missing', ['db_used_bytes', 'db_total_bytes'])
 def test_unknown_size_gives_no_finding(missing: str) -> None:
     sizes: dict[str, Any] = {'db_used_bytes': 99 * GIB, missing: None}

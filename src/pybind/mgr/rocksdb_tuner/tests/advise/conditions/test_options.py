@@ -93,14 +93,6 @@ def test_configured_string_that_is_not_running_is_a_warning_after_a_day(
     assert finding.do_not is not None
 
 
-def test_forgotten_entry_age_is_configurable() -> None:
-    entries = (entry(ALL, 'compression=kLZ4Compression'),)
-    osds = (facts(osd_info(0), entries=entries),)
-    limits = {'restart_overdue_after': 3600.0}
-    cluster = ClusterFacts(osds, entries, pending_s={0: 3600.0}, limits=limits)
-    assert Severity.WARNING in {f.severity for f in findings(cluster)}
-
-
 def test_class_masked_entry_is_reported_because_osds_ignore_it_at_startup() -> None:
     entries = (entry('osd/class:ssd', ALTERNATE),)
     osds = (facts(osd_info(0), entries=entries), facts(osd_info(1, device_class='hdd')))

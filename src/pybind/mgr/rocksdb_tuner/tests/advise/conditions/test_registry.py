@@ -32,13 +32,6 @@ def test_every_condition_is_evaluated_once() -> None:
     assert sorted(evaluated) == sorted(conditions())
 
 
-@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
-def test_module_options_allow_their_thresholds(known: Condition) -> None:
-    for threshold in known.thresholds.values():
-        if threshold.option is not None:
-            assert threshold.option.minimum <= threshold.value <= threshold.option.maximum
-
-
 def test_thresholds_of_limits_and_conditions_agree() -> None:
     limits, known = limit_thresholds(), conditions()
     assert known['slow-sync'].thresholds['round_ms'].value == limits.slow_round_ms

@@ -37,14 +37,6 @@ def test_proven_downtime_counts(start: Optional[LastStart], fires: bool) -> None
         assert finding.commands == ('ceph tell osd.0 compact',)
 
 
-def test_slow_start_threshold_is_configurable() -> None:
-    """Above and below the threshold of the module."""
-    osd = started(0, LastStart(60.0, 70.0, False))
-    assert 'slow-start' in found(osd, limits={'slow_start_after': 60.0})
-    osd = started(0, LastStart(600.0, 610.0, False))
-    assert 'slow-start' not in found(osd, limits={'slow_start_after': 601.0})
-
-
 def test_start_is_compared_with_the_slowest_other_of_the_class() -> None:
     """Not with itself, with other classes, or with OSDs whose host was away."""
     osds = (

@@ -424,16 +424,6 @@ SCENARIOS = (
         ),
     ),
     Scenario(
-        'slow-iterators',
-        'an operator who calls only longer seeks slow means those of disks too',
-        (
-            seeking(0, 120.0, db_rotational=True),
-            seeking(1, 160.0, window_s=60.0),
-            seeking(2, 149.0),
-        ),
-        more={'limits': {'slow_seek_ms': 150.0}},
-    ),
-    Scenario(
         'compaction-storm',
         'two classes, of which one compacts at once',
         (
@@ -625,8 +615,6 @@ SCENARIOS = (
         'restart-pending',
         'restarts that are waited for since now, for many strings',
         tuple(facts(osd_info(n), entries=(entry('osd', f'ttl={9 - n}'),)) for n in range(7)),
-        (),
-        {'limits': {'restart_overdue_after': 1.0}},
     ),
     Scenario(
         'different-options',

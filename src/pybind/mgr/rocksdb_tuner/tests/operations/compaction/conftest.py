@@ -20,14 +20,10 @@ MIB = 1024 * 1024
 USED_BYTES = 100 * MIB
 TICK_S = 2.0
 LIMITS = Limits()
-#: The option gate_alarm_after.
-GATE_ALARM_S = 1800.0
 WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 
 
-def health_of(
-    driver: CampaignDriver, now_s: float, gate_alarm_after_s: float = GATE_ALARM_S
-) -> HealthChecks:
+def health_of(driver: CampaignDriver, now_s: float) -> HealthChecks:
     """The module's health checks in `ceph health`."""
     return health_checks(
         replace(
@@ -36,7 +32,7 @@ def health_of(
             release='pacific',
             sampling=Sampling(5.0, 1, 1.0, 1.0),
             campaign=driver.state,
-            campaign_waits=driver.why_waiting(gate_alarm_after_s),
+            campaign_waits=driver.why_waiting(),
         )
     )
 

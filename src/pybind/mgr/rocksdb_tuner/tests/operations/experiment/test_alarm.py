@@ -30,7 +30,7 @@ def leg_of(state: ExperimentState) -> RolloutState:
 
 
 def test_progressing_experiment_raises_no_alarm(in_leg: ExperimentState) -> None:
-    assert why_waiting(replace(in_leg, paused_reason=None), 1e6, GATE_S) is None
+    assert why_waiting(replace(in_leg, paused_reason=None), 1e6) is None
 
 
 def test_osd_in_a_mixed_state_raises_an_alarm_after_ten_minutes(in_leg: ExperimentState) -> None:
@@ -45,23 +45,22 @@ def test_failing_actions_raise_an_alarm_at_once(in_leg: ExperimentState) -> None
 
 def test_pause_raises_an_alarm_only_with_a_failed_osd(in_leg: ExperimentState) -> None:
     paused = replace(in_leg, paused_by='client.a')
-    assert why_waiting(paused, 1e6, GATE_S) is None
+    assert why_waiting(paused, 1e6) is None
     recovering = replace(paused, leg=replace(leg_of(in_leg), direction=Direction.RECOVER))
-    assert why_waiting(recovering, 1e6, GATE_S) == 'osd.0 is down'
+    assert why_waiting(recovering, 1e6) == 'osd.0 is down'
 
 
 def test_persistently_closed_gate_raises_an_alarm(in_leg: ExperimentState) -> None:
     leg = leg_of(in_leg)
     pending = tuple(replace(osd, step=OsdStep.PENDING) for osd in leg.osds)
     waiting = replace(in_leg, leg=replace(leg, osds=pending))
-    assert why_waiting(waiting, GATE_S - 1, GATE_S) is None
-    reported = why_waiting(waiting, GATE_S, GATE_S) or ''
+    assert why_waiting(waiting, GATE_S - 1) is None
+    reported = why_waiting(waiting, GATE_S) or ''
     assert '"ceph rocksdb-tuner operation abort" ends the experiment' in reported
-    back = why_waiting(replace(waiting, leg_kind=LegKind.RESTORE), GATE_S, GATE_S) or ''
+    back = why_waiting(replace(waiting, leg_kind=LegKind.RESTORE), GATE_S) or ''
     assert 'abort' not in back
     between = replace(waiting, leg=None, leg_kind=None)
-    assert why_waiting(between, GATE_S, GATE_S) is not None
-    assert why_waiting(between, 1e6, 0.0) is None
+    assert why_waiting(between, GATE_S) is not None
 
 
 def test_failed_experiment_raises_an_alarm_and_a_finished_one_does_not(run: ExperimentRun) -> None:
@@ -70,4 +69,4 @@ def test_failed_experiment_raises_an_alarm_and_a_finished_one_does_not(run: Expe
     assert why_failed(state) == 'no reason was recorded'
     assert why_failed(replace(state, failure='osd.3 crashed')) == 'osd.3 crashed'
     assert why_failed(replace(state, stage=Stage.ABORTED)) is None
-    assert why_waiting(replace(state, paused_reason='x'), 1e6, GATE_S) is None
+    assert why_waiting(replace(state, paused_reason='x'), 1e6) is None

@@ -13,12 +13,13 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation
-from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.batches import watched_batch
 from rocksdb_tuner.operations.rollout.record_codec import decode_evidence
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
+from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present.answers.advice import plan_of
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.present.to_json import to_json
@@ -29,9 +30,8 @@ from .conftest import Run
 
 SOAKS = (
     SoakPlan(),
-    # Nothing gets better here, and all is to be changed all the same.
     *(
-        replace(soak, inconclusive=Inconclusive.PROMOTE, no_benefit=NoBenefit.PROMOTE)
+        replace(soak, inconclusive=Inconclusive.PROMOTE)
         for soak in (
             SoakPlan(240.0, 480.0, batches=SoakPlan(0.0, 240.0, Inconclusive.PROMOTE)),
             SoakPlan(0.0, 240.0, batches=SoakPlan()),
@@ -95,7 +95,9 @@ def test_what_is_carried_out_is_what_was_shown(
     run = Run(cluster)
     recommendation = recommended(cluster, [load for _, _, load in layout])
     shown: Any = to_json(plan_of(plan(recommendation, soak)))
-    run.start(change_request(recommendation, 'operator'), soak)
+    # Nothing gets better here, and all is to be changed all the same.
+    request = replace(change_request(recommendation, 'operator'), purpose=Purpose.SAFETY)
+    run.start(request, soak)
 
     watched: dict[int, tuple[list[int], list[int]]] = {}
     while not run.state.ended:

@@ -22,7 +22,6 @@ from rocksdb_tuner.judge.records import (
     Effect,
     Inconclusive,
     Judgement,
-    NoBenefit,
     Predicted,
     SignalVerdict,
     SoakPlan,
@@ -82,7 +81,6 @@ def judgements() -> st.SearchStrategy[Judgement]:
 JUDGEMENTS = judgements()
 PREDICTED = st.builds(Predicted, TEXTS, st.floats(-100, 1e4), st.floats(-100, 1e4))
 SOAKS = st.builds(SoakPlan, TIMES, TIMES, st.sampled_from(Inconclusive))
-FOLLOWS = st.sampled_from(NoBenefit)
 
 
 def pieces(order: list[int], cuts: list[int]) -> tuple[tuple[int, ...], ...]:
@@ -185,7 +183,7 @@ def states(draw: st.DrawFn) -> RolloutState:
         asked=draw(st.none() | ASKED),
         longest_boot_s=draw(TIMES),
         own_entries_stay=draw(st.none() | TEXTS),
-        soak=replace(draw(SOAKS), batches=draw(st.none() | SOAKS), no_benefit=draw(FOLLOWS)),
+        soak=replace(draw(SOAKS), batches=draw(st.none() | SOAKS)),
         soaked_s=draw(TIMES),
         batch_soaked_s=draw(TIMES),
         judgement=draw(st.none() | judgements()),
@@ -301,7 +299,6 @@ def fullest() -> RolloutState:
             600.0,
             Inconclusive.PROMOTE,
             SoakPlan(60.0, 120.0, Inconclusive.ROLLBACK),
-            NoBenefit.WAIT,
         ),
         soaked_s=310.0,
         batch_soaked_s=20.0,

@@ -10,6 +10,7 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
+from rocksdb_tuner.operations import alarm
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.history import record_of
@@ -64,7 +65,7 @@ def test_nothing_is_known_before_loading(run: Run) -> None:
     driver = with_parts(run)
     assert (driver.state, driver.history, driver.problems, driver.broken) == (None, (), (), ())
     assert (driver.acknowledged, driver.since_end_s) == (False, None)
-    assert driver.why_waiting(0.0) is None
+    assert driver.why_waiting() is None
 
 
 def test_failing_judge_and_announcer_do_not_block_a_rollout(run: Run) -> None:
@@ -352,15 +353,18 @@ def long_wait(run: Run) -> Optional[str]:
     """The reports half a minute later, with a long minute."""
     for _ in range(4):
         run.tick(30.0)
-    return run.driver.why_waiting(60.0)
+    return run.driver.why_waiting()
 
 
-def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(run: Run) -> None:
+def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alarm, 'GATE_ALARM_AFTER_S', 60.0)
     run.cluster.flags.add('noout')
     run.start()
     assert 'noout' in (long_wait(run) or '')
     run.fail_over()
-    assert run.driver.why_waiting(60.0) is None
+    assert run.driver.why_waiting() is None
     run.cluster.flags.clear()
     run.outside_window = 'outside the maintenance window'
     assert long_wait(run) is None
@@ -375,8 +379,9 @@ def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(run:
     assert 'noout' in (long_wait(run) or '')
 
 
-def test_only_waiting_states_are_stuck(run: Run) -> None:
+def test_only_waiting_states_are_stuck(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A soak waits for its time; the gate that closes at its end closed just now."""
+    monkeypatch.setattr(alarm, 'GATE_ALARM_AFTER_S', 60.0)
     run.start(soak=SOAK)
     state = run.until(lambda s: s.phase is Phase.SOAKING)
     begun_s = run.cluster.now_s
@@ -384,7 +389,7 @@ def test_only_waiting_states_are_stuck(run: Run) -> None:
     state = run.to_a_wait('noout')
     assert run.cluster.now_s - begun_s > 120
     assert [osd.step for osd in state.osds] == [OsdStep.VERIFIED, OsdStep.PENDING, OsdStep.PENDING]
-    assert run.driver.why_waiting(60.0) is None
+    assert run.driver.why_waiting() is None
     assert 'noout' in (long_wait(run) or '')
 
 

@@ -590,47 +590,36 @@ def test_failure_is_an_unrequested_or_partly_aborted_end(
 
 
 @pytest.mark.parametrize(
-    ('changes', 'waited_s', 'after_s', 'reported'),
+    ('changes', 'waited_s', 'reported'),
     [
-        ({}, 599.9, 0.0, None),
-        ({}, 600.0, 0.0, 'it waits'),
-        ({'step': OsdStep.PENDING}, 1e6, 0.0, None),
-        ({'step': OsdStep.PENDING}, 1800.0, 1800.0, 'it waits; '),
-        ({'step': OsdStep.PENDING}, 1799.9, 1800.0, None),
-        ({'step': OsdStep.PENDING}, 0.5, 0.5, 'it waits; '),
-        ({'step': OsdStep.PENDING, 'errors': 1}, 0.0, 0.0, 'it waits'),
-        ({'step': VERIFIED, 'judgement': Judgement(Verdict.INCONCLUSIVE)}, 0.0, 0.0, 'it waits'),
-        ({'paused_by': 'client.ann'}, 1e6, 1.0, None),
-        ({'paused_by': 'client.ann', 'direction': RECOVER}, 600.0, 0.0, 'it waits'),
-        ({'paused_reason': None, 'errors': 1}, 1e6, 1.0, None),
-        ({'paused_reason': None, 'step': OsdStep.PENDING}, 1e6, 1.0, None),
-        ({'stage': Phase.FAILED, 'errors': 1}, 1e6, 1.0, None),
+        ({}, 599.9, None),
+        ({}, 600.0, 'it waits'),
+        ({'step': OsdStep.PENDING}, 1800.0, 'it waits; '),
+        ({'step': OsdStep.PENDING}, 1799.9, None),
+        ({'step': OsdStep.PENDING, 'errors': 1}, 0.0, 'it waits'),
+        ({'step': VERIFIED, 'judgement': Judgement(Verdict.INCONCLUSIVE)}, 0.0, 'it waits'),
+        ({'paused_by': 'client.ann'}, 1e6, None),
+        ({'paused_by': 'client.ann', 'direction': RECOVER}, 600.0, 'it waits'),
+        ({'paused_reason': None, 'errors': 1}, 1e6, None),
+        ({'paused_reason': None, 'step': OsdStep.PENDING}, 1e6, None),
+        ({'stage': Phase.FAILED, 'errors': 1}, 1e6, None),
     ],
 )
 def test_wait_for_the_operator_raises_an_alarm(
     cluster: FakeCluster,
     changes: dict[str, object],
     waited_s: float,
-    after_s: float,
     reported: Optional[str],
 ) -> None:
     assert ACTION_AFTER_S == 600.0
     changes = dict(changes)
     state = rollout(cluster, changes.pop('step', OsdStep.RESTARTING))  # type: ignore[arg-type]
     state = replace(state, **{'paused_reason': 'it waits', **changes})  # type: ignore[arg-type]
-    found = why_waiting(state, waited_s, after_s)
+    found = why_waiting(state, waited_s)
     if reported is None or not reported.endswith('; '):
         assert found == reported
     else:
         assert found == f'{reported}"ceph rocksdb-tuner operation abort" ends the rollout'
-
-
-def test_no_gate_raises_an_alarm_without_a_configured_time(
-    cluster: FakeCluster,
-) -> None:
-    state = rollout(cluster, paused_reason='flags set on the cluster: noout')
-    assert why_waiting(state, 1e6) is None
-    assert why_waiting(state, 1e6, 1.0) is not None
 
 
 # -- foreign entries

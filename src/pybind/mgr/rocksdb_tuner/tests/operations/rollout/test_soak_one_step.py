@@ -11,7 +11,6 @@ from rocksdb_tuner.judge.records import (
     Effect,
     Inconclusive,
     Judgement,
-    NoBenefit,
     SignalVerdict,
     SoakPlan,
     Verdict,
@@ -22,6 +21,7 @@ from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.soak import judgement_in_view, promote, soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .one_step import SOAK, observed, other, rollout
@@ -207,29 +207,27 @@ def test_others_follow_after_the_soak_and_a_passing_verdict(
 
 @pytest.mark.parametrize('stands', [False, True])
 @pytest.mark.parametrize(
-    ('policy', 'verdicts', 'direction', 'waits'),
+    ('purpose', 'verdicts', 'direction'),
     [
-        (NoBenefit.PROMOTE, (Verdict.NO_WORSE,), Direction.FORWARD, False),
-        (NoBenefit.ROLLBACK, (), Direction.BACK, False),
-        (NoBenefit.WAIT, (), Direction.FORWARD, True),
+        (Purpose.SAFETY, (Verdict.NO_WORSE,), Direction.FORWARD),
+        (Purpose.GAIN, (), Direction.BACK),
     ],
 )
-def test_behavior_without_a_gain_is_stored_with_the_request(
+def test_behavior_without_a_gain_follows_from_the_purpose(
     cluster: FakeCluster,
-    policy: NoBenefit,
+    purpose: Purpose,
     verdicts: tuple[Verdict, ...],
     direction: Direction,
-    waits: bool,
     stands: bool,
 ) -> None:
     """Also in the next sample: the result is final, whatever is measured later."""
     state = rollout(cluster, OsdStep.VERIFIED, judgement=NO_GAIN if stands else None)
-    batch = planned_batch(state.request, replace(SOAK, no_benefit=policy), 0)
+    state = replace(state, request=replace(state.request, purpose=purpose))
+    batch = planned_batch(state.request, SOAK, 0)
     found = GAIN if stands else NO_GAIN
     after = soak(state, batch, observed(cluster, after_s=310.0, judgement=found)).state
     assert (after.judgement, after.verdicts, after.direction) == (NO_GAIN, verdicts, direction)
-    assert (after.paused_reason is not None) == waits
-    reported = after.paused_reason or after.failure
+    reported = after.failure
     if reported is not None:
         # The measured and the expected gain.
         assert state.request.prediction is not None
@@ -238,7 +236,7 @@ def test_behavior_without_a_gain_is_stored_with_the_request(
         assert '+3' in reported
     unpromised = replace(state, request=replace(state.request, prediction=None))
     after = soak(unpromised, batch, observed(cluster, after_s=310.0, judgement=found)).state
-    assert 'predicted' not in (after.paused_reason or after.failure or '')
+    assert 'predicted' not in (after.failure or '')
 
 
 @pytest.mark.parametrize(('held', 'gate'), [({'may_act': False}, False), (UNCLEAN, True)])

@@ -120,7 +120,7 @@ def test_hanging_process_requires_operator_action_after_an_hour() -> None:
     run.to_a_wait('is not up after 60 minutes', within_s=4000)
     assert 'systemctl restart ceph-osd@0' in (run.state.paused_reason or '')
     assert requests.osds == [0]
-    assert run.driver.why_waiting(0.0) is not None
+    assert run.driver.why_waiting() is not None
     # An operator restarts it, and it continues by itself.
     run.cluster.boot_s = 5.0
     run.cluster.restart_by_hand(0)

@@ -418,7 +418,7 @@ def _no_alarm_is_raised(patch: Patch) -> None:
 
 def _alarm_is_immediate(patch: Patch) -> None:
     why_waiting = rules.why_waiting
-    patch.everywhere(why_waiting, lambda state, _, gate_s=0.0: why_waiting(state, 1e9, gate_s))
+    patch.everywhere(why_waiting, lambda state, _: why_waiting(state, 1e9))
 
 
 def _any_time_counts_as_wait(patch: Patch) -> None:

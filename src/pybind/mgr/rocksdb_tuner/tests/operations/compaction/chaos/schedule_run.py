@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Callable, NamedTuple, Optional
+from unittest.mock import patch
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.operations import alarm
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.world import Killed, NextWrite, WriteFault
 
 from ..conftest import WAITING
 from .schedule import BETWEEN_SAMPLES, ChaosEvent, Moment, Planned, Schedule, moment_of
-from .watch import Rule, Watch
+from .watch import GATE_ALARM_S, Rule, Watch
 from .world import USUAL_MS, World
 
 #: Samples with events, and those in which everything completes afterwards.
@@ -157,7 +159,8 @@ def carried_out(
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:
-        schedule_run.execute()
+        with patch.object(alarm, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
+            schedule_run.execute()
     except Violation as violation:
         return schedule_run, violation
     except Exception as error:  # noqa: BLE001 - any exception is a finding

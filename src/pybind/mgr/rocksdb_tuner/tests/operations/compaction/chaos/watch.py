@@ -22,9 +22,9 @@ _OBSERVES_FIRST_S = 10.0
 _MAX_REQUESTS = 2
 #: Queries to OSDs in a sample: of those that compact, and of the next one.
 _MOST_QUESTIONS = 12
-#: The wait of a campaign before a health check is raised, and its maximum delay: a manager does not
-#: count time without samples.
-_ALARM_S = 600.0
+#: The wait of a campaign before a health check is raised, shorter than the module's, and how late
+#: it may be: a manager does not count time without samples.
+GATE_ALARM_S = 600.0
 _LATE_S = 300.0
 #: The manager takes the time before a sample in which a monitor delays writes, the watch after it.
 _SAMPLE_TAKES_S = 2 * DELAY_S
@@ -218,10 +218,10 @@ class Watch(Checks[Rule]):
         waited_s = now_s - self._waits_since_s
         raised = WAITING in world.health()
         reported = f'"{reason}" for {waited_s} s'
-        self.require(Rule.ALARM, raised or waited_s < _ALARM_S + _LATE_S, reported)
+        self.require(Rule.ALARM, raised or waited_s < GATE_ALARM_S + _LATE_S, reported)
         self.require(
             Rule.ALARM,
-            waited_s >= _ALARM_S - _SAMPLE_TAKES_S or not raised,
+            waited_s >= GATE_ALARM_S - _SAMPLE_TAKES_S or not raised,
             f'raised at {reported}',
         )
 

@@ -28,8 +28,6 @@ MIB = 1024 * 1024
 USED_BYTES = 100 * MIB
 NAME = 'c1'
 USUAL_MS = 5.0
-#: The option gate_alarm_after.
-GATE_ALARM_S = 600.0
 #: The sampling time before a campaign is started.
 _SAMPLES_S = 20.0
 
@@ -124,7 +122,7 @@ class World:
         return self.driver.state
 
     def health(self) -> HealthChecks:
-        return health_of(self.driver, self.clock_s, GATE_ALARM_S)
+        return health_of(self.driver, self.clock_s)
 
     # -- the manager
 

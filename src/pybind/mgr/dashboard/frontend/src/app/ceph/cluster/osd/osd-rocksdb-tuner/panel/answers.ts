@@ -89,7 +89,7 @@ export interface CanarySoak {
   /** Modeled time between two memtable flushes under the current load, with the slower of the two option strings; null: unknown. */
   fill_s: number | null;
   /** Action if the canary is neither better nor worse. */
-  no_benefit: 'wait' | 'promote' | 'rollback';
+  no_benefit: 'promote' | 'rollback';
   /** Soak time of each later batch; null: no soak. */
   batches: SoakTime | null;
 }
@@ -2236,7 +2236,7 @@ export interface Watch {
   /** Modeled time between two memtable flushes under the current load, with the slower of the two option strings; null: unknown. */
   fill_s: number | null;
   /** Action if the canary is neither better nor worse. */
-  no_benefit: 'wait' | 'promote' | 'rollback';
+  no_benefit: 'promote' | 'rollback';
   /** Soak time of each later batch; null: no soak. */
   batches: SoakTime | null;
   /** Baseline time of the canary and its controls before the change, as measured by this mgr; 0 after a failover. */
