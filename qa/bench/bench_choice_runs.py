@@ -235,7 +235,7 @@ def reported_by(
         limits=tuple(limits),
         workload=None if workload is None else workload['class'],
         resource=decision['resource'],
-        conclusion=decision['conclusion'],
+        conclusion=decision['decision']['because'],
         min_gain=decision['min_gain_percent'] / 100,
         max_loss=decision['max_loss_percent'] / 100,
         candidates=tuple(

@@ -135,7 +135,7 @@ def make(trial: Trial, directory: Path, progress: Progress) -> Run:
         _prepare(cluster, trial)
         done = [_phase(cluster, trial, FIRST_WARM_UP_S, FIRST_S)]
         asked = _ask(cluster)
-        progress.say(f'limit {asked.limit}: {asked.conclusion or asked.advice}')
+        progress.say(f'limit {asked.limit}: {asked.decision}')
         options = _options(cluster, trial, asked)
         for number, names in enumerate(trial.phases, 1):
             with progress.step(f'phase {number} of {len(trial.phases)}'):
@@ -151,7 +151,7 @@ def make(trial: Trial, directory: Path, progress: Progress) -> Run:
         machine_load=round(max(loads), 1),
         others_cores=round(max(phase.others_cores for phase in done), 2),
         advice=asked.advice,
-        conclusion=asked.conclusion,
+        conclusion=asked.decision,
         limit=asked.limit,
         options=options,
         did=tuple(phase.did for phase in done),
@@ -208,19 +208,23 @@ class _Asked:
 
     #: The recommended options; None: no change.
     advice: str | None
-    conclusion: str | None
+    #: What the module says to do, and why.
+    decision: str
     limit: str
 
 
 def _ask(cluster: Cluster) -> _Asked:
     advice = cluster.ceph_json('rocksdb-tuner', 'recommend')
-    groups = cluster.ceph_json('rocksdb-tuner', 'status')['groups']
+    status = cluster.ceph_json('rocksdb-tuner', 'status')
+    groups = status['groups']
     ends = [found['options_to'] for found in advice if found['restart_required']]
     group: dict[str, Any] = groups[0] if groups else {'workload': None}
     if group['workload'] is None or group['workload']['class'] == 'idle':
         # Too little for advice on the load, as where other work takes the cores
         raise NotMadeError('the module did not classify the load, or as idle')
-    return _Asked(ends[0] if ends else None, group.get('conclusion'), group['limit']['resource'])
+    (decision,) = [d for d in status['decisions'] if d['who'] == group['who']]
+    said = f'{decision["do"]}: {decision["because"]}'
+    return _Asked(ends[0] if ends else None, said, group['limit']['resource'])
 
 
 @dataclass(frozen=True)

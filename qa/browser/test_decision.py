@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tab_page import THEMES, tab_pages, violations
 
 from sample_answers import answers
-from sample_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
+from sample_candidates import Considered, all_decisions, cores_unknown, crowd, none_feasible
 from visitor import PANEL, SHOTS
 
 pytestmark = pytest.mark.integration
@@ -25,8 +25,8 @@ def open_tab(browser: Browser, bundle: None) -> Iterator[Open]:
     """Opens the tab with these decisions."""
     with tab_pages(browser) as pages:
 
-        def opened(decisions: list[Decision], **more: Any) -> Page:
-            return pages.open(answers(12, 'quiet') | {'/candidates': decisions}, **more)
+        def opened(decisions: list[Considered], state: str = 'quiet', **more: Any) -> Page:
+            return pages.open(answers(12, state) | {'/candidates': decisions}, **more)
 
         yield opened
 
@@ -56,7 +56,6 @@ def overlapping(page: Page, who: str) -> list[list[str]]:
 def test_chosen_running_and_all_other_candidates_are_drawn(open_tab: Open) -> None:
     page = open_tab(all_decisions())
     ssd = of(page, 'osd/class:ssd')
-    expect(ssd).to_contain_text('A change to variant-2022-d is recommended')
     expect(ssd.locator('.rt-scatter .rt-mark-chosen')).to_have_count(1)
     expect(ssd.locator('.rt-scatter .rt-mark-running')).to_have_count(1)
     expect(ssd.locator('.rt-scatter .rt-mark-other')).to_have_count(6)
@@ -158,10 +157,21 @@ def test_candidate_table_does_not_scroll_sideways(open_tab: Open, width: int) ->
     assert box.evaluate('(e) => e.scrollWidth <= e.clientWidth')
 
 
-def test_only_the_conclusion_is_shown_when_nothing_was_weighed(open_tab: Open) -> None:
-    hdd = of(open_tab(all_decisions()), 'osd/class:hdd')
-    expect(hdd).to_contain_text('Nothing limits these OSDs')
-    expect(hdd.locator('rocksdb-tuner-scatter, details')).to_have_count(0)
+def test_group_without_candidates_has_no_section(open_tab: Open) -> None:
+    page = open_tab(all_decisions())
+    expect(of(page, 'osd/class:ssd')).to_have_count(1)
+    expect(of(page, 'osd/class:hdd')).to_have_count(0)
+
+
+def test_decision_of_each_group_comes_first_with_its_words(open_tab: Open) -> None:
+    """The card on top of the tab has the record of `status`."""
+    page = open_tab([], 'offer')
+    (decision,) = answers(12, 'offer')['']['decisions']
+    card = page.locator(f'{PANEL} .rt-card')
+    for words in filter(None, decision.values()):
+        if words != decision['who']:
+            expect(card).to_contain_text(words)
+    expect(card.get_by_role('button', name='Apply')).to_have_count(1)
 
 
 def test_no_feasible_alternative_is_reported_with_its_reasons(
@@ -204,7 +214,7 @@ def test_module_older_than_the_tab_has_no_decision(open_tab: Open) -> None:
     old = {'status': 400, 'json': {'detail': 'no command "candidates"'}}
     page = open_tab([], refused={'/candidates': old})
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
-    expect(page.get_by_role('heading', name='Decision')).to_have_count(0)
+    expect(page.get_by_role('heading', name='Candidates')).to_have_count(0)
     assert 'no command' not in page.locator(PANEL).inner_text()
 
 
@@ -221,7 +231,7 @@ def test_rest_of_the_tab_works_without_an_answer(open_tab: Open) -> None:
 def test_no_heading_without_a_known_group(open_tab: Open) -> None:
     page = open_tab([])
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
-    expect(page.get_by_role('heading', name='Decision')).to_have_count(0)
+    expect(page.get_by_role('heading', name='Candidates')).to_have_count(0)
 
 
 @pytest.mark.parametrize('width', WIDTHS)

@@ -69,7 +69,7 @@ def test_map_findings_and_recommendations_are_shown(page: Page) -> None:
 def test_recommendation_opens_with_commands_and_without_buttons(page: Page) -> None:
     """There is nothing that would apply it."""
     panel = page.locator('rocksdb-tuner-panel')
-    panel.locator('details', has_text='lz4-2025').first.locator('summary').click()
+    panel.locator('details[data-id]', has_text='lz4-2025').first.locator('summary').click()
     expect(panel.get_by_text('Predicted effect')).to_be_visible()
     expect(panel.locator('td', has_text='Memtables that one column family')).to_be_visible()
     expect(panel.locator('pre', has_text='ceph config set osd.0')).to_be_visible()

@@ -197,7 +197,7 @@ def test_read_only_user_sees_everything_and_gets_no_change_buttons(
     visitor.log_in('read-only')
     with visitor.answering(answers(osds=3)):
         visitor.open_tab()
-        visitor.page.click(f'{PANEL} summary:has-text("Set profile")')
+        visitor.page.click(f'{PANEL} summary:has-text("Change the options")')
         expect(visitor.page.get_by_text('requires update permission')).to_be_visible()
         expect(visitor.page.get_by_role('button', name='Dry run')).to_be_visible()
         for name in ('Apply …', 'Pause …', 'Abort …', 'Roll back …', 'recommend …'):

@@ -29,7 +29,7 @@ def test_real_campaign_is_shown_osd_by_osd_paused_and_resumed(
     headline = page.locator(f'{PANEL} .rt-headline')
 
     def answer(button: str, action: str) -> None:
-        page.get_by_role('button', name=button).click()
+        page.get_by_role('button', name=button).first.click()
         dialog = page.get_by_role('dialog')
         dialog.get_by_role('button', name=action, exact=True).click()
         expect(dialog).to_have_count(0)

@@ -156,10 +156,10 @@ class Demo:
 
     def _explain_no_change(self) -> None:
         """No change is an answer, but not without a reason."""
-        for group in self._console.tuner_json('status')['groups']:
-            if not group['conclusion']:
-                raise DemoError(f'nothing is recommended for {group["who"]}, without a reason')
-            self._console.show(f'{group["who"]}: {group["conclusion"]}')
+        for decision in self._console.tuner_json('status')['decisions']:
+            if not decision['because']:
+                raise DemoError(f'nothing is recommended for {decision["who"]}, without a reason')
+            self._console.show(f'{decision["who"]}: {decision["do"]}: {decision["because"]}')
 
     def _space(self) -> DbSpace:
         with self.progress.step('compact all OSDs, to compare their DB space'):

@@ -112,8 +112,8 @@ class StaleString:
                 console.show(console.tuner('recommend', now['id']))
                 return now
             time.sleep(POLL_S)
-        conclusions = [group['conclusion'] for group in console.tuner_json('status')['groups']]
-        raise DemoError(f'no recommendation replaces the stale string: {conclusions}')
+        decisions = console.tuner_json('status')['decisions']
+        raise DemoError(f'no recommendation replaces the stale string: {decisions}')
 
     def _expect_no_finding(self) -> None:
         deadline_s = time.monotonic() + ANSWER_TIMEOUT_S

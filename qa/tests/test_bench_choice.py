@@ -275,7 +275,7 @@ def test_answers_of_the_module_are_parsed() -> None:
     group = {'workload': {'class': 'idle', 'confidence': 0.9}}
     decision = {
         'resource': 'kv-sync',
-        'conclusion': 'Nothing to change',
+        'decision': {'because': 'Nothing to change'},
         'min_gain_percent': 10.0,
         'max_loss_percent': 5.0,
         'candidates': [

@@ -42,7 +42,11 @@ class Reported:
     def ceph_json(self, *words: str, **_: float) -> Any:
         if words == ('rocksdb-tuner', 'recommend'):
             return []
-        return {'groups': [{'who': 'osd/class:ssd', 'conclusion': self._conclusion}]}
+        return {
+            'decisions': [
+                {'who': 'osd/class:ssd', 'do': 'Nothing to change', 'because': self._conclusion}
+            ]
+        }
 
 
 def demo(conclusion: str | None, errors: int = 0) -> Demo:
@@ -63,7 +67,8 @@ def test_nothing_to_gain_ends_the_demo_with_the_reason(
 ) -> None:
     """The conclusion of the group is shown at the end."""
     assert 'nothing to gain' in demo('No option set is certain to gain 10%.').run()
-    assert 'osd/class:ssd: No option set is certain to gain 10%.' in capsys.readouterr().out
+    reason = 'osd/class:ssd: Nothing to change: No option set is certain to gain 10%.'
+    assert reason in capsys.readouterr().out
 
 
 def test_missing_recommendation_without_a_reason_is_a_failure() -> None:
@@ -207,7 +212,7 @@ class Stale:
         self.answers: dict[str, Any] = {
             'findings': [{'id': FINDING}],
             'recommend': [{**offered, 'prediction': [{}]}],
-            'status': {'groups': [{'who': 'osd', 'conclusion': 'Nothing to change.'}]},
+            'status': {'decisions': [{'who': 'osd', 'do': 'Nothing to change'}]},
             **answers,
         }
         self.asked: list[tuple[str, ...]] = []

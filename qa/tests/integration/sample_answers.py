@@ -15,7 +15,7 @@ from sample_experiments import baseline, measuring, plan, waiting, won
 
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import Kind, Risk
+from rocksdb_tuner.advise.records import Decision, Kind, Risk
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
 from rocksdb_tuner.operations.compaction.announce import record_of
@@ -131,7 +131,7 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
         'broken': replace(snapshot, rollout=samples.failed_rollout()),
         'annex': replace(
             snapshot,
-            assessments=(Assessment('osd', 'A change is recommended.', (samples.by_annex(),)),),
+            assessments=(samples.assessment(samples.by_annex()),),
             rollout=samples.annex_rollout(),
         ),
         'annex-goes': replace(quiet, assessments=(without_annex(),)),
@@ -169,8 +169,9 @@ def without_annex() -> Assessment:
         risk=Risk.LOW,
         commands=made.undo_commands,
         undo_commands=made.commands,
+        decision=replace(made.decision, do='Remove the annex set for osd', risk='low: no restart'),
     )
-    return Assessment('osd', 'A change is recommended.', (recommendation,))
+    return samples.assessment(recommendation)
 
 
 def offer(snapshot: Snapshot) -> Assessment:
@@ -187,8 +188,16 @@ def offer(snapshot: Snapshot) -> Assessment:
         change=None,
         commands=('ceph rocksdb-tuner compact osd/class:ssd',),
         undo_commands=(),
+        decision=Decision(
+            'osd/class:ssd',
+            f'Compact {len(osds)} OSDs, one failure domain at a time',
+            'r1 changed compression, which applies only to new files.',
+            loss='write latency of an OSD while it compacts',
+            risk='medium: cannot be undone; no restart',
+            next_command='ceph rocksdb-tuner apply ssd-compact-1a2b3c',
+        ),
     )
-    return Assessment('osd/class:ssd', 'Compaction gives space back.', (recommendation,))
+    return samples.assessment(recommendation)
 
 
 def compacting(osds: int, ended: bool = False) -> CampaignState:

@@ -34,10 +34,10 @@ class Candidate(TypedDict):
     measured_in: Optional[str]
 
 
-class Decision(TypedDict):
+class Considered(TypedDict):
     who: str
     resource: Optional[str]
-    conclusion: str
+    decision: dict[str, Optional[str]]
     min_gain_percent: float
     max_loss_percent: float
     unconstrained: list[str]
@@ -78,11 +78,16 @@ def candidate(
 
 def decision(
     who: str, resource: Optional[str], conclusion: str, *candidates: Candidate
-) -> Decision:
+) -> Considered:
     return {
         'who': who,
         'resource': resource,
-        'conclusion': conclusion,
+        'decision': {
+            **dict.fromkeys(('gain', 'loss', 'risk', 'next_command')),
+            'who': who,
+            'do': conclusion,
+            'because': 'It was chosen.',
+        },
         'min_gain_percent': MIN_GAIN_PERCENT,
         'max_loss_percent': MAX_LOSS_PERCENT,
         'unconstrained': [],
@@ -98,7 +103,7 @@ NOT_BETTER = 'It qualifies, but is not clearly better than variant-2022-d, which
 NO_SPACE = 'Its WAL of up to 64 GiB exceeds the 4.8 GiB available on these OSDs.'
 
 
-def chosen() -> Decision:
+def chosen() -> Considered:
     """A group that the kv_sync thread limits, and one set that relieves it."""
     return decision(
         'osd/class:ssd',
@@ -169,7 +174,7 @@ def chosen() -> Decision:
     )
 
 
-def nothing_chosen() -> Decision:
+def nothing_chosen() -> Considered:
     """The running set is good enough."""
     return decision(
         'osd/class:nvme',
@@ -188,12 +193,12 @@ def nothing_chosen() -> Decision:
     )
 
 
-def not_weighed() -> Decision:
+def not_weighed() -> Considered:
     """Nothing that an option set could relieve."""
     return decision('osd/class:hdd', None, 'Nothing limits these OSDs: nothing to change.')
 
 
-def not_modeled() -> Decision:
+def not_modeled() -> Considered:
     """Limited by what the model knows nothing of."""
     return decision(
         'osd/class:qlc',
@@ -209,7 +214,7 @@ def not_modeled() -> Decision:
     )
 
 
-def none_feasible() -> Decision:
+def none_feasible() -> Considered:
     """DB devices that are too small for all but what runs."""
     return decision(
         'osd/class:small',
@@ -221,7 +226,7 @@ def none_feasible() -> Decision:
     )
 
 
-def cores_unknown() -> Decision:
+def cores_unknown() -> Considered:
     """A change that costs CPU, on OSDs with an unknown number of cores."""
     found = decision(
         'osd/class:lz4',
@@ -240,7 +245,7 @@ def cores_unknown() -> Decision:
     return {**found, 'unconstrained': ['cores']}
 
 
-def crowd(count: int = 24) -> Decision:
+def crowd(count: int = 24) -> Considered:
     """Custom profiles with long names, most of them at the same place."""
     rng = random.Random(11)
     made = [
@@ -269,5 +274,5 @@ def crowd(count: int = 24) -> Decision:
     )
 
 
-def all_decisions() -> list[Decision]:
+def all_decisions() -> list[Considered]:
     return [chosen(), nothing_chosen(), not_weighed(), not_modeled()]

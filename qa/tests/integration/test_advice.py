@@ -110,7 +110,7 @@ def advice_under(tuner: ModuleClient, load: str, recognized_as: str) -> Advice:
         advice = Advice(
             group['limit']['resource'],
             tuner.recommendations(),
-            group['conclusion'],
+            next(d['because'] for d in tuner.status()['decisions'] if d['who'] == group['who']),
             {f['id']: f for f in tuner.json('findings', schema='findings')},
         )
         print(f'{load}: {advice}')
@@ -251,7 +251,7 @@ def test_hard_disks_are_promised_no_gain_measured_on_flash(
 
 def assert_no_flash_figures(tuner: ModuleClient) -> None:
     """The advice has no operations per second: the published ones were all on flash."""
-    reported = [group['conclusion'] for group in tuner.status()['groups']]
+    reported = [text for d in tuner.status()['decisions'] for text in d.values() if text]
     for recommendation in tuner.recommendations():
         reported += [reason['statement'] for reason in recommendation['reasons']]
         reported += [prediction['metric'] for prediction in recommendation['prediction'] or ()]

@@ -249,7 +249,7 @@ test('the chosen and the running are labeled however crowded it is', () => {
 
 test('a label says what is chosen and what runs, and gives that up before the name', () => {
   assert.equal(labelOf({ ...RUNNING, chosen: true }), 'old (running, chosen)');
-  assert.equal(labelOf({ ...RUNNING, name: 'running options' }), 'running options');
+  assert.equal(labelOf({ ...RUNNING, name: 'yours' }), 'yours (running)');
   const long = { ...CHOSEN, name: 'a-name-of-some-length' };
   assert.equal(laidOut([long], SIZES[0]).labels[0].text, 'a-name-of-some-length (chosen)');
   assert.equal(laidOut([long], { width: 376, height: 340 }).labels[0].text, long.name);

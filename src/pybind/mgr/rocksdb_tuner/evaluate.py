@@ -16,7 +16,7 @@ from .advise.facts import groups
 from .advise.limit import with_limit
 from .advise.profiles import Profile
 from .advise.recommend import assess
-from .advise.records import Finding, GroupFacts, OsdFacts
+from .advise.records import Decision, Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
 from .observe.details import AlertingOsd
@@ -120,7 +120,10 @@ def _assessments(
     if context.mode not in ADVISING:
         return ()
     if context.no_advice is not None:
-        return tuple(Assessment(g.who, context.no_advice, ()) for g in found_groups)
+        return tuple(
+            Assessment(g.who, Decision(g.who, 'Update the module', context.no_advice), ())
+            for g in found_groups
+        )
     known: set[str] = set()
     assessments = []
     for group in found_groups:

@@ -18,6 +18,7 @@ from ..options.releases import KnownRelease, known_releases
 from ..units import format_bytes
 from ..workload.records import WorkloadClass
 from .case import Case
+from .decision import set_name
 from .experimented import measured_effect, measured_usage, of_case
 from .profiles import PublishedEffect, Storage, predict, profiles
 from .records import MeasuredArm, Resource
@@ -100,9 +101,8 @@ class _Key:
 def _cached(key: _Key) -> Weighing:
     case, base = key.case, key.base
     own = recognize(base, key.release)
-    running = OptionCandidate(
-        own.name if own else 'running options', Origin.RUNNING, base, own, _suitability(case, base)
-    )
+    name = set_name(case.cohort, base)
+    running = OptionCandidate(name, Origin.RUNNING, base, own, _suitability(case, base))
     others = [_weighed(case, candidate, base) for candidate in _candidates(case, base)]
     return weigh([Weighed(running), *others], key.resource, key.bars)
 
@@ -122,7 +122,7 @@ def _candidates(case: Case, base: str) -> Iterator[OptionCandidate]:
                 continue
             taken.append(text)
             known = recognize(text, release)
-            name = known.name if known else origin.value
+            name = set_name(case.cohort, text) if known else origin.value
             yield OptionCandidate(name, origin, text, known, _suitability(case, text))
 
 

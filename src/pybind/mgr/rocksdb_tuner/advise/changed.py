@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Optional, Union
 
 from ..options.grammar import in_force
+from ..plan.commands import removal
 from ..plan.records import OPTION
+from ..units import format_change
 from .annex import annex_for, why_annex
 from .candidates import expected_usages
 from .case import Case
 from .choice import Target
+from .decision import effects, nothing
 from .effect import predicted_write_amplification, reason_of
+from .experimented import measured_effect, measured_usage, prediction_from
 from .limit import limit_thresholds
 from .objections import Objection, harmful
 from .overrides import by_hand, down_osds, other_affected_osds, stays_for
@@ -20,13 +24,13 @@ from .proposal import purpose_of, recommendation
 from .reasons import (
     cautions,
     losses,
+    lost,
     of_choice,
-    of_cores,
-    of_kv_sync,
     of_publication,
     of_workload,
 )
 from .records import (
+    Decision,
     Kind,
     OsdFacts,
     Prediction,
@@ -53,7 +57,7 @@ def changed(
     weighed: Optional[Weighing] = None,
     *,
     measured: bool = False,
-) -> Union[Recommendation, str]:
+) -> Union[Recommendation, Decision]:
     """Recommend ``target`` because of ``objections`` to the running options.
 
     ``measured``: an experiment on this cluster found it to be better.
@@ -64,9 +68,11 @@ def changed(
     is_default = case.alike(target.options, case.release.default_options)
     if refusals and not is_default:
         name = target.profile.title if target.profile else 'The derived option string'
-        return (
+        return nothing(
+            cohort.group.who,
             f'{name} would suit, but does not pass the checks for RocksDB '
-            f'{case.release.rocksdb_version}: {refusals[0].message}'
+            f'{case.release.rocksdb_version}: {refusals[0].message}',
+            case.limit,
         )
     change = predicted_write_amplification(case.running, target.options, case.situation)
     expected = {u.resource: u.ratio for u in expected_usages(case, target.options)}
@@ -81,8 +87,6 @@ def changed(
         ),
         *of_choice(weighed),
         *of_publication(case, target),
-        *of_kv_sync(expected, case),
-        *of_cores(expected, case),
         *(() if change is None else (reason_of(change),)),
         *losses(case, target),
         *cautions(target, is_default=is_default),
@@ -137,7 +141,7 @@ def removed(
     *,
     priority: Priority,
     gain: bool = False,
-) -> Union[Recommendation, str]:
+) -> Union[Recommendation, Decision]:
     """Recommend to remove the entries.
 
     One that other OSDs need stays for them: a rollout compares OSDs of one group only.
@@ -150,7 +154,12 @@ def removed(
         if others:
             unread = any(o.options is None for o in all_osds if o.info.osd_id in others)
             if unread or case.alike(cohort.running, target.options):
-                return by_hand(who, OPTION, reasons[0], others)
+                return Decision(
+                    cohort.group.who,
+                    f'Remove the options set for {who} manually',
+                    by_hand(who, OPTION, reasons[0], others),
+                    next_command=removal(who, OPTION),
+                )
             kind = Kind.SET_PROFILE
             reasons = (*reasons, stays_for(who, others))
         else:
@@ -180,13 +189,18 @@ def proposed(
         # keeps an entry per OSD.
         who = ALL_OSDS if cohort.is_everything else cohort.group.who
     annex = annex_for(cohort, target.options) if kind is Kind.SET_PROFILE else None
+    gains, costs = _effects(case, target)
     return recommendation(
         cohort,
         kind,
         who=who,
         options_to=target.options if annex is None else in_force(cohort.running, annex),
         profile=target.profile,
-        reasons=reasons if annex is None else (*reasons, why_annex(cohort)),
+        reasons=(
+            *reasons,
+            *(() if annex is None else (why_annex(cohort),)),
+            *(Reason(remark, 'measured') for remark in cohort.remarks),
+        ),
         predictions=predictions,
         risk=risk,
         priority=priority,
@@ -195,4 +209,21 @@ def proposed(
         annex=annex,
         purpose=purpose_of(predictions, expected=gain, objected=bool(case.objections)),
         fill_s=fill_s(case.running, target.options, case.situation),
+        gain=gains,
+        loss=costs,
+    )
+
+
+def _effects(case: Case, target: Target) -> tuple[Optional[str], Optional[str]]:
+    """Gains and losses of ``target``."""
+    if case.alike(case.running, target.options):
+        return None, 'none: the options of the OSDs stay the same'
+    arm = measured_effect(case, case.running, target.options)
+    # Of a modeled resource it has replaced the model.
+    modeled = measured_usage(case, case.running, target.options)
+    return effects(
+        expected_usages(case, target.options),
+        () if arm is None or modeled else (prediction_from(arm),),
+        [f'{f.metric} {format_change(f.change_percent)}, as published' for f in lost(case, target)],
+        case.bars.max_loss,
     )

@@ -7,10 +7,20 @@ from typing import Optional, Protocol
 
 from ..options.grammar import OptionSyntaxError, diff, parse
 from ..plan.order import canary_first
-from ..units import natural
+from ..units import format_plural, natural
 from .facts import places, release_of_osd
-from .proposal import recommendation_id
-from .records import GroupFacts, Kind, OsdFacts, Prediction, Priority, Reason, Recommendation, Risk
+from .proposal import prediction_text, recommendation_id
+from .records import (
+    Decision,
+    GroupFacts,
+    Kind,
+    OsdFacts,
+    Prediction,
+    Priority,
+    Reason,
+    Recommendation,
+    Risk,
+)
 from .storage import storage_of
 from .strings import recognize, same_meaning
 
@@ -93,6 +103,12 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
     )
     if not options or not osds or compacted:
         return None
+    reason = Reason(
+        f'{change.rollout_id} changed {" and ".join(options)}. That applies only to files written '
+        'since then: a compaction rewrites older files where they overlap with newer data.',
+        SOURCE,
+    )
+    predictions = _predictions(osds[0], change)
     where = places(osds)
     return Recommendation(
         recommendation_id=advice_id,
@@ -102,21 +118,23 @@ def compaction_advice(group: GroupFacts, history: Sequence[PastChange]) -> Optio
         profile=None,
         options_from=change.options_to,
         options_to=change.options_to,
-        reasons=(
-            Reason(
-                f'{change.rollout_id} changed {" and ".join(options)}. That applies only to files '
-                'written since then: a compaction rewrites older files where they overlap with '
-                'newer data.',
-                SOURCE,
-            ),
-        ),
-        predictions=_predictions(osds[0], change),
+        reasons=(reason,),
+        predictions=predictions,
         # It cannot be undone, and it slows down clients while it runs.
         risk=Risk.MEDIUM,
         priority=Priority.PLANNED,
         change=None,
         commands=(f'ceph rocksdb-tuner compact {group.who}',),
         undo_commands=(),
+        decision=Decision(
+            group.who,
+            f'Compact {format_plural(len(osds), "OSD")}, one failure domain at a time',
+            reason.statement,
+            prediction_text(next(iter(predictions), None)),
+            'write latency of an OSD while it compacts',
+            'medium: cannot be undone; no restart',
+            f'ceph rocksdb-tuner apply {advice_id}',
+        ),
         places=where,
     )
 

@@ -8,7 +8,6 @@ from typing import Optional
 
 from ..lsm.calibration import calibration
 from ..lsm.records import Estimate
-from ..units import format_change_range
 from .records import Prediction, Reason
 from .whatif.situation import Situation
 from .whatif.tree import model_in, packed
@@ -86,18 +85,8 @@ def _written(options: str, situation: Situation) -> Estimate:
     return write
 
 
-def kv_sync_reason(ratio: Estimate) -> Reason:
-    """Change of the kv_sync thread's time for memtable inserts."""
-    interval = format_change_range((ratio.low - 1) * 100, (ratio.high - 1) * 100)
-    return Reason(
-        'The model predicts that the kv_sync thread takes '
-        f'{_percent(ratio.value - 1)} time for a write ({interval}).',
-        'model',
-    )
-
-
 def kv_sync_prediction(ratio: Estimate) -> Prediction:
-    """The same as a prediction: for equal writes, the thread's load changes by the same share."""
+    """For equal writes, the load of the kv_sync thread changes by the same share."""
     return Prediction(
         metric='kv_sync thread time per write',
         signal='kv_sync_busy',
@@ -124,10 +113,6 @@ def space_prediction(ratio: Estimate) -> Prediction:
             'compactions have rewritten all of it.'
         ),
     )
-
-
-def _percent(change: float) -> str:
-    return f'{abs(change):.0%} {"less" if change < 0 else "more"}'
 
 
 def reason_of(change: Change) -> Reason:

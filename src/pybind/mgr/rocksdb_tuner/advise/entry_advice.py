@@ -14,7 +14,7 @@ from .cohort import own_entry_cohorts, redundant_annex_cohorts
 from .objections import AGAINST_OWN_ENTRIES
 from .overrides import by_hand, other_affected_osds, redundant_annex_entry, redundant_entry
 from .proposal import recommendation
-from .records import GroupFacts, Kind, OsdFacts, Priority, Recommendation, Risk
+from .records import Decision, GroupFacts, Kind, OsdFacts, Priority, Recommendation, Risk
 from .strings import recognize
 
 
@@ -86,4 +86,4 @@ def _own_entry_advice(case: Case) -> Optional[Recommendation]:
     standing = case.standing(case.running)
     target = fixed(case, standing) if AGAINST_OWN_ENTRIES & {o.name for o in standing} else None
     advice = None if target is None else changed(case, (), standing, target)
-    return None if isinstance(advice, str) else advice
+    return None if isinstance(advice, Decision) else advice

@@ -111,8 +111,8 @@ def source_of(arm: MeasuredArm) -> str:
 def runs_winner(arm: MeasuredArm) -> str:
     """Why nothing changes after the winner was applied."""
     return (
-        f'Nothing to change: the running options won experiment {arm.experiment_id}, which '
-        f'measured a change of the {effect_of(arm)}.'
+        f'The running options won experiment {arm.experiment_id}, which measured a change of the '
+        f'{effect_of(arm)}.'
     )
 
 

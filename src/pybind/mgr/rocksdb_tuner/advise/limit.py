@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from ..observe.signals import Signals
+from ..units import format_percent
 from ..workload.pressure import (
     KV_SYNC_BUSY,
     KV_SYNC_MS,
@@ -31,6 +32,7 @@ __all__ = [
     'limit_of',
     'limit_of_osd',
     'limit_thresholds',
+    'limited_by',
     'relief_of',
     'with_limit',
 ]
@@ -110,6 +112,29 @@ def _with_pressure(group: GroupFacts) -> Optional[Workload]:
 def relief_of(limit: Limit) -> Optional[str]:
     """What would relieve ``limit``; None if nothing limits."""
     return _RELIEF.get(limit.part or '') or _RELIEF.get(limit.resource)
+
+
+def limited_by(limit: Limit) -> str:
+    """What limits, which part of it takes the time, and what would relieve it; empty if unknown."""
+    if limit.resource is Resource.UNKNOWN:
+        return ''
+    nothing = limit.resource is Resource.NONE
+    name = 'none of the measured resources' if nothing else limit.resource.value
+    part = '' if limit.part is None else f', mostly {limit.part}'
+    # A thread that waits for a core appears busy: of cores, it says nothing.
+    told = [
+        e.statement
+        for e in limit.evidence
+        if limit.resource is not Resource.CORES or e.signal != KV_SYNC_BUSY
+    ]
+    relief = relief_of(limit)
+    return ' '.join(
+        (
+            f'{name}{part} (confidence {format_percent(limit.confidence)}).',
+            *told,
+            *([] if relief is None else [f'Relieved by {relief}.']),
+        )
+    )
 
 
 def limit_of(group: GroupFacts) -> Limit:

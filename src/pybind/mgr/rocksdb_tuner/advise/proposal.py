@@ -13,11 +13,21 @@ from ..judge.records import Predicted
 from ..judge.signals import judged_signals
 from ..plan.commands import Change
 from ..plan.records import ChangeKind, ChangeRequest, Purpose
-from ..units import format_change_range
+from ..units import format_change_range, format_plural
 from .cohort import Cohort
+from .decision import change_of
 from .facts import daemons, places, write_iops
 from .profiles import Profile
-from .records import Kind, Limit, Prediction, Priority, Reason, Recommendation, Risk
+from .records import (
+    Decision,
+    Kind,
+    Limit,
+    Prediction,
+    Priority,
+    Reason,
+    Recommendation,
+    Risk,
+)
 from .strings import same_meaning
 
 #: In all other predicted signals lower is better.
@@ -40,11 +50,13 @@ def recommendation(
     annex: Optional[str] = None,
     purpose: Optional[Purpose] = None,
     fill_s: Optional[float] = None,
+    gain: Optional[str] = None,
+    loss: Optional[str] = 'none expected',
 ) -> Recommendation:
     """The complete recommendation: order of the OSDs, exact commands and rollback commands.
 
     ``annex``: value of the annex if that changes the OSDs to ``options_to``.
-    ``purpose`` None: depends on the predictions.
+    ``purpose`` None: depends on the predictions. ``gain``, ``loss``: of the decision.
     """
     advice_id = recommendation_id(kind, who, options_to, annex)
     restart = not same_meaning(cohort.running, options_to, cohort.release.rocksdb_version)
@@ -66,6 +78,7 @@ def recommendation(
         write_iops(cohort.osds),
     )
     prediction = predictions[0] if predictions else None
+    restarts = f'restarts {format_plural(len(cohort.osds), "OSD")}, one at a time'
     change = replace(
         steps.request,
         prediction=prediction_text(prediction),
@@ -94,6 +107,15 @@ def recommendation(
         annex=annex,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
+        decision=Decision(
+            who,
+            change_of(cohort, kind, options_to, profile, who),
+            f'{reasons[0].statement.removesuffix(".")}.',
+            gain,
+            loss,
+            f'{risk.value}: {restarts if restart else "no restart"}',
+            f'ceph rocksdb-tuner apply {advice_id}',
+        ),
     )
 
 

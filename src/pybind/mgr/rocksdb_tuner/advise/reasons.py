@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Optional
+from typing import Optional
 
-from ..lsm.records import Estimate
 from .case import Case
 from .choice import Target
-from .effect import kv_sync_reason
 from .objections import Name, Objection
-from .predictions import relief
-from .profiles import PublishedEffect, predict
-from .records import Reason, Resource
-from .usage import at_most
-from .weighing import RESOURCES, Weighing, effect_of
+from .profiles import PublishedEffect, PublishedEvidence, predict
+from .records import Reason
+from .weighing import RESOURCES, Weighing
 
 
 def outweighed(weighed: Weighing) -> Objection:
@@ -46,25 +42,6 @@ def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
             f'{weighed.bars.min_gain:.0%} and raises no other resource by more than '
             f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
             'recommend --all".',
-            'model',
-        ),
-    )
-
-
-def of_kv_sync(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
-    ratio = relief(expected, case)
-    return () if ratio is None else (kv_sync_reason(ratio),)
-
-
-def of_cores(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
-    """A caution about CPU if the number of cores is unknown."""
-    ratio = expected.get(Resource.CORES)
-    if ratio is None or at_most(ratio) <= 1 + case.bars.max_loss:
-        return ()
-    return (
-        Reason(
-            f'Caution: the {RESOURCES[Resource.CORES]} changes by {effect_of(ratio)}, for which '
-            'the OSDs need cores to spare.',
             'model',
         ),
     )
@@ -107,17 +84,24 @@ def _published(case: Case, target: Target) -> Optional[PublishedEffect]:
 
 
 def losses(case: Case, target: Target) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(
+            f'Possible loss: {figure.metric} {figure.change_percent:+.1f}% in the published '
+            f'test ({figure.baseline_value or 0:,.0f} to {figure.value:,.0f}).',
+            f'{figure.source.author}, {figure.source.title}, {figure.source.year}, '
+            f'{figure.source.section}',
+        )
+        for figure in lost(case, target)
+    )
+
+
+def lost(case: Case, target: Target) -> tuple[PublishedEvidence, ...]:
     """Published losses of this change on such OSDs, for any workload."""
     if target.profile is None:
         return ()
     running = case.effective(case.running)
     return tuple(
-        Reason(
-            f'Possible loss: {figure.metric} {figure.change_percent:+.1f}% in the published '
-            f'test ({figure.baseline_value:,.0f} to {figure.value:,.0f}).',
-            f'{figure.source.author}, {figure.source.title}, {figure.source.year}, '
-            f'{figure.source.section}',
-        )
+        figure
         for figure in target.profile.evidence
         if figure.unit == 'IOPS'
         and figure.change_percent < 0

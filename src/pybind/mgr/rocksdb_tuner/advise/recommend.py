@@ -8,6 +8,7 @@ running options stay, and "nothing to change" comes with its reasons.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Optional, Union
 
 from ..plan.commands import ShownSteps
@@ -16,15 +17,24 @@ from .candidates import BEYOND_ROCKSDB, weighing
 from .case import Case
 from .changed import changed, removed
 from .choice import Target, default_target, fixed, target_of
-from .cohort import Cohort, group_cohort
+from .cohort import group_cohort
+from .decision import nothing, wait_for
 from .entry_advice import annex_advice, own_entries_advice
 from .experimented import objection_from, runs_winner, winner_for
-from .no_change import beyond_rocksdb, none_gains, why_nothing
+from .no_change import none_gains, why_nothing
 from .objections import Name, Objection
 from .overrides import redundant_entry
 from .profiles import Profile
 from .reasons import outweighed
-from .records import GroupFacts, MeasuredArm, OsdFacts, Priority, Recommendation, Risk
+from .records import (
+    Decision,
+    GroupFacts,
+    MeasuredArm,
+    OsdFacts,
+    Priority,
+    Recommendation,
+    Risk,
+)
 from .strings import recognize
 from .weighing import Bars, Weighing
 
@@ -59,15 +69,15 @@ def assess(
         own = (*annexes, *own)
     cohort = group_cohort(group, all_osds, orchestrated, shown)
     if isinstance(cohort, str):
-        return Assessment(group.who, ' '.join((cohort, *remarks)), own)
+        blocked = wait_for(group.who, 'no change is possible yet', ' '.join((cohort, *remarks)))
+        return Assessment(group.who, blocked, own)
     case = Case(cohort, bars or Bars(), tuple(measured))
     weighed = weighing(case) if _may_tune(case, case.running) else None
     advice = _advice(case, all_osds, custom_profiles, weighed)
-    if isinstance(advice, str):
-        return Assessment(group.who, _with_remarks(advice, cohort), own, weighed)
-    return Assessment(
-        group.who, _with_remarks('A change is recommended.', cohort), (advice, *own), weighed
-    )
+    if isinstance(advice, Decision):
+        advice = replace(advice, because=' '.join((advice.because, *cohort.remarks)))
+        return Assessment(group.who, advice, own, weighed)
+    return Assessment(group.who, advice.decision, (advice, *own), weighed)
 
 
 def _may_tune(case: Case, running: str) -> bool:
@@ -80,25 +90,21 @@ def _may_tune(case: Case, running: str) -> bool:
     )
 
 
-def _with_remarks(text: str, cohort: Cohort) -> str:
-    return ' '.join((text, *cohort.remarks))
-
-
 def _advice(
     case: Case,
     all_osds: Sequence[OsdFacts],
     custom_profiles: Sequence[Profile],
     weighed: Optional[Weighing],
-) -> Union[Recommendation, str]:
+) -> Union[Recommendation, Decision]:
     target = fixed(case, case.objections) if case.objections else None
     if target is not None:
         target = _settled(case, target)
         return changed(case, all_osds, (*case.objections, *_solved(case, target)), target)
     gain = _gain(case, all_osds, custom_profiles, weighed)
-    if not isinstance(gain, str):
+    if not isinstance(gain, Decision):
         return gain
     if case.objections:
-        return _not_fixed(case.objections)
+        return _not_fixed(case)
     redundant = redundant_entry(case.cohort) if case.cohort.deciding_entries else None
     if redundant is None:
         return gain
@@ -127,13 +133,16 @@ def _settled(case: Case, target: Target) -> Target:
     return target if chosen is None else target_of(case, chosen.candidate)
 
 
-def _not_fixed(objections: Sequence[Objection]) -> str:
-    first = objections[0].reason.statement
-    if objections[0].name is Name.MISFIT:
-        return f'Nothing is recommended: {first}. No option string fits: give the OSDs more space.'
-    return (
-        f'Nothing is recommended: the checks warn about the running options ({first}), and there '
-        'is no other objection to them. Fix them manually, see "ceph rocksdb-tuner findings".'
+def _not_fixed(case: Case) -> Decision:
+    objection, who = case.objections[0], case.cohort.group.who
+    first = objection.reason.statement
+    if objection.name is Name.MISFIT:
+        return Decision(who, 'Give the OSDs more space', f'{first}. No option string fits.')
+    return Decision(
+        who,
+        'Correct the running options manually',
+        f'The checks warn about them ({first}), and there is no other objection to them.',
+        next_command='ceph rocksdb-tuner findings',
     )
 
 
@@ -142,19 +151,19 @@ def _gain(
     all_osds: Sequence[OsdFacts],
     custom_profiles: Sequence[Profile],
     weighed: Optional[Weighing],
-) -> Union[Recommendation, str]:
+) -> Union[Recommendation, Decision]:
     """A better option string for the workload, or why none is known."""
-    winner = winner_for(case)
+    winner, who = winner_for(case), case.cohort.group.who
     if winner is not None:
         return _by_experiment(case, all_osds, winner, custom_profiles)
     if case.writer is not None and case.why_no_tuning is not None:
-        return f'Nothing to change: {case.why_no_tuning.statement}'
+        return nothing(who, case.why_no_tuning.statement, case.limit)
     if case.writer is not None and case.limit.resource in BEYOND_ROCKSDB:
-        return beyond_rocksdb(case.limit)
+        return nothing(who, 'No RocksDB option relieves what limits these clients.', case.limit)
     if weighed is None:
         return why_nothing(case, custom_profiles)
     if weighed.chosen is None:
-        return none_gains(weighed)
+        return none_gains(case, weighed)
     target = target_of(case, weighed.chosen.candidate)
     solved = _solved(case, target) or (outweighed(weighed),)
     return changed(case, all_osds, solved, target, weighed=weighed)
@@ -165,10 +174,10 @@ def _by_experiment(
     all_osds: Sequence[OsdFacts],
     winner: MeasuredArm,
     custom_profiles: Sequence[Profile],
-) -> Union[Recommendation, str]:
+) -> Union[Recommendation, Decision]:
     """The winner of an experiment, regardless of the model."""
     if case.alike(winner.options, case.running):
-        return runs_winner(winner)
+        return nothing(case.cohort.group.who, runs_winner(winner), case.limit)
     own = (p for p in custom_profiles if case.alike(p.options, winner.options))
     profile = recognize(winner.options, case.release) or next(own, None)
     target = Target(winner.options, profile, ())

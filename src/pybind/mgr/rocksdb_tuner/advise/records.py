@@ -262,6 +262,21 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """What to do about a group of OSDs; every answer shows it in these words."""
+
+    who: Annotated[str, 'Config mask of the OSDs.']
+    do: Annotated[str, 'What to do: a change, "Nothing to change", or "Wait: ...".']
+    because: Annotated[str, 'Reason, with what limits the clients if that is known.']
+    gain: Annotated[Optional[str], 'Expected gains; null if none is predicted.'] = None
+    loss: Annotated[Optional[str], 'Expected losses; null if they are unknown.'] = None
+    risk: Annotated[
+        Optional[str], 'Risk, with what the OSDs go through; null without a change.'
+    ] = None
+    next_command: Annotated[Optional[str], 'The command to run next; null if there is none.'] = None
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """A change of option strings with its reasons, risk, commands and rollback."""
 
@@ -285,6 +300,7 @@ class Recommendation:
     change: Optional[ChangeRequest]
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
+    decision: Decision
     #: Place of each OSD, the basis of order and batches.
     places: tuple[tuple[int, Place], ...] = ()
     #: Confidence in the workload behind the change, 0..1; None without one.

@@ -16,6 +16,7 @@ from ..operations.rollout.records import RolloutState
 from ..snapshot import Sampling, Snapshot
 from ..steps import StepFailure
 from ..units import format_duration
+from .decisions import decisions_of
 from .layout import clean
 
 #: Severity, summary, count and detail of each check, by code.
@@ -77,7 +78,14 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
             worst = Severity.ERROR in {finding.severity for finding in findings}
             checks[known.health_code] = _check(
                 f'{len(osds)} OSD(s) {policy.summary}',
-                [line for finding in findings for line in _detail(finding)],
+                [
+                    *(line for finding in findings for line in _detail(finding)),
+                    *(
+                        f'{d.who}: {d.do}' + (f': {d.next_command}' if d.next_command else '')
+                        for group, d in zip(snapshot.groups, decisions_of(snapshot))
+                        if osds.intersection(osd.info.osd_id for osd in group.osds)
+                    ),
+                ],
                 count=len(osds),
                 severity='error' if worst else 'warning',
             )

@@ -29,7 +29,7 @@ from ..snapshot import Mode, Snapshot
 from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.campaign import campaign_plan_of
-from .answers.candidates import decisions_of
+from .answers.candidates import considered_of
 from .answers.experiment_plan import experiment_plan_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
 from .answers.findings import findings_of
@@ -180,7 +180,7 @@ def recommend(snapshot: Snapshot, output_format: str) -> str:
 
 
 def candidates(snapshot: Snapshot, output_format: str) -> str:
-    return _render(decisions_of, candidate_tables.candidates, snapshot, output_format)
+    return _render(considered_of, candidate_tables.candidates, snapshot, output_format)
 
 
 def show(

@@ -638,7 +638,7 @@ def test_everything_is_sampled_and_nothing_changed_under_a_manager_of_unknown_re
     assert snapshot.sampling.osds == 3
     assert snapshot.recommendations == ()
     assert [version in text for text in snapshot.limitations] == [True]
-    assert all('unknown to this module' in a.conclusion for a in snapshot.assessments)
+    assert all('unknown to this module' in a.conclusion.because for a in snapshot.assessments)
     assert (world.cluster.entries_of(), world.cluster.commands) == before
 
 

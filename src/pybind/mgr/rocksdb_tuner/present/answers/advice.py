@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.records import Kind, Priority, Risk
+from ...advise.records import Decision, Kind, Priority, Risk
 from ...advise.records import Recommendation as Recommended
 from ...notes import Among, Amount, InPlace, NotEmpty, OsdId, Share
 from ...operations.gates import GATES
@@ -61,6 +61,7 @@ class Advice:
     ]
     options_from: Annotated[str, 'Running option string.']
     options_to: Annotated[str, 'Option string after the change.']
+    decision: Annotated[Decision, 'The change in short, as in status.']
     reasons: Annotated[tuple[Reason, ...], 'Reasons for the change.']
     prediction: Annotated[
         Optional[Annotated[tuple[Prediction, ...], NotEmpty()]],

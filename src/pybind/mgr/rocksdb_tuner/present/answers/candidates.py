@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...advise.assessment import Assessment
-from ...advise.records import Recommendation, Resource
+from ...advise.records import Decision, Recommendation, Resource
 from ...advise.usage import Usage
 from ...advise.weighing import Bars, Origin, Weighed, Weighing
 from ...notes import Among
@@ -73,15 +73,15 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Decision:
-    """Candidates of one group, and the decision."""
+class Considered:
+    """Candidates of one group, and the choice."""
 
     who: Annotated[str, 'Config mask of the group.']
     resource: Annotated[
         Optional[_Weighed],
         'Limiting resource, or else that of the largest saving; null: no candidates were compared.',
     ]
-    conclusion: Annotated[str, 'The result, as a sentence.']
+    decision: Annotated[Decision, 'The change of options that was chosen, or why none was.']
     min_gain_percent: Annotated[float, 'Minimum saving of a resource, with 80% probability.']
     max_loss_percent: Annotated[
         float, 'Maximum additional use of any other resource, with 80% probability.'
@@ -93,8 +93,8 @@ class Decision:
     candidates: Annotated[tuple[Candidate, ...], 'Candidates that were compared.']
 
 
-def decisions_of(snapshot: Snapshot) -> tuple[Decision, ...]:
-    return tuple(map(_decision, snapshot.assessments))
+def considered_of(snapshot: Snapshot) -> tuple[Considered, ...]:
+    return tuple(map(_considered, snapshot.assessments))
 
 
 def candidates_of(
@@ -107,13 +107,13 @@ def candidates_of(
     return _candidates(weighing)
 
 
-def _decision(assessment: Assessment) -> Decision:
+def _considered(assessment: Assessment) -> Considered:
     weighing = assessment.weighing
     bars = Bars() if weighing is None else weighing.bars
-    return Decision(
+    return Considered(
         who=assessment.who,
         resource=None if weighing is None else weighing.shown_resource,
-        conclusion=assessment.conclusion,
+        decision=assessment.conclusion,
         min_gain_percent=bars.min_gain * 100,
         max_loss_percent=bars.max_loss * 100,
         unconstrained=tuple(sorted(bars.plenty, key=lambda resource: resource.value)),

@@ -38,7 +38,9 @@ class Answer(NamedTuple):
 
 
 ANSWERS: Mapping[str, Answer] = {
-    'recommend-all': Answer('ceph rocksdb-tuner recommend --all', tuple[candidates.Decision, ...]),
+    'recommend-all': Answer(
+        'ceph rocksdb-tuner recommend --all', tuple[candidates.Considered, ...]
+    ),
     'compact-plan': Answer(
         'ceph rocksdb-tuner compact --dry-run, and apply <id> --dry-run for a compaction',
         campaign.CampaignPlan,

@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.records import Severity
+from ...advise.records import Decision, Severity
 from ...notes import Amount, Count, OsdId, Time
 from ...observe.report_interval import Reports
 from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Snapshot
 from ...units import format_time
 from ...version import VERSION
+from ..decisions import decisions_of
 from .copies import like
 from .operations import LastOperations, OperationSummary, operation_summary_of
 from .options import GroupOptions, group_options_of
@@ -56,10 +57,6 @@ class Group:
     workload: WorkloadSummary
     limit: Annotated[Limit, 'Current bottleneck of the clients of the group.']
     options: GroupOptions
-    conclusion: Annotated[
-        Optional[str],
-        'Conclusion for the group, with the reason if nothing is recommended.',
-    ]
 
 
 @dataclass(frozen=True)
@@ -126,6 +123,9 @@ class Status:
     ]
     version: Annotated[str, 'Version of the module.']
     sampling: Sampling
+    decisions: Annotated[
+        tuple[Decision, ...], 'What to do about each group; one for all OSDs if there is no group.'
+    ]
     groups: Annotated[tuple[Group, ...], 'OSDs by device class.']
     findings: Annotated[FindingCounts, 'Number of findings by severity.']
     recommendations: Annotated[Count, 'Number of recommendations.']
@@ -143,7 +143,6 @@ class Status:
 
 
 def status_of(snapshot: Snapshot) -> Status:
-    conclusions = {a.who: a.conclusion for a in snapshot.assessments}
     found = Counter(finding.severity for finding in snapshot.findings)
     return Status(
         time=format_time(snapshot.taken_s),
@@ -151,6 +150,7 @@ def status_of(snapshot: Snapshot) -> Status:
         release=snapshot.release,
         version=VERSION,
         sampling=like(Sampling, snapshot.sampling),
+        decisions=decisions_of(snapshot),
         groups=tuple(
             Group(
                 who=group.who,
@@ -158,7 +158,6 @@ def status_of(snapshot: Snapshot) -> Status:
                 workload=workload_summary_of(group.workload),
                 limit=limit_of(group.limit),
                 options=group_options_of(group.osds),
-                conclusion=conclusions.get(group.who),
             )
             for group in snapshot.groups
         ),

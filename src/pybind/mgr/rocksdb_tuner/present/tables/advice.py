@@ -7,19 +7,18 @@ from typing import Optional
 
 from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Severity
 from ...options.grammar import OptionDifference
-from ...snapshot import Mode, Snapshot
+from ...snapshot import Snapshot
 from ...units import format_change_range, format_ids, format_plural
+from ..decisions import decisions_of
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..subjects import Plan
 from ..summaries import worst_first
 from .phrases import (
     COMMAND,
-    UNNAMED_OPTIONS,
     changes_table,
+    decision_text,
     finding_text,
-    limited_by,
-    limits_of_groups,
     nothing_known,
     osd_names,
     sections,
@@ -66,69 +65,42 @@ def _finding_line(alike: Sequence[Finding]) -> str:
 
 
 def recommend(snapshot: Snapshot) -> str:
-    """Recommended changes, or the reasons why there are none."""
-    if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
-        return f'No recommendations in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
-    if not snapshot.assessments:
-        return nothing_known(snapshot.mode)
-    if not snapshot.recommendations:
-        return sections(
-            'No changes recommended.',
-            _conclusions(snapshot),
-            limits_of_groups(snapshot.groups),
+    """Recommended changes, then the decisions of groups without one."""
+    rows = [
+        (
+            r.recommendation_id,
+            r.kind.value,
+            r.priority.value,
+            'yes' if r.restart_required else 'no',
+            str(len(r.osds)),
         )
-    text = table(
-        (
-            # An argument of `apply`, so never shortened.
-            Column('ID'),
-            Column('WHO'),
-            Column('OSDS', 'r'),
-            Column('CHANGE'),
-            Column('PRIORITY'),
-            Column('RISK'),
-            Column('RESTART'),
-        ),
-        (
-            (
-                r.recommendation_id,
-                r.who,
-                str(len(r.osds)),
-                f'{r.kind.value} {r.profile or UNNAMED_OPTIONS}',
-                r.priority.value,
-                r.risk.value,
-                'yes' if r.restart_required else 'no',
-            )
-            for r in snapshot.recommendations
-        ),
-    )
-    expected = (
-        paragraph(f'{r.recommendation_id}: {", ".join(map(_expected, r.predictions))}', 4, '  ')
         for r in snapshot.recommendations
-        if r.predictions
+    ]
+    columns = (
+        # An argument of `apply`, so never shortened.
+        Column('ID'),
+        Column('KIND'),
+        Column('PRIORITY'),
+        Column('RESTART'),
+        Column('OSDS', 'r'),
     )
+    names = {r.decision: f'{r.recommendation_id} for {r.who}' for r in snapshot.recommendations}
+    found = dict.fromkeys((*decisions_of(snapshot), *names))
     return sections(
-        text,
-        titled('Expected', '\n'.join(expected)),
-        _conclusions(snapshot),
-        limits_of_groups(snapshot.groups),
-        f'Details, with commands and undo: {COMMAND} recommend <id>',
+        table(columns, rows) if rows else '',
+        *(decision_text(d, paragraph(names.get(d, d.who))) for d in found),
+        f'Details, with commands and undo: {COMMAND} recommend <id>' if rows else '',
     )
 
 
 def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
     """A recommendation in full: reasons, prediction, plan, commands and undo."""
     r = recommendation
-    limited = limited_by(r.limit)
     head = fields(
         [
-            ('Recommendation', r.recommendation_id),
             ('Kind', r.kind.value),
-            ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
-            ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
             ('Priority', r.priority.value),
-            ('Risk', r.risk.value),
-            ('Restart', 'each OSD, one at a time' if r.restart_required else 'none'),
-            *([('Limited by', limited)] if limited else []),
+            ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
             *option_field(r),
             ('Current options', r.options_from or '(empty)'),
             ('New options', r.options_to or '(empty)'),
@@ -137,6 +109,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
     )
     changes = difference(r.options_from, r.options_to)
     return sections(
+        decision_text(r.decision, r.recommendation_id),
         head,
         _difference(changes),
         titled('Why', _reasons(r.reasons)),
@@ -156,18 +129,6 @@ def _annex(recommendation: Recommendation) -> list[tuple[str, str]]:
         return []
     removed = recommendation.kind is Kind.REMOVE_OVERRIDE
     return [('Removed annex' if removed else 'Including annex', recommendation.annex)]
-
-
-def _conclusions(snapshot: Snapshot) -> str:
-    return '\n'.join(
-        paragraph(assessment.conclusion, indent=4, first=f'{assessment.who}: ')
-        for assessment in snapshot.assessments
-    )
-
-
-def _expected(prediction: Prediction) -> str:
-    change = format_change_range(prediction.low_percent, prediction.high_percent)
-    return f'{prediction.metric} {change}'
 
 
 def _difference(changes: Optional[Sequence[OptionDifference]]) -> str:

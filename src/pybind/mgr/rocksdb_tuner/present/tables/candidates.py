@@ -11,7 +11,7 @@ from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing, effec
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_change, format_effect
 from ..layout import Column, paragraph, table
-from .phrases import COMMAND, bullets, nothing_known, sections, titled
+from .phrases import COMMAND, bullets, decision_text, nothing_known, sections, titled
 
 
 def candidates(snapshot: Snapshot) -> str:
@@ -25,7 +25,7 @@ def candidates(snapshot: Snapshot) -> str:
 
 def _group(assessment: Assessment) -> str:
     weighing = assessment.weighing
-    conclusion = paragraph(f'{assessment.who}: {assessment.conclusion}')
+    conclusion = decision_text(assessment.conclusion, paragraph(assessment.who))
     if weighing is None:
         return sections(conclusion, paragraph('No candidates were compared.'))
     bars = weighing.bars

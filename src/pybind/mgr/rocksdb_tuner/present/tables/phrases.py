@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
-from ...advise.limit import relief_of
-from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
+from ...advise.limit import limited_by
+from ...advise.records import Decision, Finding, FindingEvidence, GroupFacts
 from ...judge.records import SoakPlan
 from ...observe.signals import Signals
 from ...operations.rollout.records import RolloutState
@@ -27,7 +27,6 @@ from ...units import (
     format_percent,
     format_plural,
 )
-from ...workload.pressure import KV_SYNC_BUSY
 from ...workload.records import Workload, WorkloadClass
 from ..layout import Column, paragraph, shell_command, table
 from ..summaries import osds_finished
@@ -37,7 +36,7 @@ COMMAND = 'ceph rocksdb-tuner'
 #: For an OSD without samples.
 NO_SIGNALS = Signals(osd_id=-1)
 #: Options that do not match any known profile.
-UNNAMED_OPTIONS = 'custom'
+UNNAMED_OPTIONS = 'yours'
 #: Marks options that change with a restart; `pending_note` explains it.
 PENDING_MARK = '*'
 #: The length of a list of OSDs in a sentence; longer ones are shown as a number.
@@ -78,6 +77,20 @@ def flushes_in(soak: SoakPlan, fill_s: Optional[float]) -> str:
     return f' ({count} memtable flushes; memtables take {format_duration(fill_s)} to fill)'
 
 
+def decision_text(decision: Decision, title: str) -> str:
+    """A decision under its title."""
+    shown = (
+        ('Do', decision.do),
+        ('Because', decision.because),
+        ('Gain', decision.gain or (decision.risk and 'not predicted')),
+        ('Loss', decision.loss or (decision.risk and 'unknown')),
+        ('Risk', decision.risk),
+        ('Next', decision.next_command),
+    )
+    lines = [paragraph(text, 11, f'  {label}:') for label, text in shown if text]
+    return '\n'.join((title, *lines))
+
+
 def titled(title: str, text: str) -> str:
     """``text`` under a title; empty without text."""
     return f'{title}:\n{text}' if text else ''
@@ -112,29 +125,6 @@ def pending_note(osd_ids: Sequence[int]) -> str:
     if not osd_ids:
         return ''
     return paragraph(f'{PENDING_MARK} different options after a restart of {osd_names(osd_ids)}')
-
-
-def limited_by(limit: Optional[Limit]) -> str:
-    """What limits, which part of it takes the time, and what would relieve it; empty if unknown."""
-    if limit is None or limit.resource is Resource.UNKNOWN:
-        return ''
-    nothing = limit.resource is Resource.NONE
-    name = 'none of the measured resources' if nothing else limit.resource.value
-    part = '' if limit.part is None else f', mostly {limit.part}'
-    # A thread that waits for a core appears busy: of cores, it says nothing.
-    told = [
-        e.statement
-        for e in limit.evidence
-        if limit.resource is not Resource.CORES or e.signal != KV_SYNC_BUSY
-    ]
-    relief = relief_of(limit)
-    return ' '.join(
-        (
-            f'{name}{part} (confidence {format_percent(limit.confidence)}).',
-            *told,
-            *([] if relief is None else [f'Relieved by {relief}.']),
-        )
-    )
 
 
 def limits_of_groups(groups: Iterable[GroupFacts]) -> str:

@@ -9,21 +9,21 @@ from ...observe.report_interval import ReportInterval, Reports
 from ...operations.compaction.records import CampaignState
 from ...operations.experiment.records import ExperimentState
 from ...operations.rollout.records import RolloutState
-from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
 from ...units import UNKNOWN, format_duration, format_ms, format_plural
 from ...version import VERSION
 from ...workload.records import Workload
 from ..answers.operations import LastOperations
+from ..decisions import decisions_of
 from ..experiments import summary_of
 from ..layout import Column, fields, paragraph, table
 from ..summaries import OptionsInUse, options_in_use
-from .next_step import next_step
 from .phrases import (
     COMMAND,
     PENDING_MARK,
     SEVERITY_MARKS,
     UNNAMED_OPTIONS,
+    decision_text,
     limits_of_groups,
     nothing_known,
     osd_names,
@@ -31,10 +31,11 @@ from .phrases import (
     phase_of,
     progress_of,
     sections,
-    track_record_line,
     workload_cells,
 )
 
+#: Decisions shown with reasons, gains and losses; an overview fits one screen.
+_IN_FULL = 2
 _MODES = {
     Mode.OFF: 'no sampling, no changes',
     Mode.OBSERVE: 'samples OSDs and classifies workloads',
@@ -45,6 +46,7 @@ _MODES = {
 
 def status(snapshot: Snapshot) -> str:
     """An overview on one screen."""
+    decisions = decisions_of(snapshot)
     head = fields(
         [
             ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
@@ -52,13 +54,17 @@ def status(snapshot: Snapshot) -> str:
             ('Module version', VERSION),
             ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
             ('Findings', _finding_counts(snapshot)),
-            ('Recommendations', _recommendation_count(snapshot)),
+            *(
+                ('Recommendations', f'{len(found)} (see "{COMMAND} recommend")')
+                for found in [snapshot.recommendations]
+                if found
+            ),
             ('Operation', _operation_line(snapshot)),
-            *_next_step(snapshot),
-            ('Track record', track_record_line(track_record(snapshot.history))),
         ]
     )
     return sections(
+        *(decision_text(d, paragraph(d.who)) for d in decisions[:_IN_FULL]),
+        '\n'.join(paragraph(d.do, 4, f'{d.who}: ') for d in decisions[_IN_FULL:]),
         head,
         _auto_apply(snapshot),
         _groups(snapshot),
@@ -120,15 +126,6 @@ def _finding_counts(snapshot: Snapshot) -> str:
     return f'{", ".join(texts)} (see "{COMMAND} findings")'
 
 
-def _recommendation_count(snapshot: Snapshot) -> str:
-    count = len(snapshot.recommendations)
-    if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
-        return f'not in mode {snapshot.mode.value}'
-    if not count:
-        return 'none' if snapshot.assessments else 'none yet'
-    return f'{count} (see "{COMMAND} recommend")'
-
-
 def _operation_line(snapshot: Snapshot) -> str:
     """The operation under way, or the last one."""
     state = LastOperations.of(snapshot).in_view
@@ -145,11 +142,6 @@ def _operation_line(snapshot: Snapshot) -> str:
         return f'{text}; {state.failure}' if state.failure else text
     waits_for = snapshot.campaign_waits_for if isinstance(state, CampaignState) else None
     return '; '.join(filter(None, (text, state.paused_reason, waits_for)))
-
-
-def _next_step(snapshot: Snapshot) -> list[tuple[str, str]]:
-    step = next_step(snapshot)
-    return [] if step is None else [('Next step', step)]
 
 
 def _groups(snapshot: Snapshot) -> str:
@@ -197,6 +189,8 @@ def _options_cell(in_use: OptionsInUse) -> str:
     by_profile: dict[str, int] = {}
     for variant in in_use.variants:
         name = variant.profile or UNNAMED_OPTIONS
+        if variant.profile and variant.source == 'default':
+            name = 'default'
         by_profile[name] = by_profile.get(name, 0) + len(variant.osds)
     mark = PENDING_MARK if in_use.pending_restart else ''
     if len(by_profile) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Optional
 
@@ -264,7 +264,12 @@ def reported(scenario: Scenario) -> str:
     found = assessed(scenario)
     assert found.who == 'osd/class:ssd'
     return shortened(
-        '\n'.join((found.conclusion, *(words(a, scenario.whole) for a in found.recommendations)))
+        '\n'.join(
+            (
+                *(f'{k}: {v}' for k, v in asdict(found.conclusion).items() if v and k != 'who'),
+                *(words(a, scenario.whole) for a in found.recommendations),
+            )
+        )
     )
 
 

@@ -161,7 +161,7 @@ def test_nothing_is_recommended_for_osds_that_would_not_start() -> None:
     bad = entry(ALL, 'no_such_option=1', ANNEX)
     found = advised(*osds(entries=(bad,)))
     assert found.recommendations == ()
-    assert found.conclusion == (
+    assert found.conclusion.because == (
         'osd.0, osd.1, osd.2 would not start again with the configured options: first run "ceph '
         f'config rm {ALL} {ANNEX}".'
     )
@@ -176,7 +176,7 @@ def test_existing_annex_is_not_overwritten() -> None:
     for members in (osds(annex='ttl=5'), osds(entries=(same,))):
         found = advised(*members)
         assert found.recommendations == ()
-        assert f'{ANNEX} is set for osd.0, osd.1, osd.2' in found.conclusion
+        assert f'{ANNEX} is set for osd.0, osd.1, osd.2' in found.conclusion.because
 
 
 def test_running_annex_adds_no_finding() -> None:
@@ -299,7 +299,7 @@ def test_annexes_of_single_osds_are_removed_in_one_recommendation() -> None:
 def test_possibly_effective_annex_stays(members: tuple[OsdFacts, ...]) -> None:
     found = advised(*members)
     assert found.recommendations == ()
-    assert f'{ANNEX} is set for osd.0' in found.conclusion
+    assert f'{ANNEX} is set for osd.0' in found.conclusion.because
     entries = (entry(ALL, LZ4, ANNEX), entry('osd.0', LZ4, ANNEX))
     names = {one.finding_id for one in findings(ClusterFacts(members, entries))}
     assert 'redundant-override' not in names
@@ -326,9 +326,12 @@ def test_annex_needed_by_other_osds_is_kept_and_they_are_named() -> None:
     )
     found = advised(*upgraded(), others=(behind,))
     assert found.recommendations == ()
-    assert f'The entry for {ALL} should be removed' in found.conclusion
-    assert 'to osd.7, which this change would not reach: remove it manually' in found.conclusion
-    assert f'"ceph config rm {ALL} {ANNEX}"' in found.conclusion
+    assert f'The entry for {ALL} should be removed' in found.conclusion.because
+    assert (
+        'to osd.7, which this change would not reach: remove it manually'
+        in found.conclusion.because
+    )
+    assert f'"ceph config rm {ALL} {ANNEX}"' in found.conclusion.because
     cluster = ClusterFacts((*upgraded(), behind), (entry(ALL, LZ4, ANNEX),))
     assert 'redundant-override' not in {one.finding_id for one in findings(cluster)}
 

@@ -131,8 +131,9 @@ def test_built_in_winner_keeps_its_name() -> None:
 def test_running_winner_leaves_nothing_to_recommend() -> None:
     found = assessed(WON, text=CUSTOM)
     assert found.recommendations == ()
-    assert found.conclusion.startswith(
-        'Nothing to change: the running options won experiment E7, which measured a change of the '
+    assert found.conclusion.do == 'Nothing to change'
+    assert found.conclusion.because.startswith(
+        'The running options won experiment E7, which measured a change of the '
         'kv_sync time per write by -13% (-18 to -6%).'
     )
 

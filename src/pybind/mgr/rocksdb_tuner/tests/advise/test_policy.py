@@ -258,7 +258,7 @@ def cells(row: Row) -> tuple[str, ...]:
     limit = group.limit.resource.value
     reported = (row.release, row.running, row.workload, row.hardware, limit)
     if not found.recommendations:
-        return (*reported, *5 * '-', found.conclusion)
+        return (*reported, *5 * '-', f'{found.conclusion.do}: {found.conclusion.because}')
     (advice,) = found.recommendations
     expected = '-'
     if advice.prediction is not None:

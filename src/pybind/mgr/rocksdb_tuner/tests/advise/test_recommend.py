@@ -96,9 +96,8 @@ def test_modeled_write_amplification_is_a_reason() -> None:
         for i in range(3)
     )
     recommended = only(assess(group(*osds, does=RGW), osds))
-    message = [r.statement for r in recommended.reasons if 'The model predicts' in r.statement]
-    thread, tree = message
-    assert re.search(r'the kv_sync thread takes [0-9]+% less time for a write \(-', thread)
+    (tree,) = (r.statement for r in recommended.reasons if 'The model predicts' in r.statement)
+    assert re.search(r'kv_sync thread time per write -[0-9]+% \(-', recommended.decision.gain or '')
     found = re.search(r'of ([0-9.]+) \(.* instead of ([0-9.]+) \(', tree)
     assert found is not None
     assert 1 <= float(found[1]) < float(found[2])
@@ -117,7 +116,9 @@ def test_reef_and_tentacle_on_defaults_need_nothing(
     osds = tuple(facts(osd_info(i, release), DEFAULTS['reef']) for i in range(3))
     assessment = assess(group(*osds, does=workload(workload_class)), osds)
     assert assessment.recommendations == ()
-    assert 'Nothing to change' in assessment.conclusion
+    known = workload_class is not WorkloadClass.UNKNOWN
+    waits = 'Wait: no workload has lasted long enough'
+    assert assessment.conclusion.do == ('Nothing to change' if known else waits)
 
 
 @pytest.mark.parametrize('workload_class', sorted(NO_ADVICE_FOR))
@@ -125,13 +126,14 @@ def test_unclear_client_workload_is_no_reason_to_change(workload_class: Workload
     assessment = on_pacific(workload(workload_class))
     assert assessment.recommendations == ()
     known = workload_class is not WorkloadClass.UNKNOWN
-    assert (workload_class.value if known else 'no workload') in assessment.conclusion
+    reported = f'{assessment.conclusion.do}: {assessment.conclusion.because}'
+    assert (workload_class.value if known else 'no workload') in reported
 
 
 def test_doubtful_workload_is_no_reason_to_restart_osds() -> None:
     assessment = on_pacific(workload(confidence=0.6))
     assert assessment.recommendations == ()
-    assert '0.60' in assessment.conclusion
+    assert '0.60' in assessment.conclusion.because
 
 
 @pytest.mark.parametrize('does', [RBD, RGW])
@@ -257,8 +259,8 @@ def test_override_equal_to_the_default_is_removed_for_all_classes_at_once() -> N
     ):
         kept = assess(_of_class('ssd', ssd), (ssd, other))
         assert kept.recommendations == ()
-        assert 'osd.1, which this change would not reach' in kept.conclusion
-        assert 'ceph config rm osd bluestore_rocksdb_options' in kept.conclusion
+        assert 'osd.1, which this change would not reach' in kept.conclusion.because
+        assert 'ceph config rm osd bluestore_rocksdb_options' in kept.conclusion.because
 
 
 @pytest.mark.parametrize('text', [REEF, ALTERNATE])
@@ -271,7 +273,7 @@ def test_override_stays_for_an_osd_that_ceph_conf_overrules(text: str) -> None:
     )
     found = only(assess(group(*osds, does=IDLE), osds))
     assert (found.kind, found.final_entries) == (Kind.SET_PROFILE, (('osd.0', REEF),))
-    assert 'also applies to osd.1' in found.reasons[-1].statement
+    assert any('also applies to osd.1' in reason.statement for reason in found.reasons)
 
 
 def test_override_stays_for_an_osd_whose_options_were_not_read_yet() -> None:
@@ -280,7 +282,7 @@ def test_override_stays_for_an_osd_whose_options_were_not_read_yet() -> None:
     silent = facts(osd_info(2, 'reef'))._replace(options=None)
     found = assess(group(*reported, silent, does=IDLE), (*reported, silent))
     assert found.recommendations == ()
-    assert 'osd.2, which this change would not reach' in found.conclusion
+    assert 'osd.2, which this change would not reach' in found.conclusion.because
 
 
 @pytest.mark.parametrize('in_cluster', [True, False])
@@ -354,8 +356,9 @@ def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
     )
     assessment = assess(group(*osds, does=RBD), osds)
     assert only(assessment).osds == (0,)
-    assert 'osd.1' in assessment.conclusion
-    assert 'osd.2' in assessment.conclusion
+    remarks = [reason.statement for reason in only(assessment).reasons[-2:]]
+    assert 'osd.2' in remarks[0]
+    assert 'osd.1' in remarks[1]
     everything = repr(only(assessment).commands)
     assert 'osd.1' not in everything
     assert 'osd.2' not in everything
@@ -393,7 +396,7 @@ def test_osds_not_reached_by_a_mask_are_skipped_and_named() -> None:
 def test_nothing_is_recommended_on_unclear_facts(osds: tuple[OsdFacts, ...], message: str) -> None:
     assessment = assess(group(*osds, does=RBD), osds)
     assert assessment.recommendations == ()
-    assert message in assessment.conclusion
+    assert message in assessment.conclusion.because
 
 
 def test_same_advice_keeps_its_id_and_other_advice_differs() -> None:

@@ -15,6 +15,7 @@ from rocksdb_tuner.advise.effect import Change
 from rocksdb_tuner.advise.profiles import profile, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import (
+    Decision,
     Kind,
     Limit,
     OsdFacts,
@@ -92,7 +93,7 @@ def test_unfixable_set_is_replaced_if_it_does_not_fit() -> None:
     """Else it stays: what else is in it may be as good as any other set."""
     stays = advised(osd(text=UNMENDABLE))
     assert stays.recommendations == ()
-    assert stays.conclusion.startswith('Nothing is recommended: the checks warn about')
+    assert stays.conclusion.because.startswith('The checks warn about')
     found = only(advised(osd(text=UNMENDABLE, **SMALL)))
     assert 'max_total_wal_size=' in found.options_to
     assert any('the WAL device has 512 MiB' in r.statement for r in found.reasons)
@@ -106,8 +107,9 @@ def test_resizing_keeps_all_other_options_if_sufficient() -> None:
     assert 'max_background_jobs=4' in derived.options_to
     none = advised(by_no_entry(**TINY))
     assert none.recommendations == ()
-    assert none.conclusion.endswith('. No option string fits: give the OSDs more space.')
-    assert none.conclusion.startswith('Nothing is recommended: max_total_wal_size: ')
+    assert none.conclusion.do == 'Give the OSDs more space'
+    assert none.conclusion.because.endswith('. No option string fits.')
+    assert none.conclusion.because.startswith('max_total_wal_size: ')
 
 
 def test_oversized_and_unsuitable_set_has_both_objections() -> None:
@@ -192,13 +194,13 @@ def test_priority_follows_from_hazards_and_the_limit(
 @pytest.mark.parametrize(
     ('confidence', 'message'),
     [
-        (0.8, 'A change is recommended.'),
+        (0.8, 'The model predicts that another option string'),
         (0.79, 'with a confidence of 0.79; recommendations need 0.80.'),
     ],
 )
 def test_just_enough_confidence_is_accepted(confidence: float, message: str) -> None:
     found = advised(by_no_entry(), does=workload(RBD, confidence, busy=0.05))
-    assert message in found.conclusion
+    assert message in found.conclusion.because
 
 
 def test_custom_profile_of_an_operator_keeps_its_name() -> None:
@@ -212,7 +214,8 @@ def test_custom_profile_of_an_operator_keeps_its_name() -> None:
         ((other, mine), 'the custom profile mine'),
         ((other,), 'the running option'),
     ):
-        assert reported in advised(osd(text=text), does=large, custom_profiles=own).conclusion
+        found = advised(osd(text=text), does=large, custom_profiles=own)
+        assert reported in found.conclusion.because
 
 
 # -- reasons, prediction and risk
@@ -226,11 +229,13 @@ def test_set_refused_by_checks_is_not_recommended_unless_it_is_the_default(
     here = case(osd(text=ALTERNATE), does=workload(RBD))
     monkeypatch.setattr(changed, 'safe_to_apply', lambda *_: refused)
     named = changed.changed(here, (), (), Target(D.options, D, ()))
-    assert named == (
+    assert isinstance(named, Decision)
+    assert named.because.startswith(
         f'{D.title} would suit, but does not pass the checks for RocksDB 6.8: {refused[0].message}'
     )
     unnamed = changed.changed(here, (), (), Target(D.options, None, ()))
-    assert str(unnamed).startswith('The derived option string would suit')
+    assert isinstance(unnamed, Decision)
+    assert unnamed.because.startswith('The derived option string would suit')
     default = changed.changed(here, (), (), default_target(here))
     assert isinstance(default, Recommendation)
     own = facts(osd_info(0), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))

@@ -322,7 +322,6 @@ def test_status_matches_the_snapshot() -> None:
                     {'profile': 'pacific-default', 'source': 'default', 'osds': [0, 1, 2]}
                 ],
             },
-            'conclusion': 'A change is recommended.',
         }
     ]
     assert found['findings'] == {'error': 1, 'warning': 1, 'info': 1}

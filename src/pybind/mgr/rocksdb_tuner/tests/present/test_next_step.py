@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Optional
 
@@ -156,14 +157,8 @@ def test_each_campaign_state_has_its_next_step(name: str) -> None:
     assert next_step(with_campaign(state, waits_for)) == message
 
 
-def test_status_has_a_next_step_only_if_there_is_one() -> None:
-    text = ' '.join(render.status(samples.small_cluster(), 'plain').split())
-    assert 'Next step: wait for osd.1 to restart and become clean' in text
-    assert 'Next step' not in render.status(with_rollout(None), 'plain')
-
-
 def test_status_has_the_module_version() -> None:
     """A bug report then has the version of the code."""
     snapshot = samples.empty_cluster()
-    assert f'Module version:   {VERSION}\n' in render.status(snapshot, 'plain')
+    assert re.search(rf'Module version: +{VERSION}\n', render.status(snapshot, 'plain'))
     assert json.loads(render.status(snapshot, 'json'))['version'] == VERSION

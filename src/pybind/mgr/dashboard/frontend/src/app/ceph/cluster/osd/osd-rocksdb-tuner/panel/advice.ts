@@ -3,18 +3,12 @@
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Finding, Plan, Recommendation, RecommendationInFull } from './answers';
+import type { Decision, Finding, Plan, Recommendation, RecommendationInFull } from './answers';
 import { duration, durations, evidence, ids, plural, range, who } from './format';
-import { commands, flushes, label, PURPOSE, TABLE } from './parts';
+import { commands, facts, flushes, label, PURPOSE, TABLE } from './parts';
 
 const ANNEX = 'bluestore_rocksdb_options_annex';
 const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
-const KIND: Record<string, string> = {
-  'set-profile': 'Set profile',
-  'remove-override': 'Remove override',
-  compact: 'Compact',
-  manual: 'Manual',
-};
 
 export function findings(found: readonly Finding[]): TemplateResult {
   return html`<h3>Findings</h3>
@@ -71,22 +65,56 @@ export interface AdviceHost {
   plans: boolean;
   read: ReadonlyMap<string, Reading>;
   meanings: ReadonlyMap<string, string>;
-  conclusions: string[];
   open(id: string): void;
   showPlan(id: string): void;
   apply(recommendation: Recommendation): void;
 }
 
+/** What to do about each group, in the words of the command line. */
+export function decisions(
+  found: readonly Decision[],
+  advice: readonly Recommendation[],
+  host: AdviceHost,
+): TemplateResult {
+  return html`${repeat(
+    found,
+    (d) => d.who,
+    (d) => {
+      const r = advice.find((one) => one.decision.next_command === d.next_command);
+      return html`<section class="rt-card" data-who=${d.who} aria-label=${`Decision for ${who(d.who)}`}>
+        <h3>${d.do}</h3>
+        <p>${d.because}</p>
+        ${facts([
+          ['For', who(d.who)],
+          ...(d.risk === null
+            ? []
+            : ([
+                ['Gain', d.gain ?? 'not predicted'],
+                ['Loss', d.loss ?? 'unknown'],
+                ['Risk', d.risk],
+              ] as [string, string][])),
+        ])}
+        ${commands(d.next_command === null ? [] : [d.next_command], 'Next command')}
+        ${r && host.mayChange
+          ? html`<button
+              class="btn btn-accent rt-act"
+              ?disabled=${host.busy !== null}
+              @click=${() => host.apply(r)}
+            >
+              Apply …
+            </button>`
+          : nothing}
+      </section>`;
+    },
+  )}`;
+}
+
 export function recommendations(
   found: readonly Recommendation[],
   host: AdviceHost,
-): TemplateResult {
+): TemplateResult | typeof nothing {
+  if (!found.length) return nothing;
   return html`<h3>Recommendations</h3>
-    ${found.length
-      ? nothing
-      : host.conclusions.length
-        ? host.conclusions.map((text) => html`<p>${text}</p>`)
-        : html`<p>No changes recommended.</p>`}
     ${repeat(
       found,
       (r) => r.id,
@@ -99,10 +127,7 @@ export function recommendations(
       >
         <summary>
           ${label(`${r.risk} risk`, r.risk === 'low' ? 'info' : r.risk === 'medium' ? 'warning' : 'danger')}
-          <span class="rt-main">
-            ${KIND[r.kind] ?? r.kind}${r.profile ? html` <strong>${r.profile}</strong>` : nothing} for
-            ${who(r.who)}
-          </span>
+          <span class="rt-main">${r.decision.do}</span>
           <span class="rt-side">
             ${plural(r.osds.length, 'OSD')}${r.restart_required ? ', restart required' : ''}
           </span>

@@ -326,6 +326,24 @@ export interface Comparison {
   result: 'right' | 'direction' | 'wrong';
 }
 
+/** Candidates of one group, and the choice. */
+export interface Considered {
+  /** Config mask of the group. */
+  who: string;
+  /** Limiting resource, or else that of the largest saving; null: no candidates were compared. */
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | null;
+  /** The change of options that was chosen, or why none was. */
+  decision: Decision;
+  /** Minimum saving of a resource, with 80% probability. */
+  min_gain_percent: number;
+  /** Maximum additional use of any other resource, with 80% probability. */
+  max_loss_percent: number;
+  /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
+  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
+  /** Candidates that were compared. */
+  candidates: Candidate[];
+}
+
 /** CPU time of RocksDB, in microseconds. */
 export interface Cpu {
   /** Total per KiB in the WAL. */
@@ -370,22 +388,22 @@ export interface DbDeviceModel {
   holds_data: boolean | null;
 }
 
-/** Candidates of one group, and the decision. */
+/** What to do about a group of OSDs; every answer shows it in these words. */
 export interface Decision {
-  /** Config mask of the group. */
+  /** Config mask of the OSDs. */
   who: string;
-  /** Limiting resource, or else that of the largest saving; null: no candidates were compared. */
-  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | null;
-  /** The result, as a sentence. */
-  conclusion: string;
-  /** Minimum saving of a resource, with 80% probability. */
-  min_gain_percent: number;
-  /** Maximum additional use of any other resource, with 80% probability. */
-  max_loss_percent: number;
-  /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
-  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
-  /** Candidates that were compared. */
-  candidates: Candidate[];
+  /** What to do: a change, "Nothing to change", or "Wait: ...". */
+  do: string;
+  /** Reason, with what limits the clients if that is known. */
+  because: string;
+  /** Expected gains; null if none is predicted. */
+  gain: string | null;
+  /** Expected losses; null if they are unknown. */
+  loss: string | null;
+  /** Risk, with what the OSDs go through; null without a change. */
+  risk: string | null;
+  /** The command to run next; null if there is none. */
+  next_command: string | null;
 }
 
 /** Statistics of an OSD's RocksDB. */
@@ -795,8 +813,6 @@ export interface Group {
   /** Current bottleneck of the clients of the group. */
   limit: Limit;
   options: GroupOptions;
-  /** Conclusion for the group, with the reason if nothing is recommended. */
-  conclusion: string | null;
 }
 
 /** Running options of the OSDs of a group. */
@@ -1730,6 +1746,8 @@ export interface Recommendation {
   options_from: string;
   /** Option string after the change. */
   options_to: string;
+  /** The change in short, as in status. */
+  decision: Decision;
   /** Reasons for the change. */
   reasons: Reason[];
   /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
@@ -1770,6 +1788,8 @@ export interface RecommendationInFull {
   options_from: string;
   /** Option string after the change. */
   options_to: string;
+  /** The change in short, as in status. */
+  decision: Decision;
   /** Reasons for the change. */
   reasons: Reason[];
   /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
@@ -2023,6 +2043,8 @@ export interface Status {
   /** Version of the module. */
   version: string;
   sampling: Sampling;
+  /** What to do about each group; one for all OSDs if there is no group. */
+  decisions: Decision[];
   /** OSDs by device class. */
   groups: Group[];
   /** Number of findings by severity. */

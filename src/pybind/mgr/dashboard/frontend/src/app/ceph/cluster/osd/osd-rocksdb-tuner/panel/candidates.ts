@@ -3,7 +3,7 @@
 import { html, nothing, TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Candidate, Decision } from './answers';
+import type { Candidate, Considered } from './answers';
 import { inOrder, Weighed } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';
 import { label, TABLE } from './parts';
@@ -16,9 +16,10 @@ const ORIGIN: Record<string, string> = {
   derived: 'derived for these OSDs',
 };
 
-export function decisions(found: readonly Decision[], error: string): TemplateResult | typeof nothing {
+export function candidates(all: readonly Considered[], error: string): TemplateResult | typeof nothing {
+  const found = all.filter((c) => c.resource !== null);
   if (!found.length && !error) return nothing;
-  return html`<h3>Decision</h3>
+  return html`<h3>Candidates</h3>
     ${error
       ? html`<div class="alert alert-warning" role="status">
           Cannot read the candidates: ${error}
@@ -27,15 +28,14 @@ export function decisions(found: readonly Decision[], error: string): TemplateRe
     ${repeat(
       found,
       (d) => d.who,
-      (d) => html`<section class="rt-decision" data-who=${d.who} aria-label=${`Decision for ${who(d.who)}`}>
+      (d) => html`<section class="rt-decision" data-who=${d.who} aria-label=${`Candidates for ${who(d.who)}`}>
         <h4>${sentenceCase(who(d.who))}</h4>
-        <p>${d.conclusion}</p>
         ${d.resource === null ? nothing : weighing(d, d.resource)}
       </section>`,
     )}`;
 }
 
-function weighing(decision: Decision, resource: string): TemplateResult {
+function weighing(decision: Considered, resource: string): TemplateResult {
   const infeasible = decision.candidates.filter((c) => c.infeasible.length);
   const rows = inOrder(decision, resource);
   return html`

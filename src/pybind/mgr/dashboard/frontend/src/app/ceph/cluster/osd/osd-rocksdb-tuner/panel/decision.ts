@@ -1,6 +1,6 @@
 /** Layout of the scatter plot of candidates and its labels. Pure. */
 
-import type { Candidate, Decision, ResourceEffect } from './answers';
+import type { Candidate, Considered, ResourceEffect } from './answers';
 
 /** An estimate in percent with its 80% interval. */
 export interface Span {
@@ -94,8 +94,6 @@ const LABEL_SHARE = 0.55;
 const MAGNITUDES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 /** The linear range without a threshold. */
 const UNIT_PERCENT = 5;
-/** The name of running options that match no profile. */
-const UNNAMED = 'running options';
 const NOTHING: Span = { estimate: 0, low: 0, high: 0 };
 
 /** `unconstrained`: resources whose additional use is not a loss. */
@@ -133,7 +131,7 @@ function reversed({ estimate, low, high }: Span): Span {
 
 /** The chosen candidate first, then the running options, then others by gain. */
 export function inOrder(
-  { candidates, unconstrained }: Pick<Decision, 'candidates' | 'unconstrained'>,
+  { candidates, unconstrained }: Pick<Considered, 'candidates' | 'unconstrained'>,
   resource: string,
 ): Weighed[] {
   const rank = ({ candidate }: Weighed): number =>
@@ -152,7 +150,7 @@ export function inOrder(
 /** `measure`: the width of a text in pixels. */
 export function layout(
   found: readonly Weighed[],
-  bars: Pick<Decision, 'min_gain_percent' | 'max_loss_percent'>,
+  bars: Pick<Considered, 'min_gain_percent' | 'max_loss_percent'>,
   size: Size,
   measure: (text: string) => number,
 ): Layout {
@@ -320,8 +318,7 @@ function count(boxes: readonly Box[], box: Box): number {
 }
 
 export function labelOf({ name, origin, chosen }: Candidate): string {
-  const showsRunning = origin === 'running' && name !== UNNAMED;
-  const notes = [showsRunning ? 'running' : '', chosen ? 'chosen' : ''].filter(Boolean);
+  const notes = [origin === 'running' ? 'running' : '', chosen ? 'chosen' : ''].filter(Boolean);
   return notes.length ? `${name} (${notes.join(', ')})` : name;
 }
 

@@ -1,11 +1,11 @@
 import { LitElement, html, nothing, TemplateResult } from 'lit';
 
-import { findings, recommendations, AdviceHost, Reading } from './advice';
+import { decisions, findings, recommendations, AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
 import type {
   Campaign,
   Change,
-  Decision,
+  Considered,
   Experiment,
   Finding,
   Growth,
@@ -20,7 +20,7 @@ import type {
   Status,
   Trend,
 } from './answers';
-import { decisions } from './candidates';
+import { candidates } from './candidates';
 import type { Picture } from './chart';
 import { campaignSection, finished, inFlight, CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
@@ -36,7 +36,7 @@ const REFRESH_MS = 10_000;
 const ROLLOUT_REFRESH_MS = 4_000;
 const TREND_REFRESH_MS = 30_000;
 /** Workloads and hardware seldom change, and an answer compares dozens of option strings. */
-const DECISION_REFRESH_MS = 60_000;
+const CANDIDATES_REFRESH_MS = 60_000;
 /** Data older than this is marked as stale. */
 const STALE_MS = 60_000;
 /** Samples older than this many intervals are marked as stale. */
@@ -84,8 +84,8 @@ export class RocksDbTunerPanel extends LitElement {
     chartError: { state: true },
     canary: { state: true },
     read: { state: true },
-    decisions: { state: true },
-    decisionError: { state: true },
+    considered: { state: true },
+    considerError: { state: true },
   };
 
   /** The style sheet, unless the page has it already. */
@@ -100,7 +100,7 @@ export class RocksDbTunerPanel extends LitElement {
   private declare now: number;
   private readAt = 0;
   private trendAt = 0;
-  private decisionsAt = 0;
+  private consideredAt = 0;
   private timer: number | undefined;
   private abort: AbortController | null = null;
   private declare coloring: Coloring;
@@ -110,8 +110,8 @@ export class RocksDbTunerPanel extends LitElement {
   private declare chartError: string;
   private declare canary: Picture[];
   private declare read: ReadonlyMap<string, Reading>;
-  private declare decisions: Decision[];
-  private declare decisionError: string;
+  private declare considered: Considered[];
+  private declare considerError: string;
   private meanings: ReadonlyMap<string, string> = new Map();
 
   constructor() {
@@ -127,8 +127,8 @@ export class RocksDbTunerPanel extends LitElement {
     this.chartError = '';
     this.canary = [];
     this.read = new Map();
-    this.decisions = [];
-    this.decisionError = '';
+    this.considered = [];
+    this.considerError = '';
   }
 
   private get api(): Api {
@@ -189,7 +189,7 @@ export class RocksDbTunerPanel extends LitElement {
       // A module that has just started has no data yet.
       const due = this.now - this.trendAt >= TREND_REFRESH_MS;
       if (!this.trend || due || (operation?.kind === 'rollout' && underWay(operation))) await this.readCharts(signal);
-      if (this.now - this.decisionsAt >= DECISION_REFRESH_MS) await this.readDecisions(signal);
+      if (this.now - this.consideredAt >= CANDIDATES_REFRESH_MS) await this.readConsidered(signal);
     } catch (error) {
       if (abort.signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
@@ -226,16 +226,16 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   /** Read the candidates; an error affects their section only. */
-  private async readDecisions(signal: AbortSignal): Promise<void> {
+  private async readConsidered(signal: AbortSignal): Promise<void> {
     try {
-      this.decisions = await this.api.get<Decision[]>('/candidates', signal);
-      this.decisionError = '';
+      this.considered = await this.api.get<Considered[]>('/candidates', signal);
+      this.considerError = '';
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // The module is older than the tab.
-      this.decisionError = error.status === 400 ? '' : error.message;
+      this.considerError = error.status === 400 ? '' : error.message;
     }
-    this.decisionsAt = Date.now();
+    this.consideredAt = Date.now();
   }
 
   private async readTrends(signal?: AbortSignal): Promise<void> {
@@ -299,12 +299,14 @@ export class RocksDbTunerPanel extends LitElement {
     const old = this.error !== null || this.now - this.readAt > STALE_MS;
     return html`<div class=${old ? 'rt-old' : ''}>
       ${status.notices.map((n) => html`<div class="alert alert-warning" role="status">${n}</div>`)}
-      ${this.headline(data)} ${this.figures(status)}
+      ${this.headline(data)} ${decisions(status.decisions, data.recommendations, this.adviceHost(data))}
+      ${this.figures(status)}
       ${operation && going ? this.operation(operation, data) : nothing}
       ${status.mode === 'off' || status.groups.length === 0
         ? this.nothing(status)
-        : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
-          ${decisions(this.decisions, this.decisionError)} ${this.planner(data)} ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
+        : html`${findings(data.findings)} ${recommendations(data.recommendations, this.adviceHost(data))}
+          ${this.groups(status.groups)} ${candidates(this.considered, this.considerError)}
+          ${this.planner(data)} ${this.osdMap(data)} ${this.charts(data)}`}
       ${operation && !going ? this.operation(operation, data) : nothing}
       ${history(data.history, data.status.track_record)}
     </div>`;
@@ -389,7 +391,7 @@ export class RocksDbTunerPanel extends LitElement {
       <div class="rt-scroll" tabindex="0" role="group" aria-label="Device classes"><table class=${TABLE}>
         <thead>
           <tr>
-            ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Options', 'Conclusion'].map(
+            ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Options'].map(
               (t) => html`<th scope="col">${t}</th>`,
             )}
           </tr>
@@ -407,7 +409,6 @@ export class RocksDbTunerPanel extends LitElement {
                   ? label(`restart pending on ${g.options.pending_restart.length}`, 'warning')
                   : nothing}
               </td>
-              <td>${g.conclusion ?? '–'}</td>
             </tr>`,
           )}
         </tbody>
@@ -572,7 +573,6 @@ export class RocksDbTunerPanel extends LitElement {
       plans: this.still === null,
       read: this.read,
       meanings: this.meanings,
-      conclusions: data.status.groups.flatMap((g) => g.conclusion ?? []),
       open: (id) => void this.readDetails(id, 'full'),
       showPlan: (id) => void this.readDetails(id, 'plan'),
       apply: (r) => void this.askApply(r),
@@ -627,8 +627,9 @@ export class RocksDbTunerPanel extends LitElement {
       ? ` It soaks for ${durations(planned.soak.least_s, planned.soak.most_s)} before any other OSD is changed.`
       : '';
     this.ask({
-      title: `Apply ${r.profile ?? r.kind} to ${who(r.who)}`,
+      title: r.decision.do,
       lines: [
+        `Gain: ${r.decision.gain ?? 'not predicted'}. Loss: ${r.decision.loss ?? 'unknown'}.`,
         `Changes ${r.option} of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}).`,
         r.restart_required
           ? `Each OSD is restarted${canary.length ? `, starting with the canary ${ids(canary)}` : ''}. The next one is changed only after it is up with the new value.${watched}`

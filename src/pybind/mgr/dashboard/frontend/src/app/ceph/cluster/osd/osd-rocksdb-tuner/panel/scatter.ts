@@ -1,6 +1,6 @@
 import { html, nothing, svg, SVGTemplateResult, TemplateResult } from 'lit';
 
-import type { Decision } from './answers';
+import type { Considered } from './answers';
 import {
   FONT_PX,
   inOrder,
@@ -27,7 +27,7 @@ export class RocksDbTunerScatter extends SizedElement {
     width: { state: true },
   };
 
-  declare decision: Decision | null;
+  declare decision: Considered | null;
   /** Identified by its options, since names of variants are not unique. */
   private declare hovered: string | null;
   private declare width: number;
@@ -189,7 +189,7 @@ function tooltip(mark: Mark, resource: string, width: number): TemplateResult {
   </div>`;
 }
 
-function legend(decision: Decision, { marks }: Layout): TemplateResult {
+function legend(decision: Considered, { marks }: Layout): TemplateResult {
   const there = new Set(marks.map(kind));
   const stays = marks.some((m) => m.candidate.chosen && m.candidate.origin === 'running');
   const drawn = (name: string, radius: number, diamond = false): TemplateResult =>
@@ -213,7 +213,7 @@ function legend(decision: Decision, { marks }: Layout): TemplateResult {
   </ul>`;
 }
 
-function describe(decision: Decision, { marks }: Layout): string {
+function describe(decision: Considered, { marks }: Layout): string {
   const chosen = marks.find((mark) => mark.candidate.chosen);
   const result = !chosen
     ? 'None was chosen.'

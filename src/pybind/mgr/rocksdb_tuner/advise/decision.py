@@ -1,0 +1,195 @@
+"""The decision for a group of OSDs, composed of recommendations, findings and the limit. Pure.
+
+The first of these: a finding with which OSDs may not start, an operation or another reason to wait,
+a recommendation that is urgent, a warning with a remedy outside the option string, any other
+recommendation, a remedy for what limits the clients, and the conclusion of the assessment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Mapping, Optional
+
+from ..options.grammar import OptionSyntaxError, diff, parse
+from ..units import format_effect
+from .assessment import Assessment
+from .cohort import Cohort
+from .limit import limited_by, relief_of
+from .profiles import Profile
+from .records import (
+    Decision,
+    Finding,
+    GroupFacts,
+    Kind,
+    Limit,
+    Prediction,
+    Priority,
+    Resource,
+    Severity,
+)
+from .strings import recognize, same_meaning
+from .usage import Usage, at_most
+from .weighing import RESOURCES, effect_of
+
+__all__ = [
+    'RELIEVED',
+    'REMEDIES',
+    'change_of',
+    'decide',
+    'effects',
+    'nothing',
+    'set_name',
+    'wait_for',
+]
+
+_COMMAND = 'ceph rocksdb-tuner'
+#: Remedies outside the option string, by condition.
+REMEDIES: Mapping[str, str] = {
+    'unstartable-options': 'Remove the options with which OSDs would not start',
+    'cache-ratios': 'Remove the cache ratios',
+    'options-outside-config-store': 'Remove the options from ceph.conf or the command line',
+    'class-entry-without-effect': 'Set the option for osd or single OSDs, not a device class',
+    'restart-pending': 'Restart the OSDs with a pending restart, one at a time',
+    'unsharded': 'Reshard RocksDB, one host at a time',
+    'spillover': 'Compact the OSDs that spilled over; if needed, enlarge their DB devices',
+    'level-does-not-fit': 'Make the levels of RocksDB fit the DB devices',
+    'db-device-nearly-full': 'Compact; if needed, enlarge the DB devices',
+    'db-device-filling': 'Plan larger DB devices',
+    'wal-device-small': 'Enlarge the WAL devices, or lower max_total_wal_size',
+    'metadata-fills-device': 'Spread the metadata pools over more OSDs',
+    'slow-iterators': 'Compact, one OSD at a time',
+    'cache-autotune-off': 'Enable bluestore_cache_autotune',
+    'compact-on-start': 'Disable osd_compact_on_start',
+    'iterator-bounds-off': 'Enable osd_rocksdb_iterator_bounds_enabled',
+    'short-pg-log': 'Lengthen the PG logs',
+    'deferred-write-regression': 'Upgrade to 16.2.6 or later',
+    'unoptimised-build': 'Upgrade to packages with an optimized RocksDB',
+    'legacy-omap': 'Convert the omap data of the OSDs',
+    'large-omap-objects': 'Reshard the large bucket indexes',
+}
+#: Limits with a remedy outside the option string, and outside the network and the data.
+RELIEVED = frozenset(
+    {
+        Resource.CORES,
+        Resource.DB_DEVICE,
+        Resource.DB_SPACE,
+        Resource.WAL_SPACE,
+        Resource.MEMORY,
+    }
+)
+_PRIORITIES = tuple(Priority)
+#: The most options that are named instead of the whole string.
+_NAMED = 3
+#: Smaller changes are within the rounding of the model.
+_NOTICEABLE = 0.02
+
+
+def decide(
+    group: GroupFacts,
+    findings: Sequence[Finding],
+    assessment: Assessment,
+    wait: Optional[Decision] = None,
+) -> Decision:
+    """The decision for ``group``.
+
+    ``findings``: the worst first. ``wait``: why any change has to wait.
+    """
+    osds = {osd.info.osd_id for osd in group.osds}
+    remedies = [
+        finding
+        for finding in findings
+        if finding.finding_id in REMEDIES and osds.intersection(finding.osds)
+    ]
+    advised = sorted(assessment.recommendations, key=lambda r: _PRIORITIES.index(r.priority))
+    urgent = [r.decision for r in advised if r.priority is Priority.NOW]
+    ranked = (
+        *(_remedy(group.who, f) for f in remedies if f.severity is Severity.ERROR),
+        *([wait] if wait else []),
+        *urgent,
+        *(_remedy(group.who, f) for f in remedies if f.severity is Severity.WARNING),
+        *(r.decision for r in advised),
+        assessment.conclusion,
+    )
+    return ranked[0]
+
+
+def _remedy(who: str, finding: Finding) -> Decision:
+    # An error leaves no time to read.
+    urgent = finding.severity is Severity.ERROR and finding.commands
+    return Decision(
+        who,
+        REMEDIES[finding.finding_id],
+        f'{finding.summary}.',
+        next_command=urgent[0] if urgent else f'{_COMMAND} findings {finding.finding_id}',
+    )
+
+
+def nothing(who: str, because: str, limit: Limit, next_command: Optional[str] = None) -> Decision:
+    """No change of options: because of what, and what limits; what relieves that, if anything."""
+    limited = limited_by(limit) and f'Limited by {limited_by(limit)}'
+    if limit.resource in RELIEVED:
+        because, next_command = f'{limited} {because}', 'ceph rocksdb-tuner osd'
+        return Decision(who, f'Provide {relief_of(limit)}', because, next_command=next_command)
+    return Decision(
+        who, 'Nothing to change', f'{because} {limited}'.strip(), next_command=next_command
+    )
+
+
+def wait_for(who: str, what: str, because: str, next_command: Optional[str] = None) -> Decision:
+    """Nothing can be recommended or changed until then."""
+    return Decision(who, f'Wait: {what}', because, next_command=next_command)
+
+
+def set_name(cohort: Cohort, options: str, profile: Optional[Profile] = None) -> str:
+    """The name of an option string: "default", a profile, or "yours"."""
+    release = cohort.release
+    if same_meaning(options, release.default_options, release.rocksdb_version):
+        return 'default'
+    known = profile or recognize(options, release)
+    return known.name if known else 'yours'
+
+
+def change_of(
+    cohort: Cohort, kind: Kind, options_to: str, profile: Optional[Profile], who: str
+) -> str:
+    """The change in an imperative."""
+    running = set_name(cohort, cohort.running)
+    if kind is Kind.REMOVE_OVERRIDE:
+        return (
+            f'Remove the {"options" if cohort.annex is None else "annex"} set for '
+            f'{who if len(cohort.deciding_entries) == 1 else "single OSDs"}'
+            + ('' if running == 'default' else f', to return from {running} to default')
+        )
+    name = set_name(cohort, options_to, profile)
+    if name != 'yours':
+        return f'Change the options from {running} to {name}'
+    try:
+        changes = diff(parse(cohort.running), parse(options_to))
+    except OptionSyntaxError:
+        changes = ()
+    if 0 < len(changes) <= _NAMED:
+        return 'Set ' + ', '.join(f'{c.option}={c.value_to or "default"}' for c in changes)
+    return f'Change the options from {running} to values derived for these OSDs'
+
+
+def effects(
+    expected: Sequence[Usage],
+    measured: Sequence[Prediction],
+    published_losses: Sequence[str],
+    max_loss: float,
+) -> tuple[Optional[str], Optional[str]]:
+    """Gains and losses in words; None if unknown."""
+    gains = [
+        f'{p.metric} {format_effect(p.estimate_percent, p.low_percent, p.high_percent)}'
+        for p in measured
+    ]
+    losses = list(published_losses)
+    for resource, ratio in sorted(expected, key=lambda u: u.ratio.value):
+        change = f'{RESOURCES[resource]} {effect_of(ratio)}'
+        if ratio.high < 1 and ratio.value <= 1 - _NOTICEABLE:
+            gains.append(change)
+        elif ratio.value >= 1 + _NOTICEABLE or at_most(ratio) > 1 + max_loss:
+            losses.append(change)
+    # Without a model of its writes too little is known of a workload.
+    modeled = any(u.resource is Resource.KV_SYNC for u in expected)
+    return ', '.join(gains) or None, ', '.join(losses) or ('none expected' if modeled else None)
