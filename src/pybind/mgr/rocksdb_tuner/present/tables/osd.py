@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ...advise.limit import limited_by
 from ...advise.records import Limit, OsdFacts, OsdOptions
 from ...advise.whatif.tree import Modeled
 from ...observe.latency import WriteLatency, parts
@@ -36,7 +37,6 @@ from .phrases import (
     COMMAND,
     UNNAMED_OPTIONS,
     changes_table,
-    limited_by,
     measured_value,
     sections,
     severity_mark,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
+from ...advise.limit import limited_by
 from ...advise.records import GroupFacts, OsdFacts, OsdOptions
 from ...observe.signals import Signals
 from ...snapshot import Snapshot
@@ -23,7 +24,6 @@ from .phrases import (
     NO_SIGNALS,
     PENDING_MARK,
     UNNAMED_OPTIONS,
-    limited_by,
     nothing_known,
     pending_note,
     sections,
