@@ -24,8 +24,8 @@ def profile_list(profiles: Sequence[Profile]) -> str:
         ),
         (
             (
-                p.name + ('' if p.superseded is None else _SUPERSEDED_MARK),
-                _default_of(p),
+                _name(p),
+                ', '.join(p.release_defaults) or UNKNOWN,
                 ', '.join(w.value for w in suited_workloads(p)) or UNKNOWN,
                 p.title,
             )
@@ -40,10 +40,9 @@ def profile_list(profiles: Sequence[Profile]) -> str:
     return sections(text, paragraph(note) if superseded else '')
 
 
-def _default_of(shown: Profile) -> str:
-    if shown.own:
-        return '(custom)'
-    return ', '.join(shown.release_defaults) or UNKNOWN
+def _name(shown: Profile) -> str:
+    mark = '' if shown.superseded is None else _SUPERSEDED_MARK
+    return f'{shown.name}{mark} (custom)' if shown.own else f'{shown.name}{mark}'
 
 
 def profile(shown: Profile) -> str:
