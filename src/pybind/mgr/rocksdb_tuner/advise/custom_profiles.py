@@ -11,23 +11,22 @@ import errno
 import json
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Optional
 
 from ..kinds import Only
 from ..mgr.protocols import Store
 from ..options.releases import known_releases
 from ..options.verdict import BadQuestionError, judge
-from ..store.codec import ADDED_LATER, decode, encode
+from ..store.codec import OMITTABLE, decode
 from ..store.errors import StoredStateError
-from ..store.text import pack, unpack
+from ..store.stored import Stored
 from .profiles import Hardware, Profile, Provenance, UnknownProfileError, profiles
 
 log = logging.getLogger(__name__)
 
 KEY = 'profile/'
 PROFILES_MAX = 100
-_DOCUMENT_VERSION = 1
 
 _RELEASES = tuple(dict.fromkeys(release.name for release in known_releases()))
 #: Printed unescaped to terminals and logs.
@@ -60,8 +59,11 @@ class _Document:
     source: _Text
     cautions: Annotated[
         tuple[_Text, ...], Only(lambda texts: len(texts) <= 20, 'at most 20 texts')
-    ] = field(default=(), metadata=ADDED_LATER)
-    provenance: Optional[Provenance] = field(default=None, metadata=ADDED_LATER)
+    ] = field(default=(), metadata=OMITTABLE)
+    provenance: Optional[Provenance] = field(default=None, metadata=OMITTABLE)
+
+
+_NAMES = tuple(each.name for each in fields(_Document))
 
 
 def decode_custom_profile(text: Optional[str]) -> Profile:
@@ -79,7 +81,16 @@ def decode_custom_profile(text: Optional[str]) -> Profile:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadQuestionError(errno.EINVAL, f'the profile is not valid JSON: {error}') from None
-    own = _profile(document)
+    try:
+        own = _profile(decode(_Document, document))
+    except StoredStateError as error:
+        raise BadQuestionError(errno.EINVAL, f'invalid profile: {error}') from None
+    for name in document:
+        if name not in _NAMES:
+            raise BadQuestionError(
+                errno.EINVAL,
+                f'invalid profile: "{name}" is unknown; expected: {", ".join(_NAMES)}',
+            )
     if own.provenance is not None:
         raise BadQuestionError(
             errno.EINVAL, '"provenance" is written by experiments only: remove it'
@@ -88,11 +99,7 @@ def decode_custom_profile(text: Optional[str]) -> Profile:
     return own
 
 
-def _profile(document: object) -> Profile:
-    try:
-        own = decode(_Document, document, exact=True)
-    except StoredStateError as error:
-        raise BadQuestionError(errno.EINVAL, f'invalid profile: {error}') from None
+def _profile(own: _Document) -> Profile:
     if own.name in {built_in.name for built_in in profiles()}:
         raise BadQuestionError(
             errno.EEXIST, f'"name" is "{own.name}", a built-in profile that cannot be changed'
@@ -176,8 +183,7 @@ class CustomProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        text = pack({'version': _DOCUMENT_VERSION, 'profile': encode(_document(own))})
-        self.store.set(KEY + own.name, text)
+        self._stored(KEY + own.name).save(_document(own))
         return own
 
     def remember(self, own: Profile) -> None:
@@ -202,16 +208,16 @@ class CustomProfiles:
             raise BadQuestionError(
                 errno.ENOENT, f'no custom profile "{name}"; custom profiles: {own}'
             )
-        self.store.set(KEY + name, None)
+        self._stored(KEY + name).save(None)
 
     def _read(self, key: str) -> Optional[Profile]:
-        text = self.store.get(key)
-        if text is None:
-            return None
         try:
-            stored = unpack(text, _DOCUMENT_VERSION)
+            stored = self._stored(key).load()
             # Not checked again, so that an accepted profile remains visible.
-            return _profile(stored.get('profile'))
+            return None if stored is None else _profile(stored)
         except (BadQuestionError, StoredStateError) as error:
             log.warning('the stored %s cannot be read: %s', key, error)
         return None
+
+    def _stored(self, key: str) -> Stored[_Document]:
+        return Stored(self.store, key, _Document)

@@ -5,11 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from ..store import codec
-from ..store.text import pack, unpack
-
-VERSION = 1
-
 
 @dataclass(frozen=True)
 class Override:
@@ -28,12 +23,3 @@ class OsdOverrides:
     nonce: int
     time_s: float
     switched: tuple[Override, ...]
-
-
-def encode(overrides: OsdOverrides) -> str:
-    return pack({'version': VERSION, **codec.encode(overrides)})
-
-
-def decode(text: str) -> OsdOverrides:
-    """Raises StoredStateError."""
-    return codec.decode(OsdOverrides, unpack(text, VERSION))

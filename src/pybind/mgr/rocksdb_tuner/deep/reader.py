@@ -21,8 +21,8 @@ from typing import Any, Callable, Mapping, Optional
 from ..mgr.protocols import CommandError, OsdCommands, Store
 from ..mgr.records import ClusterMap, OsdInfo
 from ..observe.kv_stats import DeepStats, parse_deep_stats
-from ..store.quarantine import Quarantine
-from .overrides import OsdOverrides, Override, decode, encode
+from ..store.stored import Quarantine, Stored
+from .overrides import OsdOverrides, Override
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class DeepStatsReader:
         """Load the overrides that a previous active mgr did not restore."""
         quarantine = Quarantine(self.store)
         for key in self.store.keys(OVERRIDES):
-            overrides = quarantine.read(key, decode)
+            overrides = quarantine.read(Stored(self.store, key, OsdOverrides))
             if overrides is not None:
                 self._unrestored[overrides.osd_id] = overrides
 
@@ -111,7 +111,7 @@ class DeepStatsReader:
         overrides = OsdOverrides(osd.osd_id, osd.nonce, now_s, off)
         if off:
             # Store first: after a failover the next active mgr can restore the options.
-            self.store.set(_key(overrides), encode(overrides))
+            self._stored(overrides).save(overrides)
             self._unrestored[osd.osd_id] = overrides
             self._tried_s[osd.osd_id] = now_s
         try:
@@ -170,17 +170,16 @@ class DeepStatsReader:
         self._forget(overrides)
         return True
 
+    def _stored(self, overrides: OsdOverrides) -> Stored[OsdOverrides]:
+        return Stored(self.store, f'{OVERRIDES}osd.{overrides.osd_id}', OsdOverrides)
+
     def _forget(self, overrides: OsdOverrides) -> None:
-        self.store.set(_key(overrides), None)
+        self._stored(overrides).save(None)
         self._unrestored.pop(overrides.osd_id, None)
         self._tried_s.pop(overrides.osd_id, None)
 
     def _set(self, osd_id: int, name: str, value: str) -> None:
         self.osds.tell(osd_id, 'config set', {'var': name, 'val': [value]})
-
-
-def _key(overrides: OsdOverrides) -> str:
-    return f'{OVERRIDES}osd.{overrides.osd_id}'
 
 
 def _differences(text: str, osd_id: int) -> Mapping[str, Mapping[str, Any]]:

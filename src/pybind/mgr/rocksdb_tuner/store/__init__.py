@@ -1,6 +1,5 @@
-"""State that survives a mgr failover: records stored as texts in the config-key store.
+"""State that survives a mgr failover: records in the config-key store.
 
-`codec` converts frozen dataclasses to JSON values, `text` converts these to texts, `pieces` and
-`spread` store texts that exceed the size limit of a key, and `quarantine` moves unreadable data
-aside.
+`codec` converts frozen dataclasses to JSON values and back, and `stored` keeps such a record under
+a key, in pieces if it exceeds the size limit of a key, and moves unreadable ones aside.
 """

@@ -2,201 +2,208 @@
 
 Decoding validates everything: a value of the wrong type raises a `StoredStateError` with its
 location, the value and the expected type. Every field is required, so damage never turns into a
-default; fields added by a later version of the module are marked with `ADDED_LATER`.
-
-Many records of one kind are stored as one list per field, since similar values compress best next
-to each other. Repeated texts can be stored once, in a `Table`, and referenced by number. A text is
-never a JSON number, so both forms are decoded alike.
+default, except those that are marked as `OMITTABLE`. Unknown names are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import (
-    Any,
-    Callable,
-    NamedTuple,
-    Optional,
-    TypeVar,
-    cast,
-    get_origin,
-)
+import json
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
+from typing import Any, Callable, NamedTuple, NoReturn, TypeVar, cast, get_args, get_origin
 
 from ..kinds import Form, Kind, Only, Signed, fields_of
 from ..units import natural
 from .errors import StoredStateError
-from .plain_codecs import (
-    PLAIN,
-    SIGNED,
-    Codec,
-    MisfitError,
-    Source,
-    Table,
-    enum,
-    literal,
-    read_each,
-    read_list,
-    read_only,
-    wrong,
-)
 
 #: For `field(metadata=...)`: the field has its default if a document lacks it.
-ADDED_LATER: Mapping[str, object] = {'store': 'added later'}
+OMITTABLE: Mapping[str, object] = {'store': 'omittable'}
 #: For `field(metadata=...)`: the field is not stored and is decoded as its default.
 NOT_STORED: Mapping[str, object] = {'store': 'not stored'}
 
-#: From this number of records on, each field is one list.
-COLUMNS_FROM = 16
+#: Ceph's counters have 64 bits.
+_LARGEST = 1 << 64
 
 _T = TypeVar('_T')
 
 
-def encode(record: object, table: Optional[Table] = None, without: Sequence[str] = ()) -> Any:
-    """Encode a frozen dataclass as a JSON object, except the fields ``without``."""
-    codec = _record(type(record))
-    return codec.write_some(record, table, frozenset(without))
+def encode(record: object) -> dict[str, Any]:
+    """Encode a frozen dataclass as a JSON object."""
+    return cast('dict[str, Any]', record_codec(type(record)).write(record))
 
 
-def encode_field(record: object, name: str, table: Optional[Table] = None) -> Any:
-    """Encode one field as a JSON value, for `decode_field`."""
-    return _record(type(record)).field(name).codec.write(getattr(record, name), table)
+def encode_field(record: object, name: str) -> Any:
+    """Encode one field as a JSON value."""
+    (field,) = (field for field in record_codec(type(record)).fields if field.name == name)
+    return field.codec.write(getattr(record, name))
 
 
-def encode_rows(kind: type[Any], rows: Sequence[object], table: Optional[Table] = None) -> Any:
-    """Encode records of one kind as a JSON value, for `decode_rows`."""
-    return _rows(kind).write(rows, table)
-
-
-def decode(
-    kind: type[_T],
-    document: object,
-    *,
-    texts: Sequence[str] = (),
-    exact: bool = False,
-    given: Optional[Mapping[str, object]] = None,
-    place: str = '',
-) -> _T:
+def decode(kind: type[_T], document: object, *, place: str = '') -> _T:
     """Decode a record of `encode`; raises StoredStateError.
 
-    ``texts``: texts of the table. ``given``: fields that are decoded already. ``exact``: refuse
-    unknown field names. ``place``: path of the document within a larger one.
+    ``place``: path of the document within a larger one.
     """
-    source = Source(texts, exact)
     try:
-        return cast('_T', _record(kind).read_some(document, source, given or {}))
+        return cast('_T', record_codec(kind).read(document))
     except MisfitError as misfit:
-        raise _error(misfit, place) from None
+        if place:
+            misfit.within(place)
+        where = f'"{misfit.place}"' if misfit.place else 'it'
+        raise StoredStateError(f'{where} {misfit.problem}') from None
 
 
-def decode_field(kind: type[Any], name: str, document: object, *, texts: Sequence[str] = ()) -> Any:
-    """Decode a value of `encode_field`; raises StoredStateError."""
+class MisfitError(Exception):
+    """A value that does not match its type; its path is built from the inside out."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.place = ''
+
+    def within(self, step: str) -> MisfitError:
+        self.place = f'{step}{"." if self.place and self.place[0] != "[" else ""}{self.place}'
+        return self
+
+
+class Codec(NamedTuple):
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def _wrong(found: object, wanted: str) -> NoReturn:
     try:
-        return _record(kind).field(name).codec.read(document, Source(texts, exact=False))
-    except MisfitError as misfit:
-        raise _error(misfit, name) from None
+        shown = json.dumps(found)
+    except (TypeError, ValueError, RecursionError):
+        shown = type(found).__name__
+    shown = shown if len(shown) <= 60 else f'{shown[:60]}...'
+    raise MisfitError(f'is {shown} instead of {wanted}')
 
 
-def decode_rows(
-    kind: type[_T], document: object, *, texts: Sequence[str] = (), place: str = ''
-) -> tuple[_T, ...]:
-    """Decode records of `encode_rows`; raises StoredStateError."""
-    try:
-        return cast('tuple[_T, ...]', _rows(kind).read(document, Source(texts, exact=False)))
-    except MisfitError as misfit:
-        raise _error(misfit, place) from None
+def _of_type(kind: type[_T], wanted: str) -> Callable[[Any], _T]:
+    def read(value: Any) -> _T:
+        # In Python, True is an int.
+        if type(value) is not kind:
+            _wrong(value, wanted)
+        return cast('_T', value)
+
+    return read
 
 
-def _error(misfit: MisfitError, place: str) -> StoredStateError:
-    if place:
-        misfit.within(place)
-    where = f'"{misfit.place}"' if misfit.place else 'it'
-    return StoredStateError(f'{where} {misfit.problem}')
+def _read_count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= _LARGEST:
+        _wrong(value, 'a non-negative integer')
+    return value
 
 
-# -- codecs by type
+def _read_signed(value: Any) -> int:
+    if type(value) is not int or abs(value) > _LARGEST:
+        _wrong(value, 'an integer')
+    return value
 
 
-@cache
-def _codec_of(kind: Kind) -> Codec:
-    codec = SIGNED if Signed() in kind.notes else PLAIN.get(kind.form)
-    if codec is None:
-        if kind.form not in _MADE:
-            raise TypeError(f'no stored form for {kind.hint!r}')
-        codec = _MADE[kind.form](kind)
-    only = [note for note in kind.notes if isinstance(note, Only)]
-    return codec._replace(read=read_only(codec.read, only)) if only else codec
+def _read_number(value: Any) -> float:
+    if type(value) is float and math.isfinite(value):
+        return value
+    if type(value) is int and abs(value) <= _LARGEST:
+        return float(value)
+    _wrong(value, 'a number')
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_read_list = _of_type(list, 'a list')
+_read_object = _of_type(dict, 'an object')
+
+
+def _read_each(values: Iterable[tuple[str, Any]], read: Callable[[Any], Any]) -> list[Any]:
+    """Each value, which a misfit names by its place."""
+    found = []
+    for place, value in values:
+        try:
+            found.append(read(value))
+        except MisfitError as misfit:
+            raise misfit.within(place) from None
+    return found
+
+
+def _literal(kind: Kind) -> Codec:
+    values = get_args(kind.hint)
+
+    def read(value: Any) -> Any:
+        for known in values:
+            if type(known) is type(value) and known == value:
+                return known
+        _wrong(value, 'one of ' + ', '.join(map(str, values)))
+
+    return Codec(_as_it_is, read)
+
+
+def _enum(kind: Kind) -> Codec:
+    members = {member.value: member for member in kind.hint}
+
+    def read(value: Any) -> Any:
+        member = members.get(value) if isinstance(value, (str, int)) else None
+        if member is None:
+            _wrong(value, 'one of ' + ', '.join(map(str, members)))
+        return member
+
+    return Codec(lambda member: member.value, read)
 
 
 def _optional(kind: Kind) -> Codec:
-    write, read = _codec_of(kind.parts[0])
+    write, read = codec_of(kind.parts[0])
     return Codec(
-        lambda value, table: None if value is None else write(value, table),
-        lambda value, source: None if value is None else read(value, source),
+        lambda value: None if value is None else write(value),
+        lambda value: None if value is None else read(value),
     )
 
 
 def _list(kind: Kind) -> Codec:
-    (item,) = kind.parts
-    if item.form is Form.RECORD:
-        return _rows(item.hint)
-    write, read = _codec_of(item)
-    made: Any = frozenset if get_origin(kind.hint) is frozenset else tuple
+    write, read_item = codec_of(kind.parts[0])
+    is_set = get_origin(kind.hint) is frozenset
+    made: Callable[[list[Any]], Any] = frozenset if is_set else tuple
+
+    def read(value: Any) -> Any:
+        rows = _read_list(value)
+        return made(_read_each(((f'[{i}]', row) for i, row in enumerate(rows)), read_item))
+
     return Codec(
-        lambda values, table: [
-            write(value, table) for value in (values if made is tuple else sorted(values))
-        ],
-        lambda value, source: made(read_each(read_list(value), read, source)),
+        lambda values: [write(value) for value in (sorted(values) if is_set else values)], read
     )
 
 
 def _fixed(kind: Kind) -> Codec:
-    codecs = [_codec_of(part) for part in kind.parts]
+    codecs = [codec_of(part) for part in kind.parts]
 
-    def read_all(value: Any, source: Source) -> tuple[Any, ...]:
-        values = read_list(value)
+    def read(value: Any) -> tuple[Any, ...]:
+        values = _read_list(value)
         if len(values) != len(codecs):
-            wrong(value, f'{len(codecs)} values')
-        found = []
-        for index, (codec, one) in enumerate(zip(codecs, values)):
-            try:
-                found.append(codec.read(one, source))
-            except MisfitError as misfit:
-                raise misfit.within(f'[{index}]') from None
-        return tuple(found)
+            _wrong(value, f'{len(codecs)} values')
+        return tuple(
+            _read_each([(f'[{i}]', values[i])], codec.read)[0] for i, codec in enumerate(codecs)
+        )
 
-    return Codec(
-        lambda values, table: [codec.write(one, table) for codec, one in zip(codecs, values)],
-        read_all,
-    )
+    return Codec(lambda values: [codec.write(value) for codec, value in zip(codecs, values)], read)
 
 
 def _mapping(kind: Kind) -> Codec:
     key = kind.parts[0].hint
     if key not in {str, int}:
         raise TypeError(f'no stored form for {kind.hint!r}: JSON names are texts')
-    write, read_item = _codec_of(kind.parts[1])
+    write, read_item = codec_of(kind.parts[1])
 
-    def read(value: Any, source: Source) -> dict[Any, Any]:
-        if type(value) is not dict:
-            wrong(value, 'an object')
-        found: dict[Any, Any] = {}
-        for name, one in value.items():
-            known = natural(name) if key is int else name
-            if known is None:
-                raise MisfitError('is not a number').within(name)
-            try:
-                found[known] = read_item(one, source)
-            except MisfitError as misfit:
-                raise misfit.within(name) from None
-        return found
+    def read(value: Any) -> dict[Any, Any]:
+        values = _read_object(value)
+        names = [natural(name) if key is int else name for name in values]
+        if None in names:
+            name = next(text for text, number in zip(values, names) if number is None)
+            raise MisfitError('is not a number').within(name)
+        return dict(zip(names, _read_each(values.items(), read_item)))
 
-    return Codec(
-        lambda values, table: {str(name): write(one, table) for name, one in values.items()}, read
-    )
-
-
-# -- records
+    return Codec(lambda values: {str(name): write(one) for name, one in values.items()}, read)
 
 
 class _Field(NamedTuple):
@@ -205,134 +212,94 @@ class _Field(NamedTuple):
     key: str
     codec: Codec
     required: bool
+    kind: Kind
 
 
-class _Record:
+class RecordCodec:
     """Codec of a dataclass or named tuple."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
-        self.fields = [
+
+    @cached_property
+    def fields(self) -> tuple[_Field, ...]:
+        """Found when first used: a field may have the type of its record."""
+        return tuple(
             _Field(
                 field.name,
                 field.json_name,
-                _codec_within(kind, field.kind),
-                field.metadata.get('store') != ADDED_LATER['store'],
+                codec_of(field.kind),
+                field.metadata.get('store') != OMITTABLE['store'],
+                field.kind,
             )
-            for field in fields_of(kind)
+            for field in fields_of(self._kind)
             if field.metadata.get('store') != NOT_STORED['store']
-        ]
-        self._arguments = [field.name for field in fields_of(kind)]
-        self._keys = frozenset(field.key for field in self.fields)
-        self.codec = Codec(
-            lambda record, table: self.write_some(record, table, frozenset()),
-            lambda value, source: self.read_some(value, source, {}),
         )
 
-    def field(self, name: str) -> _Field:
-        return next(field for field in self.fields if field.name == name)
+    def write(self, record: Any) -> dict[str, Any]:
+        return {field.key: field.codec.write(getattr(record, field.name)) for field in self.fields}
 
-    def write_some(
-        self, record: Any, table: Optional[Table], without: frozenset[str]
-    ) -> dict[str, Any]:
-        return {
-            key: codec.write(getattr(record, name), table)
-            for name, key, codec, _ in self.fields
-            if name not in without
-        }
-
-    def read_some(self, value: Any, source: Source, given: Mapping[str, object]) -> Any:
-        if type(value) is not dict:
-            wrong(value, 'an object')
-        found = dict(given)
-        for name, key, codec, required in self.fields:
-            if key in value:
+    def read(self, value: Any) -> Any:
+        document, found = _read_object(value), {}
+        for field in self.fields:
+            if field.key in document:
                 try:
-                    found[name] = codec.read(value[key], source)
+                    found[field.name] = field.codec.read(document[field.key])
                 except MisfitError as misfit:
-                    raise misfit.within(key) from None
-            elif required and name not in given:
-                raise MisfitError('is missing').within(key)
-        self.refuse_unknown(value, source)
+                    raise misfit.within(field.key) from None
+            elif field.required:
+                raise MisfitError('is missing').within(field.key)
         return self._kind(**found)
 
-    def refuse_unknown(self, names: Mapping[str, Any], source: Source) -> None:
-        if source.exact and not names.keys() <= self._keys:
-            name = next(name for name in names if name not in self._keys)
-            known = ', '.join(field.key for field in self.fields)
-            raise MisfitError(f'is unknown; expected: {known}').within(name)
 
-    def made_of(self, columns: Mapping[str, list[Any]]) -> tuple[Any, ...]:
-        names = list(columns)
-        if names == self._arguments[: len(names)]:
-            return tuple(map(self._kind, *columns.values()))
-        return tuple(self._kind(**dict(zip(names, row))) for row in zip(*columns.values()))
+@cache
+def record_codec(kind: Any) -> RecordCodec:
+    return RecordCodec(kind)
 
 
-def _codec_within(record: Any, kind: Kind) -> Codec:
-    """Codec of a field, whose type may be the record's own."""
-    if kind.form is Form.OPTIONAL and kind.parts[0].hint is record:
-        known = _record
-        return Codec(
-            lambda value, table: None if value is None else known(record).codec.write(value, table),
-            lambda value, source: (
-                None if value is None else known(record).codec.read(value, source)
-            ),
-        )
-    return _codec_of(kind)
+def _record(kind: Kind) -> Codec:
+    codec = record_codec(kind.hint)
+    return Codec(codec.write, codec.read)
 
 
-_KNOWN: dict[Any, _Record] = {}
-
-
-def _record(kind: Any) -> _Record:
-    known = _KNOWN.get(kind)
-    if known is None:
-        known = _KNOWN[kind] = _Record(kind)
-    return known
-
-
-def _rows(kind: Any) -> Codec:
-    record = _record(kind)
-
-    def write(rows: Sequence[Any], table: Optional[Table]) -> Any:
-        if len(rows) < COLUMNS_FROM:
-            return [record.codec.write(row, table) for row in rows]
-        return {
-            key: [codec.write(getattr(row, name), table) for row in rows]
-            for name, key, codec, _ in record.fields
-        }
-
-    def read(value: Any, source: Source) -> tuple[Any, ...]:
-        if type(value) is not dict:
-            return tuple(read_each(read_list(value), record.codec.read, source))
-        columns: dict[str, list[Any]] = {}
-        for name, key, codec, required in record.fields:
-            if key not in value:
-                if required:
-                    raise MisfitError('is missing').within(key)
-                continue
-            try:
-                columns[name] = read_each(read_list(value[key]), codec.read, source)
-            except MisfitError as misfit:
-                raise misfit.within(key) from None
-            if len(columns[name]) != len(next(iter(columns.values()))):
-                first, rows = next((other, len(column)) for other, column in columns.items())
-                raise MisfitError(
-                    f'has {len(columns[name])} values for {rows} of "{first}"'
-                ).within(key)
-        record.refuse_unknown(value, source)
-        return record.made_of(columns)
-
-    return Codec(write, read)
-
-
+_PLAIN: Mapping[Form, Codec] = {
+    Form.TEXT: Codec(_as_it_is, _of_type(str, 'a string')),
+    Form.WHOLE: Codec(_as_it_is, _read_count),
+    Form.NUMBER: Codec(_as_it_is, _read_number),
+    Form.FLAG: Codec(_as_it_is, _of_type(bool, 'true or false')),
+    Form.ANYTHING: Codec(_as_it_is, _as_it_is),
+}
 _MADE: Mapping[Form, Callable[[Kind], Codec]] = {
     Form.OPTIONAL: _optional,
-    Form.LITERAL: literal,
-    Form.ENUM: enum,
+    Form.LITERAL: _literal,
+    Form.ENUM: _enum,
     Form.LIST: _list,
     Form.FIXED: _fixed,
     Form.MAPPING: _mapping,
-    Form.RECORD: lambda kind: _record(kind.hint).codec,
+    Form.RECORD: _record,
 }
+
+
+@cache
+def codec_of(kind: Kind) -> Codec:
+    if Signed() in kind.notes:
+        codec = Codec(_as_it_is, _read_signed)
+    elif kind.form in _PLAIN:
+        codec = _PLAIN[kind.form]
+    elif kind.form in _MADE:
+        codec = _MADE[kind.form](kind)
+    else:
+        raise TypeError(f'no stored form for {kind.hint!r}')
+    only = [note for note in kind.notes if isinstance(note, Only)]
+    return codec._replace(read=_read_only(codec.read, only)) if only else codec
+
+
+def _read_only(read_any: Callable[[Any], Any], only: list[Only]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        found = read_any(value)
+        for note in only:
+            if not note.holds(found):
+                _wrong(value, note.wanted)
+        return found
+
+    return read

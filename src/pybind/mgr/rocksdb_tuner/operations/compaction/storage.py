@@ -7,54 +7,32 @@ from typing import Optional
 
 from ...mgr.protocols import Store
 from ...store.errors import StoredStateError
-from ...store.quarantine import Quarantine
-from ...store.spread import Layout, Spread
+from ...store.stored import Quarantine, Stored
 from ..phases import Phase
-from .records import CampaignState, OsdCompaction
+from .records import CampaignState
 
-#: The head of the campaign; its parts are under `PARTS`.
 CURRENT = 'campaign/current'
-PARTS = 'campaign/parts/'
-
-#: A step changes one OSD, or a few. The plan never changes.
-LAYOUT: Layout[CampaignState] = Layout(
-    kind=CampaignState,
-    version=1,
-    parts=('request',),
-    rows='osds',
-    row=OsdCompaction,
-)
 
 
 class CampaignStorage:
     def __init__(self, store: Store) -> None:
-        self._store = store
         self._quarantine = Quarantine(store)
-        self._spread = Spread(store, LAYOUT, CURRENT, PARTS)
+        self._current = Stored(store, CURRENT, CampaignState, _contradictions)
 
     def load(self) -> Optional[CampaignState]:
         """The last campaign, None before the first.
 
         Raises StoredStateError if it cannot be read; it is then quarantined.
         """
-        head = self._store.get(CURRENT)
-        if head is None:
-            return None
         try:
-            return _checked(self._spread.load(head))
+            return self._current.load()
         except StoredStateError as error:
-            self._quarantine.add(CURRENT, head, str(error))
+            self._quarantine.add(CURRENT, str(error))
             raise
 
     def save(self, state: CampaignState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
-        self._spread.save(state)
-
-
-def _checked(state: CampaignState) -> CampaignState:
-    for wrong in _contradictions(state):
-        raise StoredStateError(wrong)
-    return state
+        self._current.save(state)
 
 
 def _contradictions(state: CampaignState) -> Iterator[str]:

@@ -2,81 +2,113 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
 
 from ...judge.evidence import Block
 from ...mgr.protocols import Store
-from ...store.pieces import LongTexts
-from ...store.quarantine import Quarantine
-from ...store.spread import Spread
-from .codec import LAYOUT, checked, decode_block, encode_block
+from ...store.stored import Quarantine, Stored
+from ..rollout.contradictions import contradictions as contradictions_of_leg
+from ..rollout.storage import rounded
 from .records import ExperimentState
 
 _PREFIX = 'experiment/'
-#: The head of the experiment; its parts are under `PARTS`.
 CURRENT = 'experiment/current'
-PARTS = 'experiment/parts/'
 #: Measurements, by period number and block number within it.
 BLOCKS = 'experiment/blocks/'
+
+
+@dataclass(frozen=True)
+class _StoredBlock:
+    experiment_id: str
+    period: int
+    block: Block
 
 
 class ExperimentStorage:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._texts = LongTexts(store)
         self._quarantine = Quarantine(store)
-        self._spread = Spread(store, LAYOUT, CURRENT, PARTS)
+        self._current = Stored(store, CURRENT, ExperimentState, contradictions)
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each quarantined text."""
         return tuple(text for text in self._quarantine.problems() if f'"{_PREFIX}' in text)
 
     def restore_readable(self, held: Callable[[ExperimentState], ExperimentState]) -> None:
-        """Restore quarantined data that is readable again, as after a downgrade was undone.
+        """Restore quarantined data that is readable again, as once it was repaired.
 
         An unfinished experiment is converted by ``held``.
         """
 
-        def restore(key: str, text: str) -> bool:
+        def stored(key: str) -> Optional[Stored[Any]]:
             if key == CURRENT:
-                state = checked(self._spread.read(text))
-                self._spread.save(state if state.ended else held(state))
-                return True
-            if key.startswith(BLOCKS):
-                decode_block(self._texts.whole(key, text))
-                self._store.set(key, text)
-                return True
-            return False
+                return self._current
+            return self._block(key) if key.startswith(BLOCKS) else None
 
-        self._quarantine.restore(restore)
+        def converted(record: object) -> object:
+            under_way = isinstance(record, ExperimentState) and not record.ended
+            return held(record) if under_way else record
+
+        self._quarantine.restore(stored, converted)
 
     def load(self) -> Optional[ExperimentState]:
         """The last experiment; None before the first, or if it cannot be read."""
-        return self._quarantine.read(CURRENT, lambda text: checked(self._spread.load(text)))
+        return self._quarantine.read(self._current)
 
     def save(self, state: ExperimentState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
-        self._spread.save(state)
+        self._current.save(state)
 
     def load_blocks(self, experiment_id: str) -> dict[int, tuple[Block, ...]]:
         """The measurements of each period; unreadable blocks are omitted."""
         found: dict[int, tuple[Block, ...]] = {}
         for key in sorted(self._store.keys(BLOCKS)):
-            known = self._block(key)
-            if known is not None and known[0] == experiment_id:
-                _, period, block = known
-                found[period] = (*found.get(period, ()), block)
+            known = self._quarantine.read(self._block(key))
+            if known is not None and known.experiment_id == experiment_id:
+                found[known.period] = (*found.get(known.period, ()), known.block)
         return found
 
     def save_block(self, experiment_id: str, period: int, number: int, block: Block) -> None:
         """Raises CommandError."""
-        text = encode_block(experiment_id, period, block)
-        self._texts.set(f'{BLOCKS}{period}/{number:06d}', text)
+        key = f'{BLOCKS}{period}/{number:06d}'
+        self._block(key).save(_StoredBlock(experiment_id, period, rounded(block)))
 
     def forget_blocks(self) -> None:
         """Raises CommandError."""
         for key in self._store.keys(BLOCKS):
-            self._texts.set(key, None)
+            self._block(key).save(None)
 
-    def _block(self, key: str) -> Optional[tuple[str, int, Block]]:
-        return self._quarantine.read(key, lambda text: decode_block(self._texts.whole(key, text)))
+    def _block(self, key: str) -> Stored[_StoredBlock]:
+        return Stored(self._store, key, _StoredBlock)
+
+
+def _contradictions(state: ExperimentState) -> Iterator[str]:
+    request, ids = state.request, [osd.osd_id for osd in state.osds]
+    arms = {arm.name for arm in request.arms}
+    periods = request.plan.periods
+    planned = {n for period in periods for _, osds in period.arms for n in osds}
+    if len(arms) != len(request.arms) or not arms:
+        yield '"request.arms" is empty or names an arm twice'
+    if {name for period in periods for name, _ in period.arms} - arms:
+        yield '"request.plan" names an arm that is not in "request.arms"'
+    if len(set(ids)) != len(ids) or set(ids) != planned | set(request.plan.controls):
+        yield '"osds" does not match "request.plan"'
+    if {before.osd_id for before in state.before.osds} != set(ids):
+        yield '"before.osds" does not match "osds"'
+    if {osd.arm for osd in state.osds} - arms - {None}:
+        yield '"osds" names an arm that is not in "request.arms"'
+    if not 0 <= state.period < len(periods) or len(state.assigned) != state.period + 1:
+        yield '"period" does not match "request.plan" or "assigned"'
+    if (state.leg is None) != (state.leg_kind is None):
+        yield '"leg" and "leg_kind" contradict each other'
+    if state.leg is not None and not set(state.leg.request.order) <= set(ids):
+        yield '"leg" has OSDs outside the experiment'
+    if state.ended != (state.outcome is not None) or (state.ended and state.leg is not None):
+        yield '"outcome" and "stage" contradict each other'
+
+
+def contradictions(state: ExperimentState) -> Iterator[str]:
+    yield from _contradictions(state)
+    yield from contradictions_of_leg(state.leg) if state.leg is not None else ()

@@ -1,43 +1,29 @@
 """Storage that survives a manager failover: rollout, archive and history.
 
-Stored data is never trusted: see `store.quarantine`.
+Stored data is never trusted: see `store.stored`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Callable, Optional, TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Optional
 
-from ...judge.evidence import Evidence
+from ...judge.evidence import Block, Evidence, Measured
 from ...mgr.protocols import Store
 from ...store.errors import StoredStateError
-from ...store.pieces import LongTexts
-from ...store.quarantine import BROKEN, Quarantine
-from ...store.spread import Spread
+from ...store.stored import BROKEN, Quarantine, Stored
 from ...units import natural
 from ..history import HistoryRecord
 from ..stopwatch import ClockState
-from .codec import LAYOUT, checked, decode_state, encode_state
-from .record_codec import (
-    decode_clock,
-    decode_evidence,
-    decode_record,
-    decode_restarts,
-    decode_state_of_record,
-    encode_clock,
-    encode_evidence,
-    encode_record,
-    encode_restarts,
-)
+from .contradictions import contradictions
 from .records import RolloutState
 from .restart_log import RestartLog
 
 log = logging.getLogger(__name__)
 
-#: The head of the rollout; its parts are under `PARTS`.
 CURRENT = 'rollout/current'
-PARTS = 'rollout/parts/'
 #: Evidence for the verdict on each batch, by batch number.
 EVIDENCE = 'rollout/evidence/'
 #: Restarts by all rollouts.
@@ -53,44 +39,67 @@ HISTORY_MAX = 200
 #: Rollouts that can still be rolled back: each holds the previous state.
 ARCHIVE_MAX = 20
 
-_T = TypeVar('_T')
+#: With more OSDs, only the archive has the state.
+HISTORY_OSDS_MAX = 50
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A history record; ``state`` allows a rollback without the archive."""
+
+    record: HistoryRecord
+    state: Optional[RolloutState]
 
 
 class RolloutStorage:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._texts = LongTexts(store)
         self._quarantine = Quarantine(store)
-        self._current = Spread(store, LAYOUT, CURRENT, PARTS)
+        self._current = Stored(store, CURRENT, RolloutState, contradictions)
+        self._restarts = Stored(store, RESTARTS, RestartLog)
+        self._clock = Stored(store, CLOCK, ClockState, _wrong_clock)
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each quarantined text, until it is removed."""
         return self._quarantine.problems()
 
     def restore_readable(self, held: Callable[[RolloutState], RolloutState]) -> None:
-        """Restore quarantined data that can be read now, as after a downgrade was undone.
+        """Restore quarantined data that can be read now, as once it was repaired.
 
         ``held`` transforms a rollout that is under way.
         """
 
-        def restore(key: str, text: str) -> bool:
-            if key == CURRENT:
-                state = checked(self._current.read(text))
-                if not state.ended:
-                    self._current.save(held(state))
-                    return True
-            else:
-                decode = _decoder(key)
-                if decode is None:
-                    return False
-                decode(self._texts.whole(key, text))
-            self._store.set(key, text)
-            return True
+        def converted(record: object) -> object:
+            under_way = isinstance(record, RolloutState) and not record.ended
+            return held(record) if under_way else record
 
-        self._quarantine.restore(restore)
+        self._quarantine.restore(self._stored, converted)
+
+    def _stored(self, key: str) -> Optional[Stored[Any]]:
+        """None for a key that is not a rollout's."""
+        for stored in (self._current, self._restarts, self._clock):
+            if stored.key == key:
+                return stored
+        for prefix, found in (
+            (EVIDENCE, self._evidence),
+            (HISTORY, self._change),
+            (ARCHIVE, self._archived),
+        ):
+            if key.startswith(prefix):
+                return found(key.removeprefix(prefix))
+        return None
+
+    def _evidence(self, batch: str) -> Stored[Evidence]:
+        return Stored(self._store, EVIDENCE + batch, Evidence, _wrong_evidence)
+
+    def _change(self, rollout_id: str) -> Stored[_Change]:
+        return Stored(self._store, HISTORY + rollout_id, _Change)
+
+    def _archived(self, rollout_id: str) -> Stored[RolloutState]:
+        return Stored(self._store, ARCHIVE + rollout_id, RolloutState, contradictions)
 
     def load_current(self) -> Optional[RolloutState]:
-        return self._quarantine.read(CURRENT, lambda text: checked(self._current.load(text)))
+        return self._quarantine.read(self._current)
 
     def save_current(self, state: RolloutState) -> None:
         """Raises CommandError: then either this or the previous state is stored."""
@@ -104,36 +113,42 @@ class RolloutStorage:
         self._store.set(ACKNOWLEDGED, rollout_id)
 
     def load_restarts(self) -> RestartLog:
-        return self._read(RESTARTS, decode_restarts) or RestartLog()
+        return self._quarantine.read(self._restarts) or RestartLog()
 
     def save_restarts(self, restarts: RestartLog) -> None:
         """Raises CommandError."""
-        self._texts.set(RESTARTS, encode_restarts(restarts))
+        self._restarts.save(restarts)
 
     def load_clock(self) -> ClockState:
-        return self._read(CLOCK, decode_clock) or ClockState(0.0)
+        return self._quarantine.read(self._clock) or ClockState(0.0)
 
     def save_clock(self, clock: ClockState) -> None:
         """Raises CommandError."""
-        self._texts.set(CLOCK, encode_clock(clock))
+        self._clock.save(clock)
 
     def load_evidence(self) -> tuple[Evidence, ...]:
         """One for each batch with stored evidence."""
-        read = (self._read(key, decode_evidence) for key in self._keys(EVIDENCE))
+        batches = [key.removeprefix(EVIDENCE) for key in self._store.keys(EVIDENCE)]
+        read = (self._quarantine.read(self._evidence(batch)) for batch in batches)
         return tuple(evidence for evidence in read if evidence is not None)
 
     def save_evidence(self, kept: tuple[Evidence, ...]) -> None:
         """Replaces all stored evidence. Raises CommandError."""
-        texts = {f'{EVIDENCE}{evidence.batch}': encode_evidence(evidence) for evidence in kept}
-        for key, text in texts.items():
-            self._texts.set(key, text)
-        for key in self._keys(EVIDENCE):
-            if key not in texts:
-                self._texts.set(key, None)
+        for evidence in kept:
+            self._evidence(str(evidence.batch)).save(
+                replace(
+                    evidence,
+                    before=tuple(map(rounded, evidence.before)),
+                    after=tuple(map(rounded, evidence.after)),
+                )
+            )
+        unused = {key.removeprefix(EVIDENCE) for key in self._store.keys(EVIDENCE)}
+        for batch in sorted(unused - {str(evidence.batch) for evidence in kept}):
+            self._evidence(batch).save(None)
 
     def archive(self, state: RolloutState) -> None:
         """Archive an ended rollout, so that it can be rolled back later."""
-        self._texts.set(ARCHIVE + state.rollout_id, encode_state(state))
+        self._archived(state.rollout_id).save(state)
         self._drop_oldest(ARCHIVE, ARCHIVE_MAX)
 
     def is_archived(self, rollout_id: str) -> bool:
@@ -144,32 +159,36 @@ class RolloutStorage:
 
         From the archive, or else from its history record.
         """
-        known = {key.rpartition('/')[2] for key in (*self._keys(ARCHIVE), *self._keys(HISTORY))}
-        for rollout_id in sorted(known, key=number_of, reverse=True):
-            state = self._read(ARCHIVE + rollout_id, decode_state) or self._from_history(rollout_id)
+        ids = {
+            key.removeprefix(prefix)
+            for prefix in (ARCHIVE, HISTORY)
+            for key in self._store.keys(prefix)
+        }
+        for rollout_id in sorted(ids, key=number_of, reverse=True):
+            archived = self._quarantine.read(self._archived(rollout_id))
+            state = archived or self._from_history(rollout_id)
             if state and name in {state.rollout_id, state.request.recommendation_id}:
                 return state
         return None
 
     def _from_history(self, rollout_id: str) -> Optional[RolloutState]:
         try:
-            text = self._texts.get(HISTORY + rollout_id)
-            return None if text is None else decode_state_of_record(text)
+            change = self._change(rollout_id).load()
         except StoredStateError as error:
             log.warning('cannot read the history of %s: %s', rollout_id, error)
             return None
-
-    def _keys(self, prefix: str) -> Sequence[str]:
-        return self._store.keys(prefix)
+        return None if change is None else change.state
 
     def load_history(self) -> tuple[HistoryRecord, ...]:
         """Oldest first."""
-        records = (self._read(key, decode_record) for key in self._by_age(HISTORY))
-        return tuple(record for record in records if record is not None)
+        ids = [key.removeprefix(HISTORY) for key in self._by_age(HISTORY)]
+        changes = (self._quarantine.read(self._change(rollout_id)) for rollout_id in ids)
+        return tuple(change.record for change in changes if change is not None)
 
     def save_record(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
         """With ``state``, for a rollback if the archive lacks it."""
-        self._texts.set(HISTORY + record.rollout_id, encode_record(record, state))
+        few = state is not None and len(state.osds) <= HISTORY_OSDS_MAX
+        self._change(record.rollout_id).save(_Change(record, state if few else None))
         self._drop_oldest(HISTORY, HISTORY_MAX)
 
     def next_id(self) -> str:
@@ -178,30 +197,33 @@ class RolloutStorage:
         used = [number_of(key) for prefix in prefixes for key in self._store.keys(prefix)]
         return f'r{max(used, default=0) + 1}'
 
-    def _read(self, key: str, decode: Callable[[str], _T]) -> Optional[_T]:
-        return self._quarantine.read(key, lambda text: decode(self._texts.whole(key, text)))
-
     def _by_age(self, prefix: str) -> list[str]:
-        return sorted(self._keys(prefix), key=number_of)
+        return sorted(self._store.keys(prefix), key=number_of)
 
     def _drop_oldest(self, prefix: str, keep: int) -> None:
         for key in self._by_age(prefix)[:-keep]:
-            self._texts.set(key, None)
+            Stored(self._store, key, RolloutState).save(None)
 
 
-def _decoder(key: str) -> Optional[Callable[[str], object]]:
-    """The decoder for a key; None for a key that is not a rollout's."""
-    exact: dict[str, Callable[[str], object]] = {RESTARTS: decode_restarts, CLOCK: decode_clock}
-    if key in exact:
-        return exact[key]
-    for prefix, decode in (
-        (EVIDENCE, decode_evidence),
-        (HISTORY, decode_record),
-        (ARCHIVE, decode_state),
-    ):
-        if key.startswith(prefix):
-            return decode
-    return None
+def rounded(block: Block) -> Block:
+    """As it is stored: more digits of a mean are noise."""
+    return Block(
+        {
+            osd_id: Measured(*(None if v is None else float(f'{v:.5g}') for v in measured))
+            for osd_id, measured in block.by_osd.items()
+        },
+        None if block.end_s is None else float(round(block.end_s)),
+    )
+
+
+def _wrong_clock(clock: ClockState) -> Iterator[str]:
+    if clock.passed_s < 0:
+        yield f'"passed_s" is {clock.passed_s} instead of a non-negative number'
+
+
+def _wrong_evidence(evidence: Evidence) -> Iterator[str]:
+    if not evidence.osds or len(set(evidence.osds)) != len(evidence.osds):
+        yield '"changed" and "controls" are empty or name an OSD twice'
 
 
 def number_of(key: str) -> int:

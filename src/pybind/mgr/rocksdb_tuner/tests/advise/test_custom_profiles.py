@@ -326,10 +326,10 @@ def test_errors_of_the_store_are_reported(caplog: pytest.LogCaptureFixture) -> N
     newer = 'it was written in version 2 of the format; this module reads version 1'
     assert f'the stored profile/last cannot be read: {newer}' in caplog.messages
     assert any(text.startswith('the stored profile/p0 cannot be read') for text in caplog.messages)
-    document = json.loads(store.values['profile/p1'])
-    assert document == {
+    assert json.loads(store.values['profile/p1']) == {
         'version': 1,
-        'profile': {**GOOD, 'name': 'p1', 'provenance': None},
+        'record': {**GOOD, 'name': 'p1', 'provenance': None},
+        'pieces': {},
     }
     with pytest.raises(UnknownProfileError) as missing:
         own.get('nobody')

@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.deep.overrides import OsdOverrides, Override, decode, encode
+from rocksdb_tuner.deep.overrides import OsdOverrides, Override
 from rocksdb_tuner.deep.reader import OPTIONS, OVERRIDES, DeepStatsReader, DeepStatsRefused
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
 from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.stored import Stored
 
 from ..fake_cluster import FakeCluster, FakeStore
+from ..store.as_text import as_text
 
 KV_STATS = '{"": "** Compaction Stats [default] **", "": "Uptime(secs): 12.5 total, 1.0 interval"}'
 
@@ -231,7 +233,11 @@ def test_osd_that_is_down_is_not_queried(osds: Osds, store: FakeStore) -> None:
         DeepStatsReader(osds, store).read(osds.info(up=False), 1000.0)
 
 
-STORED_TEXT = encode(OsdOverrides(3, 7, 1000.0, (Override('rocksdb_perf', None),)))
+STORED_TEXT = as_text(OsdOverrides(3, 7, 1000.0, (Override('rocksdb_perf', None),)))
+
+
+def note_in(store: FakeStore) -> Stored[OsdOverrides]:
+    return Stored(store, 'note', OsdOverrides)
 
 
 @given(
@@ -244,13 +250,15 @@ STORED_TEXT = encode(OsdOverrides(3, 7, 1000.0, (Override('rocksdb_perf', None),
     )
 )
 def test_a_note_is_read_as_it_was_written(note: OsdOverrides) -> None:
-    assert decode(encode(note)) == note
+    store = FakeStore()
+    note_in(store).save(note)
+    assert note_in(store).load() == note
 
 
 @given(st.integers(0, len(STORED_TEXT) - 1))
 def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
     with pytest.raises(StoredStateError):
-        decode(STORED_TEXT[:length])
+        note_in(FakeStore()).decoded(STORED_TEXT[:length])
 
 
 @pytest.mark.parametrize(
@@ -265,4 +273,4 @@ def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
 )
 def test_invalid_answer_is_refused(text: str) -> None:
     with pytest.raises(StoredStateError):
-        decode(text)
+        note_in(FakeStore()).decoded(text)

@@ -17,8 +17,7 @@ from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.batches import watched_batch
-from rocksdb_tuner.operations.rollout.record_codec import decode_evidence
-from rocksdb_tuner.operations.rollout.storage import EVIDENCE
+from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present.answers.advice import plan_of
 from rocksdb_tuner.present.subjects import plan
@@ -105,7 +104,9 @@ def test_what_is_carried_out_is_what_was_shown(
         batch = watched_batch(run.state)
         key = f'{EVIDENCE}{batch.number}' if batch else ''
         if batch is not None and batch.judged and key in run.store.values:
-            evidence = decode_evidence(run.store.values[key])
+            (evidence,) = (
+                e for e in RolloutStorage(run.store).load_evidence() if e.batch == batch.number
+            )
             watched[batch.number] = (list(evidence.changed), list(evidence.controls))
 
     assert run.state.phase is Phase.DONE

@@ -27,18 +27,11 @@ from rocksdb_tuner.judge.records import (
     SoakPlan,
     Verdict,
 )
-from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.codec import decode_state, encode_state
+from rocksdb_tuner.operations.rollout.contradictions import contradictions
 from rocksdb_tuner.operations.rollout.history import record_of
-from rocksdb_tuner.operations.rollout.record_codec import (
-    decode_evidence,
-    decode_record,
-    encode_evidence,
-    encode_record,
-)
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Before,
@@ -53,8 +46,9 @@ from rocksdb_tuner.operations.rollout.storage import CURRENT, RolloutStorage
 from rocksdb_tuner.operations.texts import TEXT_MAX
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.store.errors import StoredStateError
-from rocksdb_tuner.store.pieces import LIMIT_BYTES
+from rocksdb_tuner.store.stored import Stored
 from rocksdb_tuner.tests.fake_cluster import FakeStore
+from rocksdb_tuner.tests.store.as_text import as_text
 
 from .conftest import NEW, OLD
 
@@ -317,11 +311,13 @@ def _mixed(n: int) -> str:
     return base64.b64encode(zlib.crc32(str(n).encode()).to_bytes(4, 'big') * 20).decode()
 
 
+def decode_state(text: str) -> RolloutState:
+    return Stored(FakeStore(), CURRENT, RolloutState, contradictions).decoded(text)
+
+
 @settings(max_examples=30, deadline=None)
 @given(states())
 def test_what_was_written_is_read_back(state: RolloutState) -> None:
-    """As one text, and spread over keys."""
-    assert decode_state(encode_state(state)) == state
     store = FakeStore()
     RolloutStorage(store).save_current(state)
     assert RolloutStorage(store).load_current() == state
@@ -329,13 +325,13 @@ def test_what_was_written_is_read_back(state: RolloutState) -> None:
 
 def test_derived_evidence_is_not_stored() -> None:
     """A manager that takes over reads it there too."""
-    assert decode_state(encode_state(replace(example(), baseline_s=7.0))) == example()
+    assert decode_state(as_text(replace(example(), baseline_s=7.0))) == example()
 
 
 def test_text_with_a_lone_surrogate_is_written_without_an_error() -> None:
     """Some error text of another program; a surrogate cannot be stored as UTF-8."""
     state = replace(example(), last_error='\ud800 broken')
-    assert 'broken' in (decode_state(encode_state(state)).last_error or '')
+    assert decode_state(as_text(state)) == state
 
 
 def at_its_fullest(osds: int) -> RolloutState:
@@ -379,7 +375,7 @@ def test_rollout_of_ten_thousand_osds_is_stored_to_its_end() -> None:
     assert RolloutStorage(store).archived(state.rollout_id) == state
 
 
-def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() -> None:
+def test_step_of_ten_thousand_osds_writes_the_head_and_a_chunk() -> None:
     """The head stays small in any state of the OSDs."""
     store, state = FakeStore(), example(10_000)
     storage = RolloutStorage(store)
@@ -393,8 +389,8 @@ def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() ->
             state = replace(state, osds=tuple(osds))
             storage.save_current(state)
             assert len(store.values[CURRENT].encode()) < 10_000
-    # A head for each step; a chunk, and the one that it replaces, each 33 OSDs.
-    assert len(sizes) == 300 + 2 * 3
+    # The head, a chunk, and the one that it replaces.
+    assert len(sizes) == 300 * 3
     assert RolloutStorage(store).load_current() == state
 
 
@@ -402,16 +398,13 @@ def test_step_of_ten_thousand_osds_writes_the_head_and_occasionally_a_chunk() ->
 
 
 def broken_texts() -> Iterator[tuple[str, str]]:
-    good = encode_state(example())
-    large = encode_state(example(1000))
-    assert large.startswith('zlib:')
+    good = as_text(example())
     yield '', 'not JSON'
     yield good[: len(good) // 2], 'not JSON'
-    yield 'null', 'not a JSON object'
+    yield 'null', 'version null'
     yield '{}', 'version null'
     yield good.replace('"version":1', '"version":6'), 'version 6 of the format'
     yield good.replace('"version":1', '"version":2'), 'version 2 of the format'
-    yield large[: len(large) // 2], 'compressed text is'
 
 
 @pytest.mark.parametrize(('text', 'message'), list(broken_texts()))
@@ -455,8 +448,8 @@ WRONG: list[tuple[str, object, str]] = [
 @pytest.mark.parametrize(('path', 'value', 'message'), WRONG)
 def test_wrong_value_is_named_with_the_valid_form(path: str, value: object, message: str) -> None:
     """Also what is right by its type, and contradicts something else."""
-    document = json.loads(encode_state(example()))
-    _set(document, path, value)
+    document = json.loads(as_text(example()))
+    _set(document['record'], path, value)
     with pytest.raises(StoredStateError, match=message):
         decode_state(json.dumps(document))
 
@@ -477,19 +470,19 @@ def test_rollout_without_osds_is_invalid() -> None:
         osds=(),
     )
     with pytest.raises(StoredStateError, match='is empty'):
-        decode_state(encode_state(empty))
+        decode_state(as_text(empty))
 
 
 def test_missing_name_is_named() -> None:
-    good = encode_state(example())
-    for path in _paths(json.loads(good)):
+    good = as_text(example())
+    for path in _paths(json.loads(good)['record']):
         document = json.loads(good)
-        part = document
+        part = document['record']
         *above, name = path.split('.')
         for step in above:
             part = part[step]
         del part[name]
-        missing = f'({re.escape(path)}|"{name})" is missing|version null'
+        missing = f'({re.escape(path)}|"{name})" is missing'
         with pytest.raises(StoredStateError, match=missing):
             decode_state(json.dumps(document))
 
@@ -504,7 +497,7 @@ def _paths(document: dict[str, Any]) -> Iterator[str]:
 def test_any_damage_is_detected_or_harmless() -> None:
     """Twenty characters anywhere replaced by any others."""
     drawn = random.Random(4)
-    text = encode_state(example())
+    text = as_text(example())
     for _ in range(400):
         start = drawn.randrange(len(text))
         end = min(len(text), start + drawn.randrange(20))
@@ -536,46 +529,26 @@ def test_evidence_that_was_written_is_read_back(
     written = Evidence(
         'r7', count, tuple(osds[:changed]), tuple(osds[changed:]), 30.0, blocks(), blocks()
     )
-    assert decode_evidence(encode_evidence(written)) == written
-
-
-def test_largest_evidence_fits_under_one_key() -> None:
-    """A step of the recorder is one write."""
-    most = limits()
-    drawn = random.Random(1)
-    osds = range(most.most_controls + 1)
-    blocks = tuple(
-        Block(
-            {
-                n: Measured(*(drawn.uniform(1, 1e11) for _ in range(6)))._replace(
-                    flushed=drawn.choice((0, 1))
-                )
-                for n in osds
-            }
-        )
-        for _ in range(int(most.most_blocks))
-    )
-    text = encode_evidence(Evidence('r7', 0, (0,), tuple(osds[1:]), 30.0, blocks, blocks))
-    assert len(text.encode()) <= LIMIT_BYTES
+    store = FakeStore()
+    RolloutStorage(store).save_evidence((written,))
+    assert RolloutStorage(store).load_evidence() == (written,)
 
 
 @pytest.mark.parametrize(
     ('name', 'value', 'message'),
     [
-        ('osds', [], 'is empty'),
-        ('osds', [1, 1], 'names an OSD twice'),
-        ('signals', ['weather'], 'unknown or duplicate names'),
+        ('controls', [0], 'name an OSD twice'),
         ('batch', -1, '"batch" is -1 instead of a non-negative integer'),
-        ('changed', 3, '"changed" is greater'),
         ('block_s', None, '"block_s" is null instead of a number'),
-        ('before', [[1.0]], '"before\\[0\\]" has 1 instead of 7 values for each of 2'),
-        ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 7]], '"x" instead of a number'),
+        ('before', [[1.0]], '"before\\[0\\]" is .* instead of an object'),
     ],
 )
 def test_wrong_evidence_is_named(name: str, value: object, message: str) -> None:
-    document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0)))
+    document = json.loads(as_text(Evidence('r7', 0, (0,), (1,), 30.0)))
+    document['record'][name] = value
+    stored = RolloutStorage(FakeStore())._evidence('0')
     with pytest.raises(StoredStateError, match=message):
-        decode_evidence(json.dumps({**document, name: value}))
+        stored.decoded(json.dumps(document))
 
 
 # -- history
@@ -601,7 +574,9 @@ def test_wrong_evidence_is_named(name: str, value: object, message: str) -> None
     )
 )
 def test_a_history_record_is_read_back_as_it_was_written(record: HistoryRecord) -> None:
-    assert decode_record(encode_record(record)) == record
+    store = FakeStore()
+    RolloutStorage(store).save_record(record)
+    assert RolloutStorage(store).load_history() == (record,)
 
 
 def test_history_record_has_the_change_of_the_first_osd() -> None:
@@ -617,18 +592,3 @@ def test_history_record_has_the_change_of_the_first_osd() -> None:
     assert (record.measured or '').startswith('better')
     assert (record.predicted, record.judgement) == (state.request.predicted, state.judgement)
     assert (record.rollout_id, record.time_s, record.actor) == ('r12', 1000.5, 'client.ann')
-
-
-def test_non_numeric_prediction_is_named() -> None:
-    document = json.loads(encode_record(record_of(example())))
-    document['predicted'] = {'metric': 'IOPS', 'low_percent': 'some', 'high_percent': 3.0}
-    with pytest.raises(StoredStateError, match=r'"predicted\.low_percent" is "some"'):
-        decode_record(json.dumps(document))
-
-
-@pytest.mark.parametrize(
-    'text', ['', '{"version":1}', '[]', '{"version":3,"id":3}', '{"version":5}', '{"version":6}']
-)
-def test_broken_history_record_is_an_error(text: str) -> None:
-    with pytest.raises(StoredStateError):
-        decode_record(text)

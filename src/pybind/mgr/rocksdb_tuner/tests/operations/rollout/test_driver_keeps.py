@@ -478,7 +478,7 @@ def test_unobserved_end_is_dated_now(run: Run) -> None:
     run.fail_over()
     run.tick()
     assert run.driver.since_end_s == 0.0
-    assert '"ended":"r1"' in run.store.values['rollout/clock']
+    assert '"ended":["r1",' in run.store.values['rollout/clock']
 
 
 def test_nothing_is_measured_without_a_judge_nor_archived_before_the_end(

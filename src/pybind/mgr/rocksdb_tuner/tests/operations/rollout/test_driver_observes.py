@@ -452,7 +452,7 @@ def test_end_is_stored_with_its_time_at_once(run: Watched) -> None:
     run.start()
     run.run_to_end()
     assert clock_writes(run, 4.0, 2.0) == [0.0]
-    assert '"ended":"r1"' in run.store.values['rollout/clock']
+    assert '"ended":["r1",' in run.store.values['rollout/clock']
 
 
 def test_clock_is_stored_while_restarts_of_the_last_day_count(run: Watched) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rocksdb_tuner.deep.overrides import OsdOverrides
 from rocksdb_tuner.deep.reader import DeepStatsReader
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
@@ -20,6 +21,7 @@ from rocksdb_tuner.tests.operations.rollout.conftest import (
     set_profile,
 )
 from rocksdb_tuner.tests.operations.rollout.test_driver import refused
+from rocksdb_tuner.tests.store.as_text import as_text
 
 DEFAULT = DEFAULTS['pacific']
 
@@ -123,8 +125,8 @@ def test_history_of_a_very_large_rollout_is_stored() -> None:
 
 def test_refused_write_during_load_keeps_deep_query_notes() -> None:
     store = FakeStore()
-    note = '{"version":1,"osd_id":%d,"nonce":7,"time_s":1.0,"switched":[]}'
-    store.values.update({'deep/osd.0': 'no JSON', 'deep/osd.1': note % 1, 'deep/osd.2': note % 2})
+    notes = {f'deep/osd.{n}': as_text(OsdOverrides(n, 7, 1.0, ())) for n in (1, 2)}
+    store.values.update({'deep/osd.0': 'no JSON', **notes})
     store.error = CommandError(28, 'no space')
     reader = DeepStatsReader(FakeCluster(3), store)
     reader.load()

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.persistent_clock import STORE_PERIOD_S
-from rocksdb_tuner.operations.rollout.record_codec import decode_restarts, encode_restarts
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
-from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT, RESTARTS
+from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT, RESTARTS, RolloutStorage
+from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 from .conftest import NEW, OLD, Run, refusing, set_profile
 
@@ -51,7 +51,9 @@ def test_whatever_was_stored_restarts_are_held_back_for_a_day_at_most(
 @given(st.lists(st.tuples(st.integers(0, 4_000_000_000), st.none() | st.integers(0, 10**9))))
 def test_what_was_stored_is_read_back(stored: list[tuple[int, Optional[int]]]) -> None:
     log = RestartLog(tuple(Restart(time_s, steady_s) for time_s, steady_s in stored))
-    assert decode_restarts(encode_restarts(log)) == log
+    store = FakeStore()
+    RolloutStorage(store).save_restarts(log)
+    assert RolloutStorage(store).load_restarts() == log
 
 
 @pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])

@@ -14,10 +14,9 @@ from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.batches import batches
-from rocksdb_tuner.operations.rollout.codec import encode_state
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE
+from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.present import render
@@ -349,7 +348,7 @@ def test_rollout_waiting_for_controls_since_an_older_version_ends_by_itself() ->
         judgement=Judgement(Verdict.INCONCLUSIVE, missing=('2 OSDs to compare with',)),
         paused_reason='the verdict on osd.0 is inconclusive',
     )
-    run.store.values[CURRENT] = encode_state(waiting)
+    RolloutStorage(run.store).save_current(waiting)
     run.fail_over()
     assert run.run_to_end().phase is Phase.DONE
 

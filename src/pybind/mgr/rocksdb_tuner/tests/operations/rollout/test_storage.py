@@ -10,14 +10,7 @@ from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import operator_actions
-from rocksdb_tuner.operations.rollout.codec import encode_state
 from rocksdb_tuner.operations.rollout.history import record_of
-from rocksdb_tuner.operations.rollout.record_codec import (
-    encode_clock,
-    encode_evidence,
-    encode_record,
-    encode_restarts,
-)
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
 from rocksdb_tuner.operations.rollout.storage import (
@@ -29,14 +22,16 @@ from rocksdb_tuner.operations.rollout.storage import (
     EVIDENCE,
     HISTORY,
     HISTORY_MAX,
-    PARTS,
+    HISTORY_OSDS_MAX,
     RESTARTS,
     RolloutStorage,
+    _Change,
     number_of,
 )
 from rocksdb_tuner.operations.stopwatch import ClockState
-from rocksdb_tuner.store.quarantine import BROKEN
+from rocksdb_tuner.store.stored import BROKEN, PIECES
 from rocksdb_tuner.tests.fake_cluster import FakeStore
+from rocksdb_tuner.tests.store.as_text import as_text
 
 from .test_codec import example
 
@@ -177,7 +172,7 @@ def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(
     before.save_record(record_of(old))  # type: ignore[arg-type]
     kept = dict(store.values)
     store.values = {
-        key if key.startswith(PARTS) else BROKEN + key: value for key, value in kept.items()
+        key if key.startswith(PIECES) else BROKEN + key: value for key, value in kept.items()
     }
     storage = RolloutStorage(store)
     storage.restore_readable(paused)
@@ -225,13 +220,13 @@ def measured(batch: int) -> Evidence:
 def by_kind() -> dict[str, str]:
     """A good text of each kind by its key."""
     return {
-        CLOCK: encode_clock(ClockState(7.0, ('r7', 5.0))),
-        EVIDENCE + '0': encode_evidence(measured(0)),
-        EVIDENCE + '1': encode_evidence(measured(1)),
-        RESTARTS: encode_restarts(RestartLog((Restart(1.0, 2.0),))),
-        HISTORY + 'r7': encode_record(record_of(example())),
-        ARCHIVE + 'r7': encode_state(ended('r7')),  # type: ignore[arg-type]
-        CURRENT: encode_state(ended('r7')),  # type: ignore[arg-type]
+        CLOCK: as_text(ClockState(7.0, ('r7', 5.0))),
+        EVIDENCE + '0': as_text(measured(0)),
+        EVIDENCE + '1': as_text(measured(1)),
+        RESTARTS: as_text(RestartLog((Restart(1.0, 2.0),))),
+        HISTORY + 'r7': as_text(_Change(record_of(example()), None)),
+        ARCHIVE + 'r7': as_text(ended('r7')),  # type: ignore[arg-type]
+        CURRENT: as_text(ended('r7')),  # type: ignore[arg-type]
     }
 
 
@@ -296,7 +291,7 @@ def test_empty_store_has_no_elapsed_time_and_no_restarts(
 def test_evidence_is_stored_per_batch_and_unlisted_ones_are_removed(store: FakeStore) -> None:
     """Evidence of earlier batches is no longer needed."""
     storage = RolloutStorage(store)
-    store.values[EVIDENCE + '0'] = encode_evidence(measured(0))
+    store.values[EVIDENCE + '0'] = as_text(measured(0))
     assert storage.load_evidence() == (measured(0),)
     storage.save_evidence((measured(1), measured(2)))
     assert set(store.values) == {EVIDENCE + '1', EVIDENCE + '2'}
@@ -401,3 +396,24 @@ def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCapture
         ('WARNING', f'cannot restore {CLOCK}'),
         ('INFO', f'{CLOCK} can be read again and is no longer quarantined'),
     ]
+
+
+def test_large_state_is_in_the_archive_only(store: FakeStore) -> None:
+    few, many = example(HISTORY_OSDS_MAX), example(HISTORY_OSDS_MAX + 1)
+    for state in (few, many):
+        RolloutStorage(store).save_record(record_of(state), state)
+        assert RolloutStorage(store).archived(state.rollout_id) == (state if state is few else None)
+
+
+def test_negative_clock_is_quarantined(store: FakeStore) -> None:
+    store.values[CLOCK] = as_text(ClockState(-0.5))
+    assert RolloutStorage(store).load_clock() == ClockState(0.0)
+    assert BROKEN + CLOCK in store.values
+
+
+def test_evidence_is_stored_with_five_digits(store: FakeStore) -> None:
+    block = Block({3: Measured(1.234567, 2.0), 1: Measured(slow_ops=4.0)}, 1234.6)
+    RolloutStorage(store).save_evidence((Evidence('r7', 2, (3,), (1,), 30.0, (block,)),))
+    (read,) = RolloutStorage(store).load_evidence()
+    expected = Block({3: Measured(1.2346, 2.0), 1: Measured(slow_ops=4.0)}, 1235.0)
+    assert (read.before, read.after) == ((expected,), ())

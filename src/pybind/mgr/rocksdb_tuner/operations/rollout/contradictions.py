@@ -1,4 +1,4 @@
-"""Stored form of rollouts: layout of their records, and consistency checks."""
+"""Contradictions within a stored rollout that is right by its types."""
 
 from __future__ import annotations
 
@@ -6,39 +6,13 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ...plan.batches import count
-from ...store.errors import StoredStateError
-from ...store.spread import Layout, of_whole_text, whole_text
 from ..phases import Phase
-from .records import Direction, OsdProgress, RolloutState
-
-#: State of another version is quarantined.
-VERSION = 1
-
-#: A step changes one OSD and little else. The plan never changes.
-LAYOUT: Layout[RolloutState] = Layout(
-    kind=RolloutState,
-    version=VERSION,
-    parts=('request', 'before', 'restoring', 'verdicts'),
-    rows='osds',
-    row=OsdProgress,
-)
+from .records import Direction, RolloutState
 
 
-def encode_state(state: RolloutState) -> str:
-    """The whole state as one text, of any length."""
-    return whole_text(LAYOUT, state)
-
-
-def decode_state(text: str) -> RolloutState:
-    """The state that `encode_state` wrote; raises StoredStateError."""
-    return checked(of_whole_text(LAYOUT, text))
-
-
-def checked(state: RolloutState) -> RolloutState:
-    """The same state; raises StoredStateError if it is inconsistent."""
-    for wrong in (*_wrong_request(state), *_wrong_progress(state)):
-        raise StoredStateError(wrong)
-    return state
+def contradictions(state: RolloutState) -> Iterator[str]:
+    yield from _wrong_request(state)
+    yield from _wrong_progress(state)
 
 
 def _wrong_request(state: RolloutState) -> Iterator[str]:
