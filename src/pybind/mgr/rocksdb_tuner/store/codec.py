@@ -30,7 +30,7 @@ _T = TypeVar('_T')
 
 def encode(record: object) -> dict[str, Any]:
     """Encode a frozen dataclass as a JSON object."""
-    return cast('dict[str, Any]', record_codec(type(record)).write(record))
+    return record_codec(type(record)).write(record)
 
 
 def encode_field(record: object, name: str) -> Any:
@@ -85,7 +85,7 @@ def _of_type(kind: type[_T], wanted: str) -> Callable[[Any], _T]:
         # In Python, True is an int.
         if type(value) is not kind:
             _wrong(value, wanted)
-        return cast('_T', value)
+        return value
 
     return read
 
@@ -252,9 +252,14 @@ class RecordCodec:
         return self._kind(**found)
 
 
-@cache
+_KNOWN: dict[Any, RecordCodec] = {}
+
+
 def record_codec(kind: Any) -> RecordCodec:
-    return RecordCodec(kind)
+    known = _KNOWN.get(kind)
+    if known is None:
+        known = _KNOWN[kind] = RecordCodec(kind)
+    return known
 
 
 def _record(kind: Kind) -> Codec:

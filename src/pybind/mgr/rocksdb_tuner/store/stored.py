@@ -202,7 +202,9 @@ class Stored(Generic[_T]):
     def decoded(self, text: str) -> _T:
         """The record with this ``text`` under its key; raises StoredStateError."""
         document = _value(text)
-        version = document.get('version') if isinstance(document, dict) else None
+        if not isinstance(document, dict):
+            raise StoredStateError('it is not a JSON object')
+        version = document.get('version')
         if type(version) is not int or version != VERSION:
             raise StoredStateError(
                 f'it was written in version {json.dumps(version)[:20]} of the format; this module '

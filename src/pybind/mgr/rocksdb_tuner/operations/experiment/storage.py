@@ -48,8 +48,9 @@ class ExperimentStorage:
             return self._block(key) if key.startswith(BLOCKS) else None
 
         def converted(record: object) -> object:
-            under_way = isinstance(record, ExperimentState) and not record.ended
-            return held(record) if under_way else record
+            if isinstance(record, ExperimentState) and not record.ended:
+                return held(record)
+            return record
 
         self._quarantine.restore(stored, converted)
 

@@ -70,8 +70,9 @@ class RolloutStorage:
         """
 
         def converted(record: object) -> object:
-            under_way = isinstance(record, RolloutState) and not record.ended
-            return held(record) if under_way else record
+            if isinstance(record, RolloutState) and not record.ended:
+                return held(record)
+            return record
 
         self._quarantine.restore(self._stored, converted)
 

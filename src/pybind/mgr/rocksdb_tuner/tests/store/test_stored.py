@@ -217,7 +217,8 @@ def test_chunks_that_are_no_lists_are_not_joined(monkeypatch: pytest.MonkeyPatch
     [
         ('', 'it is not JSON, or truncated'),
         ('[' * 100_000, 'it is not JSON, or truncated'),
-        ('[]', 'version null'),
+        ('[]', 'it is not a JSON object'),
+        ('{}', 'version null'),
         ('{"version":2}', 'version 2 of the format; this module reads version 1'),
         ('{"version":true}', 'version true'),
         ('{"version":1}', '"record" is missing'),
@@ -290,7 +291,7 @@ def test_readable_quarantined_data_is_restored(caplog: pytest.LogCaptureFixture)
     def held(restored: Record) -> Record:
         return replace(restored, name='held')
 
-    store.on_set = lambda key: (_ for _ in ()).throw(CommandError(28, 'no space'))  # type: ignore[assignment]
+    store.on_set = lambda key: (_ for _ in ()).throw(CommandError(28, 'no space'))
     Quarantine(store).restore(found, held)
     assert 'no space' in caplog.text
     store.on_set = lambda _: None

@@ -401,7 +401,7 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     good = as_text(example())
     yield '', 'not JSON'
     yield good[: len(good) // 2], 'not JSON'
-    yield 'null', 'version null'
+    yield 'null', 'not a JSON object'
     yield '{}', 'version null'
     yield good.replace('"version":1', '"version":6'), 'version 6 of the format'
     yield good.replace('"version":1', '"version":2'), 'version 2 of the format'

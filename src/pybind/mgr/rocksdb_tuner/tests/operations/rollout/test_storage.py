@@ -225,8 +225,8 @@ def by_kind() -> dict[str, str]:
         EVIDENCE + '1': as_text(measured(1)),
         RESTARTS: as_text(RestartLog((Restart(1.0, 2.0),))),
         HISTORY + 'r7': as_text(_Change(record_of(example()), None)),
-        ARCHIVE + 'r7': as_text(ended('r7')),  # type: ignore[arg-type]
-        CURRENT: as_text(ended('r7')),  # type: ignore[arg-type]
+        ARCHIVE + 'r7': as_text(ended('r7')),
+        CURRENT: as_text(ended('r7')),
     }
 
 
