@@ -27,7 +27,7 @@ from rocksdb_tuner.advise.whatif.situation import find_situation
 from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.report import UnreadableError, read_report, report
 from rocksdb_tuner.commands import COMMANDS
-from rocksdb_tuner.deep.overrides import decode as decode_overrides
+from rocksdb_tuner.deep.overrides import OsdOverrides
 from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
 from rocksdb_tuner.mgr.parse import parse_upgrade
 from rocksdb_tuner.mgr.protocols import CommandError
@@ -43,7 +43,9 @@ from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.stored import Stored
 
+from .fake_cluster import FakeStore
 from .test_tuner import World, statistics_off
 
 SECONDS = float(os.environ.get('ROCKSDB_TUNER_FUZZ_SECONDS', '0'))
@@ -366,7 +368,7 @@ def check_texts(text: str) -> None:
         with contextlib.suppress(ValueError):
             parse_probe(text, None)
         with contextlib.suppress(StoredStateError):
-            decode_overrides(text)
+            Stored(FakeStore(), 'note', OsdOverrides).decoded(text)
 
 
 TARGETS: Targets = {
