@@ -28,7 +28,7 @@ from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.observe.sample import Sample, names_for, take_sample
 from rocksdb_tuner.observe.window import Window, window
-from rocksdb_tuner.operations.rollout.recorder import Part, Recorder
+from rocksdb_tuner.operations.rollout.recording import Part, Recorder
 from rocksdb_tuner.plan.order import matched_controls
 from rocksdb_tuner.tests.judge.simulated import OneReport
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file

@@ -13,9 +13,9 @@ from typing import Any
 
 from sample_experiments import baseline, measuring, plan, waiting, won
 
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Decision, Kind, Risk
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, GrowthPoints, Trend
 from rocksdb_tuner.operations.compaction.announce import record_of

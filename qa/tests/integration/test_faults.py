@@ -749,17 +749,18 @@ def racks(cluster: Cluster) -> Iterator[list[str]]:
 
 
 def batches_by(kind: str, scenario: FaultScenario) -> list[tuple[list[int], str]]:
-    """The planned batches and their failure domains, once all of these are of this type."""
+    """The planned batches of all OSDs and their failure domains, once these are of this type."""
     advice = scenario.recommendation()['id']
 
     def batches() -> Any:
         plan = scenario.tuner.json('apply', advice, '--dry-run', schema='plan')
         found = [(batch['osds'], batch['failure_domain']) for batch in plan['batches']]
         alike = all(domain and domain['type'] == kind for _, domain in found)
-        return [(osds, domain['name']) for osds, domain in found] if alike else None
+        # OSDs that have just restarted are planned once they report
+        whole = sorted(n for osds, _ in found for n in osds) == list(range(PLAIN.osds))
+        return [(osds, domain['name']) for osds, domain in found] if alike and whole else None
 
-    found: list[tuple[list[int], str]] = scenario.tuner.wait_for(batches, 40, f'batches by {kind}')
-    assert sorted(n for osds, _ in found for n in osds) == list(range(PLAIN.osds))
+    found: list[tuple[list[int], str]] = scenario.tuner.wait_for(batches, 60, f'batches by {kind}')
     return found
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
-from .advise.assessment import Assessment
 from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
@@ -17,7 +16,7 @@ from .advise.limit import with_limit
 from .advise.profiles import Profile
 from .advise.recommend import assess
 from .advise.records import Decision, Finding, GroupFacts, OsdFacts
-from .advise.weighing import bars_of
+from .advise.weighing import Assessment, bars_of
 from .mgr.records import ConfigEntry
 from .observe.details import AlertingOsd
 from .operations.experiment.history import measured_arms

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Optional, TypedDict
 
-from .advise.assessment import Assessment
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
+from .advise.weighing import Assessment
 from .mgr.records import ManagerInfo
 from .observe.report_interval import Reports
 from .operations.compaction.records import CampaignState

@@ -13,10 +13,9 @@ from ..options.releases import KnownRelease
 from ..units import format_plural
 from ..workload.classify import Writer, writer_of
 from ..workload.records import Evidence
-from .cohort import Cohort
+from .cohort import Cohort, name_osds
 from .conditions import ClusterFacts, deferred_write_regression, unoptimised_build
-from .limit import kv_sync_busy, limit_of, limit_thresholds
-from .naming import name_osds
+from .limit import common_storage, kv_sync_busy, limit_of, limit_thresholds
 from .objections import (
     Objection,
     misfit_objections,
@@ -26,7 +25,6 @@ from .objections import (
 )
 from .profiles import Storage, few_cores
 from .records import UNKNOWN_LIMIT, Limit, MeasuredArm, OsdFacts, Reason
-from .storage import common_storage
 from .strings import check, same_meaning
 from .weighing import Bars
 from .whatif.compare import hardware_of_osd

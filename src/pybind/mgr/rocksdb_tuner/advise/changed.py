@@ -9,17 +9,16 @@ from ..options.grammar import in_force
 from ..plan.commands import removal
 from ..plan.records import OPTION
 from ..units import format_change
-from .annex import annex_for, why_annex
 from .candidates import expected_usages
 from .case import Case
 from .choice import Target
+from .cohort import annex_for, why_annex
 from .decision import effects, nothing
 from .effect import predicted_write_amplification, reason_of
 from .experimented import measured_effect, measured_usage, prediction_from
 from .limit import limit_thresholds
 from .objections import Objection, harmful
 from .overrides import by_hand, down_osds, other_affected_osds, stays_for
-from .predictions import predictions_of
 from .proposal import purpose_of, recommendation
 from .reasons import (
     cautions,
@@ -28,6 +27,7 @@ from .reasons import (
     of_choice,
     of_publication,
     of_workload,
+    predictions_of,
 )
 from .records import (
     Decision,

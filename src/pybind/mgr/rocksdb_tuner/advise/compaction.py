@@ -9,6 +9,7 @@ from ..options.grammar import OptionSyntaxError, diff, parse
 from ..plan.order import canary_first
 from ..units import format_plural, natural
 from .facts import places, release_of_osd
+from .limit import storage_of
 from .proposal import prediction_text, recommendation_id
 from .records import (
     Decision,
@@ -21,7 +22,6 @@ from .records import (
     Recommendation,
     Risk,
 )
-from .storage import storage_of
 from .strings import recognize, same_meaning
 
 #: Options that apply when a file is written. RocksDB reads existing files as they are and rewrites

@@ -12,7 +12,6 @@ from typing import Mapping, Optional
 
 from ..options.grammar import OptionSyntaxError, diff, parse
 from ..units import format_effect
-from .assessment import Assessment
 from .cohort import Cohort
 from .limit import limited_by, relief_of
 from .profiles import Profile
@@ -29,18 +28,7 @@ from .records import (
 )
 from .strings import recognize, same_meaning
 from .usage import Usage, at_most
-from .weighing import RESOURCES, effect_of
-
-__all__ = [
-    'RELIEVED',
-    'REMEDIES',
-    'change_of',
-    'decide',
-    'effects',
-    'nothing',
-    'set_name',
-    'wait_for',
-]
+from .weighing import RESOURCES, Assessment, effect_of
 
 _COMMAND = 'ceph rocksdb-tuner'
 #: Remedies outside the option string, by condition.

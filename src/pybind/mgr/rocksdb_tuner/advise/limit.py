@@ -3,6 +3,8 @@
 The inputs are the load of the kv_sync threads, device usage, memory, the time that writes wait for
 the OSD's own threads, and write stalls if RocksDB's statistics are enabled. The network is not
 measured, so it is never the result. An unknown limit is `Resource.UNKNOWN`, never "none".
+
+Storage of OSDs, in the classes of published figures.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Optional
 
+from ..mgr.records import OsdInfo
 from ..observe.signals import Signals
 from ..units import format_percent
 from ..workload.pressure import (
@@ -24,7 +27,6 @@ from ..workload.pressure import (
 from ..workload.records import Evidence, LimitThresholds, Workload, WorkloadClass, limit_thresholds
 from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
-from .storage import common_storage, storage_of
 
 __all__ = [
     'LimitThresholds',
@@ -36,6 +38,45 @@ __all__ = [
     'relief_of',
     'with_limit',
 ]
+
+
+#: Device classes that override the kernel's rotational flag: RAID controllers and virtual disks
+#: report flash as rotational.
+_FLASH_CLASSES = frozenset({'ssd', 'nvme'})
+
+
+def storage_of(info: OsdInfo) -> Optional[Storage]:
+    """None: unknown."""
+    flash = _is_flash(info.device_class, info.main_rotational)
+    if flash is None:
+        return None
+    if flash:
+        return Storage.NVME
+    if not info.dedicated_db:
+        return None if info.dedicated_db is None else Storage.HDD
+    if info.db_rotational is None:
+        return None
+    return Storage.HDD if info.db_rotational else Storage.SSD_DB_HDD
+
+
+def _is_flash(device_class: Optional[str], rotational: Optional[bool]) -> Optional[bool]:
+    if device_class in _FLASH_CLASSES:
+        return True
+    if rotational is None:
+        return False if device_class == 'hdd' else None
+    return not rotational
+
+
+def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
+    """Common storage of all OSDs; None if they differ or any is unknown."""
+    # Called for whole groups at every tick, which have a handful of kinds.
+    kinds = {
+        (i.device_class, i.main_rotational, i.dedicated_db, i.db_rotational): i
+        for i in (osd.info for osd in osds)
+    }
+    found = {storage_of(info) for info in kinds.values()}
+    return found.pop() if len(found) == 1 else None
+
 
 _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95

@@ -1,11 +1,15 @@
-"""Texts for "nothing to change". Pure."""
+"""Texts for "nothing to change". Pure.
+
+The last client workload of each group, so that recommendations outlast the load.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..workload.classify import writer_of
-from ..workload.records import WorkloadClass
+from ..workload.pressure import KV_SYNC_BUSY, PRESSURE
+from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
 from .case import MIN_CONFIDENCE, Case
 from .decision import nothing, wait_for
 from .profiles import Profile
@@ -90,3 +94,91 @@ def _no_better(case: Case, title: str, workload: str) -> Decision:
     else:
         text = f'{title} suits {workload} best among the known profiles.'
     return nothing(case.cohort.group.who, text, case.limit)
+
+
+_NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
+
+
+#: A shorter workload is no reason to restart OSDs: the startup of a gateway looks like bucket index
+#: work for half a minute.
+LASTING_S = 30.0
+
+
+class WorkloadMemory:
+    """Keeps the last workload per device class that can be a reason for a recommendation.
+
+    A group keeps it for a time while it is idle, recovers or only reads, since options matter for
+    writes. A workload has to last before it counts. The load of the kv_sync threads is kept from
+    the busiest time, since the end of a load does not show what limited the clients. Nothing is
+    stored: after a failover the workload is measured again.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, Workload]] = {}
+        #: Start and class of the current workload.
+        self._present: dict[str, tuple[float, WorkloadClass]] = {}
+        #: Time, workload class and evidence of the busiest kv_sync threads.
+        self._busiest: dict[str, tuple[float, WorkloadClass, tuple[Evidence, ...]]] = {}
+
+    def recall(
+        self, recognition: Recognition, now_s: float, memory_s: float
+    ) -> Mapping[str, Workload]:
+        """The workload for recommendations by device class. Times are seconds of one clock."""
+        return {
+            device_class: self._recall(device_class, workload, now_s, memory_s)
+            for device_class, workload in recognition.per_group.items()
+        }
+
+    def _recall(
+        self, device_class: str, workload: Workload, now_s: float, memory_s: float
+    ) -> Workload:
+        who = _who(workload)
+        since_s, known = self._present.get(device_class, (now_s, None))
+        if known is not who:
+            since_s = now_s
+        self._present[device_class] = (since_s, who)
+        writer = writer_of(workload)
+        writes = who not in NO_ADVICE_FOR | _NO_WRITES
+        confidence = workload.confidence if writer is None else writer.confidence
+        remembered = self._last.get(device_class)
+        if writes and now_s - since_s >= LASTING_S:
+            if confidence >= MIN_CONFIDENCE:
+                workload = self._at_its_busiest(device_class, who, workload, now_s, memory_s)
+                self._last[device_class] = (now_s, workload)
+                return workload
+            # A workload that ends or briefly loses confidence stays until another one lasts.
+            if remembered is None or _who(remembered[1]) is not who:
+                return workload
+        if remembered and (writes or who in _NO_WRITES) and now_s - remembered[0] <= memory_s:
+            return remembered[1]
+        if writes:
+            return Workload(WorkloadClass.UNKNOWN, 0.0, workload.evidence)
+        return workload
+
+    def _at_its_busiest(
+        self,
+        device_class: str,
+        who: WorkloadClass,
+        workload: Workload,
+        now_s: float,
+        memory_s: float,
+    ) -> Workload:
+        now = tuple(e for e in workload.evidence if e.signal in PRESSURE)
+        known = self._busiest.get(device_class)
+        if known and known[1] is who and now_s - known[0] <= memory_s and _busy(known[2], now):
+            others = tuple(e for e in workload.evidence if e.signal not in PRESSURE)
+            return workload._replace(evidence=(*others, *known[2]))
+        if now:
+            self._busiest[device_class] = (now_s, who, now)
+        return workload
+
+
+def _who(workload: Workload) -> WorkloadClass:
+    writer = writer_of(workload)
+    return workload.workload_class if writer is None else writer.workload_class
+
+
+def _busy(before: tuple[Evidence, ...], now: tuple[Evidence, ...]) -> bool:
+    """Whether the threads were busier before."""
+    busy_now = next((e.value for e in now if e.signal == KV_SYNC_BUSY), None)
+    return busy_now is None or any(e.signal == KV_SYNC_BUSY and e.value > busy_now for e in before)

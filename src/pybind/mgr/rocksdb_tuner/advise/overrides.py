@@ -8,8 +8,7 @@ from typing import Optional
 from ..mgr.records import OsdInfo
 from ..plan.commands import removal
 from ..plan.records import ANNEX, OPTION, starts_alike
-from .cohort import Cohort
-from .naming import name_osds
+from .cohort import Cohort, name_osds
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 

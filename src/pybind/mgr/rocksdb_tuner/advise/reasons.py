@@ -1,14 +1,22 @@
-"""Reasons and costs of a change. Pure."""
+"""Reasons and costs of a change. Pure.
+
+Model predictions of a recommendation.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Optional
 
+from ..lsm.records import Estimate
 from .case import Case
 from .choice import Target
+from .effect import Change, kv_sync_prediction, prediction_of, space_prediction
+from .experimented import measured_effect, measured_usage, prediction_from
 from .objections import Name, Objection
 from .profiles import PublishedEffect, PublishedEvidence, predict
-from .records import Reason
+from .records import Prediction, Reason, Resource
+from .usage import at_most
 from .weighing import RESOURCES, Weighing
 
 
@@ -119,3 +127,34 @@ def cautions(target: Target, *, is_default: bool) -> tuple[Reason, ...]:
     return tuple(
         Reason(f'Caution: {text}', target.profile.source) for text in target.profile.cautions
     )
+
+
+def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
+    """Expected kv_sync time if the kv_sync thread is the limit, or clearly gains."""
+    ratio = expected.get(Resource.KV_SYNC)
+    if ratio is None or round(ratio.value, 2) == 1:
+        return None
+    limits = case.limit.resource is Resource.KV_SYNC
+    return ratio if limits or _is_gain(ratio, case) else None
+
+
+def _is_gain(ratio: Estimate, case: Case) -> bool:
+    return at_most(ratio) <= 1 - case.bars.min_gain
+
+
+def predictions_of(
+    expected: Mapping[Resource, Estimate],
+    change: Optional[Change],
+    case: Case,
+    options: str,
+) -> tuple[Prediction, ...]:
+    """The predictions, a measured one or the limiting resource first."""
+    kv_sync, space = relief(expected, case), expected.get(Resource.DB_SPACE)
+    measured = measured_effect(case, case.running, options)
+    found = [] if measured is None else [prediction_from(measured)]
+    if kv_sync is not None and Resource.KV_SYNC not in measured_usage(case, case.running, options):
+        found.append(kv_sync_prediction(kv_sync))
+    found += [] if change is None else [prediction_of(change)]
+    if space is not None and _is_gain(space, case):
+        found.append(space_prediction(space))
+    return tuple(found)

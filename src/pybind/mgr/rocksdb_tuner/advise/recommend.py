@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Optional, Union
 
 from ..plan.commands import ShownSteps
-from .assessment import Assessment
 from .candidates import BEYOND_ROCKSDB, weighing
 from .case import Case
 from .changed import changed, removed
@@ -36,7 +35,7 @@ from .records import (
     Risk,
 )
 from .strings import recognize
-from .weighing import Bars, Weighing
+from .weighing import Assessment, Bars, Weighing
 
 
 def assess(

@@ -3,19 +3,21 @@
 A candidate qualifies if it saves `Bars.min_gain` of any resource and uses no other resource more by
 `Bars.max_loss`, both with 80% probability. The best-tested of these is chosen, the default of later
 releases first, unless another one qualifies in its place.
+
+Assessment of a group of OSDs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Mapping, Optional
+from typing import Optional
 
 from ..lsm.records import Estimate
 from ..units import format_effect
 from .profiles import Profile
-from .records import Resource
+from .records import Decision, Recommendation, Resource
 from .usage import Usage, at_most, choice_thresholds
 
 #: Names of the resources' usage, for use with a percentage.
@@ -198,3 +200,15 @@ def effect_of(ratio: Estimate) -> str:
     """ "-29% (-35 to -21%)" """
     value, low, high = (100 * (end - 1) for end in (ratio.value, ratio.low, ratio.high))
     return format_effect(value, low, high)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Assessment of one group."""
+
+    who: str
+    #: If nothing is recommended.
+    conclusion: Decision
+    recommendations: tuple[Recommendation, ...]
+    #: The weighed candidates; None if there is no resource to relieve.
+    weighing: Optional[Weighing] = None

@@ -32,8 +32,7 @@ from mgr_module import HandleCommandResult
 from ..mgr.releases import CLIReadCommand, CLIWriteCommand, Decorator
 from ..present.layout import clean, screen, shown_error
 from ..present.render import Format
-from .context import Context
-from .errors import REPORTED, CommandRefusedError
+from .context import REPORTED, CommandRefusedError, Context
 
 log = logging.getLogger(__name__)
 

@@ -1,25 +1,85 @@
-"""The context of command handlers."""
+"""The context of command handlers.
+
+Errors that are reported to the client of a command.
+
+A text that takes long to render: concurrent requests share it.
+"""
 
 from __future__ import annotations
 
 import errno
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Callable, Optional
+from typing import Optional
 
 from ..advise.cohort import first_remove
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.records import OsdFacts, Recommendation
+from ..deep.reader import DeepStatsRefused
+from ..mgr.protocols import CommandError
+from ..operations.errors import OperationRefused
+from ..options.verdict import BadQuestionError
 from ..plan.precedence import reaches
-from ..setting import ReadOption
+from ..present.errors import PresentError
+from ..requests import BusyError
+from ..setting import ReadOption, SettingError
 from ..settings import SERVED, Settings, read_mode, read_settings
 from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural
-from .errors import CommandRefusedError
-from .shared_text import SharedText
+
+
+class CommandRefusedError(Exception):
+    """Invalid input; the text names it, the problem and valid values."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = code
+
+
+#: Errors with an errno and a text for operators.
+REPORTED = (
+    CommandRefusedError,
+    OperationRefused,
+    CommandError,
+    BusyError,
+    DeepStatsRefused,
+    BadQuestionError,
+    SettingError,
+    PresentError,
+)
+
+
+class SharedText:
+    """A request for a text that is already being rendered waits for it and shares it.
+
+    So any number of readers uses at most one core. Nothing is cached without waiting readers.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._count = threading.Lock()
+        self._asking = 0
+        self._written: Optional[tuple[tuple[object, ...], str]] = None
+
+    def get(self, key: tuple[object, ...], write: Callable[[], str]) -> str:
+        """The text of ``key``, whose parts are compared by identity."""
+        with self._count:
+            self._asking += 1
+        try:
+            with self._turn:
+                written = self._written
+                if written is None or any(a is not b for a, b in zip(written[0], key)):
+                    written = self._written = key, write()
+                return written[1]
+        finally:
+            with self._count:
+                self._asking -= 1
+                if not self._asking:
+                    self._written = None
+
 
 #: The actor until the audit log names the client, which the mgr does not pass to modules.
 OPERATOR = 'operator'

@@ -9,14 +9,13 @@ from typing import Optional
 from ..advise.experiment_plan import Grounds, PlannedExperiment, Question, plan_for
 from ..advise.weighing import bars_of
 from ..evaluate import advised
+from ..operations.experiment.admission import request_of
 from ..operations.experiment.history import measured_arms
-from ..operations.experiment.offer import request_of
 from ..present import render
 from ..requests import BusyError
 from ..units import natural
 from .command import Answer, changes, reads
-from .context import Context
-from .errors import CommandRefusedError
+from .context import CommandRefusedError, Context
 from .operation import operation_now
 
 _UNITS_S = {'s': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}

@@ -15,8 +15,7 @@ from ..present.answers.operations import LastOperations
 from ..requests import BusyError
 from ..snapshot import Mode
 from .command import PREFIX, Answer, changes, reads
-from .context import OPERATOR, Context, who_of
-from .errors import CommandRefusedError
+from .context import OPERATOR, CommandRefusedError, Context, who_of
 
 #: Kinds of recommendations that a rollout or a compaction campaign can apply.
 APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})

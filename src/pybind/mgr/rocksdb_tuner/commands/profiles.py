@@ -14,8 +14,7 @@ from ..advise.whatif.situation import find_situation
 from ..present import render
 from ..workload.records import WorkloadClass
 from .command import Answer, changes, reads
-from .context import Context, osd_number_if_any
-from .errors import CommandRefusedError
+from .context import CommandRefusedError, Context, osd_number_if_any
 
 
 @reads('profile ls')

@@ -9,8 +9,7 @@ from typing import Optional
 from ..present import render, subjects
 from ..snapshot import Mode
 from .command import Answer, changes, reads
-from .context import Context, osd_number
-from .errors import CommandRefusedError
+from .context import CommandRefusedError, Context, osd_number
 
 #: The notice in `status` after a browser could not add the tab.
 TAB_NOTICE = (

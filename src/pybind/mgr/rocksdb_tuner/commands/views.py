@@ -7,8 +7,7 @@ from typing import Optional
 
 from ..present import render
 from .command import Answer, view
-from .context import Context, osd_number
-from .errors import CommandRefusedError
+from .context import CommandRefusedError, Context, osd_number
 
 #: Enough for a canary with its controls, and still legible in a chart.
 TREND_OSDS_MAX = 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Callable, Mapping
 
-from ..advise.naming import name_osds
+from ..advise.cohort import name_osds
 from .files import COMMANDS
 from .osd_files import OsdFiles
 

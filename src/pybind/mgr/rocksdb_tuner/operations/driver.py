@@ -5,6 +5,8 @@ previous options are stored, and what restores them can be repeated.
 
 Each kind supplies a pure state machine, how it observes the cluster, what its actions do, and
 where its state is stored.
+
+Isolates an operation from failures in verdicts and announcements.
 """
 
 from __future__ import annotations
@@ -12,13 +14,26 @@ from __future__ import annotations
 import errno
 import logging
 from abc import ABC, abstractmethod
-from typing import Callable, ClassVar, Generic, Optional, TypeVar
+from collections.abc import Callable
+from typing import ClassVar, Generic, Optional, Protocol, TypeVar
 
 from ..mgr.protocols import CommandError
 from .errors import OperationRefused
-from .guard import Guard, Unguarded
+from .reported import Stopwatch
 from .step import ActionT, StateT, Step
-from .stopwatch import Stopwatch
+
+_T = TypeVar('_T')
+
+
+class Guard(Protocol):
+    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
+        """The result of ``work``, or ``otherwise`` if it raises."""
+
+
+class Unguarded:
+    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:  # noqa: ARG002
+        return work()
+
 
 log = logging.getLogger(__name__)
 

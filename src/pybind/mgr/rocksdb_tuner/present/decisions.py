@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..advise.assessment import Assessment
 from ..advise.decision import decide, wait_for
 from ..advise.records import Decision, GroupFacts
+from ..advise.weighing import Assessment
 from ..observe.report_interval import USABLE_S, Reports
 from ..snapshot import Mode, Snapshot
 from ..units import format_duration
 from .answers.operations import LastOperations
 from .summaries import worst_first
-from .tables.next_step import next_step
+from .tables.changes import next_step
 
 _RECOMMEND = 'ceph rocksdb-tuner mode recommend'
 _DOCTOR = 'ceph rocksdb-tuner doctor'

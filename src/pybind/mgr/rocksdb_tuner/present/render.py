@@ -27,12 +27,11 @@ from ..options.catalogue import OptionInfo, RelatedOption
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
 from . import subjects
-from .answers.advice import plan_of, recommendation_of, recommendations_of
+from .answers.advice import findings_of, plan_of, recommendation_of, recommendations_of
 from .answers.campaign import campaign_plan_of
 from .answers.candidates import considered_of
 from .answers.experiment_plan import experiment_plan_of
 from .answers.explain import check_of, comparison_of, known_options_of, option_of
-from .answers.findings import findings_of
 from .answers.growth import growth_of
 from .answers.history import history_of
 from .answers.mode import mode_of

@@ -1,4 +1,7 @@
-"""Summaries of many records in one line."""
+"""Summaries of many records in one line.
+
+The differences between two option strings.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..advise.records import Finding, OsdFacts, Severity
 from ..operations.phases import Phase
 from ..operations.rollout.batches import batches
 from ..operations.rollout.records import RolloutState
+from ..options.grammar import OptionDifference, OptionSyntaxError, diff, parse
 from ..workload.records import WorkloadClass
 
 SEVERITIES = tuple(Severity)
@@ -92,3 +96,11 @@ def common_domain(hosts: Iterable[Optional[str]]) -> str:
     split = [host.partition('.') for host in names]
     domains = {dot + domain if name else '' for name, dot, domain in split}
     return domains.pop() if len(domains) == 1 else ''
+
+
+def difference(before: str, after: str) -> Optional[tuple[OptionDifference, ...]]:
+    """The differences between two option strings; None if one cannot be parsed."""
+    try:
+        return diff(parse(before), parse(after))
+    except OptionSyntaxError:
+        return None

@@ -2,20 +2,26 @@
 
 Unknown values are null. A name that is a Python keyword ("class", "from") has a "_" appended in the
 code, but not in JSON; a name that is invalid in Python is given by a note, `Named`.
+
+Types of JSON documents.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, Callable, Optional
+from typing import Any, Optional, Union
 
 from ..kinds import Field, Form, Kind, fields_of
 from ..notes import Digits, InPlace, Named
 from ..units import rounded
-from .json_types import Json, JsonObject
+
+#: A document or a part of one, as accepted by `json.dumps`.
+Json = Union[None, bool, int, float, str, Sequence['Json'], Mapping[str, 'Json']]
+JsonObject = dict[str, Json]
+
 
 _Write = Callable[[Any], Json]
 

@@ -1,9 +1,13 @@
-"""Wires the components of a tick to each other and to the cluster."""
+"""Wires the components of a tick to each other and to the cluster.
+
+Loads the knowledge and the stored state before the module does anything else.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import Callable, Optional, Protocol
+from collections.abc import Callable, Mapping
+from typing import Optional, Protocol
 
 from ..advise.custom_profiles import CustomProfiles
 from ..deep.reader import DeepStatsReader
@@ -28,20 +32,36 @@ from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode
 from ..steps import Steps
-from .actors import Actors
 from .auto_apply import AutoApply
 from .cluster_state import ClusterState
-from .current_settings import CurrentSettings
+from .current_settings import CurrentSettings, Permission
 from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
 from .evaluation import Evaluation
 from .operation_control import OperationControl
-from .osd_queries import OsdQueries
-from .permission import Permission
-from .publication import Publication
-from .queries import Queries, Start, in_a_thread
+from .published import Publication
+from .queries import Actors, OsdQueries, Queries, Start, in_a_thread
 from .schedule import Schedule
-from .startup import Startup
 from .winners import Winners
+
+
+class Startup:
+    """Loads each part once; a part that fails is retried at every tick."""
+
+    def __init__(self, steps: Steps, parts: Mapping[str, Callable[[], object]]) -> None:
+        """``parts`` by step name, in loading order."""
+        self._steps = steps
+        self._missing = dict(parts)
+
+    @property
+    def complete(self) -> bool:
+        return not self._missing
+
+    def load(self) -> None:
+        """Load the missing parts, in the serve thread."""
+        for step, work in tuple(self._missing.items()):
+            if self._steps.run(step, work):
+                del self._missing[step]
+
 
 #: Maximum of OSDs that are queried at the same time for recommendations.
 CONCURRENT_QUERIES = 2

@@ -9,7 +9,7 @@ from typing import Callable, Mapping, Optional
 from ..advise.conditions.hold import HoldState, hold, raised, since
 from ..advise.custom_profiles import CustomProfiles
 from ..advise.facts import osd_options, settings_in_force
-from ..advise.memory import WorkloadMemory
+from ..advise.no_change import WorkloadMemory
 from ..advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from ..evaluate import ADVISING, AdviceContext, Conclusions, EvaluationState, conclude
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
@@ -20,9 +20,8 @@ from ..steps import Steps
 from ..version import MINIMUM_PYTHON
 from ..workload.records import Workload
 from .cluster_state import ClusterState
-from .current_settings import CurrentSettings
+from .current_settings import CurrentSettings, Permission
 from .operation_control import OperationControl
-from .permission import Permission
 from .published import Published, SnapshotInputs
 from .schedule import Basis
 

@@ -2,12 +2,15 @@
 
 Published data never changes. The inputs are references, so publishing them costs almost nothing per
 tick; the reader assembles the report.
+
+State that other threads may read; the serve thread replaces it as a whole.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Mapping, Optional
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Optional
 
 from ..collection.records import Collection, ModuleState, OsdCollection
 from ..mgr.records import ClusterMap, ManagerHost, OsdInfo
@@ -18,8 +21,11 @@ from ..observe.option_watch import KnownOptions
 from ..observe.starts import LastStart
 from ..observe.trend import GrowthPoints
 from ..snapshot import Snapshot
+from ..steps import Steps
 from ..workload.classifier import Memories
 from ..workload.records import Workload
+from .auto_apply import AutoApply
+from .operation_control import OperationControl
 
 
 @dataclass(frozen=True)
@@ -105,3 +111,29 @@ def _collection_of(osd: OsdInfo, inputs: SnapshotInputs) -> OsdCollection:
         inputs.options.running(osd),
         sharded=inputs.kept.sharded(osd.osd_id, osd.nonce),
     )
+
+
+class Publication:
+    """The newest snapshot with its inputs."""
+
+    def __init__(
+        self, operations: OperationControl, auto_apply: AutoApply, steps: Steps, first: Snapshot
+    ) -> None:
+        self._operations, self._auto_apply, self._steps = operations, auto_apply, steps
+        self.newest = Published(first)
+
+    def replace(self, snapshot: Snapshot) -> None:
+        """Replace the snapshot and keep its inputs."""
+        self.newest = Published(snapshot, self.newest.inputs)
+
+    def show_changes(self, now_s: float) -> None:
+        """Publish the current operations and failing steps at once."""
+        self.replace(
+            replace(
+                self.newest.snapshot,
+                **self._operations.shown(),
+                auto_apply_refusals=self._auto_apply.refusals,
+                failing=self._steps.failing,
+                published_s=now_s,
+            )
+        )

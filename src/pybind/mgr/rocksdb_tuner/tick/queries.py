@@ -2,13 +2,38 @@
 
 Each query runs in its own thread, with a few at a time and one per OSD. The serve thread processes
 the answers.
+
+Data that only OSDs have: RocksDB statistics and BlueFS files.
+
+Finds the client whose command started a change.
+
+Finds the sender of a command in the cluster's audit log: the mgr does not pass it on.
+
+The mgr logs each command with its client before it runs the command (seen on 16.2.15). The entry
+reaches the monitors a second or two later.
 """
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
-from typing import Callable, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Optional, TypeVar
+
+from ..mgr.protocols import Audit, CommandError, OsdCommands
+from ..mgr.records import AuditLine
+from ..observe.kv_stats import offers_statistics
+from ..observe.observer import (
+    KV_STATS_COMMAND,
+    PERF_DUMP_ARGUMENTS,
+    PERF_DUMP_COMMAND,
+    DeepRequest,
+    Observer,
+    ShardingRequest,
+)
+from ..observe.sharding import COMMAND as FILES_COMMAND
+from ..steps import Steps
 
 _T = TypeVar('_T')
 
@@ -96,3 +121,158 @@ class Queries:
         """Discard pending queries; only in the serve thread."""
         with self._lock:
             self._round += 1
+
+
+log = logging.getLogger(__name__)
+
+
+class OsdQueries:
+    """Queries a few OSDs at a time in the background."""
+
+    def __init__(
+        self,
+        osds: OsdCommands,
+        steps: Steps,
+        clock: Callable[[], float],
+        queries: Queries,
+    ) -> None:
+        self._osds, self._steps, self._clock = osds, steps, clock
+        self._queries = queries
+
+    def free(self, osd_id: int) -> bool:
+        """Whether this OSD can be queried now."""
+        return self._queries.free(osd_id)
+
+    def drop(self) -> None:
+        """Drop pending requests."""
+        self._queries.drop()
+
+    def take(self) -> None:
+        """Process the answers that arrived."""
+        self._steps.run('OSD answers', self._queries.take_answers)
+
+    def ask(self, observer: Observer, now_s: float) -> None:
+        """Send the requests of ``observer``, which gets the answers."""
+        self._steps.run('statistics', lambda: self._ask_kv_stats(observer, now_s))
+        self._steps.run('BlueFS files', lambda: self._ask_files(observer, now_s))
+
+    def _ask_kv_stats(self, observer: Observer, now_s: float) -> None:
+        for request in observer.deep_requests(now_s, self._queries.free):
+            self._ask_one(observer, request)
+
+    def _ask_one(self, observer: Observer, request: DeepRequest) -> None:
+        osd_id, nonce = request
+
+        def ask() -> tuple[float, str, Optional[str]]:
+            text = self._osds.tell(osd_id, KV_STATS_COMMAND, {})
+            at_s, perf_dump = self._clock(), None
+            if offers_statistics(text):
+                # The memtable times are in the perf counters.
+                try:
+                    perf_dump = self._osds.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
+                except CommandError as error:
+                    log.debug('no perf dump: %s', error)
+            return at_s, text, perf_dump
+
+        def take(found: tuple[float, str, Optional[str]]) -> None:
+            at_s, text, perf_dump = found
+            observer.accept_kv_stats(osd_id, nonce, text, at_s)
+            if perf_dump is not None and observer.kv_stats_unavailable(osd_id) is None:
+                observer.accept_perf_dump(osd_id, nonce, perf_dump)
+
+        def failed(error: Exception) -> None:
+            observer.kv_stats_failed(osd_id, nonce, str(error), self._clock())
+            if not isinstance(error, CommandError):
+                raise error
+
+        self._queries.ask(osd_id, ask, take, failed)
+
+    def _ask_files(self, observer: Observer, now_s: float) -> None:
+        for request in observer.sharding_requests(now_s, self._queries.free):
+            # A request that cannot be sent now is due again at a later tick.
+            self._ask_files_of(observer, request)
+
+    def _ask_files_of(self, observer: Observer, request: ShardingRequest) -> None:
+        def failed(error: Exception) -> None:
+            log.debug('no list of BlueFS files: %s', error)
+            observer.files_failed(request, self._clock())
+            if not isinstance(error, CommandError):
+                raise error
+
+        self._queries.ask(
+            request.osd_id,
+            lambda: self._osds.tell(request.osd_id, FILES_COMMAND, {}),
+            lambda text: observer.accept_files(request, text, self._clock()),
+            failed,
+        )
+
+
+#: A command may queue in the mgr behind other commands of the same module.
+WAITED_S = 15.0
+
+
+def sender(
+    lines: Iterable[AuditLine], wanted: Mapping[str, object], taken_s: float
+) -> Optional[str]:
+    """The client that sent the command that the module received at ``taken_s``.
+
+    ``wanted``: its arguments. None if no client, or more than one, sent a matching command around
+    that time.
+    """
+    found = {
+        line.entity
+        for line in lines
+        if taken_s - WAITED_S <= line.time_s <= taken_s + 1.0
+        and all(line.command.get(name) == value for name, value in wanted.items())
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+#: A command reaches the audit log a second or two after the mgr.
+AUDIT_TRIES = 5
+AUDIT_PAUSE_S = 2.0
+
+
+class Actors:
+    """Queries the monitors in the background; without a result the actor stays unchanged."""
+
+    def __init__(
+        self,
+        audit: Audit,
+        queries: Queries,
+        name_actor: Callable[[str, str], None],
+        *,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        """``name_actor`` gets the id of a change and its actor, in the serve thread."""
+        self._audit, self._queries, self._name_actor = audit, queries, name_actor
+        self._clock, self._sleep = clock, sleep
+
+    def find(self, change_id: str, command: Mapping[str, object]) -> None:
+        """Find the client that sent the arguments ``command`` and name it; in the serve thread."""
+        taken_s = self._clock()
+
+        def ask() -> Optional[str]:
+            for attempt in range(AUDIT_TRIES):
+                if attempt:
+                    self._sleep(AUDIT_PAUSE_S)
+                found = sender(self._audit.audited(), command, taken_s)
+                if found is not None:
+                    return found
+            return None
+
+        def take(found: Optional[str]) -> None:
+            if found is not None:
+                self._name_actor(change_id, found)
+
+        def failed(error: Exception) -> None:
+            raise error
+
+        self._queries.ask(0, ask, take, failed)
+
+    def take_answers(self) -> None:
+        self._queries.take_answers()
+
+    def drop(self) -> None:
+        self._queries.drop()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Mapping, NamedTuple, Optional
 
-from ..naming import name_osds
+from ..cohort import name_osds
 from ..records import Finding, OsdFacts, Severity
 from . import devices, load, strings  # noqa: F401 - their conditions
 from .builds import deferred_write_regression, unoptimised_build

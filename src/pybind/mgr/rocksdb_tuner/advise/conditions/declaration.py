@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Union
 
 from ...knowledge import loader
 from ...shell import quoted
-from ..naming import name_osds
+from ..cohort import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .facts import ClusterFacts
 from .needs import Subject

@@ -15,8 +15,8 @@ from ...plan.precedence import (
     reaches,
 )
 from ...plan.records import ANNEX, OPTION
+from ..cohort import name_osds
 from ..facts import redundant_annex, release_of_osd
-from ..naming import name_osds
 from ..records import FindingEvidence, OsdFacts, Severity
 from ..strings import same_meaning
 from .declaration import At, Case, case, of_cluster

@@ -9,8 +9,8 @@ from typing import Optional
 from ...observe.details import SLOW_OP_ALERT, Details
 from ...options.catalogue import NO_COMPRESSION
 from ...units import format_duration, format_span
+from ..cohort import name_osds
 from ..facts import COMPACT_ON_DELETION, release_of_osd
-from ..naming import name_osds
 from ..records import FindingEvidence, OsdFacts
 from .builds import fixed_in, numbers_of
 from .declaration import At, Case, case, each_osd, merged, of_cluster

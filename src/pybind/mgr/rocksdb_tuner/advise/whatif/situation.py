@@ -18,8 +18,8 @@ from ...options.releases import KnownRelease
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
 from ...units import natural
 from ...workload.records import WorkloadClass, limit_thresholds
+from ..cohort import name_osds
 from ..facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
-from ..naming import name_osds
 from ..records import OsdFacts, Setting
 from ..strings import parse
 from .overrides import NO_OVERRIDES, KnownColumns, Overrides, column_families

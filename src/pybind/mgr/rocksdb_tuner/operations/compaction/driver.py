@@ -20,14 +20,12 @@ from ...mgr.protocols import (
 from ...mgr.records import ClusterMap
 from ...store.errors import StoredStateError
 from ..cluster_view import ClusterView
-from ..driver import OperationDriver
+from ..driver import Guard, OperationDriver
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
-from ..guard import Guard
 from ..permissions import Permissions
 from ..queries import daemon_versions, ok_to_stop, orchestrated_upgrade
-from ..reported import ReportedSince
-from ..stopwatch import Stopwatch
+from ..reported import ReportedSince, Stopwatch
 from . import machine
 from .announce import CampaignAnnouncer
 from .osd_commands import OsdCommandQueue

@@ -1,20 +1,25 @@
-"""Checks before an experiment starts and before anything is recorded. Pure."""
+"""Checks before an experiment starts and before anything is recorded. Pure.
+
+The request that starts a planned experiment.
+"""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
-from typing import Callable, Optional
+from collections.abc import Callable, Mapping
+from typing import Optional
 
+from ...advise.experiment_plan import PlannedExperiment
 from ...judge.records import SoakPlan
 from ...judge.signals import experiment_limits, judged_signals
 from ...mgr.records import ClusterMap, RunningOption
 from ...plan.entries import own, starts_with
+from ...plan.experiment_design import Refusal
 from ...plan.records import ChangeKind, ChangeRequest
 from ..errors import OperationRefused
 from ..rollout.admission import planned as planned_rollout
 from ..rollout.observation import WhyUnstartable
-from .records import ExperimentOsd, ExperimentRequest, ExperimentState
+from .records import ExperimentArm, ExperimentOsd, ExperimentRequest, ExperimentState
 
 SameMeaning = Callable[[str, str], bool]
 
@@ -140,3 +145,29 @@ def _runs_another(
     if started is not None and not same_meaning(started[1], running.value):
         return f'osd.{osd_id} does not run the entry of {started[0]} yet: restart it first'
     return None
+
+
+def request_of(planned: PlannedExperiment, actor: str, *, adopt: bool) -> ExperimentRequest:
+    """Raises OperationRefused if there is no plan."""
+    plan = planned.plan
+    if isinstance(plan, Refusal):
+        raise OperationRefused(
+            errno.EINVAL,
+            f'not possible here: {plan.reason}; "ceph rocksdb-tuner experiment plan" with '
+            'the same arguments shows what is missing',
+        )
+    return ExperimentRequest(
+        who=planned.who,
+        actor=actor,
+        arms=tuple(ExperimentArm(arm.name, arm.options, arm.predicted) for arm in planned.arms),
+        plan=plan,
+        objective=planned.objective,
+        min_effect=planned.min_effect,
+        max_duration_s=planned.max_duration_s,
+        adopt=adopt,
+        from_options=planned.from_options,
+        fill_s=planned.fill_s,
+        release=planned.release,
+        workload=planned.workload,
+        hardware=planned.hardware,
+    )

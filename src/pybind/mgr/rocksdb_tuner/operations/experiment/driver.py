@@ -16,30 +16,28 @@ from ...observe.sample import Sample
 from ...plan.commands import Action, RestartOsd
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION
-from ..driver import OperationDriver, cannot_be_stored
+from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
-from ..guard import Guard
 from ..rollout import alarm as rollout_alarm
 from ..rollout import machine as leg_machine
 from ..rollout.driver import Driver
-from ..rollout.execution import execute
 from ..rollout.observation import Needs
 from ..rollout.observer import Observer, ProcessWatch
 from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
 from ..rollout.recovery import must_not_wait
 from ..rollout.rules import suppressed_in_mode_off
+from ..rollout.ticks import execute
 from ..step import Step as BaseStep
 from . import alarm, legs, operator_actions
 from .admission import concerned, first_change, planned, refuse_malformed
 from .announce import ExperimentAnnouncer
-from .driving import Step
+from .driving import Step, View
 from .machine import ExperimentMachine
 from .measuring import NOT_MEASURED, Measuring, measured_osds
 from .records import ExperimentRequest, ExperimentState
 from .storage import CURRENT, ExperimentStorage
-from .view import View
 from .watching import lost_processes
 
 log = logging.getLogger(__name__)

@@ -1,10 +1,14 @@
-"""One step of the current leg, and the restore of all OSDs. Pure."""
+"""One step of the current leg, and the restore of all OSDs. Pure.
+
+Observation for the state machine of an experiment.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Optional
 
+from ...judge.arms import Comparison
 from ...plan.commands import Action
 from ...plan.entries import own
 from ...plan.records import overruled
@@ -19,7 +23,6 @@ from . import legs
 from .judging import concluded, failed
 from .records import ExperimentEnding, ExperimentState, LegKind, Stage
 from .states import ending, failing, finished, without
-from .view import View
 from .watching import (
     arms_of,
     away,
@@ -29,6 +32,18 @@ from .watching import (
     of_another_release,
     with_processes_unknown,
 )
+
+
+@dataclass(frozen=True)
+class View:
+    #: Of the leg under way, or of `legs.as_rollout`.
+    cluster: Observation
+    #: Measured blocks of the current period.
+    blocks: int = 0
+    #: All arms, after the last block; None: no comparison yet.
+    comparison: Optional[Comparison] = None
+    #: How long the experiment has been running, while managers were active.
+    elapsed_s: float = 0.0
 
 
 class Step(step.Step[ExperimentState, Action]):

@@ -16,7 +16,7 @@ from ..rollout.machine import Machine
 from ..rollout.observation import Observation
 from ..texts import OBSERVES_FIRST, clip, paused_text
 from . import legs
-from .driving import Step, in_leg, restore, time_is_up, without_processes
+from .driving import Step, View, in_leg, restore, time_is_up, without_processes
 from .judging import compared, concluded, enough_controls
 from .records import ExperimentState, LegKind, Stage
 from .states import (
@@ -29,7 +29,6 @@ from .states import (
     with_dropped,
     without,
 )
-from .view import View
 from .watching import (
     away,
     changed_entries,

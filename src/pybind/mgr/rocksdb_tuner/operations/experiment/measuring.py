@@ -13,7 +13,7 @@ from ...mgr.protocols import CommandError
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ..rollout.blocks import Blocks
+from ..rollout.recording import Blocks
 from .records import ExperimentState, Stage
 from .states import controls, taking_part, wanted
 from .storage import ExperimentStorage

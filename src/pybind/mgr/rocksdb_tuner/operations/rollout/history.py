@@ -1,11 +1,27 @@
-"""The history record of a rollout."""
+"""The history record of a rollout.
+
+The history of changes, and the rollouts that can still be rolled back.
+
+Predictions compared with outcomes on this cluster.
+"""
 
 from __future__ import annotations
 
+import errno
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple, Optional
+
+from ...judge.predictions import Comparison, PredictionResult, compared_with, interval_score
+from ...judge.records import Effect, Judgement, SignalVerdict, Verdict
 from ...judge.verdict import in_words
-from ..history import HistoryRecord
+from ..errors import OperationRefused
+from ..history import ArmOutcome, HistoryRecord
 from ..phases import Outcome
 from .records import RolloutState
+from .rollback import presumed_changed
+from .storage import RolloutStorage, number_of
 
 
 def record_of(state: RolloutState) -> HistoryRecord:
@@ -32,3 +48,139 @@ def record_of(state: RolloutState) -> HistoryRecord:
         judgement=state.judgement,
         option=request.option,
     )
+
+
+class RolloutArchive:
+    def __init__(self, storage: RolloutStorage) -> None:
+        self._storage = storage
+        self._records: tuple[HistoryRecord, ...] = ()
+
+    @property
+    def records(self) -> tuple[HistoryRecord, ...]:
+        """Every change, oldest first."""
+        return self._records
+
+    @property
+    def rollout_ids(self) -> tuple[str, ...]:
+        """Oldest first."""
+        return tuple(r.rollout_id for r in self._records if r.rollout_id.startswith('r'))
+
+    def load(self, running: Optional[RolloutState]) -> None:
+        self._records = tuple(_known(r, running) for r in self._storage.load_history())
+
+    def holds(self, state: RolloutState) -> bool:
+        """Whether an ended rollout is archived."""
+        return record_of(state) in self._records and self._storage.is_archived(state.rollout_id)
+
+    def keep(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
+        """Raises CommandError. ``state`` allows a rollback of a rollout."""
+        self._storage.save_record(record, state)
+        others = (r for r in self._records if r.rollout_id != record.rollout_id)
+        # In the order in which the next manager reads it.
+        self._records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
+
+    def found(self, name: Optional[str]) -> RolloutState:
+        """The rollout to roll back (None: the last one); raises OperationRefused."""
+        if name is None:
+            name = self.rollout_ids[-1]
+        found = self._storage.archived(name)
+        if found is None:
+            known = ', '.join(r.rollout_id for r in self._records[-8:])
+            raise OperationRefused(
+                errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
+            )
+        # A state stored before the end does not show the final progress.
+        return found if found.ended else presumed_changed(found)
+
+
+def _known(record: HistoryRecord, running: Optional[RolloutState]) -> HistoryRecord:
+    """A change recorded as under way without a stored state has failed."""
+    is_running = running is not None and record.rollout_id == running.rollout_id
+    if record.outcome is not Outcome.WAITING or is_running:
+        return record
+    return replace(
+        record,
+        outcome=Outcome.FAILED,
+        reason='its stored state could not be read: nothing further was done',
+    )
+
+
+class TrackRecord(NamedTuple):
+    """Counts over all ended changes."""
+
+    changes: int
+    #: Changes and arms of experiments with a prediction, and a measurement precise enough to
+    #: compare it with.
+    compared: int
+    right: int
+    direction: int
+    wrong: int
+    #: Measured values inside the predicted interval.
+    held: int = 0
+    #: Mean width of the predicted intervals, in percentage points; None: none compared.
+    mean_width_percent: Optional[float] = None
+    #: Mean interval scores of the predictions and of a naive forecast of no change; lower is
+    #: better. A very wide interval scores its width.
+    interval_score: Optional[float] = None
+    naive_interval_score: Optional[float] = None
+    #: Changes without a comparison; experiments change nothing for good.
+    not_compared: int = 0
+
+
+def compared(record: HistoryRecord) -> Optional[Comparison]:
+    """None without a prediction, or if the outcome is unknown."""
+    return compared_with(record.predicted, record.judgement)
+
+
+def comparisons(record: HistoryRecord) -> tuple[Comparison, ...]:
+    """Of a change at most one, of an experiment one for each arm."""
+    found = record.experiment
+    if found is None:
+        pairs = [compared(record)]
+    else:
+        pairs = [
+            compared_with(effect.predicted, _measured(found.objective, effect))
+            for effect in found.effects
+        ]
+    return tuple(pair for pair in pairs if pair is not None)
+
+
+def _measured(objective: str, effect: ArmOutcome) -> Optional[Judgement]:
+    """None if the interval is not bounded."""
+    percents = effect.change_percent, effect.low_percent, effect.high_percent
+    if None in percents:
+        return None
+    # The interval is what the prediction is compared with.
+    signal = SignalVerdict(objective, Effect.SAME, *percents)
+    return Judgement(Verdict.NO_WORSE, (signal,))
+
+
+def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [comparison for record in ended for comparison in comparisons(record)]
+    results = [comparison.result for comparison in found]
+    changes = [record for record in ended if record.experiment is None]
+    return TrackRecord(
+        changes=len(changes),
+        compared=len(found),
+        right=results.count(PredictionResult.RIGHT),
+        direction=results.count(PredictionResult.DIRECTION),
+        wrong=results.count(PredictionResult.WRONG),
+        held=sum(
+            c.predicted_low_percent <= c.measured_percent <= c.predicted_high_percent for c in found
+        ),
+        mean_width_percent=_mean(c.predicted_high_percent - c.predicted_low_percent for c in found),
+        interval_score=_mean(
+            interval_score(c.predicted_low_percent, c.predicted_high_percent, c.measured_percent)
+            for c in found
+        ),
+        naive_interval_score=_mean(interval_score(0.0, 0.0, c.measured_percent) for c in found),
+        not_compared=sum(compared(record) is None for record in changes),
+    )
+
+
+def _mean(values: Iterable[float]) -> Optional[float]:
+    """None without values, or if one is infinite."""
+    found = list(values)
+    mean = sum(found) / len(found) if found else None
+    return mean if mean is not None and math.isfinite(mean) else None

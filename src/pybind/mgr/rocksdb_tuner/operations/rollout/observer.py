@@ -27,16 +27,14 @@ from ...plan.records import ANNEX, OPTION, ChangeRequest
 from ..absence import absent_of
 from ..errors import OperationRefused
 from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
-from ..reported import ReportedSince
-from ..stopwatch import RecentChanges, Stopwatch
+from ..reported import RecentChanges, ReportedSince, Stopwatch
 from .batches import compared_osds, watched_batch
 from .machine import Machine, wait_key
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
-from .outstanding import is_settled
+from .outstanding import REFRESH_S, Liveness, is_settled
 from .recording import SoakProgress
 from .records import AskedRestart, Direction, OsdProgress, RolloutState
 from .soak import lost_process
-from .starting import REFRESH_S, Liveness
 from .states import in_flight
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Optional
 
 from ...mgr.protocols import CommandError
-from ..stopwatch import ClockState, SteadyClock
-from .restart_log import DAY_S, RestartLog
+from ..reported import ClockState, SteadyClock
+from .outstanding import DAY_S, RestartLog
 from .storage import RolloutStorage, number_of
 
 log = logging.getLogger(__name__)

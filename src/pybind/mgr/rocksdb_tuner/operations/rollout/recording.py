@@ -1,27 +1,199 @@
-"""Evidence on the batch in view and on the next one, preserved over a failover."""
+"""Evidence on the batch in view and on the next one, preserved over a failover.
+
+Turns samples of changed OSDs and their controls into blocks of evidence for a verdict.
+
+Cuts undisturbed time into blocks, each with the measurements of every OSD in it.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Callable, NamedTuple, Optional
+from enum import Enum
+from typing import NamedTuple, Optional
 
-from ...judge.evidence import Evidence, fresh, moved, spacing_s
-from ...judge.records import Judgement, Verdict, baseline_most_age_s, least_soak_s
+from ...judge.evidence import Block, Evidence, Measured, fresh, measured, moved, spacing_s
+from ...judge.records import (
+    Judgement,
+    Verdict,
+    baseline_most_age_s,
+    block_length_s,
+    least_soak_s,
+    planned_block_s,
+    warm_up_s,
+)
 from ...judge.signals import limits
 from ...judge.verdict import judge
 from ...mgr.protocols import CommandError
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
+from ...observe.window import window
 from ...plan.batches import PlannedBatch, count
 from ...plan.records import Purpose
 from ..phases import Phase
 from .batches import batch_in_view, batch_of, is_unchanged, watched_batch
-from .recorder import Part, Recorder, no_evidence, recorded_now
 from .records import Direction, RolloutState
+from .soak import judgement_in_view
+from .states import in_flight
 from .storage import RolloutStorage
+
+
+class Blocks:
+    def __init__(self) -> None:
+        self._measured_now: object = None
+        #: When the current block may start, and its initial sample.
+        self._begin_s = 0.0
+        self._first: Optional[Mapping[int, Optional[Sample]]] = None
+        #: Of the last block: longer than requested where ticks are rare.
+        self.length_s = 0.0
+        #: Slow events of every OSD since then.
+        self._slow_events: list[Mapping[int, SlowEvents]] = []
+
+    def add(
+        self,
+        measured_now: object,
+        samples: Mapping[int, Optional[Sample]],
+        now_s: float,
+        *,
+        block_s: float,
+        warm_up_s: float,
+        slow_events: Optional[Mapping[int, SlowEvents]] = None,
+    ) -> Optional[Block]:
+        """Add the newest samples, None of an OSD without one; returns the block they complete.
+
+        ``measured_now`` is what a block measures: another value restarts the block, after
+        ``warm_up_s``. None: nothing is measured, or it is disturbed.
+        """
+        set_back_s = max(warm_up_s, limits().warm_up_s)
+        if measured_now != self._measured_now or now_s < self._begin_s - set_back_s:
+            self._measured_now, self._first = measured_now, None
+            self._begin_s = now_s + warm_up_s
+        if measured_now is None or now_s < self._begin_s:
+            return None
+        events = slow_events or {}
+        if self._first is None:
+            self._begin(samples, now_s, events)
+            return None
+        self._slow_events.append(events)
+        if now_s - self._begin_s < block_s:
+            return None
+        block = Block({n: self._measured(n, last) for n, last in samples.items()}, now_s)
+        self.length_s = now_s - self._begin_s
+        self._begin(samples, now_s, events)
+        return block
+
+    def _begin(
+        self,
+        samples: Mapping[int, Optional[Sample]],
+        now_s: float,
+        slow_events: Mapping[int, SlowEvents],
+    ) -> None:
+        self._begin_s, self._first, self._slow_events = now_s, samples, [slow_events]
+
+    def _measured(self, osd_id: int, last: Optional[Sample]) -> Measured:
+        first = None if self._first is None else self._first.get(osd_id)
+        span = None if first is None or last is None else window(first, last)
+        used = None if last is None else last.db_used_bytes
+        events = [slow_events.get(osd_id, SlowEvents()) for slow_events in self._slow_events]
+        return measured(span, used, limits().least_writes, events)
+
+
+class Part(Enum):
+    BEFORE = 'before'
+    AFTER = 'after'
+
+
+def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Optional[Part]:
+    """Which side of the comparison is being measured; None: neither, or it is disturbed.
+
+    Waiting for ``idle_reason`` does not disturb it.
+    """
+    disturbed = (
+        state.phase is Phase.WAITING
+        and judgement_in_view(state) is None
+        and state.paused_reason != idle_reason
+    )
+    if state.soak.most_s <= 0 or state.direction is not Direction.FORWARD or disturbed:
+        return None
+    if watched_batch(state) is not None:
+        return Part.AFTER
+    number = len(state.verdicts)
+    if number == 0:
+        return Part.BEFORE if state.stage is Phase.PREFLIGHT else None
+    # The next batch is waiting: no change is under way.
+    waits = state.stage in {Phase.SOAKING, Phase.PROMOTING} and in_flight(state) is None
+    pending = number < count(state.request) and is_unchanged(state, batch_of(state, number))
+    return Part.BEFORE if waits and pending else None
+
+
+def no_evidence(state: RolloutState, batch: PlannedBatch) -> Evidence:
+    return Evidence(
+        rollout_id=state.rollout_id,
+        batch=batch.number,
+        changed=batch.compared,
+        controls=batch.controls,
+        block_s=planned_block_s(batch.soak),
+    )
+
+
+class Recorder:
+    """Collects the evidence on one batch; blocks cover undisturbed time only."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self._blocks = Blocks()
+        #: Lengths of the last blocks, as far as this manager knows them.
+        self._lengths_s: dict[Part, tuple[float, ...]] = {Part.BEFORE: (), Part.AFTER: ()}
+
+    def measured_s(self, part: Part, enough_s: float) -> float:
+        """How long it was measured.
+
+        Blocks are longer where OSDs report, or are sampled, rarely: then ``enough_s`` still takes
+        the least number of blocks for a verdict.
+        """
+        evidence = self.evidence
+        blocks = len(evidence.before if part is Part.BEFORE else evidence.after)
+        most_s = max(evidence.block_s, enough_s / limits().least_blocks)
+        known = self._lengths_s[part][-blocks:] if blocks else ()
+        longer_s = sum(min(length_s, most_s) - evidence.block_s for length_s in known)
+        return blocks * evidence.block_s + longer_s
+
+    def add(
+        self,
+        part: Optional[Part],
+        samples: Mapping[int, Optional[Sample]],
+        now_s: float,
+        slow_events: Optional[Mapping[int, SlowEvents]] = None,
+        reports: ReportInterval = DEFAULT,
+    ) -> bool:
+        """Take the newest samples, None of an OSD without one; True if they completed a block."""
+        block = self._blocks.add(
+            part,
+            samples,
+            now_s,
+            block_s=block_length_s(self.evidence.block_s, reports),
+            # After a start caches are empty; before a change there was none.
+            warm_up_s=warm_up_s(reports) if part is Part.AFTER else 0.0,
+            slow_events=slow_events,
+        )
+        if part is None or block is None:
+            return False
+        self._keep(part, block)
+        known = (*self._lengths_s[part], self._blocks.length_s)
+        self._lengths_s[part] = known[-limits().most_blocks :]
+        return True
+
+    def _keep(self, part: Part, block: Block) -> None:
+        most = limits().most_blocks
+        if part is Part.BEFORE:
+            kept = (*self.evidence.before, block)[-most:]
+            self.evidence = replace(self.evidence, before=kept)
+        else:
+            kept = (*self.evidence.after, block)[-most:]
+            self.evidence = replace(self.evidence, after=kept)
+
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from ...store.errors import StoredStateError
 from ...store.stored import BROKEN, Quarantine, Stored
 from ...units import natural
 from ..history import HistoryRecord
-from ..stopwatch import ClockState
+from ..reported import ClockState
 from .contradictions import contradictions
+from .outstanding import RestartLog
 from .records import RolloutState
-from .restart_log import RestartLog
 
 log = logging.getLogger(__name__)
 

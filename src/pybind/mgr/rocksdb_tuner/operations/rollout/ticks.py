@@ -1,33 +1,27 @@
-"""Drives a rollout at each tick: observes, and executes the decisions of the state machine."""
+"""Drives a rollout at each tick: observes, and executes the decisions of the state machine.
+
+Executes the actions that a state machine decided on.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Callable, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
-from ...mgr.protocols import (
-    ConfigStore,
-    Orchestrator,
-    OsdCommands,
-    Store,
-    Upgrades,
-)
+from ...mgr.protocols import CommandError, ConfigStore, Orchestrator, OsdCommands, Store, Upgrades
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
-from ...plan.commands import Action, RestartOsd
-from ..driver import OperationDriver
+from ...plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
+from ..driver import Guard, OperationDriver
 from ..gates import NOT_ALLOWED
-from ..guard import Guard
 from ..phases import Outcome
 from ..step import Step as BaseStep
 from . import alarm, machine, operator_actions
-from .archive import RolloutArchive
-from .execution import execute
-from .history import record_of
+from .history import RolloutArchive, record_of
 from .machine import Machine
 from .observation import Observation, WhyUnstartable
 from .observer import Cluster, Observer, ReportedCluster, Tick
@@ -37,6 +31,21 @@ from .records import AskedRestart, Direction, RolloutState
 from .recovery import must_not_wait
 from .rules import Limits, Step, suppressed_in_mode_off
 from .storage import RolloutStorage
+
+
+def execute(cluster: Cluster, action: Action, option: str) -> Optional[str]:
+    """The error of the cluster; None if it accepted the action."""
+    try:
+        if isinstance(action, SetEntry):
+            cluster.config.set(action.who, option, action.value)
+        elif isinstance(action, RemoveEntry):
+            cluster.config.remove(action.who, option)
+        else:
+            cluster.orchestrator.restart_osd(action.osd_id)
+    except CommandError as error:
+        return error.message
+    return None
+
 
 log = logging.getLogger(__name__)
 

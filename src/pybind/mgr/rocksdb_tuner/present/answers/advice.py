@@ -1,11 +1,14 @@
-"""Recommendations, and the plans to apply them."""
+"""Recommendations, and the plans to apply them.
+
+Findings.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.records import Decision, Kind, Priority, Risk
+from ...advise.records import Decision, Finding, Kind, Priority, Risk
 from ...advise.records import Recommendation as Recommended
 from ...notes import Among, Amount, InPlace, NotEmpty, OsdId, Share
 from ...operations.gates import GATES
@@ -13,11 +16,10 @@ from ...operations.phases import Phase
 from ...plan.records import Purpose
 from ...snapshot import Snapshot
 from ..subjects import Plan as FoundPlan
+from ..summaries import worst_first
 from .candidates import Candidate, candidates_of
-from .copies import like
-from .options import OptionChange, difference_of
-from .places import FailureDomain, domain_of
-from .rollout import CanarySoak, soak_of
+from .options import OptionChange, difference_of, like
+from .rollout import CanarySoak, FailureDomain, domain_of, soak_of
 from .workload import Limit, limit_of
 
 _COMMANDS = 'The exact commands, in order.'
@@ -249,3 +251,8 @@ def _steps(planned: FoundPlan) -> Steps:
         expected_duration_s=planned.least_duration_s,
         expected_duration_most_s=planned.most_duration_s,
     )
+
+
+def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """Worst first."""
+    return tuple(worst_first(snapshot.findings))

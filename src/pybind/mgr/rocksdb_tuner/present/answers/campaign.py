@@ -11,8 +11,8 @@ from ...operations.compaction.records import CampaignState, CompactionStep
 from ...operations.compaction.records import OsdCompaction as FoundCompaction
 from ...operations.phases import Outcome, Phase
 from ...units import format_time
-from .copies import like
-from .places import FailureDomain, domain_of
+from .options import like
+from .rollout import FailureDomain, domain_of
 
 
 @dataclass(frozen=True)

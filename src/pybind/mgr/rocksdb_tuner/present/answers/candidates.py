@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.assessment import Assessment
 from ...advise.records import Decision, Recommendation, Resource
 from ...advise.usage import Usage
-from ...advise.weighing import Bars, Origin, Weighed, Weighing
+from ...advise.weighing import Assessment, Bars, Origin, Weighed, Weighing
 from ...notes import Among
 from ...snapshot import Snapshot
 

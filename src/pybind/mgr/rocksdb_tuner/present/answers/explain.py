@@ -12,7 +12,7 @@ from ...options.catalogue import Danger as FoundDanger
 from ...options.catalogue import Member, OptionInfo, RelatedOption, SaneRange
 from ...options.problems import Problem
 from ...options.verdict import ReleaseVerdict, Verdict
-from .copies import like, like_if_any
+from .options import like, like_if_any
 
 _Info = Union[OptionInfo, RelatedOption]
 _Level = Annotated[str, Among(('forbidden', 'caution'))]

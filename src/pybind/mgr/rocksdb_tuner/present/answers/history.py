@@ -13,9 +13,9 @@ from ...judge.records import Predicted, SignalVerdict
 from ...notes import Amount, InPlace, Time
 from ...operations.history import ExperimentResult, HistoryRecord
 from ...operations.phases import Outcome
-from ...operations.rollout.track_record import compared
+from ...operations.rollout.history import compared
 from ...units import format_time
-from .judgment import Judged, judged_of
+from .rollout import Judged, judged_of
 
 
 @dataclass(frozen=True)

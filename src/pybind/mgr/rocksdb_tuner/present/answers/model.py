@@ -21,9 +21,7 @@ from ...lsm.records import (
 )
 from ...notes import Amount, Count, InPlace, OsdId
 from ...workload.records import WorkloadClass
-from .copies import like_if_any
-from .estimates import Objects, objects_of
-from .options import OptionChange, changes_of
+from .options import Objects, OptionChange, changes_of, like_if_any, objects_of
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ...advise.records import Finding
 from ...snapshot import Snapshot
-from .advice import Recommendation, recommendations_of
-from .findings import findings_of
+from .advice import Recommendation, findings_of, recommendations_of
 from .osds import OsdRow, rows_of
 from .status import Status, status_of
 from .workload import Workloads, workloads_of

@@ -1,17 +1,37 @@
-"""Option strings of OSDs, and their differences."""
+"""Option strings of OSDs, and their differences.
+
+Builds answers from records with fields of the same names.
+
+Estimates of the model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional, TypeVar
 
 from ...advise.records import OsdFacts, OsdOptions
+from ...kinds import fields_of
+from ...lsm.model import WorkingSet
+from ...lsm.records import Estimate
 from ...notes import OsdId
 from ...options.grammar import OptionDifference
-from ..difference import difference
-from ..summaries import options_in_use
-from .copies import like
+from ..summaries import difference, options_in_use
+
+_T = TypeVar('_T')
+
+
+def like(answer: type[_T], record: object, **others: object) -> _T:
+    """An ``answer`` with the fields of ``record`` that have the same names, and ``others``."""
+    kind: Any = answer
+    same = {f.name: getattr(record, f.name) for f in fields_of(kind) if f.name not in others}
+    return answer(**same, **others)
+
+
+def like_if_any(answer: type[_T], record: Optional[object]) -> Optional[_T]:
+    return None if record is None else like(answer, record)
+
 
 _SOURCE = 'Source of the running value: "default", "mon", "file", "env", "cmdline" or "override".'
 
@@ -121,3 +141,23 @@ def difference_of(before: str, after: str) -> Optional[tuple[OptionChange, ...]]
 
 def changes_of(changes: Iterable[OptionDifference]) -> tuple[OptionChange, ...]:
     return tuple(OptionChange(c.option, c.value_from, c.value_to) for c in changes)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects that clients write to."""
+
+    prior: Annotated[
+        Estimate, 'Estimate before any measurement: at most what fits into the database.'
+    ]
+    fitted: Annotated[
+        Optional[Estimate],
+        'Estimate from the measured write amplification of the OSD; null if that is not '
+        'informative.',
+    ]
+
+
+def objects_of(found: Optional[WorkingSet]) -> Optional[Objects]:
+    if found is None:
+        return None
+    return Objects(found.prior, found.fitted)

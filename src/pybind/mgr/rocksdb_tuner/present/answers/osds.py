@@ -1,4 +1,9 @@
-"""OSDs: one row each, and the details of one."""
+"""OSDs: one row each, and the details of one.
+
+Breakdown of client write latency.
+
+RocksDB's own statistics.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +13,28 @@ from typing import Annotated, Literal, Optional, TypeVar
 
 from ...advise.records import Finding, OsdFacts
 from ...advise.whatif.tree import Modeled
+from ...deep.reader import OsdDeepStats
 from ...lsm.records import Estimate
-from ...notes import Amount, Count, InPlace
+from ...notes import Amount, Count, InPlace, Time
+from ...observe.kv_stats import ColumnFamilyStats
+from ...observe.latency import Bottleneck, bottleneck, parts
+from ...observe.latency import WriteLatency as FoundLatency
 from ...observe.signals import Signals as FoundSignals
 from ...snapshot import Snapshot
+from ...units import format_time, rounded
 from ..subjects import OsdDetail as FoundDetail
-from .copies import like, like_if_any
-from .deep import Deep, deep_of
-from .estimates import Objects, objects_of
 from .growth import Forecast, forecast_of
-from .latency import WriteLatency, write_latency_of
-from .options import OptionsInFull, RunningOptions, options_of, running_of
-from .places import FailureDomain, domain_of
+from .options import (
+    Objects,
+    OptionsInFull,
+    RunningOptions,
+    like,
+    like_if_any,
+    objects_of,
+    options_of,
+    running_of,
+)
+from .rollout import FailureDomain, domain_of
 from .workload import (
     Limit,
     OsdPlace,
@@ -30,6 +45,100 @@ from .workload import (
     workload_of,
     workload_summary_of,
 )
+
+
+@dataclass(frozen=True)
+class LatencyPart:
+    """One part of the write path."""
+
+    part: Annotated[str, 'Stable name of the part, such as "kv-queue".']
+    within: Annotated[Optional[str], 'The part that contains it; null for the whole write.']
+    ms: Annotated[Optional[Amount], 'Mean in milliseconds; null if the release does not report it.']
+    share: Annotated[Optional[Amount], 'Share of the whole write; null: unknown.']
+    signal: Annotated[str, 'Source of the value.']
+
+
+@dataclass(frozen=True)
+class WriteLatency:
+    """Breakdown of client write latency."""
+
+    window_s: Annotated[Optional[Amount], 'Seconds between the two samples.']
+    parts: Annotated[tuple[LatencyPart, ...], 'Parts in the order of the write path.']
+    bottleneck: Annotated[
+        Optional[Bottleneck],
+        'The part with the highest latency; null without writes or with too little data.',
+    ]
+
+
+def write_latency_of(latency: Optional[FoundLatency]) -> Optional[WriteLatency]:
+    if latency is None:
+        return None
+    whole_ms, most = latency.client_op_ms, bottleneck(latency)
+    # Infinity and NaN count as unknown.
+    known = most is not None and rounded(most.ms) is not None
+    return WriteLatency(
+        window_s=latency.window_s,
+        parts=tuple(
+            like(
+                LatencyPart,
+                part,
+                share=part.ms / whole_ms if part.ms is not None and whole_ms else None,
+            )
+            for part in parts(latency)
+        ),
+        bottleneck=most if known else None,
+    )
+
+
+_SINCE_START = 'Over all column families, since the OSD started.'
+
+
+@dataclass(frozen=True)
+class Totals:
+    """RocksDB's own counters."""
+
+    compact_read_bytes: Annotated[Optional[Count], _SINCE_START]
+    compact_write_bytes: Annotated[Optional[Count], _SINCE_START]
+    flush_write_bytes: Annotated[Optional[Count], _SINCE_START]
+    wal_bytes: Annotated[Optional[Count], _SINCE_START]
+
+
+@dataclass(frozen=True)
+class Deep:
+    """Statistics of an OSD's RocksDB."""
+
+    time: Annotated[Optional[Time], 'Time of the statistics. ISO 8601, UTC.']
+    uptime_s: Annotated[
+        Optional[Amount], 'Seconds since RocksDB was opened, when its counters start.'
+    ]
+    stalled_s: Annotated[Optional[Amount], 'Total time of write stalls, in seconds.']
+    block_cache_bytes: Annotated[Optional[Count], 'Size of the block cache.']
+    memtable_bytes: Annotated[Optional[Count], 'Size of the memtables.']
+    totals: Annotated[
+        Optional[Totals],
+        "RocksDB's own counters; null if the OSD started without rocksdb_perf.",
+    ]
+    column_families: Annotated[
+        tuple[ColumnFamilyStats, ...],
+        'Column families that the release reports: all since Tentacle, only "default" before.',
+    ]
+    switched_on: Annotated[
+        tuple[str, ...], 'Options that the module enabled temporarily for this query.'
+    ]
+    not_put_back: Annotated[tuple[str, ...], 'Options not restored yet; the module retries.']
+
+
+def deep_of(look: Optional[OsdDeepStats]) -> Optional[Deep]:
+    if look is None:
+        return None
+    return like(
+        Deep,
+        look.stats,
+        time=format_time(look.time_s),
+        totals=like_if_any(Totals, look.stats.totals),
+        switched_on=look.switched_on,
+        not_put_back=look.not_put_back,
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ...advise.profiles import (
 from ...notes import InPlace, Time
 from ...workload.records import WorkloadClass
 from ..summaries import suited_workloads
-from .copies import like
+from .options import like
 
 
 @dataclass(frozen=True)

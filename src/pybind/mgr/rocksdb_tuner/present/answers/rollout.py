@@ -1,4 +1,9 @@
-"""The rollout under way, or the last one, and planned rollouts."""
+"""The rollout under way, or the last one, and planned rollouts.
+
+Verdicts on changes, and their measured effects.
+
+Failure domains of OSDs.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from typing import Annotated, Literal, Optional
 
 from ...judge.records import Inconclusive, SignalVerdict, SoakPlan, Verdict
 from ...judge.records import Judgement as FoundJudgment
+from ...mgr.records import FailureDomain as FoundDomain
 from ...notes import Among, Amount, Count, InPlace, OsdId, Time
 from ...operations.phases import Outcome, Phase
 from ...operations.rollout.batches import Batch, batches
@@ -15,8 +21,37 @@ from ...plan.batches import planned_batch, soak_for, without_gain
 from ...plan.records import ChangeKind, ChangeRequest, Purpose
 from ...units import format_time
 from ..summaries import osds_finished
-from .judgment import Judged, judged_of
-from .places import FailureDomain, domain_of
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict, as pass or fail and in detail."""
+
+    verdict: Annotated[
+        Optional[Annotated[str, Among(('pass', 'fail', 'inconclusive', 'no-data'))]],
+        'Verdict; null: none, or not yet.',
+    ]
+    judged: Annotated[
+        Optional[Verdict],
+        'Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got '
+        'worse; null: as for verdict.',
+    ]
+
+
+def judged_of(verdict: Optional[Verdict]) -> Judged:
+    return Judged(None if verdict is None else verdict.pass_or_fail, verdict)
+
+
+@dataclass(frozen=True)
+class FailureDomain:
+    """The CRUSH bucket in which a placement group has at most one copy."""
+
+    type: Annotated[str, 'CRUSH type: host, rack, ...; osd if each OSD is its own failure domain.']
+    name: Annotated[str, 'Name of the bucket, or of the OSD.']
+
+
+def domain_of(found: Optional[FoundDomain]) -> Optional[FailureDomain]:
+    return None if found is None else FailureDomain(found.kind, found.name)
 
 
 @dataclass(frozen=True)

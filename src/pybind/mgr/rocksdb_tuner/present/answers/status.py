@@ -9,14 +9,13 @@ from typing import Annotated, Optional
 from ...advise.records import Decision, Severity
 from ...notes import Amount, Count, OsdId, Time
 from ...observe.report_interval import Reports
-from ...operations.rollout.track_record import track_record
+from ...operations.rollout.history import track_record
 from ...snapshot import Mode, Snapshot
 from ...units import format_time
 from ...version import VERSION
 from ..decisions import decisions_of
-from .copies import like
 from .operations import LastOperations, OperationSummary, operation_summary_of
-from .options import GroupOptions, group_options_of
+from .options import GroupOptions, group_options_of, like
 from .workload import Limit, WorkloadSummary, limit_of, workload_summary_of
 
 

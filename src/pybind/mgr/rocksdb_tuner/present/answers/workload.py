@@ -15,7 +15,7 @@ from ...snapshot import Snapshot
 from ...workload.records import Evidence as FoundEvidence
 from ...workload.records import Workload as FoundWorkload
 from ...workload.records import WorkloadClass
-from .copies import like
+from .options import like
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from ...options.grammar import OptionDifference
 from ...snapshot import Snapshot
 from ...units import format_change_range, format_ids, format_plural
 from ..decisions import decisions_of
-from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..subjects import Plan
-from ..summaries import worst_first
+from ..summaries import difference, worst_first
 from .phrases import (
     COMMAND,
     changes_table,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...advise.assessment import Assessment
 from ...advise.records import Resource
 from ...advise.usage import at_most
-from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing, effect_of
+from ...advise.weighing import RESOURCES, Assessment, Bars, Origin, Weighed, Weighing, effect_of
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_change, format_effect
 from ..layout import Column, paragraph, table

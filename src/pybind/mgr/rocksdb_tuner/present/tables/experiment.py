@@ -20,7 +20,6 @@ from ...units import (
     format_time,
 )
 from ..answers.experiment import Experiment, experiment_of
-from ..difference import difference
 from ..experiments import (
     phase_of,
     plan_summary,
@@ -32,6 +31,7 @@ from ..experiments import (
     would_take,
 )
 from ..layout import Column, fields, paragraph, shell_command, table
+from ..summaries import difference
 from .phrases import bullets, option_value, sections, titled
 
 

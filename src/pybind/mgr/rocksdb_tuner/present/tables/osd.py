@@ -27,17 +27,17 @@ from ...units import (
 )
 from ...workload.pressure import PRESSURE
 from ...workload.records import Workload
-from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from ..subjects import OsdDetail
-from ..summaries import worst_first
-from .deep import deep_look
-from .estimates import estimated, objects_written_to
+from ..summaries import difference, worst_first
+from .osds import deep_look
 from .phrases import (
     COMMAND,
     UNNAMED_OPTIONS,
     changes_table,
+    estimated,
     measured_value,
+    objects_written_to,
     sections,
     severity_mark,
     workload_line,

@@ -1,16 +1,21 @@
-"""Phrases and layout shared by several tables."""
+"""Phrases and layout shared by several tables.
+
+Estimates of the model as text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Callable, Optional
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Optional
 
 from ...advise.limit import limited_by
 from ...advise.records import Decision, Finding, FindingEvidence, GroupFacts
 from ...judge.records import SoakPlan
+from ...lsm.model import WorkingSet
+from ...lsm.records import Estimate
 from ...observe.signals import Signals
+from ...operations.rollout.history import TrackRecord
 from ...operations.rollout.records import RolloutState
-from ...operations.rollout.track_record import TrackRecord
 from ...options.grammar import OptionDifference
 from ...plan.batches import LEAST_FILLS
 from ...plan.records import Purpose
@@ -248,3 +253,21 @@ def progress_of(state: RolloutState) -> str:
     total = format_plural(len(state.osds), 'OSD')
     # The table of OSDs shows the progress of an ended rollout.
     return total if state.ended else f'{osds_finished(state)} of {total} finished'
+
+
+def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:
+    """ "1.9x (1.7x to 2.1x)" """
+    if found is None:
+        return UNKNOWN
+    low, value, high = form(found.low), form(found.value), form(found.high)
+    return value if low == high == value else f'{value} ({low} to {high})'
+
+
+def objects_written_to(found: Optional[WorkingSet]) -> str:
+    """Estimated from measurements; without them, any number that fits the database."""
+    if found is None:
+        return UNKNOWN
+    if found.fitted is None:
+        most = format_count(found.prior.high)
+        return f'up to {most}: not measured yet'
+    return f'{estimated(found.fitted, format_count)}, estimated from writes'

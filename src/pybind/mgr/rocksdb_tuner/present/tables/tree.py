@@ -27,8 +27,7 @@ from ...units import (
     format_ratio,
 )
 from ..layout import Column, fields, paragraph, table
-from .estimates import estimated, objects_written_to
-from .phrases import bullets, changes_table, sections, titled
+from .phrases import bullets, changes_table, estimated, objects_written_to, sections, titled
 
 _LIMITED = {
     'max_total_wal_size': 'max_total_wal_size',

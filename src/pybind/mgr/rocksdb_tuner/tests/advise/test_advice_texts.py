@@ -8,10 +8,10 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import OsdFacts, Recommendation
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.advise.whatif.derive import Derivation, agreement, derive
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.lsm.records import Devices

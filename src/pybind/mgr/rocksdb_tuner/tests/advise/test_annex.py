@@ -7,15 +7,14 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.annex import annex_for, why_annex
-from rocksdb_tuner.advise.assessment import Assessment
-from rocksdb_tuner.advise.cohort import Cohort, group_cohort
+from rocksdb_tuner.advise.cohort import Cohort, annex_for, group_cohort, why_annex
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.facts import osd_options, release_of_osd
 from rocksdb_tuner.advise.proposal import change_request, recommendation_id
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk, Severity
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome

@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 
 import pytest
 
-from rocksdb_tuner.advise.cohort import Cohort, group_cohort, own_entry_cohorts
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort, name_osds, own_entry_cohorts
 from rocksdb_tuner.advise.conditions.declaration import Case, case, merged
 from rocksdb_tuner.advise.facts import (
     BUFFERED_IO,
@@ -19,7 +19,6 @@ from rocksdb_tuner.advise.facts import (
     settings_in_force,
     write_iops,
 )
-from rocksdb_tuner.advise.naming import name_osds
 from rocksdb_tuner.advise.records import FindingEvidence, OsdFacts, OsdOptions, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes

@@ -10,10 +10,16 @@ from typing import Any, Optional
 import jsonschema
 import pytest
 
-from rocksdb_tuner.advise.limit import kv_sync_busy, limit_of, limit_of_osd, relief_of
+from rocksdb_tuner.advise.limit import (
+    common_storage,
+    kv_sync_busy,
+    limit_of,
+    limit_of_osd,
+    relief_of,
+    storage_of,
+)
 from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import GroupFacts, Limit, OsdFacts, Resource
-from rocksdb_tuner.advise.storage import common_storage, storage_of
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details

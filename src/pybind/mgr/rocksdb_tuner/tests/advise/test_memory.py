@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from rocksdb_tuner.advise.case import MIN_CONFIDENCE
-from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
+from rocksdb_tuner.advise.no_change import LASTING_S, WorkloadMemory
 from rocksdb_tuner.workload.classify import Writer, writer_evidence, writer_of
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass

@@ -8,10 +8,9 @@ from typing import Optional
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.limit import _group_usage
+from rocksdb_tuner.advise.limit import _group_usage, storage_of
 from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import OsdFacts
-from rocksdb_tuner.advise.storage import storage_of
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency

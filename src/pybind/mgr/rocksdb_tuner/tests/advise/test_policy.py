@@ -18,7 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.effect import predicted_write_amplification
@@ -28,6 +27,7 @@ from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Priority, Risk
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals

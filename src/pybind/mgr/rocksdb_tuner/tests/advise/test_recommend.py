@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.no_change import NO_ADVICE_FOR
 from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.proposal import change_request
@@ -23,6 +22,7 @@ from rocksdb_tuner.advise.records import (
     Recommendation,
     Risk,
 )
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.evaluate import AdviceContext, conclude
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry

@@ -8,7 +8,6 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise import changed, entry_advice, reasons
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target, default_target
 from rocksdb_tuner.advise.effect import Change
@@ -24,6 +23,7 @@ from rocksdb_tuner.advise.records import (
     Resource,
     Risk,
 )
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force

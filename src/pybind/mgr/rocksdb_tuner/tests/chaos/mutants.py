@@ -41,8 +41,8 @@ from rocksdb_tuner.operations.rollout import (
     storage,
 )
 from rocksdb_tuner.operations.rollout.observation import Needs
+from rocksdb_tuner.operations.rollout.outstanding import RestartLog
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
-from rocksdb_tuner.operations.rollout.restart_log import RestartLog
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan import batches as planned_batches
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry

@@ -11,7 +11,7 @@ import pytest
 
 from rocksdb_tuner.advise.records import OsdFacts, Recommendation
 from rocksdb_tuner.commands import Context
-from rocksdb_tuner.commands.errors import CommandRefusedError
+from rocksdb_tuner.commands.context import CommandRefusedError
 
 from ..advise.builders import entry, facts, osd_info
 from ..present.samples import recommendation

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
-from rocksdb_tuner.operations.stopwatch import (
+from rocksdb_tuner.operations.reported import (
     GAP_MAX_S,
     RecentChanges,
     SteadyClock,
     Stopwatch,
 )
+from rocksdb_tuner.operations.rollout.outstanding import DAY_S, Restart, RestartLog
 
 
 def test_steady_clock_continues_from_the_stored_value_and_never_goes_back() -> None:

@@ -7,7 +7,6 @@ from typing import Optional
 
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.decision import wait_for
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import (
@@ -30,6 +29,7 @@ from rocksdb_tuner.advise.records import (
 from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import (
     RESOURCES,
+    Assessment,
     Bars,
     OptionCandidate,
     Origin,

@@ -27,7 +27,7 @@ from rocksdb_tuner.notes import (
     Time,
 )
 from rocksdb_tuner.present.answers.catalogue import ANSWERS, Answer
-from rocksdb_tuner.present.answers.copies import like, like_if_any
+from rocksdb_tuner.present.answers.options import like, like_if_any
 from rocksdb_tuner.present.json_schema import json_schema, published_fields
 from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.present.typescript import typescript

@@ -10,7 +10,7 @@ from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.answers.operations import LastOperations
-from rocksdb_tuner.present.tables.next_step import next_step, next_step_of_experiment
+from rocksdb_tuner.present.tables.changes import next_step, next_step_of_experiment
 from rocksdb_tuner.tests.operations.experiment.conftest import ExperimentRun
 
 from . import samples

@@ -21,7 +21,7 @@ from rocksdb_tuner.operations.rollout.records import (
     RolloutState,
 )
 from rocksdb_tuner.present import render
-from rocksdb_tuner.present.tables.next_step import next_step
+from rocksdb_tuner.present.tables.changes import next_step
 from rocksdb_tuner.snapshot import Snapshot
 from rocksdb_tuner.version import VERSION
 

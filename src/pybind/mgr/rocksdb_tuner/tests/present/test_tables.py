@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.conditions.declaration import conditions
 from rocksdb_tuner.advise.decision import nothing
 from rocksdb_tuner.advise.limit import limited_by
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import UNKNOWN_LIMIT, Limit, OsdFacts, Resource, Severity
+from rocksdb_tuner.advise.weighing import Assessment
 from rocksdb_tuner.doctor import examine
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place

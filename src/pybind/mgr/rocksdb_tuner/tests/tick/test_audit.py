@@ -13,7 +13,7 @@ from rocksdb_tuner.mgr.parse import parse_audit_log
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import AuditLine
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.tick.audit import sender
+from rocksdb_tuner.tick.queries import sender
 
 from ..query_command import ask
 from ..test_tuner import World

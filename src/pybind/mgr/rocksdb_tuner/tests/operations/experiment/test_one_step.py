@@ -9,9 +9,9 @@ import pytest
 from rocksdb_tuner.judge.arms import Answer, ArmResult, Comparison, Conclusion, Contrast
 from rocksdb_tuner.judge.records import Effect, SignalVerdict
 from rocksdb_tuner.operations.experiment import driving, judging
+from rocksdb_tuner.operations.experiment.driving import View
 from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
 from rocksdb_tuner.operations.experiment.records import DroppedArm, ExperimentState, LegKind, Stage
-from rocksdb_tuner.operations.experiment.view import View
 from rocksdb_tuner.operations.experiment.wording import in_words
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.machine import Machine

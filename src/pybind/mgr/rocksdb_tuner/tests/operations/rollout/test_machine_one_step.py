@@ -28,7 +28,12 @@ from rocksdb_tuner.operations.rollout.operator_actions import (
     resumed,
     waits_for_operator,
 )
-from rocksdb_tuner.operations.rollout.outstanding import asked, is_settled, outstanding_text
+from rocksdb_tuner.operations.rollout.outstanding import (
+    Liveness,
+    asked,
+    is_settled,
+    outstanding_text,
+)
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
@@ -39,7 +44,6 @@ from rocksdb_tuner.operations.rollout.records import (
 )
 from rocksdb_tuner.operations.rollout.recovery import start_recovery
 from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
-from rocksdb_tuner.operations.rollout.starting import Liveness
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

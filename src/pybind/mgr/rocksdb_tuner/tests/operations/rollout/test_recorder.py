@@ -15,8 +15,15 @@ from rocksdb_tuner.observe.details import SlowEvents
 from rocksdb_tuner.observe.report_interval import ReportInterval
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
-from rocksdb_tuner.operations.rollout.recording import NOT_SOAKING, Recording, SoakProgress
+from rocksdb_tuner.operations.rollout.recording import (
+    NOT_SOAKING,
+    Part,
+    Recorder,
+    Recording,
+    SoakProgress,
+    no_evidence,
+    recorded_now,
+)
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch

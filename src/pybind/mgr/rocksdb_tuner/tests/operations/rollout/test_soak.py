@@ -14,7 +14,7 @@ from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.batches import batches
-from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence
+from rocksdb_tuner.operations.rollout.recording import Part, Recorder, no_evidence
 from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch

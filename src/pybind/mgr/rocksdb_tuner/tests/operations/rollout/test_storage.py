@@ -9,10 +9,11 @@ import pytest
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.reported import ClockState
 from rocksdb_tuner.operations.rollout import operator_actions
 from rocksdb_tuner.operations.rollout.history import record_of
+from rocksdb_tuner.operations.rollout.outstanding import Restart, RestartLog
 from rocksdb_tuner.operations.rollout.records import RolloutState
-from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
 from rocksdb_tuner.operations.rollout.storage import (
     ACKNOWLEDGED,
     ARCHIVE,
@@ -28,7 +29,6 @@ from rocksdb_tuner.operations.rollout.storage import (
     _Change,
     number_of,
 )
-from rocksdb_tuner.operations.stopwatch import ClockState
 from rocksdb_tuner.store.stored import BROKEN, PIECES
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 from rocksdb_tuner.tests.store.as_text import as_text

@@ -11,8 +11,7 @@ from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.history import record_of
-from rocksdb_tuner.operations.rollout.track_record import TrackRecord, compared, track_record
+from rocksdb_tuner.operations.rollout.history import TrackRecord, compared, record_of, track_record
 from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
 
 from .conftest import Run, set_profile
