@@ -165,7 +165,7 @@ def test_group_without_candidates_has_no_section(open_tab: Open) -> None:
 
 def test_decision_of_each_group_comes_first_with_its_words(open_tab: Open) -> None:
     """The card on top of the tab has the record of `status`."""
-    page = open_tab([], 'offer')
+    page = open_tab([], 'offer', may_change=True)
     (decision,) = answers(12, 'offer')['']['decisions']
     card = page.locator(f'{PANEL} .rt-card')
     for words in filter(None, decision.values()):

@@ -38,7 +38,7 @@ def test_url_opens_the_tab_with_the_current_state(admin: Visitor) -> None:
     page = admin.page
     expect(page.locator(TAB)).to_have_attribute('aria-selected', 'true')
     assert 'Needs attention' not in headline(page)
-    expect(page.locator(f'{PANEL} table').first).to_contain_text('ssd')
+    expect(page.get_by_role('group', name='Device classes')).to_contain_text('ssd')
     expect(page.locator('rocksdb-tuner-map canvas')).to_be_visible()
     # It is the third, after the dashboard's own two.
     tabs = page.locator('cd-osd-list > .nav-tabs a.nav-link')
@@ -414,8 +414,8 @@ def test_workload_appears_while_it_runs(admin: Visitor, tuner: ModuleClient) -> 
     admin.open_tab()
     client = run_workload(tuner.cluster, 'rbd-randwrite', 60)
     try:
-        row = admin.page.locator(f'{PANEL} table').first
-        expect(row).to_contain_text('rbd-small-write')
+        groups = admin.page.get_by_role('group', name='Device classes')
+        expect(groups).to_contain_text('rbd-small-write')
         admin.page.wait_for_timeout(8000)
         admin.shot('workload')
         assert ended(client)['errors'] == 0
