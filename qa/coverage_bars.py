@@ -32,11 +32,11 @@ class Bar:
 ROLLOUT_MACHINE = (
     *('machine', 'rollback', 'batches', 'collapse', 'recovery', 'conflicts', 'forward', 'identity'),
     *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
-    *('operator_actions', 'alarm', 'blocks', 'recorder'),
+    *('operator_actions', 'alarm', 'recording'),
 )
 COMPACTION_MACHINE = ('machine', 'plan', 'records', 'rules')
 EXPERIMENT_MACHINE = (
-    *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records', 'view'),
+    *('machine', 'driving', 'legs', 'watching', 'judging', 'states', 'records'),
     *('operator_actions', 'alarm'),
 )
 BARS = (
