@@ -235,7 +235,7 @@ def test_output_of_ceph_commands_gives_the_same_findings_workload_and_options(
     # Other findings and the advice follow from the load, and these are the loads of two times: that
     # equal measures give equal answers, the tests of reports prove.
     facts, available_facts = (
-        [{name: osd[name] for name in FACTS} for osd in osds]
+        {osd['osd']: {name: osd[name] for name in FACTS} for osd in osds}
         for osds in (judged(folder, 'osd', schema='osd'), tuner.osds())
     )
     assert facts == available_facts
