@@ -93,7 +93,7 @@ def test_osds_with_bad_layouts_are_found(tuner: ModuleClient) -> None:
     severities = [f['severity'] for f in findings.values()]
     assert severities == sorted(severities, key=['error', 'warning', 'info'].index)
     assert 'error' not in severities
-    plain = tuner.plain('findings', '--all').split()
+    plain = tuner.plain('findings', '--all')
     assert all(name in plain for name in findings)
 
 

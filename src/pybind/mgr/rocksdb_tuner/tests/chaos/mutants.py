@@ -46,7 +46,7 @@ from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan import batches as planned_batches
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
-from rocksdb_tuner.plan.records import OPTION, ChangeRequest
+from rocksdb_tuner.plan.records import OPTION, ChangeRequest, Purpose
 
 from .chaos_events import ChaosEvent
 from .rules import Rule
@@ -89,9 +89,14 @@ class Mutant(NamedTuple):
     shown_by: tuple[ChaosEvent, ...] = ()
     at: tuple[Moment, ...] = ()
     changes: tuple[Change, ...] = ()
+    #: Only a soak for a gain that does not come shows it.
+    without_gain: bool = False
 
     def may_show(self, planned: Schedule) -> bool:
         if self.changes and planned.change not in self.changes:
+            return False
+        promised = planned.soak.most_s > 0 and planned.purpose is Purpose.GAIN
+        if self.without_gain and (planned.gains or not promised):
             return False
         return not self.shown_by or any(
             event.event in self.shown_by and (not self.at or event.moment in self.at)
@@ -1307,8 +1312,8 @@ MUTANTS = (
         _failed_verdict_passes,
         (ChaosEvent.NEW_IS_SLOW,),
     ),
-    Mutant('no benefit is one', 'verdict', Rule.NO_SPREAD, _no_benefit_is_one),
-    Mutant('no benefit is anyones', 'verdict', Rule.NO_SPREAD, _no_purpose),
+    Mutant('no benefit is one', 'verdict', Rule.NO_SPREAD, _no_benefit_is_one, without_gain=True),
+    Mutant('no benefit is anyones', 'verdict', Rule.NO_SPREAD, _no_purpose, without_gain=True),
     Mutant(
         'batch before the verdict',
         'batch started before verdict',
