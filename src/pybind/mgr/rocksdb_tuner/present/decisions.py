@@ -25,10 +25,11 @@ def decisions_of(snapshot: Snapshot) -> tuple[Decision, ...]:
     if not snapshot.groups:
         return (wait_for('osd', 'there are no samples yet', 'No OSD has reported yet.', _DOCTOR),)
     assessments = {a.who: a for a in snapshot.assessments}
+    findings = worst_first(snapshot.findings)
     return tuple(
         decide(
             group,
-            worst_first(snapshot.findings),
+            findings,
             assessments.get(group.who)
             or Assessment(group.who, _not_assessed(snapshot, group.who), ()),
             _wait(snapshot, group),

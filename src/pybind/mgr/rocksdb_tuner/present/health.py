@@ -61,7 +61,10 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
             'rocksdb_tuner cannot apply changes with its current options', [snapshot.impossible]
         )
     checks |= _report_checks(snapshot.sampling)
-    checks |= failing_checks(snapshot.failing, _now_s(snapshot))
+    checks |= failing_checks(
+        snapshot.failing,
+        snapshot.taken_s if snapshot.published_s is None else snapshot.published_s,
+    )
     rollout = snapshot.rollout
     if rollout is not None:
         checks |= _rollout_checks(rollout, snapshot)
@@ -70,6 +73,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
     by_condition: dict[str, list[Finding]] = {}
     for finding in snapshot.alarms:
         by_condition.setdefault(finding.finding_id, []).append(finding)
+    decided = list(zip(snapshot.groups, decisions_of(snapshot))) if by_condition else []
     for condition_id, findings in by_condition.items():
         known = conditions()[condition_id]
         policy = known.health
@@ -82,7 +86,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
                     *(line for finding in findings for line in _detail(finding)),
                     *(
                         f'{d.who}: {d.do}' + (f': {d.next_command}' if d.next_command else '')
-                        for group, d in zip(snapshot.groups, decisions_of(snapshot))
+                        for group, d in decided
                         if osds.intersection(osd.info.osd_id for osd in group.osds)
                     ),
                 ],
@@ -104,10 +108,6 @@ def failing_checks(failing: Iterable[StepFailure], now_s: Optional[float]) -> He
     detail = [failure.sentence for failure in lasting]
     count = len(lasting)
     return {STEP_FAILED: _check(f'{count} rocksdb_tuner step(s) failing', detail, count)}
-
-
-def _now_s(snapshot: Snapshot) -> Optional[float]:
-    return snapshot.taken_s if snapshot.published_s is None else snapshot.published_s
 
 
 def _report_checks(sampling: Sampling) -> HealthChecks:
