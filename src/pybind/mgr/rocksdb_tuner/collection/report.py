@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kinds import fields_of
-from ..store.codec import decode, encode, encode_field
+from ..store.codec import as_json, decode, encode, encode_field
 from ..store.errors import StoredStateError
 from ..version import VERSION as MODULE_VERSION
 from .anonymous import anonymous as without_names
@@ -34,7 +34,7 @@ def report(collection: Collection, *, anonymous: bool, pretty: bool = False) -> 
         'anonymous': anonymous,
         'module_version': MODULE_VERSION,
     }
-    lines = [f'{_json(name)}: {_json(value)}' for name, value in head.items()]
+    lines = [f'{as_json(name)}: {as_json(value)}' for name, value in head.items()]
     whole = ',\n'.join([*lines, f'"collection": {{\n{_joined(_parts(shown))}\n}}'])
     text = f'{{\n{whole}\n}}'
     return json.dumps(json.loads(text), indent=4) if pretty else text
@@ -44,18 +44,14 @@ def _parts(collection: Collection) -> Iterator[str]:
     # One part at a time: the JSON encoder holds the GIL for the whole call.
     for field in fields_of(Collection):
         if field.name == 'osds':
-            osds = (f'"{osd_id}": {_json(encode(o))}' for osd_id, o in collection.osds.items())
+            osds = (f'"{osd_id}": {as_json(encode(o))}' for osd_id, o in collection.osds.items())
             yield f'"osds": {{\n{_joined(osds)}\n}}'
         else:
-            yield f'"{field.name}": {_json(encode_field(collection, field.name))}'
+            yield f'"{field.name}": {as_json(encode_field(collection, field.name))}'
 
 
 def _joined(parts: Iterator[str]) -> str:
     return ',\n'.join(parts)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(',', ':'), allow_nan=False)
 
 
 def read_report(document: object) -> Collection:

@@ -28,6 +28,11 @@ _LARGEST = 1 << 64
 _T = TypeVar('_T')
 
 
+def as_json(value: object) -> str:
+    """ASCII, in which a lone surrogate has a form, too."""
+    return json.dumps(value, separators=(',', ':'), allow_nan=False)
+
+
 def encode(record: object) -> dict[str, Any]:
     """Encode a frozen dataclass as a JSON object."""
     return record_codec(type(record)).write(record)

@@ -28,7 +28,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar
 from ..kinds import Form, Kind
 from ..mgr.protocols import CommandError, Store
 from ..shell import command
-from .codec import codec_of, decode, record_codec
+from .codec import as_json, codec_of, decode, record_codec
 from .errors import StoredStateError
 
 log = logging.getLogger(__name__)
@@ -53,11 +53,6 @@ PIECES = 'pieces/'
 BROKEN = 'broken/'
 
 _T = TypeVar('_T')
-
-
-def _text(value: object) -> str:
-    """ASCII, in which a lone surrogate has a form, too."""
-    return json.dumps(value, separators=(',', ':'), allow_nan=False)
 
 
 def _value(text: str) -> Any:
@@ -91,7 +86,7 @@ class _Chunk:
 
     def __init__(self, value: Any, document: object) -> None:
         self.value = value
-        self.text = _text(document)
+        self.text = as_json(document)
 
     @cached_property
     def pieces(self) -> tuple[tuple[str, str], ...]:
@@ -157,7 +152,7 @@ class Stored(Generic[_T]):
                 inside[name] = of
             else:
                 outside[name] = [[self._write(*piece, present) for piece in c.pieces] for c in of]
-        head = f'{{"version":{VERSION},"record":{_object(inside)},"pieces":{_text(outside)}}}'
+        head = f'{{"version":{VERSION},"record":{_object(inside)},"pieces":{as_json(outside)}}}'
         self._store.set(self.key, _packed(head, LIMIT_BYTES))
         self._chunks = chunks
         used = {self._pieces + name for of in outside.values() for names in of for name in names}
@@ -234,7 +229,7 @@ class Stored(Generic[_T]):
 
 def _object(fields: Mapping[str, list[_Chunk]]) -> str:
     """A JSON object of the texts of ``fields``."""
-    return '{' + ','.join(f'{_text(name)}:{_joined(of)}' for name, of in fields.items()) + '}'
+    return '{' + ','.join(f'{as_json(name)}:{_joined(of)}' for name, of in fields.items()) + '}'
 
 
 def _joined(chunks: list[_Chunk]) -> str:
