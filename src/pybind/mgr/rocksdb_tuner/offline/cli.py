@@ -27,8 +27,6 @@ EXIT_JUDGED = 0
 #: A required file is missing, a file is damaged or of another format, or the requested object does
 #: not exist.
 EXIT_FAILED = 1
-#: The same as argparse's.
-EXIT_USAGE = 2
 
 #: Commands of the module that are shown by default.
 _OVERVIEW = ('status', 'osd', 'workload', 'findings', 'recommend')
