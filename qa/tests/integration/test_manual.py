@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -30,6 +31,8 @@ ALSO_RUN = frozenset({'osd deep', 'apply'})
 OF_ARGUMENTS = frozenset({'check', 'explain', 'model', 'profile derive', 'profile diff'})
 #: What they show is there once something was applied.
 OF_OPERATIONS = frozenset({'operation status', 'history'})
+#: The longest that an answer takes to become the one of the manual.
+SETTLED_S = 120
 #: The placeholders for the reader.
 RECOMMENDATION = '<id>'
 
@@ -83,20 +86,26 @@ def tuner(release: str) -> Iterator[ModuleClient]:
         cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
         tuner.restart_all()
         tuner.wait_for_recommendation('set-profile' if release == 'pacific' else 'remove-override')
-        # A window of a minute without a restart
-        tuner.wait_for(lambda: 'Limited by:' in tuner.plain('status'), 90, 'the limit is known')
         yield tuner
 
 
 def shown_by(tuner: ModuleClient, session: Session) -> str:
-    """The output of a session's command, with the recommendation of this cluster."""
+    """The output of a session's command, with the recommendation of this cluster.
+
+    Waits for what the manual shows: a limit takes a window of a minute without a restart, and on a
+    busy machine a report that is late takes a recommendation back for a moment.
+    """
     command = session.command.partition(' > ')[0]
-    if RECOMMENDATION in command:
-        (recommendation,) = tuner.recommendations()
-        command = command.replace(RECOMMENDATION, recommendation['id'])
-    code, text = tuner.answer(shlex.split(command)[2:])
-    assert code == 0, text
-    return text
+    deadline_s = time.monotonic() + SETTLED_S
+    while True:
+        found = tuner.recommendations() if RECOMMENDATION in command else []
+        words = command.replace(RECOMMENDATION, found[0]['id'] if found else RECOMMENDATION)
+        code, text = tuner.answer(shlex.split(words)[2:])
+        unlike_manual = missing(session.output or (), text)
+        if code == 0 and not unlike_manual:
+            return text
+        assert time.monotonic() < deadline_s, f'{words}: {code}, not in it: {unlike_manual}\n{text}'
+        time.sleep(2)
 
 
 def test_manual_shows_command_output() -> None:
@@ -111,10 +120,8 @@ def test_commands_work_and_print_what_the_manual_shows(
     tuner: ModuleClient, session: Session
 ) -> None:
     text = shown_by(tuner, session)
-    if session.output:
-        assert missing(session.output, text) == []
-        if name_of(session) in OF_ARGUMENTS and '--osd' not in session.words:
-            assert unlike(session.output, text) == []
+    if session.output and name_of(session) in OF_ARGUMENTS and '--osd' not in session.words:
+        assert unlike(session.output, text) == []
 
 
 def test_collected_files_are_read_offline(tuner: ModuleClient) -> None:
@@ -150,5 +157,4 @@ def test_recommendation_is_applied_as_the_manual_describes(tuner: ModuleClient) 
 def test_operation_commands_print_what_the_manual_shows(
     tuner: ModuleClient, session: Session
 ) -> None:
-    text = shown_by(tuner, session)
-    assert missing(session.output or (), text) == []
+    shown_by(tuner, session)
