@@ -12,6 +12,14 @@
     then 'Manual of the RocksDB Tuner, section "%s"' % section
     else '%s/%s/#%s' % [c.documentation, page, anchor(section)],
 
+  // The decisions of the cluster, as health checks name them.
+  local decisions =
+    '{{ range query %s }} {{ .Labels.who }}: {{ .Labels.do }}: {{ .Labels.next_command }}.{{ end }}' % (
+      if c.showMultiCluster
+      then '(printf `%s{%s=%%q,next_command!=""}` $labels.%s)' % [m('decision_info'), c.clusterLabel, c.clusterLabel]
+      else '`%s{next_command!=""}`' % m('decision_info')
+    ),
+
   local alert(name, expr, for_, severity, summary, description, page, section, oid=null) = {
     alert: name,
     expr: expr,
@@ -77,7 +85,7 @@
       '1h',
       'critical',
       'The DB device of {{ $labels.ceph_daemon }} will be full soon',
-      'At the growth rate of the last three days, the DB device of {{ $labels.ceph_daemon }} is full in {{ $value | humanizeDuration }}, and RocksDB then spills over to the slow device. "ceph rocksdb-tuner osd {{ reReplaceAll "osd." "" $labels.ceph_daemon }}" shows the forecast.',
+      'At the growth rate of the last three days, the DB device of {{ $labels.ceph_daemon }} is full in {{ $value | humanizeDuration }}, and RocksDB then spills over to the slow device. "ceph rocksdb-tuner osd {{ reReplaceAll "osd." "" $labels.ceph_daemon }}" shows the forecast.' + decisions,
       'monitoring-osds',
       'One OSD',
       oid=2,
@@ -112,7 +120,7 @@
       '5m',
       'critical',
       'RocksDB Tuner finding {{ $labels.finding }} on {{ $value }} OSD(s)',
-      'Data is at risk, or OSDs may not start. "ceph rocksdb-tuner findings" shows the evidence and the remedy.',
+      'Data is at risk, or OSDs may not start. "ceph rocksdb-tuner findings" shows the evidence and the remedy.' + decisions,
       'findings',
       '{{ $labels.finding }}',
       oid=1,
@@ -127,7 +135,7 @@
       '1h',
       'warning',
       'RocksDB Tuner finding {{ $labels.finding }} on {{ $value }} OSD(s)',
-      '"ceph rocksdb-tuner findings" shows the evidence and the remedy.',
+      '"ceph rocksdb-tuner findings" shows the evidence and the remedy.' + decisions,
       'findings',
       '{{ $labels.finding }}',
     ),
@@ -137,7 +145,7 @@
       null,
       'critical',
       'A RocksDB Tuner rollout failed',
-      '"ceph rocksdb-tuner operation status" shows the reason and the state of each OSD. "ceph rocksdb-tuner rollback" restores the previous configuration.',
+      '"ceph rocksdb-tuner operation status" shows the reason and the state of each OSD. "ceph rocksdb-tuner rollback" restores the previous configuration.' + decisions,
       'applying',
       'Controlling operations',
       oid=3,
@@ -148,7 +156,7 @@
       '1h',
       'warning',
       'A RocksDB Tuner rollout is waiting',
-      'The rollout is waiting for the operator or for the cluster to become healthy; "ceph rocksdb-tuner operation status" shows the reason.',
+      'The rollout is waiting for the operator or for the cluster to become healthy; "ceph rocksdb-tuner operation status" shows the reason.' + decisions,
       'applying',
       'Controlling operations',
     ),

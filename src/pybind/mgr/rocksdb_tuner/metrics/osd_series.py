@@ -262,9 +262,12 @@ def _daemon(osd: OsdFacts) -> str:
 def _of_osds(
     name: str, text: str, osds: Sequence[OsdFacts], read: Callable[[OsdFacts], Optional[float]]
 ) -> Metric:
-    values = [(osd, read(osd)) for osd in osds]
     return metric(
         name,
         text,
-        [labeled(value, ceph_daemon=_daemon(osd)) for osd, value in values if value is not None],
+        [
+            labeled(value, ceph_daemon=_daemon(osd))
+            for osd in osds
+            if (value := read(osd)) is not None
+        ],
     )

@@ -4,10 +4,10 @@ Names follow Prometheus' conventions (base units, the unit last) with Ceph's pre
 the label ``ceph_daemon`` like in Ceph's own metrics, so that both can be joined. All are gauges:
 rates and means are computed from two reports of an OSD. Unknown values have no sample.
 
-No label has free text except names of device classes and of custom profiles. Series: at most
-`osd_series.SERIES_PER_OSD` for each OSD, `osd_series.SERIES_PER_DEVICE_CLASS` for each class, one
-for each severity of each condition that is met, four for each arm of an experiment, and fewer than
-60 more.
+No label has free text except decisions and names of device classes and of custom profiles. Series:
+at most `osd_series.SERIES_PER_OSD` for each OSD, `osd_series.SERIES_PER_DEVICE_CLASS` and one
+decision for each class, one for each severity of each condition that is met, four for each arm of
+an experiment, and fewer than 60 more.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..advise.records import Kind, Severity
 from ..operations.experiment.records import ExperimentState
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
+from ..present.decisions import decisions_of
 from ..present.experiments import ExperimentPhase, arm_verdict, percent_of
 from ..present.experiments import phase_of as experiment_phase
 from ..present.summaries import osds_finished
@@ -41,14 +42,14 @@ _ARM_FIGURES = (
 
 def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
     """All metrics of ``snapshot``; per-OSD metrics for up to ``osd_limit`` OSDs."""
-    single = len(snapshot.osds) <= osd_limit
+    omitted_osds = len(snapshot.osds) if len(snapshot.osds) > osd_limit else 0
     return (
-        *_module(snapshot, omitted_osds=0 if single else len(snapshot.osds)),
+        *_module(snapshot, omitted_osds),
         *_advice(snapshot),
         *_rollout(snapshot.rollout),
         *_experiment(snapshot.experiment),
         *device_classes(snapshot.groups),
-        *(osds(snapshot.osds) if single else ()),
+        *(() if omitted_osds else osds(snapshot.osds)),
     )
 
 
@@ -98,11 +99,19 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
             for (finding_id, severity), osds in sorted(affected.items())
         ],
     )
-    kinds = Counter(r.kind for r in snapshot.recommendations)
+    kinds = [r.kind for r in snapshot.recommendations]
     yield metric(
         'recommendations',
         'Current recommendations.',
-        [labeled(kinds[kind], kind=kind.value) for kind in Kind],
+        [labeled(kinds.count(kind), kind=kind.value) for kind in Kind],
+    )
+    yield metric(
+        'decision_info',
+        'What to do about a group of OSDs, in the words of `status`.',
+        [
+            labeled(1, who=d.who, do=d.do, next_command=d.next_command or '')
+            for d in decisions_of(snapshot)
+        ],
     )
 
 
