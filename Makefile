@@ -32,7 +32,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench bench-choice bench-regret results answers golden mixin size manual doc tab install \
+  campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench results answers golden mixin size manual doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
 
 help:
@@ -50,12 +50,8 @@ help:
 	@echo 'make mutation  mutation score: the share of single faults in the source that the tests detect;'
 	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part'
 	@echo 'make mutation-sample   the same with some faults, for minutes; SEED=N repeats a sample'
-	@echo 'make bench    measure the cost of ticks, decisions, model answers, the dashboard, checks'
-	@echo '              and storage'
-	@echo 'make bench-choice  compare limit, recommendation and prediction with real OSDs (root, an hour)'
-	@echo 'make bench-regret  compare the recommendation with the best option sets (root, two hours)'
-	@echo 'make results  generate the page of results, and the results in README.md,'
-	@echo '              from qa/bench/results'
+	@echo 'make bench    measure the cost of ticks and of model answers'
+	@echo 'make results  generate the results in README.md from qa/bench/results'
 	@echo 'make upstream CEPH_SOURCE=DIR   lay the module over an unpacked source of Ceph 20.2.4 and run the'
 	@echo '              checks of that tree'
 	@echo 'make frontend CEPH_SOURCE=DIR   build the dashboard of that source with the tab in it, in'
@@ -134,24 +130,10 @@ unit: $(TOX)
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
-	/usr/bin/python3 qa/bench/bench_decision.py
 	/usr/bin/python3 qa/bench/bench_model.py speed
-	/usr/bin/python3 qa/bench/bench_options.py
-	/usr/bin/python3 qa/bench/bench_store.py
-	/usr/bin/python3 qa/bench/bench_rollout.py
-	/usr/bin/python3 qa/bench/bench_dashboard.py
-
-# Both go on where they were interrupted: each run is in qa/bench/results as soon as it is made
-bench-regret:
-	/usr/bin/python3 qa/bench/bench_regret.py measure --all --runs 2 --minutes 120
-	/usr/bin/python3 qa/bench/bench_regret.py compare
-
-bench-choice:
-	/usr/bin/python3 qa/bench/bench_choice_proof.py measure
-	/usr/bin/python3 qa/bench/bench_choice_proof.py compare
 
 results:
-	/usr/bin/python3 qa/results_page.py
+	/usr/bin/python3 qa/readme_results.py
 
 # In place of all that an older version has left there, at once: a manager may be starting
 install:

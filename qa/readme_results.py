@@ -1,4 +1,5 @@
-"""The results that README.md quotes, each with the command that repeats it."""
+#!/usr/bin/python3
+"""Writes the results that README.md quotes, each with its command (make results)."""
 
 from __future__ import annotations
 
@@ -6,15 +7,12 @@ import json
 import statistics
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from bench_choice_proof import read_results
-from bench_regret import RESULTS as REGRET
-from bench_regret import by_cell
-from bench_regret import read_runs as read_regret_runs
-from published import RESULTS
-from regret_judge import MET, MISSED, MOST_LOSS, MOST_REGRET, judgment, recommended
-
+CHECKOUT = Path(__file__).resolve().parents[1]
+README = CHECKOUT / 'README.md'
+RESULTS = CHECKOUT / 'qa/bench/results'
 BEGIN = '<!-- Made by "make results" from qa/bench/results: begin -->\n'
 END = '<!-- end -->\n'
 WIDTH = 105
@@ -47,25 +45,34 @@ def _read(name: str) -> Any:
     return json.loads((RESULTS / f'{name}.json').read_text(encoding='utf-8'))
 
 
+def _then(commit: str, command: str) -> str:
+    """A bench that is in the log only."""
+    return f'git worktree add /tmp/then {commit} && /tmp/then/qa/bench/{command}'
+
+
 def _choice() -> tuple[str, str]:
-    runs, _ = read_results(RESULTS / 'choice-proof.json')
-    earlier, _ = read_results(RESULTS / 'choice-first.json')
-    changed = [run for run in runs if run.figure is not None]
-    effects = sum(run.effect_is_confirmed for run in changed)
-    limits = sum(run.limit_is_confirmed for run in runs)
-    advised = [run for run in runs if run.told.recommended]
-    kv_sync = [run.measured('kv-sync') for run in advised if run.figure == 'kv-sync']
-    space = [run.measured('db-space') for run in advised if run.figure == 'db-space']
-    text = (
-        f'**Predictions hold.** In {effects} of {len(changed)} changes of real OSDs the measured '
-        f'effect was within the predicted 80% interval, and in {limits} of {len(runs)} runs the '
-        'module named the right limit. (An earlier list, of which '
-        f'{sum(run.holds for run in earlier)} of {len(earlier)} held, had led to corrections.) The '
-        f'recommended options took {_range(kv_sync)} CPU time of the kv_sync thread per write if '
-        f'that was the limit ({len(kv_sync)} runs), and {_range(space)} space where that was '
-        f'({len(space)} runs).'
+    document = _read('choice-proof')
+    runs, earlier = document['summary'], _read('choice-first')['summary']
+    changed = [run for run in runs if run['figure']]
+    advised = [run for run in runs if run['recommended']]
+    kv_sync, space = (
+        [run['measured_percent'] for run in advised if run['figure'] == figure]
+        for figure in ('kv-sync', 'db-space')
     )
-    return text, 'qa/bench/bench_choice_proof.py --out /tmp measure'
+    text = (
+        f'**Predictions hold.** In {_count(changed, "within")} of {len(changed)} changes of real '
+        'OSDs the measured effect was within the predicted 80% interval, and in '
+        f'{_count(runs, "limit_confirmed")} of {len(runs)} runs the module named the right limit. '
+        f'(An earlier list, of which {_count(earlier, "holds")} of {len(earlier)} held, had led to '
+        f'corrections.) The recommended options took {_range(kv_sync)} CPU time of the kv_sync '
+        f'thread per write if that was the limit ({len(kv_sync)} runs), and {_range(space)} space '
+        f'where that was ({len(space)} runs).'
+    )
+    return text, _then(document['commit'], 'bench_choice_proof.py --out /tmp measure')
+
+
+def _count(entries: list[dict[str, Any]], name: str) -> int:
+    return sum(entry[name] for entry in entries)
 
 
 def _range(percents: list[float]) -> str:
@@ -74,26 +81,20 @@ def _range(percents: list[float]) -> str:
 
 
 def _regret() -> tuple[str, str]:
-    cells = by_cell(read_regret_runs(REGRET))
-    command = 'qa/bench/bench_regret.py --out /tmp/regret.json measure'
-    head = '**"Nothing to change" is a result.**'
-    if not cells:
-        return f'{head} How far it is behind the best option set was not measured yet.', command
-    found = {cell: judgment(runs) for cell, runs in cells.items()}
-    near = [of.near_best for of in found.values()]
-    changed = sum(recommended(runs) > 0 for runs in cells.values())
-    harmed = sum(of.unharmed == MISSED for of in found.values())
-    undecided = len(near) - near.count(MET) - near.count(MISSED)
-    behind = statistics.median(of.regret.percent for of in found.values() if of.regret)
+    document = _read('regret')
+    cells = document['cells']
+    near = [cell['near_best'] for cell in cells]
+    behind = statistics.median(cell['regret_percent'] for cell in cells)
     text = (
-        f'{head} What the tuner ends with was compared with the default and all published option '
-        f'sets on real OSDs, in {len(near)} combinations of workload, release and hardware. On the '
-        f'limiting resource it is {behind:.1f}% behind the best (median). With 95% confidence, it '
-        f'is at most {MOST_REGRET:.0f}% behind in {near.count(MET)} and more in '
-        f'{near.count(MISSED)}; in {undecided}, the interval is too wide to tell. It recommended a '
-        f'change in {changed}, and clients lost more than {MOST_LOSS:.0f}% in {harmed}.'
+        '**"Nothing to change" is a result.** What the tuner ends with was compared with the '
+        f'default and all published option sets on real OSDs, in {len(cells)} combinations of '
+        f'workload, release and hardware. On the limiting resource it is {behind:.1f}% behind the '
+        f'best (median). With 95% confidence, it is at most 3% behind in {near.count("met")} and '
+        f'more in {near.count("missed")}; in {near.count("open")}, the interval is too wide to '
+        f'tell. It recommended a change in {sum(cell["changes"] > 0 for cell in cells)}, and '
+        f'clients lost more than 2% in {sum(cell["unharmed"] == "missed" for cell in cells)}.'
     )
-    return text, command
+    return text, _then(document['commit'], 'bench_regret.py --out /tmp/regret.json measure')
 
 
 def _faults() -> tuple[str, str]:
@@ -136,8 +137,8 @@ def _verdicts() -> tuple[str, str]:
         f'{soak["soak_s"][0] / 60:.0f} minutes). So each of the three errors is made in at most '
         f'{at_most:.0f}% of such changes (95% confidence).'
     )
-    record = 'bench_verdict_real.py record --osds 96 --hosts 4 --rate-iops 960 --trials 3'
-    return text, f'qa/bench/{record} --dir /tmp/verdict --out /tmp/windows'
+    record = 'qa/bench/bench_verdict_real.py record --trials 3'
+    return text, f'{record} --dir /tmp/verdict --out /tmp/windows'
 
 
 def _numbers(numbers: list[int]) -> str:
@@ -161,3 +162,7 @@ def _ticks() -> tuple[str, str]:
         f'{others[-1]:,.0f} us.'
     )
     return text, 'qa/cluster up --osds 20 && qa/bench/bench_tick_real.py cost'
+
+
+if __name__ == '__main__':
+    README.write_text(replaced(README.read_text(encoding='utf-8')), encoding='utf-8')

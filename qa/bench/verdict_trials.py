@@ -29,7 +29,6 @@ from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.observe.sample import Sample, names_for, take_sample
 from rocksdb_tuner.observe.window import Window, window
 from rocksdb_tuner.operations.rollout.recording import Part, Recorder
-from rocksdb_tuner.plan.order import matched_controls
 from rocksdb_tuner.tests.judge.simulated import OneReport
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file
 
@@ -108,14 +107,6 @@ class Recorded:
     def _window(self, osd: int, begin_s: float, end_s: float) -> Optional[Window]:
         known = [s for _, at in self.between(begin_s, end_s) if (s := at[osd]) is not None]
         return window(known[0], known[-1]) if len(known) > 1 else None
-
-    def end_s(self, begin_s: float, most_s: float, least_osds: int) -> float:
-        """The end of the longest time from then on in which nothing is done to so many OSDs."""
-        last_s = min(begin_s + most_s, self.spans[-1].end_s)
-        ends = sorted({last_s, *(s.end_s for s in self.spans if s.end_s < last_s)}, reverse=True)
-        return next(
-            (end for end in ends if len(self.unchanged(begin_s, end)) >= least_osds), begin_s
-        )
 
 
 def read(path: Path) -> tuple[Recorded, dict[str, Any]]:
@@ -228,76 +219,9 @@ def before_s(plan: SoakPlan) -> float:
     return least_soak_s(plan) + 2 * SAMPLE_INTERVAL_S
 
 
-def least_after_s(plan: SoakPlan) -> float:
-    """So long that all blocks of the least soak are complete, whenever it begins."""
-    return limits().warm_up_s + plan.least_s + 2 * SAMPLE_INTERVAL_S
-
-
 def after_s(plan: SoakPlan) -> float:
-    """So long that a soak of the longest duration is over, whenever it begins."""
-    return least_after_s(plan) + plan.most_s - plan.least_s
-
-
-def cases(recorded: Recorded, plan: SoakPlan) -> Iterator[tuple[str, Case]]:
-    """What was done to each OSD ("slower", "undone"), and nothing ("nothing") at the same times.
-
-    A case has as long a time before as a rollout measures, and a soak of at least the least one,
-    until something is done to the OSD again. Its controls are OSDs to which nothing was done in the
-    whole recording, chosen as a rollout does. Cases of nothing are of those OSDs; those of the same
-    OSD share no time.
-    """
-    begin_s, last_s = recorded.spans[0].begin_s, recorded.spans[-1].end_s
-    never = recorded.unchanged(begin_s, last_s)
-    changes_s = [span.begin_s for span in recorded.spans[1:]]
-    for n in recorded.osds:
-        own_s = [begin_s, *(c for c in changes_s if n not in recorded.unchanged(c - 1, c + 1))]
-        if n in never:
-            own_s += _apart(changes_s, plan)
-        for last_change_s, change_s, next_s in zip(own_s, own_s[1:], (*own_s[2:], last_s)):
-            first_s = change_s - before_s(plan)
-            if n in never:
-                next_s = next_s - before_s(plan) if next_s < last_s else last_s  # noqa: PLW2901
-                last_change_s = begin_s  # noqa: PLW2901
-            end_s = min(next_s, change_s + after_s(plan))
-            if first_s < last_change_s or end_s < change_s + least_after_s(plan):
-                continue
-            others = [o for o in never if o != n]
-            rates = recorded.write_iops(first_s, change_s)
-            controls = matched_controls((n, *others), rates, limits().most_controls)
-            yield (
-                recorded.done_to(n, change_s),
-                Case((n,), controls, first_s, change_s, end_s),
-            )
-
-
-def _apart(changes_s: Sequence[float], plan: SoakPlan) -> list[float]:
-    """Those of the changes between which there is room for a soak and the time before the next."""
-    found: list[float] = []
-    for change_s in changes_s:
-        room_s = before_s(plan) + (least_after_s(plan) if found else 0.0)
-        if change_s >= (found[-1] if found else 0.0) + room_s:
-            found.append(change_s)
-    return found
-
-
-def disjoint(found: Sequence[tuple[str, Case]]) -> list[tuple[str, Case]]:
-    """Of these, with two controls each, some that share no OSD at any time with one another."""
-    least = limits().least_controls
-    kept: list[tuple[str, Case]] = []
-    for kind, case in found:
-        free = [n for n in case.controls if _free(n, case, kept)]
-        if _free(case.changed[0], case, kept) and len(free) >= least:
-            kept.append((kind, replace(case, controls=tuple(free[:least]))))
-    return kept
-
-
-def _free(osd: int, case: Case, others: Sequence[tuple[str, Case]]) -> bool:
-    return not any(
-        osd in (*other.changed, *other.controls)
-        and other.before_s < case.end_s
-        and case.before_s < other.end_s
-        for _, other in others
-    )
+    """So long that all blocks of the longest soak are complete, whenever it begins."""
+    return limits().warm_up_s + plan.most_s + 2 * SAMPLE_INTERVAL_S
 
 
 @dataclass(frozen=True)

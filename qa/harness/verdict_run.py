@@ -45,19 +45,6 @@ class Phase:
     slowed_percent: Mapping[int, float] = field(default_factory=dict)
 
 
-def parse_phase(text: str) -> Phase:
-    """'900', or '330:0=25,4=30': every fdatasync of osd.0 takes 25% longer."""
-    seconds, _, what = text.partition(':')
-    try:
-        slowed = {}
-        for part in filter(None, what.split(',')):
-            osd, _, percent = part.partition('=')
-            slowed[int(osd)] = float(percent)
-        return Phase(float(seconds), slowed)
-    except ValueError as error:
-        raise HarnessError(f'{text!r} is not a phase such as "900" or "330:0=25,4=30"') from error
-
-
 def set_module_options(cluster: Cluster, options: Iterable[str]) -> None:
     """Each of ``options`` is "NAME=VALUE"."""
     for option in options:
@@ -102,19 +89,6 @@ def steady_client(
             run, messages = done.result()
     if run.error:
         raise HarnessError(f'the client failed: {messages}')
-
-
-def run(
-    cluster: Cluster, phases: Iterable[Phase], seconds: float, rate_iops: int, settle_s: float
-) -> dict[str, Any]:
-    """A recording of phases that take ``seconds`` in all, under the client, which then ends."""
-    with steady_client(cluster, rate_iops, settle_s + seconds + AROUND_S / 2):
-        cluster.progress.say(f'let the cluster settle: {settle_s:g} s')
-        time.sleep(settle_s)
-        try:
-            return recorded(cluster, phases, rate_iops)
-        finally:
-            slow_down(cluster.dir, {})
 
 
 def recorded(cluster: Cluster, phases: Iterable[Phase], rate_iops: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import coverage_bars
-from coverage_bars import BARS, Bar, Reached, reached, table
+from coverage_bars import BARS, Bar, Reached, table
 from rocksdb_tuner.tests.test_layers import IMPORTS, PACKAGE
 
 #: Two lines and a branch of the first file are missing, and all of the second.
@@ -45,24 +45,6 @@ FILES: dict[str, Any] = {
         'missing_branches': [],
     },
 }
-
-
-def test_lines_and_branches_of_a_package_are_summed_and_gaps_named() -> None:
-    """Of its files and no others."""
-    assert reached(FILES, ('options/*',)) == Reached(
-        11, 4, 8, 3, ('options/a.py: lines 3-4; branches 7->9', 'options/b.py: lines 1')
-    )
-    assert reached(FILES, ('plan/*',)) == Reached(5, 2, 5, 2, ())
-    assert reached(FILES, ('*',)).percent == pytest.approx(100 * 18 / 22)
-    assert reached({}, ('*',)).percent == 0.0
-
-
-def test_branch_into_a_missing_line_is_not_listed_again() -> None:
-    """The end of a function has a number below 0."""
-    file = {**FILES['options/a.py'], 'missing_branches': [[2, 3], [3, 5], [7, -6]]}
-    assert reached({'a.py': file}, ('a.py',)).missed == ('a.py: lines 3-4; branches 7->end',)
-    file = {**file, 'missing_lines': [1, 3, 4, 5, 9], 'missing_branches': []}
-    assert reached({'a.py': file}, ('a.py',)).missed == ('a.py: lines 1, 3-5, 9',)
 
 
 @pytest.mark.parametrize(

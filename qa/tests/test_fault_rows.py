@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fault_clusters import parse_part, part_of
+from fault_clusters import part_of
 from fault_scenario import NO_FAULTS, PLAIN, WIDE, Integrity, Result, Shape, save
 from module_client import CHECKOUT
 
@@ -33,12 +33,6 @@ def test_parts_cover_every_row_once_in_order(count: int) -> None:
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-@pytest.mark.parametrize('text', ['', '0/2', '3/2', '1', 'a/b', '1/0', '-1/2'])
-def test_invalid_part_is_named(text: str) -> None:
-    with pytest.raises(pytest.UsageError, match='is no part'):
-        parse_part(text)
-
-
 def test_parts_of_a_run_share_one_table_and_a_repeated_row_replaces_the_old_one(
     tmp_path: Path,
 ) -> None:
@@ -49,19 +43,6 @@ def test_parts_of_a_run_share_one_table_and_a_repeated_row_replaces_the_old_one(
     rows = {row['phase']: row['lasted_s'] for row in document(path)['results']}
     assert rows == {'canary': 12.0, 'promoting': 9.0}
     assert document(path)['integrity'][0]['placement_groups'] == 105
-
-
-def test_check_results_of_each_cluster_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / 'faults-reef.json'
-    for found in (CHECK, replace(CHECK, fsck=('osd.1: bad',))):
-        save([ROW], [found], path, 'reef 18.2.7')
-    assert [check['fsck'] for check in document(path)['integrity']] == [[], ['osd.1: bad']]
-
-
-def test_same_fault_on_another_cluster_or_change_is_a_separate_row(tmp_path: Path) -> None:
-    path = tmp_path / 'faults-reef.json'
-    save([ROW, replace(ROW, shape='wide'), replace(ROW, kind='set-profile')], [], path, 'reef')
-    assert len(document(path)['results']) == 3
 
 
 def test_table_has_rows_of_one_commit(tmp_path: Path) -> None:

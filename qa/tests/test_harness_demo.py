@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness import demo_console, demo_stale
+from harness import demo_stale
 from harness.cluster import Cluster
 from harness.demo import Demo
-from harness.demo_console import OPTION, Console, DemoError
+from harness.demo_console import Console, DemoError
 from harness.demo_counting import space_of
 from harness.demo_stale import FINDING, SIGNAL, STALE, StaleString
 from harness.demo_table import (
@@ -25,8 +24,6 @@ from harness.demo_table import (
     Load,
     Measured,
     Outcome,
-    client_table,
-    counted_table,
     judge,
     space_row,
 )
@@ -81,18 +78,6 @@ def test_client_errors_fail_the_demo_without_a_change_too() -> None:
     """A client that saw errors was not served well."""
     with pytest.raises(DemoError, match='saw 3 errors'):
         demo('Nothing to change.', errors=3).run()
-
-
-def test_client_table_shows_changes_in_percent_and_unknown_as_a_dash() -> None:
-    """Before and after by name; a client without a 99th percentile has none in the table."""
-    client = {'ops_per_s': 200.0, 'latency_ms': {'mean': 2.0}}
-    before = Measured(client, None, None)
-    after = Measured({**client, 'ops_per_s': 220.0}, None, None)
-    table = client_table(before, after)
-    rows = {line[:34].strip(): line[34:].split() for line in table.splitlines()}
-    assert rows['client operations per s'] == ['200', '220', '+10.0%']
-    assert rows['client 99th percentile, ms'] == ['-', '-', '-']
-    assert rows['client mean latency, ms'] == ['2', '2', '+0.0%']
 
 
 def test_space_is_compared_per_byte_of_data() -> None:
@@ -247,132 +232,4 @@ def act(monkeypatch: pytest.MonkeyPatch, cluster: Stale) -> StaleString:
     return made
 
 
-def test_stale_string_is_found_and_replaced_with_a_gain(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The result is what the module measured, and its history is shown at the end."""
-    cluster = Stale()
-    assert act(monkeypatch, cluster).run() == 'found and replaced a stale string: DB -70%.'
-    assert ('rocksdb-tuner', 'findings', FINDING) in cluster.asked
-    assert ('rocksdb-tuner', 'recommend', 'osd-1') in cluster.asked
-    assert cluster.asked[-1] == ('rocksdb-tuner', 'history')
-    assert f'The finding {FINDING} is gone.' in capsys.readouterr().out
-
-
-def test_second_act_fails_without_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A string that the module does not report is none for this demo."""
-    with pytest.raises(DemoError, match=f'does not report {FINDING}'):
-        act(monkeypatch, Stale(findings=[])).run()
-
-
-@pytest.mark.parametrize('other', [{'options_from': DEFAULT}, {'prediction': None}])
-def test_second_act_fails_without_a_recommendation(
-    monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
-) -> None:
-    """One for another string or without a prediction is none; the error has the conclusion."""
-    monkeypatch.setattr(demo_stale, 'ANSWER_TIMEOUT_S', 0.05)
-    cluster = Stale()
-    cluster.answers['recommend'][0].update(other)
-    with pytest.raises(DemoError, match='Nothing to change'):
-        act(monkeypatch, cluster).run()
-
-
-@pytest.mark.parametrize(('high_percent', 'of'), [(-10.0, 'osd-1'), (None, 'osd-1'), (GAIN, 'x')])
-def test_second_act_fails_without_a_measured_gain(
-    monkeypatch: pytest.MonkeyPatch, high_percent: float | None, of: str
-) -> None:
-    """Also if that is unknown, or of another change."""
-    cluster = Stale()
-    cluster.measured(high_percent, of)
-    with pytest.raises(DemoError, match='measured no gain'):
-        act(monkeypatch, cluster).run()
-
-
-def test_second_act_fails_if_the_finding_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was applied must clear it."""
-    made = act(monkeypatch, Stale())
-    monkeypatch.setattr(Console, 'apply', lambda *_: None)
-    monkeypatch.setattr(StaleString, '_recommended', lambda _: {})
-    monkeypatch.setattr(demo_stale, 'ANSWER_TIMEOUT_S', 0.05)
-    with pytest.raises(DemoError, match=f'still reports {FINDING}'):
-        made.run()
-
-
-def test_counters_are_shown_per_request_and_in_percent() -> None:
-    """Of all OSDs together; CPU in microseconds."""
-    before = Load(100, Counted(3_000_000, 9_000_000, 0.01, 0.03))
-    after = Load(200, Counted(6_000_000, 0, 0.0, 0.06))
-    rows = {
-        line[:34].strip(): line[34:].split() for line in counted_table(before, after).splitlines()
-    }
-    assert rows['client requests'] == ['100', '200', '+100.0%']
-    assert rows['WAL bytes per request'] == ['30,000', '30,000', '+0.0%']
-    assert rows['SST bytes per request'] == ['90,000', '0', '-100.0%']
-    assert rows['WAL and SST bytes per request'] == ['120,000', '30,000', '-75.0%']
-    assert rows['flush and compaction CPU, us'] == ['100', '0', '-100.0%']
-    assert rows['kv_sync CPU, us'] == ['300', '300', '+0.0%']
-    assert rows['all of these threads, us'] == ['400', '300', '-25.0%']
-
-
-def test_counters_add_up_and_have_differences() -> None:
-    """Of OSDs, and of two times."""
-    one, two = Counted(1, 2, 3.0, 4.0), Counted(10, 20, 30.0, 40.0)
-    assert one.plus(two).since(one) == two
-
-
 # -- verification of both acts
-
-
-class Applied:
-    """Replaces a cluster of one OSD: its configuration, its log and the config store."""
-
-    def __init__(self, folder: Path, source: str, entries: int, logged: str = DEFAULT) -> None:
-        self.host = self.layout = self
-        self._log = folder / 'osd.log'
-        self._log.write_text(f'x opened rocksdb path db options {logged}\n')
-        self._source, self._entries = source, entries
-
-    def log(self, _name: str) -> Path:
-        return self._log
-
-    def outside(self, path: Path) -> Path:
-        return path
-
-    def ceph_json(self, *words: str, **_: float) -> Any:
-        if words == ('rocksdb-tuner', 'osd'):
-            return [{'osd': 0}]
-        if words == ('config', 'dump'):
-            return [{'name': OPTION, 'section': 'osd', 'mask': ''}] * self._entries
-        assert words == ('config', 'show-with-defaults', 'osd.0')
-        return [{'name': OPTION, 'value': DEFAULT, 'source': self._source}]
-
-
-@pytest.mark.parametrize(
-    ('kind', 'source', 'entries', 'logged', 'error'),
-    [
-        ('set-profile', 'mon', 1, DEFAULT, None),
-        ('set-profile', 'default', 1, DEFAULT, 'does not run the new value'),
-        ('set-profile', 'mon', 0, DEFAULT, 'does not hold exactly one entry'),
-        ('set-profile', 'mon', 1, STALE, 'the log of osd.0'),
-        ('remove-override', 'default', 0, DEFAULT, None),
-        ('remove-override', 'mon', 0, DEFAULT, 'does not run the new value'),
-        ('remove-override', 'default', 1, DEFAULT, 'still holds an entry'),
-    ],
-)
-def test_new_value_must_be_running_and_configured(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    source: str,
-    entries: int,
-    logged: str,
-    error: str | None,
-) -> None:
-    """From the release if the entry was to be removed, else from one entry for all OSDs."""
-    monkeypatch.setattr(demo_console, 'REPORT_TIMEOUT_S', 0.0)
-    monkeypatch.setattr(demo_console, 'POLL_S', 0.0)
-    applied: Any = Applied(tmp_path, source, entries, logged)
-    recommendation = {'kind': kind, 'options_to': DEFAULT}
-    expected = nullcontext() if error is None else pytest.raises(DemoError, match=error)
-    with expected:
-        Console(applied, Progress(quiet=True)).verify(recommendation)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness import Progress
 from harness.layout import QA
 
 #: Works long enough for a signal to arrive, and prints the result.
@@ -116,12 +114,6 @@ def test_signal_ends_running_commands(tmp_path: Path, work: str, number: signal.
     assert not Path(f'/proc/{pid}').exists()
 
 
-def test_signal_ends_a_wait(tmp_path: Path) -> None:
-    running = Running('wait', tmp_path)
-    running.process.terminate()
-    assert running.ended()[0] == 128 + signal.SIGTERM
-
-
 def test_cleanup_is_not_interrupted_by_further_signals(tmp_path: Path) -> None:
     """Impatience leaves nothing behind: the second and the third signal change nothing."""
     running = Running('tidy', tmp_path)
@@ -142,18 +134,6 @@ def test_completed_steps_are_undone_on_a_signal(tmp_path: Path) -> None:
     assert (status, message.splitlines()[-1]) == (128 + signal.SIGTERM, 'undone')
 
 
-def test_without_a_signal_status_and_error_are_those_of_the_work(tmp_path: Path) -> None:
-    assert Running('quick', tmp_path).ended() == (7, '', '')
-    assert Running('fails', tmp_path).ended() == (1, '', 'prog: a reason\n')
-
-
-def test_signal_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
-    """As nohup has it."""
-    running = Running('stubborn', tmp_path, 'nohup')
-    running.process.send_signal(signal.SIGHUP)
-    assert running.ended()[0] == 0
-
-
 def test_commands_start_with_no_signal_blocked(tmp_path: Path) -> None:
     """Otherwise only SIGKILL could end the daemons."""
     running = Running('command', tmp_path)
@@ -163,25 +143,3 @@ def test_commands_start_with_no_signal_blocked(tmp_path: Path) -> None:
     running.process.terminate()
     running.ended()
     assert blocked & sum(1 << (n - 1) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)) == 0
-
-
-@pytest.mark.parametrize('program', ['cluster', 'workload'])
-def test_programs_block_signals_until_they_can_handle_them(program: str) -> None:
-    """The first thing that they do; a signal before the work begins ends them in order."""
-    lines = (QA / program).read_text().splitlines()
-    code = [line for line in lines if line and not line.startswith(('#', '"', 'import', 'from'))]
-    assert code[0].startswith('signal.pthread_sigmask(signal.SIG_BLOCK')
-
-
-def test_lost_terminal_does_not_prevent_cleanup() -> None:
-    """As after SIGHUP, or in `qa/cluster up 2>&1 | head`: printing then fails."""
-
-    class Gone(io.StringIO):
-        def write(self, _text: str) -> int:
-            raise BrokenPipeError
-
-    progress = Progress(Gone())
-    progress.say('failed')
-    with progress.step('end the daemons'):
-        ended = True
-    assert ended

@@ -20,54 +20,12 @@ from harness.layout import QA
 from harness.procs import (
     MARK,
     DaemonProcess,
-    client_conf_of,
-    conf_of,
-    daemon_name,
     find_clients,
     find_daemons,
     inspect,
-    newest_by_name,
     stop,
     stop_clients,
 )
-
-
-@pytest.mark.parametrize(
-    ('line', 'name'),
-    [
-        ('ceph-osd -i 0 -c /a/ceph.conf', 'osd.0'),
-        ('/usr/bin/ceph-osd -i 12 -c /a/ceph.conf', 'osd.12'),
-        ('ceph-mgr --id x --conf=/a/ceph.conf', 'mgr.x'),
-        ('ceph-mon --id=a', 'mon.a'),
-        ('ceph-mds -i a', 'mds.a'),
-        ('radosgw -n client.rgw.a -c /a/ceph.conf', 'client.rgw.a'),
-        ('radosgw --name=client.rgw.a', 'client.rgw.a'),
-        ('ceph-osd --mkfs -i 0 -c /a/ceph.conf', None),
-        ('ceph-osd -c /a/ceph.conf', None),
-        ('tail -f ceph-osd -i 0', None),
-        ('python3 ceph-osd -i 0', None),
-        ('', None),
-    ],
-)
-def test_name_of_a_command_line(line: str, name: str | None) -> None:
-    """Only Ceph's daemons have names; making a store is no daemon."""
-    assert daemon_name(line.split()) == name
-
-
-@pytest.mark.parametrize(
-    ('line', 'environ', 'conf'),
-    [
-        ('ceph-osd -i 0 -c /a', [], '/a'),
-        ('ceph-osd -i 0 --conf /a', [], '/a'),
-        ('ceph-osd -i 0 --conf=/a', ['CEPH_CONF=/b'], '/a'),
-        ('ceph-osd -i 0', ['HOME=/', 'CEPH_CONF=/b'], '/b'),
-        ('ceph-osd -i 0', ['XCEPH_CONF=/b'], None),
-    ],
-)
-def test_conf_of_a_process(line: str, environ: list[str], conf: str | None) -> None:
-    """The command line goes before the environment, as in Ceph."""
-    assert conf_of(line.split(), environ) == conf
-
 
 # Python takes the text after -c as its program, so this process looks like `ceph-osd -i 0` with a
 # configuration file of that name, and each text makes a cluster of its own
@@ -101,16 +59,6 @@ def test_finds_only_daemons_of_this_cluster(conf: str) -> None:
     with daemon(conf) as ours, daemon(conf + ' another') as theirs:
         assert [(d.name, d.pid) for d in find_daemons(conf)] == [('osd.0', ours.pid)]
         assert inspect(theirs.pid, conf) is None
-
-
-def test_restarted_daemon_counts_once(conf: str) -> None:
-    """While a daemon forks into the background there are two of it: the newer one is it."""
-    with daemon(conf) as first:
-        time.sleep(0.05)  # start times have a resolution of 10 ms
-        with daemon(conf) as second:
-            found = find_daemons(conf)
-            assert [d.pid for d in found] == [first.pid, second.pid]
-            assert newest_by_name(found)['osd.0'].pid == second.pid
 
 
 def test_daemon_that_forks_during_the_scan_is_found(
@@ -153,22 +101,6 @@ def test_same_path_of_another_file_is_another_cluster(
         process.wait()
 
 
-def test_dead_process_is_no_daemon(conf: str) -> None:
-    """A zombie and a missing process are not up."""
-    with daemon(conf) as process:
-        process.kill()
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert inspect(process.pid, conf) is None
-    assert inspect(process.pid, conf) is None
-
-
-def test_stop_terminates(conf: str) -> None:
-    """SIGTERM reaches every daemon that is named."""
-    with daemon(conf, 0) as one, daemon(conf, 1) as other:
-        assert stop(find_daemons(conf), conf, term_timeout_s=30) == []
-        assert (one.wait(), other.wait()) == (-15, -15)
-
-
 def test_stop_kills_what_ignores_sigterm(tmp_path: object) -> None:
     """A daemon that does not end by itself is killed."""
     conf = STUBBORN.format(tmp_path)
@@ -184,14 +116,6 @@ def test_stop_leaves_a_reused_pid_alone(conf: str) -> None:
         before = dataclasses.replace(found, start_ticks=found.start_ticks - 100)
         assert stop([before], conf, term_timeout_s=0.2) == []
         assert process.poll() is None
-
-
-def test_stop_treats_a_missing_process_as_stopped(conf: str) -> None:
-    """A daemon that ended meanwhile is no error."""
-    with daemon(conf) as process:
-        found = find_daemons(conf)
-    assert process.poll() is not None
-    assert stop([*found, DaemonProcess('osd.9', 2**22, 1)], conf, term_timeout_s=1) == []
 
 
 # -- clients
@@ -245,14 +169,6 @@ def test_clients_started_during_shutdown_are_ended_too(tmp_path: Path) -> None:
         assert find_clients(str(tmp_path / 'c'), FSID) == []
 
 
-def test_urgent_shutdown_does_not_wait_for_a_client(tmp_path: Path) -> None:
-    with client(script='trap "" TERM; echo ready; sleep 120; :') as stubborn:
-        began_s = time.monotonic()
-        stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=60, hurry=lambda: True)
-        assert stubborn.wait(10) == -9
-        assert time.monotonic() - began_s < 10
-
-
 def test_own_process_and_ancestors_are_not_ended(tmp_path: Path) -> None:
     """`qa/cluster exec -- sh`, and in that `qa/cluster down`."""
     script = (
@@ -301,24 +217,3 @@ def test_manually_started_client_is_found_by_library_and_conf(
         elsewhere = Path('/etc/ceph/ceph.conf').exists()
         assert ({named.pid} if elsewhere else {named.pid, here.pid}) <= found
         assert others.pid not in found
-
-
-@pytest.mark.parametrize(
-    ('line', 'environ', 'found'),
-    [
-        ('rados -c /c/ceph.conf ls', ['CEPH_CONF=/o/ceph.conf'], 'c/ceph.conf'),
-        ('rados -c ceph.conf ls', ['CEPH_CONF=/o/ceph.conf'], 'c/ceph.conf'),
-        ('python3 -c print() ls', ['CEPH_CONF=/o/ceph.conf'], 'o/ceph.conf'),
-        (f'python3 -c {"x" * 9999}', ['CEPH_CONF=/o/ceph.conf'], 'o/ceph.conf'),
-        ('fio job', ['CEPH_ARGS=--conf /o/ceph.conf'], 'o/ceph.conf'),
-        ('fio job', [], 'c/ceph.conf'),
-        ('fio job', ['HOME=/h'], 'h/.ceph/ceph.conf'),
-    ],
-)
-def test_conf_of_a_client_follows_the_lookup_of_ceph(
-    tmp_path: Path, line: str, environ: list[str], found: str
-) -> None:
-    for name in ('c/ceph.conf', 'o/ceph.conf', 'h/.ceph/ceph.conf'):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).touch()
-    assert client_conf_of(line.split(), environ, tmp_path, tmp_path / 'c') == tmp_path / found

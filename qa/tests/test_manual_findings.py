@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
-from manual.finding_examples import examples, shown
+from manual.finding_examples import examples
 from manual.findings import reference
 from rocksdb_tuner.advise.conditions.declaration import conditions
 
@@ -40,20 +38,3 @@ def test_an_example_is_shown_as_the_module_reports_it() -> None:
     text = ' '.join(reference().split('\nspillover\n')[1].split(':Severity:')[0].split())
     assert ':Example: osd.3 keeps RocksDB data on the data device.' in text
     assert ':Evidence: ``slow_used_bytes`` 1 GiB, ``db_used_bytes`` 90 GiB' in text
-
-
-@pytest.mark.parametrize(
-    ('value', 'text'),
-    [
-        ('96636764160 bytes', '90 GiB'),
-        ('7.0 ms in 30 s', '7 ms over 30s'),
-        ('67108864.0 bytes/s in 30 s', '64 MiB/s over 30s'),
-        ('280800.0 s in 129600 s', '78h over 36h'),
-        ('0.25 ratio in 300 s', '0.25 ratio over 5m'),
-        ('compression=kLZ4Compression option string', 'compression=kLZ4Compression'),
-        ('osd.1', 'osd.1'),
-        ('x' * 61, 'x' * 60 + '...'),
-    ],
-)
-def test_values_are_shown_as_on_the_command_line(value: str, text: str) -> None:
-    assert shown(value) == text

@@ -19,7 +19,7 @@ from rocksdb_tuner.settings import SETTINGS
 PURPOSE = ('Use ', 'Follow ')
 #: Where the names of metrics are.
 METRICS = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/metrics'
-#: Is as long as what was measured: `results_page.py` writes it.
+#: Is as long as what was measured.
 MEASURED = 'results'
 
 

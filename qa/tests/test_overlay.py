@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from upstream.overlay import (
     OverlayError,
     VersionError,
     apply_overlay,
-    main,
 )
 from upstream.tree_tests import excluded
 
@@ -44,13 +42,6 @@ def test_files_and_edits_are_added(tree: Path) -> None:
     )
     assert (tree / DASHBOARD / 'controllers/rocksdb_tuner.py').is_file()
     assert not (tree / MODULE / 'tests/test_fuzz.py').exists()
-
-
-def test_tree_without_packaging_gets_the_overlay_without_it(tree: Path) -> None:
-    """Distributors remove debian/ from the source that they publish."""
-    (tree / 'debian/ceph-mgr-modules-core.install').unlink()
-    (tree / 'debian').rmdir()
-    assert apply_overlay(tree).without == ('debian.patch',)
 
 
 def test_patch_that_does_not_apply_leaves_the_tree_unchanged(tree: Path) -> None:
@@ -95,35 +86,12 @@ def test_another_version_is_refused(
     assert contents(tree) == before
 
 
-def test_another_version_is_accepted_on_request(
-    tree: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tree / 'CMakeLists.txt').write_text('project(ceph\n  VERSION 21.0.0\n', encoding='utf-8')
-    assert main([str(tree)]) == 1
-    assert '(--any-version: try them)' in capsys.readouterr().err
-    assert main([str(tree), '--any-version']) == 0
-
-
 def test_tree_with_the_module_is_refused(tree: Path) -> None:
     apply_overlay(tree)
     before = contents(tree)
     with pytest.raises(OverlayError, match=f'already has {MODULE}'):
         apply_overlay(tree)
     assert contents(tree) == before
-
-
-def test_directory_that_is_no_ceph_tree_is_an_error_without_a_traceback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path)]) == 1
-    assert 'is not a source tree of Ceph' in capsys.readouterr().err
-
-
-def test_overlay_applies_within_another_repository(tree: Path) -> None:
-    """There git would silently skip all files, as they are outside of its folder."""
-    subprocess.run(['git', 'init', '-q', str(tree.parent)], check=True)
-    apply_overlay(tree)
-    assert '  rocksdb_tuner\n' in (tree / 'src/pybind/mgr/CMakeLists.txt').read_text()
 
 
 def test_tests_with_further_needs_are_not_copied(tmp_path: Path) -> None:

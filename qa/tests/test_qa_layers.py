@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Optional
 
-import pytest
-
 QA = Path(__file__).resolve().parents[1]
 MODULE = QA.parent / 'src/pybind/mgr/rocksdb_tuner'
 #: From the lowest, as in the module's own test: a part imports from those before it, and the parts
@@ -26,10 +24,9 @@ ROOTS = (
     *('.', 'bench', 'tests/integration', 'doubles', 'doubles_dashboard'),
     *('harness/clients', 'fault_injection'),
 )
-#: Files of the harness that use the module's names of counters, or evaluate recordings with code of
-#: its tests. The others run clusters of any release, independent of the module.
-WITH_THE_MODULE = frozenset({'record', 'verdict_run', 'evaluate_workload', 'workload_thresholds'})
-WITH_ITS_TESTS = frozenset({'evaluate_workload', 'workload_thresholds'})
+#: Files of the harness that use the module's names of counters. The others run clusters of any
+#: release, independent of the module.
+WITH_THE_MODULE = frozenset({'record', 'verdict_run'})
 
 
 def _files() -> Iterator[Path]:
@@ -112,11 +109,10 @@ def test_imports_are_found_under_any_name() -> None:
     imports = {
         'tests/test_harness_cli.py': 'harness/cli.py',
         'harness/cluster.py': 'harness/boot.py',
-        'bench/bench_choice_proof.py': 'bench/bench_choice_runs.py',
+        'bench/bench_verdict_real.py': 'bench/verdict_trials.py',
         'browser/test_tab.py': 'tests/integration/sample_answers.py',
         'harness/clients/s3_client.py': 'harness/clients/client_outcome.py',
         'cluster': 'harness/cli.py',
-        'results_page.py': 'bench/bench_regret.py',
     }
     for importing, imported in imports.items():
         assert Path(imported) in IMPORTS[Path(importing)], importing
@@ -153,19 +149,15 @@ def test_no_import_cycles() -> None:
     assert [found for path in sorted(FILES) if (found := circle(path, ()))] == []
 
 
-@pytest.mark.parametrize(
-    ('prefix', 'allowed'),
-    [('rocksdb_tuner', WITH_THE_MODULE), ('rocksdb_tuner.tests', WITH_ITS_TESTS)],
-)
-def test_harness_runs_clusters_without_the_module(prefix: str, allowed: frozenset[str]) -> None:
+def test_harness_runs_clusters_without_the_module() -> None:
     """A cluster must start, or report why not, even with a broken module."""
     found = {
         path.stem
         for path in FILES
         if _part(path) == 'harness'
-        and any(f'{names[0]}.'.startswith(f'{prefix}.') for names in _named(path))
+        and any(f'{names[0]}.'.startswith('rocksdb_tuner.') for names in _named(path))
     }
-    assert found == allowed
+    assert found == WITH_THE_MODULE
 
 
 def test_module_does_not_import_qa() -> None:

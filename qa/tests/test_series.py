@@ -10,9 +10,8 @@ import pytest
 from ceph_tree import made_tree
 
 from upstream.overlay import CHECKOUT, MODULE
-from upstream.series import TEXTS, SeriesError, main, make, part_of, text_of
+from upstream.series import SeriesError, make, part_of, text_of
 from upstream.series_cut import SERIES, TOP, CutError, Patch, cut, imports_of
-from upstream.series_walk import to_run
 from upstream.tree_tests import excluded
 
 PLACES = {patch.name: n for n, patch in enumerate(SERIES)}
@@ -79,10 +78,6 @@ def test_titles_and_texts_are_as_ceph_wants_them(name: str) -> None:
     assert '*** ' not in body
 
 
-def test_there_is_no_text_without_its_patch() -> None:
-    assert {path.stem for path in TEXTS.glob('*.txt')} == {*PLACES, 'cover-letter'}
-
-
 def test_a_file_that_no_patch_wants_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CutError, match=r'src/other\.txt belongs to 0 patches'):
         cut(tmp_path, ['src/other.txt'], [Patch('all', ('',))])
@@ -127,26 +122,6 @@ def test_tests_and_data_come_with_what_they_test(tmp_path: Path) -> None:
     ]
 
 
-def test_tests_of_a_patch_run_with_those_that_look_at_all() -> None:
-    found = to_run(
-        [
-            f'{MODULE}/options/checks.py',
-            f'{MODULE}/tests/options/test_checks.py',
-            f'{MODULE}/tests/options/strings.py',
-            'src/pybind/mgr/dashboard/tests/test_rocksdb_tuner.py',
-            'qa/tasks/mgr/test_rocksdb_tuner.py',
-        ]
-    )
-    assert found == {
-        Path('src/pybind/mgr'): [
-            'rocksdb_tuner/tests/options/test_checks.py',
-            'rocksdb_tuner/tests/test_layers.py',
-        ],
-        Path('src/pybind/mgr/dashboard'): ['tests/test_rocksdb_tuner.py'],
-    }
-    assert to_run(['doc/mgr/rocksdb_tuner/index.rst']) == {}
-
-
 def test_the_series_applies_and_ends_with_the_overlaid_tree(tmp_path: Path) -> None:
     tree, out = made_tree(tmp_path / 'ceph'), tmp_path / 'out'
     (tree / 'src/python-common').mkdir(parents=True)
@@ -170,10 +145,3 @@ def test_the_series_applies_and_ends_with_the_overlaid_tree(tmp_path: Path) -> N
     ).read_bytes()
     with pytest.raises(SeriesError, match='is not empty'):
         make(tree, out, with_openapi=False)
-
-
-def test_what_is_no_tree_of_ceph_is_an_error_and_no_traceback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path), str(tmp_path / 'out')]) == 1
-    assert 'make-series: ' in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -39,14 +38,6 @@ def test_statements_are_counted_without_imports_and_docstrings() -> None:
     assert size.statements(SOURCE.replace('= 1', '= (\n1  # one\n)')) == 10
 
 
-def test_each_file_counts_for_its_package(tmp_path: Path) -> None:
-    for name in ('module.py', 'a/b/c/d.py', 'a/e.py', 'tests/a/test_e.py', 'a/.x/y.py'):
-        path = tmp_path / size.MODULE / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text('x = 1\n')
-    assert size.measured(tmp_path) == {'a': 1, 'a/b': 1, 'tests': 1, 'top': 1}
-
-
 @pytest.mark.parametrize(
     ('now', 'status', 'told'),
     [
@@ -70,8 +61,3 @@ def test_more_statements_than_recorded_fail(
     size.RECORD.write_text('{"a": 5, "b": 3}')
     assert size.main() == status
     assert told in capsys.readouterr().out
-
-
-def test_record_is_only_lowered() -> None:
-    assert size.lowered({'a': 5, 'b': 3, 'gone': 2}, {'a': 4, 'b': 9, 'new': 1}) == {'a': 4, 'b': 3}
-    assert json.loads(size.RECORD.read_text()).keys() >= {'store', 'tests', 'qa'}

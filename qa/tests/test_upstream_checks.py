@@ -10,19 +10,11 @@ from mixin import alerts
 
 from upstream import mixin_edits
 from upstream.checks import (
-    DASHBOARD,
-    GROUPS,
     MGR,
-    MODULE_CHECKS,
-    NOT_RUN,
-    TREE_CHECKS,
     Check,
-    environment,
-    main,
     run,
 )
 from upstream.openapi import PATHS, TAG, differences
-from upstream.overlay import as_isort, as_jsonnet
 from upstream.tree_doc import problems
 
 
@@ -41,44 +33,6 @@ def test_all_checks_run_and_failures_are_counted(
     assert f'true {tmp_path / MGR}' in out
     assert 'second: passed' in out
     assert 'third: not run: no-such-program is not installed' in out
-
-
-def test_mypy_sees_the_module_as_source_and_not_as_an_installed_package(tmp_path: Path) -> None:
-    """It is silent about what lies below a folder of PYTHONPATH."""
-    (mypy,) = (check for check in MODULE_CHECKS if check.name == 'mypy')
-    assert 'PYTHONPATH' not in environment(tmp_path, mypy)
-    assert str(tmp_path / 'src/pybind') in environment(tmp_path, mypy)['MYPYPATH'].split(':')
-    for check in TREE_CHECKS:
-        paths = environment(tmp_path, check)['PYTHONPATH'].split(':')
-        assert (str(tmp_path / MGR) in paths) == (check.folder == DASHBOARD)
-
-
-def test_directory_that_is_no_ceph_tree_runs_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(['module', str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    assert 'is not a source tree of Ceph' in said.err
-    assert not any(check.name in said.out for check in MODULE_CHECKS)
-
-
-def test_a_tree_without_the_module_is_not_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(['tree', str(tmp_path)]) == 1
-    assert 'does not have the module: run "module" first' in capsys.readouterr().err
-
-
-def test_a_group_that_there_is_none_of_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['all', '.']) == 2
-    assert f'usage: checks.py {"|".join(GROUPS)} TREE' in capsys.readouterr().err
-
-
-def test_what_is_not_run_is_no_check_and_has_a_reason() -> None:
-    names = [check.name for checks in GROUPS.values() for check in checks]
-    assert len(names) == len(set(names))
-    assert not set(names) & NOT_RUN.keys()
-    assert all(NOT_RUN.values())
 
 
 # Alerts
@@ -113,30 +67,7 @@ def test_tests_of_alerts_that_repeat_health_checks_are_left_out() -> None:
     }
 
 
-def test_a_mixin_that_ends_in_something_else_is_refused() -> None:
-    with pytest.raises(ValueError, match='does not end in'):
-        mixin_edits.edited(dict.fromkeys((mixin_edits.TOP, mixin_edits.ALERTS), ''))
-
-
 # Files in the form of the tree
-
-
-def test_json_is_laid_out_as_jsonnet_does() -> None:
-    made = as_jsonnet('{"b": [], "a": {}, "c": ["[]", {"d": 1}]}')
-    assert made == (
-        '{\n   "a": { },\n   "b": [ ],\n   "c": [\n      "[]",\n      {\n         "d": 1\n      }\n'
-        '   ]\n}\n'
-    )
-
-
-def test_wrapped_imports_are_those_of_the_dashboards_isort() -> None:
-    names = ('APIDoc', 'APIRouter', 'BaseController', 'Endpoint', 'EndpointDoc', 'ReadPermission')
-    text = 'import os\n\nfrom . import (\n' + ''.join(f'    {name},\n' for name in names) + ')\n'
-    assert as_isort(text) == (
-        'import os\n\nfrom . import APIDoc, APIRouter, BaseController, Endpoint, EndpointDoc, \\\n'
-        '    ReadPermission\n'
-    )
-    assert as_isort('from . import APIDoc\n') == 'from . import APIDoc\n'
 
 
 # The API

@@ -184,7 +184,7 @@ def names() -> list[str]:
 
 
 def campaign() -> list[str]:
-    """The recordings made by `qa/record-set`."""
+    """The recordings made by `qa/record`."""
     return sorted(path.name[: -len('.json.xz')] for path in DATA.glob('*.json.xz'))
 
 

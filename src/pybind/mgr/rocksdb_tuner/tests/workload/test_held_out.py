@@ -1,7 +1,7 @@
 """The accuracy on workloads that set no threshold: the bars that a release must reach.
 
 The windows are those of recordings of real clients (data/README.md), split by run: a held-out run
-was never used to choose a threshold. `qa/evaluate-workload` prints the same as tables.
+was never used to choose a threshold.
 """
 
 from __future__ import annotations
