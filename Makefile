@@ -25,6 +25,7 @@ REPORT_TO_INSTALL := $(firstword $(wildcard $(REPORT_RELEASED) $(REPORT_SCRIPT))
 PACKAGES_DIR := build/packages
 DIST := ceph-rocksdb-tuner-$(VERSION)
 DIST_TARBALL := $(PACKAGES_DIR)/$(DIST).tar.gz
+PYZ := $(PACKAGES_DIR)/rocksdb-tuner.pyz
 # What the browser tests look at the tab with
 AXE := build/axe.min.js
 # As the browser gets it, compressed: every page of the dashboard has it
@@ -33,7 +34,7 @@ MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench results answers golden mixin size manual doc tab install \
-  install-dashboard install-monitoring uninstall dist deb rpm packages-check quick-start pictures clean
+  install-dashboard install-monitoring uninstall dist deb rpm pyz packages-check quick-start pictures clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
@@ -73,6 +74,7 @@ help:
 	@echo 'make uninstall DESTDIR=...   remove all that the three have installed'
 	@echo 'make dist     a release tarball with the built tab, in build/packages'
 	@echo 'make deb | rpm   packages of it; installs what builds them (root, Debian)'
+	@echo 'make pyz      one file that collects from a cluster without the module, and reports'
 	@echo 'make quick-start   do what the quick start of the manual says from these packages, and time it;'
 	@echo '              RELEASES="reef tentacle" for a part (root)'
 	@echo 'make packages-check   install, upgrade, downgrade and remove them on real clusters (root)'
@@ -240,6 +242,16 @@ dist: $(TAB_BUNDLE) $(REPORT_SCRIPT)
 
 deb rpm: dist
 	packaging/build-package $@ $(DIST_TARBALL)
+
+# With all that it needs besides Python: what it prints with, the collecting script and the page's.
+# The archive is deterministic: entries in order, each with the date of the last commit.
+pyz: $(TOX) $(TAB_TO_INSTALL)
+	rm -rf build/pyz && mkdir -p build/pyz $(PACKAGES_DIR)
+	$(MAKE) --no-print-directory install DESTDIR=build/pyz MGR_DIR=
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-compile --target build/pyz prettytable==3.6.0 wcwidth==0.2.13
+	install -m 644 contrib/collect packaging/pyz/__main__.py build/pyz
+	find build/pyz -exec touch --no-dereference --date=@$$(git log -1 --format=%ct) {} +
+	/usr/bin/python3 -m zipapp --compress --python '/usr/bin/env python3' --output $(PYZ) build/pyz
 
 packages-check: $(TOX)
 	$(TOX) run -e packages

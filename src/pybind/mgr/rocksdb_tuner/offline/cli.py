@@ -1,9 +1,10 @@
-"""The command line of `python3 -m rocksdb_tuner.offline`."""
+"""The command line of `python3 -m rocksdb_tuner.offline` and `rocksdb-tuner.pyz report`."""
 
 from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,7 +22,8 @@ from .folder import read_folder
 from .judge import Judgement, judge
 from .page import SCRIPT, page
 
-PROGRAM = 'python3 -m rocksdb_tuner.offline'
+#: The single file sets its own.
+PROGRAM = os.environ.get('ROCKSDB_TUNER_PROGRAM', 'python3 -m rocksdb_tuner.offline')
 
 EXIT_JUDGED = 0
 #: A required file is missing, a file is damaged or of another format, or the requested object does
