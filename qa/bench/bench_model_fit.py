@@ -15,9 +15,9 @@ from typing import Any
 
 from bench_model_runs import PG_NUM, SCALE, ColumnFamilyRun, Run
 
+from rocksdb_tuner.lsm.amplification import LOG_ENTRIES
 from rocksdb_tuner.lsm.calibration import ColumnCalibration
 from rocksdb_tuner.lsm.keys import Fate, KeyKind, Members, Population
-from rocksdb_tuner.lsm.population import LOG_ENTRIES
 from rocksdb_tuner.options.catalogue import NO_COMPRESSION
 
 #: A column with less than this share of all writes gives no value.

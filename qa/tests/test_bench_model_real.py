@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bench_model_real as real
 import pytest
-from bench_model_judge import fitted_intervals
+from bench_model_judge import changes, compare, fitted_intervals, held
 from bench_model_real_fit import fit, onodes
 from bench_model_steady import Look, Made, RealRun, at, real_run
 from bench_model_trials import DESIGN, Trial, committed, document, drawn, drawn_later
 
 from bench_model_events import Compaction, Events, Flush, LiveFiles, read_events
+from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.keys import Onodes
-from rocksdb_tuner.options.syntax import parse
 
 
 def test_committed_draw_matches_the_seed() -> None:
@@ -36,15 +37,6 @@ def test_forty_percent_of_each_kind_are_held_out() -> None:
     assert 0.35 <= share <= 0.45
     for kind in ('rbd', 's3', 'cephfs'):
         assert {t.held_out for t in trials if t.name.startswith(kind)} == {True, False}
-
-
-def test_option_sets_are_of_realistic_size_and_readable() -> None:
-    """The limit of the WAL is the published one, and memtables enough for what is merged."""
-    for trial in drawn():
-        options = parse(trial.options).as_dict()
-        assert options['max_total_wal_size'] == str(1 << 30)
-        assert int(options['max_write_buffer_number']) >= 2 * trial.merge
-        assert int(options['write_buffer_size']) == trial.memtable_mib << 20
 
 
 def event(**content: Any) -> str:
@@ -271,3 +263,13 @@ def test_prediction_interval_covers_new_runs(number: int) -> None:
         (interval,) = fitted_intervals({'x': seen})
         held += interval['low'] <= math.exp(rng.gauss(0.0, 0.5)) <= interval['high']
     assert held / 4000 == pytest.approx(0.8, abs=0.025)
+
+
+def test_recorded_runs_are_within_their_intervals() -> None:
+    """Of the quantity with the largest errors 75 to 85%."""
+    known = calibration()
+    compared = [c for run in real.read(real.RESULTS)[0] for c in compare(run, known)]
+    lines = '\n'.join(held([*compared, *changes(compared)], known.quantities))
+    shares = dict(re.findall(r'^(\w+): .*\((\d+)%\) within', lines, re.MULTILINE))
+    assert 75 <= int(shares['level0_file_bytes']) <= 85
+    assert shares['write_amplification'] == shares['write_amplification_change'] == '100'

@@ -74,8 +74,7 @@ def test_imagined_osd_uses_the_overrides_of_the_operator(tuner: ModuleClient) ->
     assert found['wal']['fits_device'] is True
     write = found['write_amplification']
     assert 1 < write['low'] <= write['value'] <= write['high']
-    assert all(stall['headroom_s'] is not None for stall in found['stalls'])
-    assert 'LASTS' in tuner.plain('model', LZ4_2025, *words, '--all')
+    assert 'Write amplification:' in tuner.plain('model', LZ4_2025, *words, '--all')
 
 
 def test_empty_string_gets_the_defaults_of_rocksdb(tuner: ModuleClient) -> None:

@@ -11,7 +11,6 @@ from typing import NamedTuple, Optional
 from ..knowledge import loader
 from ..lsm.calibration import calibration
 from ..lsm.cpu import cpu_change, kv_sync_change
-from ..lsm.model import WorkingSet
 from ..lsm.records import Estimate, TreeModel
 from .records import Resource
 from .whatif.situation import Assumptions, Situation
@@ -105,19 +104,19 @@ def trees(
 
 def comparable(situation: Situation) -> Situation:
     """Round the situation, so that small changes between ticks keep the cache valid."""
-    load, held = situation.load, situation.working_set
-    fitted = None if held is None or held.fitted is None else _stepped_ends(held.fitted)
+    load, held = situation.load, situation.objects
+    objects = None if held is None else Estimate(*(_stepped(end) or 0.0 for end in held.ends))
     return replace(
         situation,
         load=replace(
             load,
             wal_bytes_per_s=None,
             data_bytes=_stepped(load.data_bytes),
-            objects=_stepped(load.objects) if fitted is None else fitted.value,
+            objects=_stepped(load.objects) if objects is None else objects.value,
             log_entries=_stepped(load.log_entries),
+            written_ratio=_stepped(load.written_ratio) or 0.0,
         ),
-        # Without measurements it has no effect on the choice.
-        working_set=None if fitted is None else WorkingSet(fitted, fitted),
+        objects=objects,
         assumptions=Assumptions(),
     )
 
@@ -130,11 +129,6 @@ def _stepped(value: Optional[float]) -> Optional[float]:
     if not value:
         return value
     return float(f'{_STEP ** round(math.log(value, _STEP)):.6g}')
-
-
-def _stepped_ends(estimate: Estimate) -> Estimate:
-    low, value, high = (_stepped(end) or 0.0 for end in estimate.ends)
-    return Estimate(low, value, high)
 
 
 @lru_cache(maxsize=512)

@@ -6,7 +6,7 @@ workloads only. `qa/bench/bench_model.py` measures it, and the error of the mode
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Mapping, Optional
@@ -86,7 +86,6 @@ class WorkloadCalibration:
     memory_per_wal_byte: float
     #: Part of level 0 that is newer values of keys further down, on average.
     stale: float
-    description: str
     #: Onode sizes by the writes to an object; None: constant, as in `columns`.
     onodes: Optional[Onodes] = None
 
@@ -104,16 +103,13 @@ class WorkloadCalibration:
 
     def without_dups(self) -> WorkloadCalibration:
         """The same for a PG log that is long enough to need no dup entries."""
-        return replace(
-            self,
-            columns={
-                name: replace(
-                    column,
-                    kinds=tuple(k for k in column.kinds if k.members is not Members.LOG_DUPS),
-                )
-                for name, column in self.columns.items()
-            },
-        )
+        columns = {
+            name: replace(
+                column, kinds=tuple(k for k in column.kinds if k.members is not Members.LOG_DUPS)
+            )
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
 
     def over(self, names: Collection[str]) -> WorkloadCalibration:
         """The same for a database with these columns; keys of all others are in "default"."""
@@ -143,15 +139,6 @@ class Inserts:
     share: Estimate
     #: How the time of an insert grows with the size of its memtable.
     exponent: Estimate
-    source: str
-
-
-@dataclass(frozen=True)
-class CompressionCost:
-    """Nanoseconds of CPU per uncompressed byte."""
-
-    compress: Estimate
-    decompress: Estimate
 
 
 @dataclass(frozen=True)
@@ -159,14 +146,14 @@ class CpuCosts:
     """Nanoseconds of OSD CPU per uncompressed byte."""
 
     #: Per WAL byte, with the memtable size of `Inserts`.
-    kv_sync: Estimate
+    kv_sync: float
     #: Per byte in flushed memtables, written or dropped.
-    flush_taken: Estimate
-    flush_written: Estimate
-    compaction_read: Estimate
-    compaction_written: Estimate
-    #: By algorithm, net of the savings from smaller files.
-    compression: Mapping[str, CompressionCost]
+    flush_taken: float
+    flush_written: float
+    compaction_read: float
+    compaction_written: float
+    #: By algorithm, net of the savings from smaller files: to compress and to decompress.
+    compression: Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -219,77 +206,75 @@ def calibration() -> Calibration:
 
 def parse_calibration(content: Mapping[str, Any]) -> Calibration:
     """Parse the content of ``knowledge/model.json``."""
+    entry = content['inserts']
     inserts = Inserts(
-        memtable_bytes=content['inserts']['memtable_bytes'],
-        share=Estimate(**content['inserts']['share']),
-        exponent=Estimate(**content['inserts']['exponent']),
-        source=content['inserts']['source'],
+        entry['memtable_bytes'], _estimate(entry['share']), _estimate(entry['exponent'])
     )
+    by_workload, waiting = (
+        {e['workload']: replace(inserts, share=_estimate(e['share'])) for e in entry[part]}
+        for part in ('workloads', 'waiting')
+    )
+    rate = content['manual_compaction_bytes_per_s']
     return Calibration(
-        workloads={
-            entry['name']: WorkloadCalibration(
-                name=entry['name'],
-                classes=tuple(entry['classes']),
-                columns={
-                    column['name']: ColumnCalibration(
-                        column['name'], tuple(_kind(kind) for kind in column['kinds'])
-                    )
-                    for column in entry['columns']
-                },
-                population=Population(**entry['population']),
-                memory_per_wal_byte=entry['memory_per_wal_byte'],
-                stale=entry['stale'],
-                description=entry['description'],
-                onodes=Onodes(**entry['onodes']) if 'onodes' in entry else None,
-            )
-            for entry in content['workloads']
-        },
+        workloads={entry['name']: _workload(entry) for entry in content['workloads']},
         quantities={
             entry['quantity']: Quantity(entry['low'], entry['high'], entry['comparisons'])
             for entry in content['intervals']
         },
         overlap=content['overlap'],
         inserts=inserts,
-        inserts_by_workload=_inserts_of(inserts, content['inserts']['workloads']),
-        waiting_inserts=_inserts_of(inserts, content['inserts']['waiting']),
+        inserts_by_workload=by_workload,
+        waiting_inserts=waiting,
         cpu=parse_cpu(content['cpu']),
-        manual_compaction_bytes_per_s=_estimate(content['manual_compaction_bytes_per_s']),
+        manual_compaction_bytes_per_s=_estimate(rate),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )
 
 
-def _inserts_of(inserts: Inserts, entries: Sequence[Mapping[str, Any]]) -> dict[str, Inserts]:
-    return {
-        entry['workload']: replace(
-            inserts, share=Estimate(**entry['share']), source=entry['source']
-        )
-        for entry in entries
-    }
+def _workload(entry: Mapping[str, Any]) -> WorkloadCalibration:
+    return WorkloadCalibration(
+        name=entry['name'],
+        classes=tuple(entry['classes']),
+        columns={
+            column['name']: ColumnCalibration(
+                column['name'],
+                tuple(
+                    KeyKind(**{**k, 'fate': Fate(k['fate']), 'members': Members(k['members'])})
+                    for k in column['kinds']
+                ),
+            )
+            for column in entry['columns']
+        },
+        population=Population(**entry['population']),
+        memory_per_wal_byte=entry['memory_per_wal_byte'],
+        stale=entry['stale'],
+        onodes=Onodes(**entry['onodes']) if 'onodes' in entry else None,
+    )
 
 
 def parse_cpu(content: Mapping[str, Any]) -> CpuCalibration:
     """The part "cpu" of ``knowledge/model.json``."""
     return CpuCalibration(
-        costs={entry['workload']: _cpu_costs(entry) for entry in content['workloads']},
+        costs={
+            entry['workload']: CpuCosts(
+                kv_sync=entry['kv_sync']['wal_byte']['value'],
+                flush_taken=entry['flush']['memtable_byte']['value'],
+                flush_written=entry['flush']['written_byte']['value'],
+                compaction_read=entry['compaction']['read_byte']['value'],
+                compaction_written=entry['compaction']['written_byte']['value'],
+                compression={
+                    cost['name']: (
+                        cost['compressed_byte']['value'],
+                        cost['decompressed_byte']['value'],
+                    )
+                    for cost in entry['compression']
+                },
+            )
+            for entry in content['workloads']
+        },
         total=Quantity(**content['total']),
         change=Quantity(**content['change']),
-    )
-
-
-def _cpu_costs(entry: Mapping[str, Any]) -> CpuCosts:
-    return CpuCosts(
-        kv_sync=_estimate(entry['kv_sync']['wal_byte']),
-        flush_taken=_estimate(entry['flush']['memtable_byte']),
-        flush_written=_estimate(entry['flush']['written_byte']),
-        compaction_read=_estimate(entry['compaction']['read_byte']),
-        compaction_written=_estimate(entry['compaction']['written_byte']),
-        compression={
-            cost['name']: CompressionCost(
-                _estimate(cost['compressed_byte']), _estimate(cost['decompressed_byte'])
-            )
-            for cost in entry['compression']
-        },
     )
 
 
@@ -298,13 +283,8 @@ def _estimate(entry: Mapping[str, Any]) -> Estimate:
     return Estimate(entry['low'], entry['value'], entry['high'])
 
 
-def _kind(entry: Mapping[str, Any]) -> KeyKind:
-    return KeyKind(**{**entry, 'fate': Fate(entry['fate']), 'members': Members(entry['members'])})
-
-
 def workload_of_class(workload_class: str) -> Optional[str]:
     """The measured workload for a class, None if there is none."""
-    for name, workload in calibration().workloads.items():
-        if workload_class in workload.classes:
-            return name
-    return None
+    return next(
+        (name for name, w in calibration().workloads.items() if workload_class in w.classes), None
+    )

@@ -4,7 +4,7 @@ Three kinds of threads work on a WAL byte. The kv_sync thread writes it to the W
 into a memtable. A flush reads the memtable and writes the newest values. Compactions read these
 with the overlapping files of the next level and write them again. CPU per WAL byte:
 
-    kv_sync x (relative time with these memtables, see `kv_sync`)
+    kv_sync x (relative time with these memtables, see `kv_sync_time`)
     + flush cost per memtable byte
     + flush cost per written byte x flushed bytes
     + compaction cost per read byte x bytes read
@@ -16,35 +16,31 @@ same less the overwritten values.
 
 Costs depend on the CPU they were measured on. A change between two option strings is a ratio, so a
 common factor cancels out.
-
-Time of the kv_sync thread per write, by memtable size.
-
-One thread inserts all keys of an OSD's writes. A memtable is a skip list: the larger it is, the
-more nodes an insert visits, and the fewer of them are in the CPU cache. The rest of the thread's
-work (the WAL, batches, callbacks) does not depend on memtables. Let f be the inserts' share of the
-time with memtables of the reference size r, and let the cost of an insert grow with the power e of
-the size. The time per write, relative to that with memtables of size r, is
-
-    (1 - f) + f x sum over column families of share x (memtable / r)^e
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Optional
 
 from ..options.catalogue import NO_COMPRESSION
-from .amplification import amplification
-from .calibration import Calibration, Inserts, Quantity, WorkloadCalibration, calibration
+from .amplification import Flow
+from .calibration import Calibration, Inserts, WorkloadCalibration, calibration
 from .keys import Population
-from .memory import Family
-from .records import ColumnFamilyModel, CompressionWork, CpuModel, CpuWork, Estimate, TreeModel
+from .levels import Family
+from .records import ColumnFamilyModel, CpuModel, Estimate, TreeModel
 
 
 def kv_sync_time(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[Estimate]:
-    """Time per write relative to the memtable size of the measurement.
+    """Time of the kv_sync thread per write, relative to the memtable size of the measurement.
+
+    One thread inserts all keys of an OSD's writes. A memtable is a skip list: the larger it is, the
+    more nodes an insert visits, and the fewer of them are in the CPU cache. The rest of the
+    thread's work (the WAL, batches, callbacks) does not depend on memtables. Let f be the inserts'
+    share of the time with memtables of the reference size r, and let the cost of an insert grow
+    with the power e of the size. The time per write, relative to that with memtables of size r, is
+
+        (1 - f) + f x sum over column families of share x (memtable / r)^e
 
     None if the written column families are unknown.
     """
@@ -56,13 +52,10 @@ def kv_sync_change(
     before: Sequence[ColumnFamilyModel], after: Sequence[ColumnFamilyModel], inserts: Inserts
 ) -> Optional[Estimate]:
     """Ratio of the time per write after to before a change of options."""
-    old_times, new_times = (
-        _times_by_parameters(before, inserts),
-        _times_by_parameters(after, inserts),
-    )
-    if old_times is None or new_times is None:
+    old, new = _times_by_parameters(before, inserts), _times_by_parameters(after, inserts)
+    if old is None or new is None:
         return None
-    ratios = [new / old for old, new in zip(old_times, new_times)]
+    ratios = [later / earlier for earlier, later in zip(old, new)]
     return Estimate(min(ratios), ratios[0], max(ratios))
 
 
@@ -92,63 +85,55 @@ def _memtable_bytes(column: ColumnFamilyModel) -> float:
     """Size of a memtable when it is sealed, or flushed early because the WAL is full."""
     if column.expected_flush_bytes is None:
         return float(column.write_buffer_bytes)
-    merged = max(1, column.min_write_buffer_number_to_merge)
     if column.flushed_by == 'memtables':
-        return column.expected_flush_bytes.value / merged
+        return column.expected_flush_bytes.value / max(1, column.min_write_buffer_number_to_merge)
     return min(float(column.write_buffer_bytes), column.expected_flush_bytes.value)
 
 
 _US_PER_KIB = 1024 / 1000
-#: Parameters of a prediction besides costs.
-_KV_SYNC_TIME = 'kv_sync_time'
-_WRITTEN = 'written'
-#: Costs with a common error.
-_MEASURED_TOGETHER = {
-    'flush_taken': 'flushes',
-    'flush_written': 'flushes',
-    'compaction_read': 'compactions',
-    'compaction_written': 'compactions',
-    'compress': 'compression',
-    'decompress': 'compression',
-}
 
 
 def cpu(
-    work: Optional[CpuWork],
+    families: Sequence[Family],
     columns: Sequence[ColumnFamilyModel],
+    flows: Sequence[Flow],
     workload: Optional[WorkloadCalibration],
+    held: Optional[Population],
     known: Calibration,
 ) -> Optional[CpuModel]:
-    """None if the work is unknown or its CPU cost was not measured."""
-    if work is None or workload is None:
+    """None if the workload is unknown, or the cost of its compression was not measured."""
+    costs = known.cpu.costs.get(workload.name) if workload else None
+    time = None if workload is None else kv_sync_time(columns, known.inserts_of(workload.name))
+    if workload is None or held is None or costs is None or time is None or not flows:
         return None
-    time = kv_sync_time(columns, known.inserts_of(workload.name))
-    if time is None:
-        return None
-    costs = _costs([work], known)
-    if costs is None:
-        return None
-    total = _combined(
-        lambda values: _total_ns(work, values, values[_KV_SYNC_TIME], values[_WRITTEN]),
-        {
-            **costs,
-            _KV_SYNC_TIME: time,
-            _WRITTEN: known.quantities['write_amplification'].around(1.0),
-        },
-    )
-    total = _as_wide_as(known.cpu.total, total)
-    expected = {name: cost.value for name, cost in costs.items()}
-    kv_sync, flushes, compactions, compression = (
-        part * _US_PER_KIB for part in cpu_parts_ns(work, expected, time.value)
-    )
+    flushes, compactions, compression = costs.flush_taken, 0.0, 0.0
+    for family, column, flow in zip(families, columns, flows):
+        if not flow.flushed or not column.writes_per_flush:
+            continue
+        codec, keys = family.options.compression, workload.columns[column.name]
+        # Assumption: compactions have the same mix of keys as flushes.
+        unpacked = keys.left_bytes(column.writes_per_flush, held, NO_COMPRESSION) / keys.left_bytes(
+            column.writes_per_flush, held, codec
+        )
+        dropped = max(0.0, flow.flushed - keys.growth_bytes(codec)) if flow.compacted else 0.0
+        flushed, written, read = (
+            part * unpacked / workload.written_bytes
+            for part in (flow.flushed, flow.compacted, flow.compacted + dropped)
+        )
+        flushes += costs.flush_written * flushed
+        compactions += costs.compaction_read * read + costs.compaction_written * written
+        if codec != NO_COMPRESSION:
+            if codec not in costs.compression:
+                return None
+            compress, decompress = costs.compression[codec]
+            compression += compress * (flushed + written) + decompress * read
+    parts = costs.kv_sync * time.value, flushes, compactions, compression
+    total = known.cpu.total.around(sum(parts))
     return CpuModel(
-        us_per_wal_kib=_times(total, _US_PER_KIB),
-        us_per_write=_times(total, workload.written_bytes / 1000),
-        kv_sync_us_per_wal_kib=kv_sync,
-        flushes_us_per_wal_kib=flushes,
-        compactions_us_per_wal_kib=compactions,
-        compression_us_per_wal_kib=compression,
-        work=work,
+        workload.name,
+        Estimate(*(end * _US_PER_KIB for end in total.ends)),
+        Estimate(*(end * workload.written_bytes / 1000 for end in total.ends)),
+        *(part * _US_PER_KIB for part in parts),
     )
 
 
@@ -160,185 +145,11 @@ def cpu_change(
     None if either is unknown, or if their workloads differ. Each model carries its own data size:
     with compression the same keys take fewer bytes.
     """
-    known = known or calibration()
     old, new = before.cpu, after.cpu
-    if old is None or new is None or old.work.workload != new.work.workload:
+    if old is None or new is None or old.workload != new.workload:
         return None
-    inserts = known.inserts_of(old.work.workload)
-    time = kv_sync_time(before.column_families, inserts)
-    change = kv_sync_change(before.column_families, after.column_families, inserts)
-    if time is None or change is None:
-        return None
-    works = (old.work, new.work)
-    costs = _costs(works, known)
-    if costs is None:
-        return None
-    if old.work == new.work and change == Estimate(1.0, 1.0, 1.0):
+    if old == new:
         # The same tree: no predicted difference, hence no error.
-        return change
-    old_time = time.value
-
-    def ratio(values: Mapping[str, float]) -> float:
-        new_time = old_time * values[_KV_SYNC_TIME]
-        return _total_ns(new.work, values, new_time, values[_WRITTEN]) / _total_ns(
-            old.work, values, old_time, 1.0
-        )
-
-    written = known.quantities['write_amplification_change'].around(1.0)
-    return _as_wide_as(
-        known.cpu.change, _combined(ratio, {**costs, _KV_SYNC_TIME: change, _WRITTEN: written})
-    )
-
-
-def cpu_work(
-    families: Sequence[Family],
-    columns: Sequence[ColumnFamilyModel],
-    workload: Optional[WorkloadCalibration],
-    held: Optional[Population],
-    data_of_shards: Optional[Sequence[float]],
-    known: Calibration,
-) -> Optional[CpuWork]:
-    """None if the workload or the database size is unknown."""
-    if workload is None or held is None or not data_of_shards:
-        return None
-    work = CpuWork(workload.name, 0.0, 0.0, 0.0, ())
-    for family, column, data_bytes in zip(families, columns, data_of_shards):
-        known_column = workload.columns.get(column.name)
-        writes = column.writes_per_flush
-        if known_column is None or not known_column.kinds or not writes:
-            continue
-        found = amplification([family], [column], workload, held, [data_bytes], known)
-        flushes, compactions = found.flushes, found.compactions
-        if not flushes or compactions is None:
-            continue
-        compression = family.options.compression
-        # Assumption: compactions have the same mix of keys as flushes.
-        unpacked = known_column.left_bytes(writes, held, NO_COMPRESSION) / known_column.left_bytes(
-            writes, held, compression
-        )
-        grown = known_column.growth_bytes(compression) / workload.written_bytes
-        dropped = max(0.0, flushes - grown) if compactions else 0.0
-        work = _added(
-            work,
-            compression,
-            flush_written=flushes * unpacked,
-            compaction_read=(compactions + dropped) * unpacked,
-            compaction_written=compactions * unpacked,
-        )
-    return work
-
-
-def _added(
-    work: CpuWork,
-    compression: str,
-    flush_written: float,
-    compaction_read: float,
-    compaction_written: float,
-) -> CpuWork:
-    """Add the work of another column family."""
-    compressed = {found.name: found for found in work.compression}
-    if compression != NO_COMPRESSION:
-        before = compressed.get(compression, CompressionWork(compression, 0.0, 0.0))
-        compressed[compression] = replace(
-            before,
-            compressed=before.compressed + flush_written + compaction_written,
-            decompressed=before.decompressed + compaction_read,
-        )
-    return replace(
-        work,
-        flush_written=work.flush_written + flush_written,
-        compaction_read=work.compaction_read + compaction_read,
-        compaction_written=work.compaction_written + compaction_written,
-        compression=tuple(compressed.values()),
-    )
-
-
-def cpu_parts_ns(
-    work: CpuWork, costs: Mapping[str, float], kv_sync_time: float
-) -> tuple[float, float, float, float]:
-    """Nanoseconds per WAL byte: kv_sync, flushes, compactions, compression."""
-    return (
-        costs['kv_sync'] * kv_sync_time,
-        costs['flush_taken'] + costs['flush_written'] * work.flush_written,
-        costs['compaction_read'] * work.compaction_read
-        + costs['compaction_written'] * work.compaction_written,
-        sum(
-            costs[_compress(found.name)] * found.compressed
-            + costs[_decompress(found.name)] * found.decompressed
-            for found in work.compression
-        ),
-    )
-
-
-def _compress(name: str) -> str:
-    return f'compress {name}'
-
-
-def _decompress(name: str) -> str:
-    return f'decompress {name}'
-
-
-def _costs(works: Sequence[CpuWork], known: Calibration) -> Optional[dict[str, Estimate]]:
-    """Nanoseconds per byte under one workload; None if any was not measured."""
-    measured = known.cpu.costs.get(works[0].workload)
-    if measured is None:
-        return None
-    costs = {
-        'kv_sync': measured.kv_sync,
-        'flush_taken': measured.flush_taken,
-        'flush_written': measured.flush_written,
-        'compaction_read': measured.compaction_read,
-        'compaction_written': measured.compaction_written,
-    }
-    for found in (found for work in works for found in work.compression):
-        cost = measured.compression.get(found.name)
-        if cost is None:
-            return None
-        costs[_compress(found.name)] = cost.compress
-        costs[_decompress(found.name)] = cost.decompress
-    return costs
-
-
-def _total_ns(
-    work: CpuWork, costs: Mapping[str, float], kv_sync_time: float, written: float
-) -> float:
-    """CPU if ``written`` times the predicted bytes, WAL included, go to the device."""
-    kv_sync, flushes, compactions, compression = cpu_parts_ns(work, costs, kv_sync_time)
-    to_files = work.flush_written + work.compaction_written
-    # The error is in the SST bytes only; the bound keeps it finite for next to no SST bytes.
-    times = 1 + (written - 1) * (1 + 1 / max(to_files, 1.0))
-    taken = costs['flush_taken']
-    return kv_sync + taken + times * (flushes - taken + compactions + compression)
-
-
-def _combined(
-    of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Estimate]
-) -> Estimate:
-    """Propagate independent parameter errors.
-
-    Each parameter is moved to the ends of its interval, costs with a common error together. The
-    resulting log ratios are added in quadrature.
-    """
-    expected = {name: parameter.value for name, parameter in parameters.items()}
-    value = of(expected)
-    together: dict[str, list[str]] = {}
-    for name in parameters:
-        together.setdefault(_MEASURED_TOGETHER.get(name.split()[0], name), []).append(name)
-    down = up = 0.0
-    for names in together.values():
-        lowest = {**expected, **{name: parameters[name].low for name in names}}
-        highest = {**expected, **{name: parameters[name].high for name in names}}
-        moves = [math.log(of(moved) / value) for moved in (lowest, highest)]
-        down += min(0.0, *moves) ** 2
-        up += max(0.0, *moves) ** 2
-    return Estimate(value * math.exp(-math.sqrt(down)), value, value * math.exp(math.sqrt(up)))
-
-
-def _as_wide_as(quantity: Quantity, found: Estimate) -> Estimate:
-    """Widen an interval to the measured error of the whole prediction."""
-    measured = quantity.around(found.value)
-    return Estimate(min(found.low, measured.low), found.value, max(found.high, measured.high))
-
-
-def _times(estimate: Estimate, factor: float) -> Estimate:
-    return Estimate(estimate.low * factor, estimate.value * factor, estimate.high * factor)
+        return Estimate(1.0, 1.0, 1.0)
+    ratio = new.us_per_wal_kib.value / old.us_per_wal_kib.value
+    return (known or calibration()).cpu.change.around(ratio)

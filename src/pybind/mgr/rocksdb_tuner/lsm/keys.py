@@ -27,7 +27,6 @@ sparsely written object has a small map, a fully written one a large map.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Optional
@@ -112,16 +111,6 @@ def left_bytes(kind: KeyKind, writes: float, population: Population) -> float:
     if kind.fate is Fate.LOGGED:
         return kind.left_bytes * min(writes, keys) + kind.tombstone_bytes * writes
     return kind.left_bytes * keys * -math.expm1(-writes / keys)
-
-
-def live_bytes(kinds: Iterable[KeyKind], population: Population) -> Optional[float]:
-    """Uncompressed live SST bytes; None if they grow with every write."""
-    total = 0.0
-    for kind in kinds:
-        if kind.fate is Fate.KEPT:
-            return None
-        total += kind.left_bytes * kind.total_keys(population)
-    return total
 
 
 #: Default object size of an RBD image.

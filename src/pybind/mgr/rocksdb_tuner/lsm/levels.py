@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Optional
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Optional
 
 from ..options.effective import effective
 from ..options.sharding import ShardedColumn, ShardingSyntaxError, options_of_column, parse_sharding
@@ -174,31 +174,6 @@ def filled_levels(options: TreeOptions, data_bytes: float) -> tuple[float, ...]:
     return tuple(sizes)
 
 
-def dynamic_targets(options: TreeOptions, data_bytes: float) -> tuple[tuple[int, int], ...]:
-    """(level, target) from the base level down, if dynamic level bytes were in effect.
-
-    VersionStorageInfo::CalculateBaseBytes(): the last level holds the data, each level above it is
-    smaller by the multiplier, up to the base level: the first at or below
-    `max_bytes_for_level_base`, which is also the minimum of a target. Empty if levels do not grow.
-    """
-    base_max, multiplier = options.level_base_bytes, options.level_multiplier
-    if multiplier <= 1 or data_bytes <= 0 or base_max <= 0:
-        return ()
-    last = min(options.levels, MAX_LEVELS) - 1
-    size = data_bytes * (1 - 1 / multiplier)
-    base = last
-    while base > 1 and size > base_max:
-        base -= 1
-        size /= multiplier
-    # With too few levels the last one takes the rest.
-    size = min(size, float(base_max))
-    targets = []
-    for level in range(base, last + 1):
-        targets.append((level, int(max(size, float(base_max)))))
-        size = min(size * multiplier, float(_UINT64_MAX))
-    return tuple(targets)
-
-
 def paths(selection: VolumeSelection) -> int:
     """Number of ``db_paths`` that BlueStore configures: more than one disables dynamic level bytes.
 
@@ -208,12 +183,7 @@ def paths(selection: VolumeSelection) -> int:
     return 1 if selection.policy == FIT_TO_FAST else 2
 
 
-def levels(
-    options: TreeOptions,
-    devices: Devices,
-    selection: VolumeSelection,
-    family_data_bytes: Optional[float],
-) -> LevelsModel:
+def levels(options: TreeOptions, devices: Devices, selection: VolumeSelection) -> LevelsModel:
     targets = level_targets(options)
     usable = _usable_db_bytes(devices, selection)
     result = []
@@ -223,8 +193,6 @@ def levels(
         with_level0 = cumulative + options.level_base_bytes
         fits = None if usable is None else paths(selection) == 1 or with_level0 <= usable
         result.append(Level(number, target, cumulative, with_level0, fits))
-    requested = options.dynamic_level_bytes
-    single_path = paths(selection) == 1
     return LevelsModel(
         level0_files=options.level0_trigger,
         level0_bytes=options.level0_bytes,
@@ -232,14 +200,9 @@ def levels(
         if options.level_base_bytes
         else None,
         levels=tuple(result),
-        dynamic_requested=requested,
-        dynamic_in_effect=None
-        if requested is None and single_path
-        else bool(requested) and single_path,
-        dynamic_why=None if single_path or not requested else _DYNAMIC_OFF,
-        dynamic_levels=()
-        if family_data_bytes is None
-        else dynamic_targets(options, family_data_bytes),
+        dynamic_why=None
+        if paths(selection) == 1 or not options.dynamic_level_bytes
+        else _DYNAMIC_OFF,
     )
 
 
@@ -383,3 +346,57 @@ def options_of(column: Column, database: OptionSet) -> OptionSet:
     RocksDBStore::create_and_open() and update_column_family_options().
     """
     return database.replaced(column.options.as_dict())
+
+
+@dataclass(frozen=True)
+class Family:
+    """A column with the options that its column families are opened with."""
+
+    column: Column
+    options: TreeOptions
+
+    @property
+    def ceiling_bytes(self) -> int:
+        return self.options.memtable_ceiling_bytes * self.column.shards
+
+
+#: Sizes of level 1 to try, relative to level 0: the tree works best if both are equal.
+_OF_LEVEL0 = (1.0, 0.75, 1.25, 0.6, 1.5, 1.75)
+#: RocksDB's default is 10; below 4 there are too many levels.
+_MULTIPLIERS = range(4, 17)
+_MIB = 1 << 20
+
+
+class Fit(NamedTuple):
+    """Option values and their effect."""
+
+    level_base_bytes: int
+    level_multiplier: int
+    #: The last level on the DB device, and the bytes of all levels up to it.
+    last_level: int
+    taken_bytes: int
+
+
+def holds(options: TreeOptions, usable_bytes: int, data_bytes: float) -> bool:
+    """Whether the levels that fit the device have room for the data."""
+    last, taken = last_level(options, usable_bytes)
+    # RocksDB counts level 0 with the size of level 1; data settles in level 1 and up.
+    return bool(last) and taken - options.level_base_bytes >= data_bytes
+
+
+def fitting_levels(options: TreeOptions, usable_bytes: int, data_bytes: float) -> Optional[Fit]:
+    """The values that keep ``data_bytes`` on the device with the least write amplification.
+
+    None if the device is too small for the data. Data is rewritten up to `level_multiplier` times
+    per level, so candidates are ranked by levels in use x multiplier.
+    """
+    ranked = []
+    for order, share in enumerate(_OF_LEVEL0):
+        base = max(_MIB, int(options.level0_bytes * share) // _MIB * _MIB)
+        for multiplier in _MULTIPLIERS:
+            changed = replace(options, level_base_bytes=base, level_multiplier=float(multiplier))
+            last, taken = last_level(changed, usable_bytes)
+            if last is not None and holds(changed, usable_bytes, data_bytes):
+                in_use = sum(size > 0 for size in filled_levels(changed, data_bytes))
+                ranked.append((in_use * multiplier, order, Fit(base, multiplier, last, taken)))
+    return min(ranked, key=lambda found: found[:2])[2] if ranked else None

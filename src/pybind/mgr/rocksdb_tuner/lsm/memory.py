@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Optional
 
 from ..options import wal as rocksdb_wal
 from .calibration import Calibration, WorkloadCalibration
 from .keys import Population
-from .levels import Column, TreeOptions
+from .levels import Family, TreeOptions
 from .records import ColumnFamilyModel, Devices, Estimate, Load, MemtableModel, WalModel
-
-
-@dataclass(frozen=True)
-class Family:
-    """A column with the options that its column families are opened with."""
-
-    column: Column
-    options: TreeOptions
-
-    @property
-    def ceiling_bytes(self) -> int:
-        return self.options.memtable_ceiling_bytes * self.column.shards
 
 
 def wal_limit_bytes(database: TreeOptions, families: Sequence[Family]) -> int:
@@ -65,7 +52,7 @@ def wal(
         device_bytes=known.quantities['wal_device_bytes'].around(log.device_bytes),
         device_total_bytes=total,
         fits_device=None if total is None else log.fits(total),
-        fill_s=_seconds(log.limit_bytes, load.wal_bytes_per_s),
+        fill_s=log.limit_bytes / load.wal_bytes_per_s if load.wal_bytes_per_s else None,
     )
 
 
@@ -113,30 +100,18 @@ def column_family(
         flushed_by=flushed_by,
         level0_file_bytes=file_bytes,
         writes_per_flush=writes,
-        keys_per_flush=_keys(expected, load.bytes_per_key),
-        flush_every_s=_flush_every_s(expected, share, load, workload),
+        keys_per_flush=expected.value / load.bytes_per_key
+        if expected and load.bytes_per_key
+        else None,
+        flush_every_s=writes * workload.written_bytes / load.wal_bytes_per_s
+        if workload and writes and load.wal_bytes_per_s
+        else None,
     )
-
-
-def _keys(expected: Optional[Estimate], bytes_per_key: Optional[float]) -> Optional[float]:
-    return expected.value / bytes_per_key if expected and bytes_per_key else None
-
-
-def _flush_every_s(
-    expected: Optional[Estimate],
-    share: Optional[float],
-    load: Load,
-    workload: Optional[WorkloadCalibration],
-) -> Optional[float]:
-    if expected is None or not share or not load.wal_bytes_per_s or workload is None:
-        return None
-    return expected.value / (share * load.wal_bytes_per_s * workload.memory_per_wal_byte)
 
 
 def memtables(
     database: TreeOptions,
     families: Sequence[Family],
-    limit_bytes: int,
     workload: Optional[WorkloadCalibration],
     known: Calibration,
     memory_target_bytes: Optional[int],
@@ -145,7 +120,7 @@ def memtables(
 
     A memtable is freed at the end of its flush; its WAL file counts until then.
     """
-    ceiling = _all_full_bytes(families)
+    ceiling, limit_bytes = _all_full_bytes(families), wal_limit_bytes(database, families)
     ratios = [w.memory_per_wal_byte for w in known.workloads.values()]
     ratio = workload.memory_per_wal_byte if workload else max(ratios)
     bounded, by = float(ceiling), 'max_write_buffer_number'
@@ -171,7 +146,3 @@ def background_jobs(database: TreeOptions) -> tuple[int, int]:
         flushes = max(1, database.max_background_jobs // 4)
         return flushes, max(1, database.max_background_jobs - flushes)
     return max(1, database.max_background_flushes), max(1, database.max_background_compactions)
-
-
-def _seconds(amount: float, per_s: Optional[float]) -> Optional[float]:
-    return amount / per_s if per_s else None

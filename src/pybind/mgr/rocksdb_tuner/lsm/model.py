@@ -1,47 +1,30 @@
-"""The complete model of one OSD's LSM tree.
+"""The complete model of one OSD's LSM tree, and the number of objects that clients write to.
 
-Number of objects that clients write to, estimated from the write amplification.
-
-The model has one parameter that no daemon reports: the number of objects that are written to. The
-prior is log-uniform up to the maximum for the size of the database. Each number predicts a write
-amplification; its likelihood follows from the measured one and the model's calibration error
-(Bayes). The length of the PG log, which is still growing on a young OSD, is a second parameter.
-
-Every estimate uses the whole long window, so there is no state to carry over, and another mgr gets
-the same result after a failover.
+No daemon reports that number, but it decides how much of the written data a longer flush window
+saves. It is the number with which the model gives the write amplification that was measured.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from statistics import NormalDist
 from typing import NamedTuple, Optional
 
 from ..options.syntax import OptionSet
-from .amplification import Busiest, amplification, stalls
-from .calibration import Calibration, Quantity, WorkloadCalibration, calibration
-from .cpu import cpu, cpu_work, kv_sync_time
+from .amplification import LOG_ENTRIES, Contents, Flow, amplification, flow_of
+from .calibration import Calibration, WorkloadCalibration, calibration
+from .cpu import cpu, kv_sync_time
 from .keys import Population
-from .levels import Column, TreeOptions, db_device, levels, options_of, tree_options
-from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
-from .population import (
-    LOG_ENTRIES,
-    assumed_data_bytes,
-    data_by_family,
-    grows,
-    population,
-    stored_ratio,
-)
+from .levels import Column, Family, TreeOptions, db_device, levels, options_of, tree_options
+from .memory import background_jobs, column_family, memtables, wal, wal_limit_bytes
 from .records import (
     Amplification,
     ColumnFamilyModel,
     Devices,
     Estimate,
     Load,
-    Stall,
     TreeModel,
     VolumeSelection,
 )
@@ -74,8 +57,7 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     known = known or calibration()
     shape = _shape(inputs, known)
     database, families, columns = shape.database, shape.families, shape.columns
-    load, workload, held, of_shards = shape.load, shape.workload, shape.held, shape.of_shards
-    limit_bytes, version = shape.limit_bytes, inputs.rocksdb_version
+    load, workload = shape.load, shape.workload
     assumptions = list(inputs.assumptions)
     if load != inputs.load:
         assumptions.append(
@@ -87,32 +69,29 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
             'db_write_buffer_size is considered for memory only: RocksDB flushes the oldest '
             'memtable earlier than the flush sizes shown here.'
         )
-    all_shards = of_shards and [
-        data for data, family in zip(of_shards, families) for _ in range(family.column.shards)
-    ]
     flushes, compactions = background_jobs(database)
     return TreeModel(
-        rocksdb_version=version,
+        rocksdb_version=inputs.rocksdb_version,
         wal=wal(database, families, inputs.devices, load, known),
-        memtables=memtables(
-            database, families, limit_bytes, workload, known, inputs.memory_target_bytes
-        ),
+        memtables=memtables(database, families, workload, known, inputs.memory_target_bytes),
         column_families=columns,
-        levels=levels(
-            database, inputs.devices, inputs.selection, max(of_shards) if of_shards else None
+        levels=levels(database, inputs.devices, inputs.selection),
+        db_device=db_device(
+            database,
+            inputs.devices,
+            inputs.selection,
+            [
+                data
+                for data, family in zip(shape.of_shards, families)
+                for _ in range(family.column.shards)
+            ]
+            or None,
         ),
-        db_device=db_device(database, inputs.devices, inputs.selection, all_shards),
-        stalls=_stalls(version, families, columns, of_shards, load),
-        amplification=amplification(families, columns, workload, held, of_shards, known),
+        amplification=amplification(columns, shape.flows, workload, shape.of_shards, known),
         kv_sync_time=kv_sync_time(
             columns, known.inserts_of(load.workload, thread_waits=load.thread_waits)
         ),
-        cpu=cpu(
-            cpu_work(families, columns, workload, held, of_shards, known),
-            columns,
-            workload,
-            known,
-        ),
+        cpu=cpu(families, columns, shape.flows, workload, shape.held, known),
         background_flushes=flushes,
         background_compactions=compactions,
         cores=inputs.cores,
@@ -124,36 +103,24 @@ def amplification_of(inputs: TreeInputs) -> Amplification:
     """The amplification of `model` in a third of the time; raises the same."""
     known = calibration()
     shape = _shape(inputs, known)
-    return amplification(
-        shape.families, shape.columns, shape.workload, shape.held, shape.of_shards, known
-    )
-
-
-def most_objects(inputs: TreeInputs) -> Optional[float]:
-    """Maximum number of objects for the database size; None if it does not grow with objects."""
-    load, families = inputs.load, _families(inputs)
-    workload = _workload(inputs, calibration())
-    if workload is None or load.data_bytes is None or grows(families, workload):
-        return None
-    asked = replace(load, objects=None)
-    return population(families, workload, asked, load.data_bytes).objects
+    return amplification(shape.columns, shape.flows, shape.workload, shape.of_shards, known)
 
 
 def packing(before: TreeInputs, after: TreeInputs) -> Optional[float]:
     """Ratio of SST bytes of the same data, after to before: the effect of compression.
 
-    None if the workload is unknown.
+    None if the workload is unknown, or without data.
     """
-    families = _families(before)
     workload = _workload(before, calibration())
     if workload is None:
         return None
-    held = population(families, workload, before.load, before.load.data_bytes)
-    return stored_ratio(families, _families(after), workload, held)
+    contents = [Contents(_families(inputs), workload) for inputs in (before, after)]
+    held = contents[0].held(before.load, before.load.data_bytes)
+    sizes = [sum(c.growth if contents[0].grows else c.live(held)) for c in contents]
+    return sizes[1] / sizes[0] if sizes[0] > 0 else None
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(NamedTuple):
     """Intermediate results that all parts of the model use."""
 
     database: TreeOptions
@@ -161,34 +128,38 @@ class _Shape:
     columns: tuple[ColumnFamilyModel, ...]
     #: With the known or assumed size of the database.
     load: Load
-    limit_bytes: int
     workload: Optional[WorkloadCalibration]
     held: Optional[Population]
-    #: SST bytes of one shard of each column; None: unknown.
-    of_shards: Optional[Sequence[float]]
+    #: SST bytes of one shard of each column, and the flow through it; empty: unknown.
+    of_shards: Sequence[float]
+    flows: Sequence[Flow]
 
 
 def _shape(inputs: TreeInputs, known: Calibration) -> _Shape:
     database = _tree_options(inputs.options, inputs.rocksdb_version)
-    families = _families(inputs)
-    load = inputs.load
-    workload = _workload(inputs, known)
-    if workload is not None and load.data_bytes is None:
-        load = replace(load, data_bytes=assumed_data_bytes(families, workload))
+    families, load, workload = _families(inputs), inputs.load, _workload(inputs, known)
     limit_bytes = wal_limit_bytes(database, families)
-    held = None if workload is None else population(families, workload, load, load.data_bytes)
+    if workload is None:
+        columns = tuple(
+            column_family(family, limit_bytes, load, None, None, known) for family in families
+        )
+        return _Shape(database, families, columns, load, None, None, (), ())
+    contents = Contents(families, workload)
+    if load.data_bytes is None:
+        load = replace(load, data_bytes=contents.assumed_bytes)
+    held = contents.held(load, load.data_bytes)
     columns = tuple(
         column_family(family, limit_bytes, load, workload, held, known) for family in families
     )
-    of_shards = (
-        data_by_family(families, workload, held, load.data_bytes)
-        if workload is not None and held is not None and load.data_bytes
-        else None
-    )
-    return _Shape(database, families, columns, load, limit_bytes, workload, held, of_shards)
+    of_shards = contents.of_shards(held, load.data_bytes) if load.data_bytes else ()
+    flows = [
+        flow_of(family.options, column, workload, held, data, known.overlap, load.written_ratio)
+        for family, column, data in zip(families, columns, of_shards)
+    ]
+    return _Shape(database, families, columns, load, workload, held, of_shards, flows)
 
 
-def _families(inputs: TreeInputs) -> Sequence[Family]:
+def _families(inputs: TreeInputs) -> tuple[Family, ...]:
     return _families_of(inputs.columns, inputs.options, inputs.rocksdb_version)
 
 
@@ -207,61 +178,33 @@ _tree_options = lru_cache(maxsize=256)(tree_options)
 
 
 def _workload(inputs: TreeInputs, known: Calibration) -> Optional[WorkloadCalibration]:
-    if inputs.load.workload is None:
-        return None
-    names = {column.name for column in inputs.columns}
-    measured = known.workloads[inputs.load.workload]
     load = inputs.load
-    if not _has_dups(load, measured.population):
+    if load.workload is None:
+        return None
+    measured = known.workloads[load.workload]
+    held = replace(
+        measured.population,
+        log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
+        placement_groups=load.placement_groups or measured.population.placement_groups,
+    )
+    if held.log_dups <= 0:
+        # The PG log holds all requests that the OSD tracks.
         measured = measured.without_dups()
+    names = {column.name for column in inputs.columns}
     return measured.of_writes(load.write_bytes, load.writes_per_object).over(names)
 
 
-def _has_dups(load: Load, measured: Population) -> bool:
-    """Whether the OSD tracks requests that the PG log no longer holds."""
-    entries = LOG_ENTRIES if load.log_entries is None else load.log_entries
-    groups = load.placement_groups or measured.placement_groups
-    return replace(measured, log_entries=entries, placement_groups=groups).log_dups > 0
-
-
-def _stalls(
-    rocksdb_version: str,
-    families: Sequence[Family],
-    columns: Sequence[ColumnFamilyModel],
-    of_shards: Optional[Sequence[float]],
-    load: Load,
-) -> tuple[Stall, ...]:
-    """Stall conditions of the busiest column family; of "default" if the workload is unknown."""
-    place = max(range(len(columns)), key=lambda number: columns[number].share or 0.0)
-    column = columns[place]
-    busiest = Busiest(
-        bytes_per_s=None
-        if column.share is None or load.wal_bytes_per_s is None
-        else column.share * load.wal_bytes_per_s,
-        flush_bytes=column.expected_flush_bytes.value if column.expected_flush_bytes else None,
-        data_bytes=of_shards[place] if of_shards else None,
-    )
-    return stalls(families[place].options, rocksdb_version, busiest)
-
-
-#: Numbers of objects that are modeled, evenly spaced on a log scale.
-_STEPS = 12
-#: Interpolated numbers per modeled one.
-_FINER = 7
-#: Length of the PG log relative to its target, with its prior probability.
-_LOG_PARTS = ((1.0, 0.7), (0.3, 0.1), (0.1, 0.1), (0.03, 0.1))
 #: Fewer objects make no difference.
 _LEAST_OBJECTS = 10.0
+#: Lengths of the PG log relative to its target: those of young OSDs and new pools still grow.
+_LOG_PARTS = (1.0, 0.3, 0.1, 0.03)
 #: Minimum number of level 0 compactions in a window for a meaningful amplification.
 _LEAST_COMPACTIONS = 3
-#: Standard deviations from every number beyond which the model does not explain the measurement.
-_FARTHEST = 3.0
-#: The ends of an 80% interval.
-_LOW, _HIGH = 0.1, 0.9
+#: Halvings of the range of objects on a log scale: precise to a few percent.
+_HALVINGS = 9
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """Writes of an OSD over its long window under its running options."""
 
     #: (WAL + SST bytes) / WAL bytes
@@ -269,145 +212,72 @@ class Measured:
     window_s: float
 
 
-@dataclass(frozen=True)
-class WorkingSet:
-    #: Without a measurement.
-    prior: Estimate
-    #: With the measurement; None: insufficient or inconclusive.
-    fitted: Optional[Estimate]
-    #: Most likely length of all PG logs together; None without ``fitted``.
-    log_entries: Optional[float] = None
+class WorkingSet(NamedTuple):
+    """What clients write to, by the writes of the OSD."""
 
-
-class _Case(NamedTuple):
-    """A number of objects and a PG log length, with their weight."""
-
-    objects: float
-    log_entries: float
-    weight: float
+    #: None if no number explains the writes, or if they do not depend on it.
+    objects: Optional[Estimate]
+    #: Length of all PG logs together; None: as assumed.
+    log_entries: Optional[float]
+    #: Measured over predicted bytes of flushes and compactions with this number.
+    written_ratio: float
 
 
 @lru_cache(maxsize=64)
-def working_set(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[WorkingSet]:
-    """Prior and posterior number of objects; ``inputs``: the OSD's running options.
+def working_set(inputs: TreeInputs, measured: Measured) -> Optional[WorkingSet]:
+    """The contents with which the model writes as measured; ``inputs``: the running options.
 
-    None if the writes do not depend on it, or the database size is unknown. Raises what `model`
-    raises.
+    None without a prediction, or for a window of too few compactions. Raises what `model` raises.
     """
-    rooms = {entries: most_objects(_with_log(inputs, entries)) for entries in _logs(inputs)}
-    known_rooms = [room for room in rooms.values() if room is not None]
-    most = max(known_rooms, default=0.0)
-    if most <= _LEAST_OBJECTS:
-        return None
-    numbers = _evenly(most, _STEPS * _FINER)
-    # A shorter PG log leaves room for more objects.
-    before = [
-        _Case(number, entries, part)
-        for entries, part in _logs(inputs).items()
-        for number in numbers
-        if number <= (rooms[entries] or 0.0) * (1 + 1e-9)
-    ]
-    prior = _objects(numbers, before)
-    if measured is None or not _long_enough(model(inputs), measured.window_s):
-        return WorkingSet(prior, None)
-    middle, spread = _error_of(calibration().quantities['write_amplification'])
-    written = math.log(measured.write_amplification) - middle
-    predicted = {n: _Predicted(_with_log(inputs, n), most) for n in _logs(inputs)}
-    distances = [
-        (written - predicted[case.log_entries].logarithm(case.objects)) / spread for case in before
-    ]
-    if min(map(abs, distances)) > _FARTHEST:
-        return WorkingSet(prior, None)
-    after = [
-        case._replace(weight=case.weight * math.exp(-d * d / 2))
-        for case, d in zip(before, distances)
-    ]
-    likeliest = max(
-        _logs(inputs), key=lambda n: sum(case.weight for case in after if case.log_entries == n)
-    )
-    return WorkingSet(prior, _objects(numbers, after), likeliest)
-
-
-def _evenly(most: float, steps: int) -> list[float]:
-    """Numbers up to ``most``, evenly spaced on a log scale."""
-    span = math.log(most / _LEAST_OBJECTS)
-    return [_LEAST_OBJECTS * math.exp(span * i / (steps - 1)) for i in range(steps)]
-
-
-class _Predicted:
-    """Write amplification by number of objects: modeled at some, interpolated in between."""
-
-    def __init__(self, inputs: TreeInputs, most: float) -> None:
-        numbers = _evenly(most, _STEPS)
-        self._step = math.log(numbers[1] / numbers[0])
-        self._logarithms = [math.log(self._modeled(inputs, number)) for number in numbers]
-
-    @staticmethod
-    def _modeled(inputs: TreeInputs, objects: float) -> float:
-        load = replace(inputs.load, objects=objects)
-        write = amplification_of(replace(inputs, load=load)).write
-        # Workload and database size are known here.
-        assert write is not None
-        return write.value
-
-    def logarithm(self, objects: float) -> float:
-        place = math.log(objects / _LEAST_OBJECTS) / self._step
-        lower = min(int(place), len(self._logarithms) - 2)
-        low, high = self._logarithms[lower], self._logarithms[lower + 1]
-        return low + (high - low) * (place - lower)
-
-
-def _logs(inputs: TreeInputs) -> Mapping[float, float]:
-    """Possible lengths of all PG logs together, with their prior probabilities.
-
-    Logs grow to their target length; those of young OSDs and new pools are shorter.
-    """
-    given = inputs.load.log_entries
-    if given is not None:
-        return {given: 1.0}
-    return {part * LOG_ENTRIES: weight for part, weight in _LOG_PARTS}
-
-
-def _with_log(inputs: TreeInputs, log_entries: float) -> TreeInputs:
-    return replace(inputs, load=replace(inputs.load, log_entries=log_entries))
-
-
-def _objects(numbers: Sequence[float], cases: Sequence[_Case]) -> Estimate:
-    """The marginal distribution over all log lengths."""
-    weights = dict.fromkeys(numbers, 0.0)
-    for case in cases:
-        weights[case.objects] += case.weight
-    return _estimate(numbers, list(weights.values()))
-
-
-def _long_enough(tree: TreeModel, window_s: float) -> bool:
-    """Whether the window has enough level 0 compactions of the busiest column family."""
+    tree, load = model(inputs), inputs.load
     busiest = max(tree.column_families, key=lambda column: column.share or 0.0)
-    if busiest.flush_every_s is None:
-        return False
-    return window_s >= _LEAST_COMPACTIONS * tree.levels.level0_files * busiest.flush_every_s
+    write, seen = tree.amplification.write, measured.write_amplification
+    if write is None or load.data_bytes is None or not busiest.flush_every_s or seen <= 1:
+        return None
+    if measured.window_s < _LEAST_COMPACTIONS * tree.levels.level0_files * busiest.flush_every_s:
+        return None
+    error = calibration().quantities['write_amplification']
+    likely = seen / math.sqrt(error.low * error.high)
+    logs = [part * LOG_ENTRIES for part in _LOG_PARTS]
+    for entries in logs if load.log_entries is None else [load.log_entries]:
+        asked = replace(inputs, load=replace(load, log_entries=entries))
+        most = _most_objects(asked)
+        if most is None or most <= _LEAST_OBJECTS:
+            continue
+        ends = [_written_with(asked, number) for number in (_LEAST_OBJECTS, most)]
+        if ends[0] <= seen / error.low and seen / error.high <= ends[1]:
+            numbers = [
+                _objects_of(asked, amount, most)
+                for amount in (seen / error.high, likely, seen / error.low)
+            ]
+            return WorkingSet(Estimate(*numbers), entries, 1.0)
+    # Writes beyond the model are others: a reshard, a requested compaction.
+    ratio = min(1.0, max(0.0, likely - 1) / (write.value - 1)) if write.value > 1 else 1.0
+    return WorkingSet(None, None, ratio)
 
 
-def _error_of(quantity: Quantity) -> tuple[float, float]:
-    """Mean and standard deviation of log(measured / predicted), assumed normal."""
-    low, high = math.log(quantity.low), math.log(quantity.high)
-    return (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(_HIGH)
+def _most_objects(inputs: TreeInputs) -> Optional[float]:
+    """Maximum number of objects for the database size; None if it does not grow with objects."""
+    workload = _workload(inputs, calibration())
+    if workload is None:
+        return None
+    contents = Contents(_families(inputs), workload)
+    load = replace(inputs.load, objects=None)
+    return None if contents.grows else contents.held(load, load.data_bytes).objects
 
 
-def _estimate(numbers: Sequence[float], weights: Sequence[float]) -> Estimate:
-    """Median and 80% interval of weighted numbers.
+def _written_with(inputs: TreeInputs, objects: float) -> float:
+    write = amplification_of(replace(inputs, load=replace(inputs.load, objects=objects))).write
+    return 1.0 if write is None else write.value
 
-    The weight of a number is spread halfway to its neighbors on a log scale.
-    """
-    step = math.log(numbers[1] / numbers[0])
 
-    def quantile(part: float) -> float:
-        left = part * sum(weights)
-        for number, weight in zip(numbers, weights):
-            if weight and left <= weight:
-                found = number * math.exp(step * (left / weight - 0.5))
-                return min(max(found, numbers[0]), numbers[-1])
-            left -= weight
-        return numbers[-1]
-
-    return Estimate(quantile(_LOW), quantile(0.5), quantile(_HIGH))
+def _objects_of(inputs: TreeInputs, written: float, most: float) -> float:
+    """The number with which the model writes this much: more objects are written no less for."""
+    low, high = _LEAST_OBJECTS, most
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        if _written_with(inputs, middle) < written:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(low * high)

@@ -71,6 +71,8 @@ class Load:
     writes_per_object: Optional[float] = None
     #: In each round the kv_sync thread waits long for its device: see `Calibration.inserts_of`.
     thread_waits: bool = False
+    #: Measured over predicted bytes of flushes and compactions.
+    written_ratio: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -153,12 +155,8 @@ class LevelsModel:
     #: Over the target of level 1: equal is best. None if that target is 0.
     level0_to_level1: Optional[float]
     levels: tuple[Level, ...]
-    dynamic_requested: Optional[bool]
-    dynamic_in_effect: Optional[bool]
-    #: Why the requested setting is not in effect; None if it is.
+    #: Why level_compaction_dynamic_level_bytes is not in effect; None if it is, or is off.
     dynamic_why: Optional[str]
-    #: Targets by level if it were in effect, for this amount of data; empty if unknown.
-    dynamic_levels: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -178,29 +176,6 @@ class DbDeviceModel:
 
 
 @dataclass(frozen=True)
-class Stall:
-    """One condition on which RocksDB slows or stops writes."""
-
-    cause: Annotated[
-        str, Among(('memtables', 'level0-files', 'pending-compaction-bytes')), 'Cause of the stall.'
-    ]
-    effect: Annotated[str, Among(('slowdown', 'stop')), 'Effect on writes.']
-    limit: Annotated[Count, 'Value at which the stall starts.']
-    normal: Annotated[
-        Optional[Count],
-        'Value in normal operation; null: the size of the database is unknown.',
-    ]
-    headroom: Annotated[Optional[Count], 'Difference between the limit and the normal value.']
-    headroom_bytes: Annotated[
-        Optional[Count], 'Minimum bytes that the busiest column family accepts before the stall.'
-    ]
-    headroom_s: Annotated[
-        Optional[Amount],
-        'Seconds until the stall at the current write rate, without flushes or compactions.',
-    ]
-
-
-@dataclass(frozen=True)
 class Amplification:
     #: (WAL + flushes + compactions) / WAL bytes.
     write: Optional[Estimate]
@@ -212,40 +187,18 @@ class Amplification:
 
 
 @dataclass(frozen=True)
-class CompressionWork:
-    """Uncompressed bytes per WAL byte."""
-
-    #: "kLZ4Compression"
-    name: str
-    compressed: float
-    decompressed: float
-
-
-@dataclass(frozen=True)
-class CpuWork:
-    """Work of background threads: uncompressed bytes per WAL byte."""
-
-    #: A key of `calibration()`.
-    workload: str
-    flush_written: float
-    compaction_read: float
-    compaction_written: float
-    compression: tuple[CompressionWork, ...]
-
-
-@dataclass(frozen=True)
 class CpuModel:
-    """CPU of RocksDB in an OSD, in microseconds: the kv_sync thread, flushes and compactions."""
+    """CPU time of RocksDB, in microseconds: the kv_sync thread, flushes and compactions."""
 
-    us_per_wal_kib: Estimate
-    #: Per client write.
-    us_per_write: Estimate
-    #: Parts of ``us_per_wal_kib``.
-    kv_sync_us_per_wal_kib: float
-    flushes_us_per_wal_kib: float
-    compactions_us_per_wal_kib: float
-    compression_us_per_wal_kib: float
-    work: CpuWork
+    workload: Annotated[str, 'Measured load that the costs are of.']
+    us_per_wal_kib: Annotated[Estimate, 'Total per KiB in the WAL.']
+    us_per_write: Annotated[Estimate, 'Total per client write.']
+    kv_sync_us_per_wal_kib: Annotated[Amount, 'CPU time of the kv_sync thread.']
+    flushes_us_per_wal_kib: Annotated[Amount, 'CPU time of flushes.']
+    compactions_us_per_wal_kib: Annotated[Amount, 'CPU time of compactions.']
+    compression_us_per_wal_kib: Annotated[
+        Amount, 'CPU time of compression and decompression in flushes and compactions.'
+    ]
 
 
 @dataclass(frozen=True)
@@ -258,7 +211,6 @@ class TreeModel:
     levels: LevelsModel
     #: None: no dedicated DB device, or its size is unknown.
     db_device: Optional[DbDeviceModel]
-    stalls: tuple[Stall, ...]
     amplification: Amplification
     #: Of the kv_sync thread per write, relative to memtables of 256 MiB; None: unknown workload.
     kv_sync_time: Optional[Estimate]

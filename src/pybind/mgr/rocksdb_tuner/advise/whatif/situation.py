@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Mapping, Optional
 
+from ...lsm.amplification import LOG_ENTRIES
 from ...lsm.calibration import calibration, workload_of_class
 from ...lsm.levels import Column, columns
-from ...lsm.model import Measured, TreeInputs, WorkingSet, working_set
-from ...lsm.population import LOG_ENTRIES
-from ...lsm.records import Devices, Load, VolumeSelection
+from ...lsm.model import Measured, TreeInputs, working_set
+from ...lsm.records import Devices, Estimate, Load, VolumeSelection
 from ...options.releases import KnownRelease
 from ...options.verdict import BadQuestionError, find_release, releases_to_judge
 from ...units import natural
@@ -57,8 +57,8 @@ class Situation:
     osd_id: Optional[int] = None
     #: The annex that the OSD joins with an option string.
     annex: str = ''
-    #: Objects that clients write to; None if unknown or without effect.
-    working_set: Optional[WorkingSet] = None
+    #: Objects that clients write to, by measured writes; None if unknown or without effect.
+    objects: Optional[Estimate] = None
     assumptions: Assumptions = field(default_factory=Assumptions)
 
     def tree_inputs(self, options: str) -> TreeInputs:
@@ -82,13 +82,8 @@ class Situation:
     @property
     def interval_ends(self) -> tuple[Situation, ...]:
         """With the fewest and the most written objects that measurements allow; () if unknown."""
-        held = self.working_set.fitted if self.working_set else None
-        if held is None:
-            return ()
-        return tuple(
-            replace(self, load=replace(self.load, objects=objects))
-            for objects in (held.low, held.high)
-        )
+        ends = () if self.objects is None else (self.objects.low, self.objects.high)
+        return tuple(replace(self, load=replace(self.load, objects=end)) for end in ends)
 
 
 # A handful of releases, called for every modeled option string.
@@ -241,15 +236,14 @@ def _workload_of(facts: OsdFacts) -> Optional[WorkloadClass]:
 
 def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
     """Fit the number of written objects to the measured write amplification."""
-    signals, running = facts.signals, facts.options.running if facts.options else None
-    if signals is None or running is None:
+    signals, options = facts.signals, facts.options
+    if signals is None or options is None:
         return situation
-    measured = None
-    if signals.db_write_amp is not None and signals.db_write_amp_window_s is not None:
-        # Rounded for the cache.
-        measured = Measured(
-            float(f'{signals.db_write_amp:.2g}'), float(f'{signals.db_write_amp_window_s:.1g}')
-        )
+    # Rounded for the cache.
+    written = _rounded(signals.db_write_amp, 3)
+    window_s = _rounded(signals.db_write_amp_window_s, 1)
+    if written is None or window_s is None:
+        return situation
     load = replace(
         situation.load,
         wal_bytes_per_s=_rounded(situation.load.wal_bytes_per_s, 1),
@@ -257,19 +251,16 @@ def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
     )
     asked = replace(situation, load=load, assumptions=Assumptions())
     try:
-        found = working_set(asked.tree_inputs(running), measured)
+        found = working_set(asked.tree_inputs(options.running), Measured(written, window_s))
     except ValueError:
         # There is no model for options without levels.
         return situation
     if found is None:
         return situation
-    objects = None if found.fitted is None else float(f'{found.fitted.value:.2g}')
-    load = replace(
-        situation.load,
-        objects=objects,
-        log_entries=situation.load.log_entries if objects is None else found.log_entries,
-    )
-    return replace(situation, working_set=found, load=load)
+    load = replace(situation.load, written_ratio=found.written_ratio)
+    if found.objects is not None:
+        load = replace(load, objects=found.objects.value, log_entries=found.log_entries)
+    return replace(situation, objects=found.objects, load=load)
 
 
 def _rounded(value: Optional[float], digits: int) -> Optional[float]:

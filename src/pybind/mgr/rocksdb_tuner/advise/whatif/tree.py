@@ -14,9 +14,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, Optional
 
-from ...lsm.amplification import Fit, fitting_levels, holds
-from ...lsm.levels import NotModeledError, options_of, paths, tree_options, usable_bytes
-from ...lsm.model import WorkingSet, amplification_of, model, packing
+from ...lsm.levels import (
+    Fit,
+    NotModeledError,
+    fitting_levels,
+    holds,
+    options_of,
+    paths,
+    tree_options,
+    usable_bytes,
+)
+from ...lsm.model import amplification_of, model, packing
 from ...lsm.records import Amplification, Estimate, TreeModel
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
@@ -230,8 +238,8 @@ def _at_one_byte_per_s(options: str, situation: Situation) -> Optional[float]:
 class Modeled:
     #: With the running options.
     write_amplification: Estimate
-    #: Objects that clients write to; None if the model does not depend on them.
-    working_set: Optional[WorkingSet]
+    #: Objects that clients write to, by measured writes; None: unknown or without effect.
+    objects: Optional[Estimate]
 
 
 def modeled(facts: OsdFacts) -> Optional[Modeled]:
@@ -246,4 +254,4 @@ def modeled(facts: OsdFacts) -> Optional[Modeled]:
         write = model_in(situation, facts.options.running).amplification.write
     except ValueError:
         return None
-    return None if write is None else Modeled(write, situation.working_set)
+    return None if write is None else Modeled(write, situation.objects)

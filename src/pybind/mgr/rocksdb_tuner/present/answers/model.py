@@ -11,17 +11,16 @@ from ...advise.whatif.tree import TreeAnswer
 from ...lsm.calibration import Formula, calibration
 from ...lsm.records import (
     ColumnFamilyModel,
+    CpuModel,
     DbDeviceModel,
     Estimate,
     Level,
-    LevelsModel,
     MemtableModel,
-    Stall,
     WalModel,
 )
 from ...notes import Amount, Count, InPlace, OsdId
 from ...workload.records import WorkloadClass
-from .options import Objects, OptionChange, changes_of, like_if_any, objects_of
+from .options import OptionChange, changes_of
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,9 @@ class Inputs:
     bytes_per_key: Annotated[Optional[Amount], 'Mean size of a key with its value.']
     data_bytes: Annotated[Optional[Amount], 'Total space used by BlueFS.']
     objects: Annotated[
-        Optional[Objects],
-        'Objects that clients write to; null if the writes do not depend on them, or without an '
-        'OSD.',
+        Optional[Estimate],
+        'Objects that clients write to, estimated from the writes of the OSD; null if these do '
+        'not tell.',
     ]
     memory_target_bytes: Annotated[Optional[Count], 'osd_memory_target']
     cores: Annotated[Optional[Count], 'CPU cores per OSD.']
@@ -81,45 +80,11 @@ class Level0:
 
 
 @dataclass(frozen=True)
-class DynamicLevel:
-    """A level with its dynamic target size."""
-
-    level: Annotated[Count, 'Number of the level, from 1.']
-    target_bytes: Annotated[Count, 'Target size.']
-
-
-@dataclass(frozen=True)
-class DynamicLevels:
-    """level_compaction_dynamic_level_bytes"""
-
-    requested: Annotated[Optional[bool], 'Whether the option string enables it.']
-    in_effect: Annotated[Optional[bool], 'Whether it is in effect.']
-    why: Annotated[Optional[str], 'Why it is not in effect although enabled.']
-    levels: Annotated[
-        tuple[DynamicLevel, ...], 'Target sizes for the current data if it were in effect.'
-    ]
-
-
-@dataclass(frozen=True)
 class Background:
     """Maximum number of concurrent background jobs."""
 
     flushes: Count
     compactions: Count
-
-
-@dataclass(frozen=True)
-class Cpu:
-    """CPU time of RocksDB, in microseconds."""
-
-    us_per_wal_kib: Annotated[Estimate, 'Total per KiB in the WAL.']
-    us_per_write: Annotated[Estimate, 'Total per client write.']
-    kv_sync_us_per_wal_kib: Annotated[Amount, 'CPU time of the kv_sync thread.']
-    flushes_us_per_wal_kib: Annotated[Amount, 'CPU time of flushes.']
-    compactions_us_per_wal_kib: Annotated[Amount, 'CPU time of compactions.']
-    compression_us_per_wal_kib: Annotated[
-        Amount, 'CPU time of compression and decompression in flushes and compactions.'
-    ]
 
 
 @dataclass(frozen=True)
@@ -134,11 +99,14 @@ class Model:
     column_families: Annotated[tuple[ColumnFamilyModel, ...], 'Column families by column.']
     level0: Level0
     levels: Annotated[tuple[Level, ...], 'Levels from level 1.']
-    dynamic_level_bytes: DynamicLevels
+    dynamic_level_bytes: Annotated[
+        Optional[str],
+        'Why level_compaction_dynamic_level_bytes is not in effect although enabled; null: it is '
+        'as in the options.',
+    ]
     db_device: Annotated[
         Optional[DbDeviceModel], 'Use of the DB device; null: no dedicated device, or unknown.'
     ]
-    stalls: Annotated[tuple[Stall, ...], 'Conditions that make RocksDB stall writes.']
     background: Background
     write_amplification: Annotated[
         Optional[Estimate],
@@ -156,7 +124,7 @@ class Model:
         'workload.',
     ]
     cpu: Annotated[
-        Optional[Cpu],
+        Optional[CpuModel],
         'CPU time of the kv_sync thread, flushes and compactions, on the processor of the '
         'measurements; null: the workload or database size is unknown, or the compression was not '
         'measured.',
@@ -192,15 +160,14 @@ def model_of(answer: TreeAnswer) -> Model:
         column_families=model.column_families,
         level0=Level0(levels.level0_files, levels.level0_bytes, levels.level0_to_level1),
         levels=levels.levels,
-        dynamic_level_bytes=_dynamic(levels),
+        dynamic_level_bytes=levels.dynamic_why,
         db_device=model.db_device,
-        stalls=model.stalls,
         background=Background(model.background_flushes, model.background_compactions),
         write_amplification=amplification.write,
         flush_bytes_per_wal_byte=amplification.flushes,
         compaction_bytes_per_wal_byte=amplification.compactions,
         kv_sync_time=model.kv_sync_time,
-        cpu=like_if_any(Cpu, model.cpu),
+        cpu=model.cpu,
         space_amplification=amplification.space,
         sources=calibration().formulas,
         measured=calibration().source,
@@ -230,7 +197,7 @@ def _situation(situation: FoundSituation, assumptions: tuple[str, ...]) -> Situa
             wal_bytes_per_s=load.wal_bytes_per_s,
             bytes_per_key=load.bytes_per_key,
             data_bytes=load.data_bytes,
-            objects=objects_of(situation.working_set),
+            objects=situation.objects,
             memory_target_bytes=situation.memory_target_bytes,
             cores=situation.cores,
             dedicated_db=devices.dedicated_db,
@@ -243,13 +210,4 @@ def _situation(situation: FoundSituation, assumptions: tuple[str, ...]) -> Situa
             ),
         ),
         assumptions=assumptions,
-    )
-
-
-def _dynamic(levels: LevelsModel) -> DynamicLevels:
-    return DynamicLevels(
-        requested=levels.dynamic_requested,
-        in_effect=levels.dynamic_in_effect,
-        why=levels.dynamic_why,
-        levels=tuple(DynamicLevel(level, size) for level, size in levels.dynamic_levels),
     )

@@ -13,8 +13,6 @@ from typing import Annotated, Any, Optional, TypeVar
 
 from ...advise.records import OsdFacts, OsdOptions
 from ...kinds import fields_of
-from ...lsm.model import WorkingSet
-from ...lsm.records import Estimate
 from ...notes import OsdId
 from ...options.grammar import OptionDifference
 from ..summaries import difference, options_in_use
@@ -141,23 +139,3 @@ def difference_of(before: str, after: str) -> Optional[tuple[OptionChange, ...]]
 
 def changes_of(changes: Iterable[OptionDifference]) -> tuple[OptionChange, ...]:
     return tuple(OptionChange(c.option, c.value_from, c.value_to) for c in changes)
-
-
-@dataclass(frozen=True)
-class Objects:
-    """Objects that clients write to."""
-
-    prior: Annotated[
-        Estimate, 'Estimate before any measurement: at most what fits into the database.'
-    ]
-    fitted: Annotated[
-        Optional[Estimate],
-        'Estimate from the measured write amplification of the OSD; null if that is not '
-        'informative.',
-    ]
-
-
-def objects_of(found: Optional[WorkingSet]) -> Optional[Objects]:
-    if found is None:
-        return None
-    return Objects(found.prior, found.fitted)

@@ -25,12 +25,10 @@ from ...units import format_time, rounded
 from ..subjects import OsdDetail as FoundDetail
 from .growth import Forecast, forecast_of
 from .options import (
-    Objects,
     OptionsInFull,
     RunningOptions,
     like,
     like_if_any,
-    objects_of,
     options_of,
     running_of,
 )
@@ -252,8 +250,8 @@ class OsdModel:
 
     write_amplification: Annotated[Estimate, 'Prediction for db_write_amp.']
     objects: Annotated[
-        Optional[Objects],
-        'Objects that clients write to; null if the writes do not depend on them.',
+        Optional[Estimate],
+        'Objects that clients write to, estimated from its writes; null if these do not tell.',
     ]
 
 
@@ -357,4 +355,4 @@ def _signals(answer: type[_Signals], facts: OsdFacts, taken_s: Optional[float]) 
 def _model(found: Optional[Modeled]) -> Optional[OsdModel]:
     if found is None:
         return None
-    return OsdModel(found.write_amplification, objects_of(found.working_set))
+    return OsdModel(found.write_amplification, found.objects)

@@ -201,8 +201,8 @@ def _signals(signals: Signals, detail: OsdDetail) -> list[tuple[str, str]]:
     ]
     if facts.forecast:
         pairs.append(('DB full', _forecast(facts.forecast)))
-    if modeled and modeled.working_set:
-        pairs.append(('Objects written to', objects_written_to(modeled.working_set)))
+    if modeled and modeled.objects:
+        pairs.append(('Objects written to', objects_written_to(modeled.objects)))
     details = facts.details
     if details is not None and details.memory_target_bytes is not None:
         mapped = format_bytes(details.memory_mapped_bytes)

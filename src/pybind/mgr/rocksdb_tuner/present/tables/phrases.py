@@ -11,7 +11,6 @@ from typing import Optional
 from ...advise.limit import limited_by
 from ...advise.records import Decision, Finding, FindingEvidence, GroupFacts
 from ...judge.records import SoakPlan
-from ...lsm.model import WorkingSet
 from ...lsm.records import Estimate
 from ...observe.signals import Signals
 from ...operations.rollout.history import TrackRecord
@@ -263,11 +262,5 @@ def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str])
     return value if low == high == value else f'{value} ({low} to {high})'
 
 
-def objects_written_to(found: Optional[WorkingSet]) -> str:
-    """Estimated from measurements; without them, any number that fits the database."""
-    if found is None:
-        return UNKNOWN
-    if found.fitted is None:
-        most = format_count(found.prior.high)
-        return f'up to {most}: not measured yet'
-    return f'{estimated(found.fitted, format_count)}, estimated from writes'
+def objects_written_to(found: Estimate) -> str:
+    return f'{estimated(found, format_count)}, estimated from writes'

@@ -15,7 +15,6 @@ from ...lsm.records import (
     CpuModel,
     DbDeviceModel,
     Level,
-    Stall,
     TreeModel,
 )
 from ...units import (
@@ -39,7 +38,7 @@ _LEVELS_SHOWN = 5
 
 
 def tree(answer: TreeAnswer) -> str:
-    """WAL, memory, flushes, levels, stalls and amplification."""
+    """WAL, memory, flushes, levels and amplification."""
     model = answer.model
     return sections(
         fields(
@@ -52,7 +51,6 @@ def tree(answer: TreeAnswer) -> str:
         titled('Column families', _columns(model)),
         titled('Levels of each column family', _levels(model)),
         titled('DB device', _db_device(model.db_device)),
-        titled('Write stalls of each column family', _stalls(model)),
         titled('Assumptions', bullets(model.assumptions)),
         paragraph('Formulas and sources: --format json-pretty.'),
     )
@@ -63,8 +61,8 @@ def _about(situation: Situation) -> Iterable[tuple[str, str]]:
         yield 'OSD', f'osd.{situation.osd_id}'
     yield 'Release', f'{situation.release.label}, RocksDB {situation.release.rocksdb_version}'
     yield 'Workload', UNKNOWN if situation.workload is None else situation.workload.value
-    if situation.working_set is not None:
-        yield 'Objects written to', objects_written_to(situation.working_set)
+    if situation.objects is not None:
+        yield 'Objects written to', objects_written_to(situation.objects)
 
 
 def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
@@ -246,31 +244,6 @@ def _db_device(device: Optional[DbDeviceModel]) -> str:
             ('Data fits', _YES_NO[device.holds_data]),
         ],
         indent=2,
-    )
-
-
-def _stalls(model: TreeModel) -> str:
-    columns = (
-        Column('CAUSE'),
-        Column('EFFECT'),
-        Column('LIMIT', 'r'),
-        Column('NORMAL', 'r'),
-        Column('HEADROOM', 'r', omit=1),
-        Column('LASTS', 'r'),
-    )
-    return table(columns, (_stall(stall) for stall in model.stalls), indent=2)
-
-
-def _stall(stall: Stall) -> tuple[str, ...]:
-    in_bytes = stall.cause == 'pending-compaction-bytes'
-    form = format_bytes if in_bytes else format_count
-    return (
-        stall.cause,
-        stall.effect,
-        form(stall.limit),
-        form(stall.normal),
-        format_bytes(stall.headroom_bytes),
-        format_duration(stall.headroom_s),
     )
 
 

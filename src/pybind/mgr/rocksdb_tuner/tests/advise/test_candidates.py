@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.records import Limit, Resource
 from rocksdb_tuner.advise.usage import at_most, comparable
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
 from rocksdb_tuner.advise.whatif.situation import Situation
-from rocksdb_tuner.lsm.model import TreeInputs, WorkingSet, model
+from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Estimate, TreeModel
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -158,8 +158,7 @@ def test_each_set_is_modeled_once_per_decision(monkeypatch: pytest.MonkeyPatch) 
     }
     measured = osd(signals=seen)._replace(workload=workload(RBD))
     here = case(measured, does=workload(RBD))
-    assert here.situation.working_set is not None
-    assert here.situation.working_set.fitted is not None
+    assert here.situation.objects is not None
     found = weighing(here)
     assert found.best is not None
     assert 5 < len(asked) == len({inputs.options for inputs in asked})
@@ -230,12 +229,12 @@ def test_small_changes_between_ticks_keep_the_cached_answer() -> None:
 
     def with_objects(found: Estimate) -> Situation:
         load = replace(asked.load, objects=found.value, wal_bytes_per_s=found.low)
-        return comparable(replace(asked, working_set=WorkingSet(found, found), load=load))
+        return comparable(replace(asked, objects=found, load=load))
 
     assert with_objects(ends) == with_objects(near)
     assert with_objects(ends) != with_objects(far)
     # Without a measurement there is nothing to round.
-    assert comparable(asked).working_set is None
+    assert comparable(asked).objects is None
 
 
 def test_cores_exclude_a_set_only_if_their_number_is_known() -> None:

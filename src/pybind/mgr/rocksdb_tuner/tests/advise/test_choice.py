@@ -120,13 +120,14 @@ def test_only_the_osd_with_the_relevant_load_is_fitted(monkeypatch: pytest.Monke
     """For other kinds of OSDs the choice depends on their space, which needs no fit."""
     asked: list[TreeInputs] = []
 
-    def counted(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[WorkingSet]:
+    def counted(inputs: TreeInputs, measured: Measured) -> Optional[WorkingSet]:
         asked.append(inputs)
         return working_set(inputs, measured)
 
     monkeypatch.setattr('rocksdb_tuner.advise.whatif.situation.working_set', counted)
+    seen = {'db_write_amp': 2.3, 'db_write_amp_window_s': 86400.0}
     kinds = [
-        osd(n, dedicated_db=True, db_device_bytes=(n + 1) * 100 * GIB)._replace(
+        osd(n, signals=seen, dedicated_db=True, db_device_bytes=(n + 1) * 100 * GIB)._replace(
             workload=workload(RBD)
         )
         for n in range(3)

@@ -18,7 +18,6 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.advise.whatif.tree import packed
 from rocksdb_tuner.lsm.calibration import calibration
-from rocksdb_tuner.lsm.model import WorkingSet
 from rocksdb_tuner.lsm.records import Estimate, Load
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -110,14 +109,13 @@ def test_interval_that_just_reaches_zero_is_no_change(from_one: bool) -> None:
     ('held', 'least', 'most'),
     [
         (None, 0.7, 0.7),
-        (WorkingSet(Estimate(1.0, 2.0, 3.0), None), 0.7, 0.7),
-        (WorkingSet(Estimate(1.0, 2.0, 3.0), Estimate(10.0, 20.0, 30.0)), 0.5, 0.9),
+        (Estimate(10.0, 20.0, 30.0), 0.5, 0.9),
         # More objects are not more change in each case.
-        (WorkingSet(Estimate(1.0, 2.0, 3.0), Estimate(30.0, 20.0, 10.0)), 0.5, 0.9),
+        (Estimate(30.0, 20.0, 10.0), 0.5, 0.9),
     ],
 )
 def test_interval_covers_the_smallest_and_largest_number_of_objects(
-    monkeypatch: pytest.MonkeyPatch, held: Optional[WorkingSet], least: float, most: float
+    monkeypatch: pytest.MonkeyPatch, held: Optional[Estimate], least: float, most: float
 ) -> None:
     by_objects = {None: 1.4, 10.0: 1.0, 30.0: 1.8}
 
@@ -126,7 +124,7 @@ def test_interval_covers_the_smallest_and_largest_number_of_objects(
         return Estimate(value, value, value)
 
     monkeypatch.setattr(effect, '_written', written)
-    change = effect._remembered.__wrapped__(OLD, LZ4, replace(RGW, working_set=held))
+    change = effect._remembered.__wrapped__(OLD, LZ4, replace(RGW, objects=held))
     assert change is not None
     around = calibration().quantities['write_amplification_change'].around
     assert (change.ratio.low, change.ratio.high) == (around(least).low, around(most).high)

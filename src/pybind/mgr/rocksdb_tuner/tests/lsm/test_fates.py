@@ -16,7 +16,6 @@ from rocksdb_tuner.lsm.keys import (
     Members,
     Population,
     left_bytes,
-    live_bytes,
 )
 
 OVERWRITTEN = KeyKind(
@@ -101,9 +100,3 @@ def test_dup_entries_are_kept_only_for_short_logs(
     placement_groups: int, log_entries: int, dups: int
 ) -> None:
     assert Population(1, placement_groups, log_entries).log_dups == dups
-
-
-def test_growing_data_has_no_fixed_size() -> None:
-    held = Population(1000, 100, 300_000)
-    assert live_bytes((OVERWRITTEN, LOGGED), held) == 1000 * 500 + 300_000 * 250
-    assert live_bytes((OVERWRITTEN, KEPT), held) is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.lsm.amplification import pending_compaction_bytes
 from rocksdb_tuner.lsm.levels import level_targets
 from rocksdb_tuner.lsm.records import Devices, Load, VolumeSelection
 
@@ -140,38 +139,13 @@ def test_fit_to_fast_uses_all_fitting_levels() -> None:
     )
     assert tree.db_device is not None
     assert tree.db_device.extra_bytes == tree.db_device.usable_bytes == 10 * GIB
-    assert tree.levels.dynamic_in_effect is True
     assert tree.levels.dynamic_why is None
 
 
 def test_dynamic_level_bytes_are_off_with_the_two_paths_of_bluestore() -> None:
     """Seen on 16.2.15: with the option true, the OSD's RocksDB prints 0."""
     tree = tree_of('level_compaction_dynamic_level_bytes=true')
-    assert tree.levels.dynamic_requested is True
-    assert tree.levels.dynamic_in_effect is False
     assert tree.levels.dynamic_why is not None
-
-
-def test_dynamic_levels_end_at_the_base() -> None:
-    """270 GiB in level 6, each above it a tenth, down to a base level of no less than its size."""
-    load = Load(workload='omap-heavy', data_bytes=300.0 * GIB)
-    targets = dict(tree_of(OLD, load=load).levels.dynamic_levels)
-    assert max(targets) == 6
-    base = min(targets)
-    assert targets[base] == 256 * MIB
-    # The next one is ten times what the base level would have been, 94 MiB.
-    for level in range(base + 2, max(targets) + 1):
-        assert targets[level] == pytest.approx(10 * targets[level - 1], rel=1e-6)
-
-
-def test_dynamic_levels_are_fixed_if_there_are_too_few() -> None:
-    """ "Even L1 will be too large": level 1 has the base size, and each other grows from it."""
-    load = Load(workload='omap-heavy', data_bytes=3000.0 * GIB)
-    assert tree_of(f'{OLD},num_levels=4', load=load).levels.dynamic_levels == (
-        (1, 256 * MIB),
-        (2, 2560 * MIB),
-        (3, 25600 * MIB),
-    )
 
 
 def test_default_wal_limit_is_four_times_all_memtables_counted_twice() -> None:
@@ -243,57 +217,6 @@ def test_background_jobs_are_divided_as_in_rocksdb(
     assert (tree.background_flushes, tree.background_compactions) == (flushes, compactions)
 
 
-def test_stalls_of_the_default() -> None:
-    """Stop at 36 files and 256 GiB, slow at 20 and 64 GiB, at one memtable less than all."""
-    limits = {(s.cause, s.effect): s.limit for s in tree_of(NEW).stalls}
-    assert limits == {
-        ('memtables', 'slowdown'): 63,
-        ('memtables', 'stop'): 64,
-        ('level0-files', 'slowdown'): 20,
-        ('level0-files', 'stop'): 36,
-        ('pending-compaction-bytes', 'slowdown'): 64 * GIB,
-        ('pending-compaction-bytes', 'stop'): 256 * GIB,
-    }
-
-
-def test_last_of_three_memtables_causes_no_slowdown() -> None:
-    causes = {(s.cause, s.effect) for s in tree_of('max_write_buffer_number=3').stalls}
-    assert ('memtables', 'slowdown') not in causes
-    assert ('memtables', 'stop') in causes
-
-
-@pytest.mark.parametrize(('version', 'slowdown'), [('6.8', True), ('6.15', True), ('7.9', False)])
-def test_waiting_memtables_cause_no_stall(version: str, slowdown: bool) -> None:
-    """Since facebook/rocksdb#7921: of 4, of which 3 are merged, the third only begins a flush."""
-    options = 'max_write_buffer_number=4,min_write_buffer_number_to_merge=3'
-    causes = {(s.cause, s.effect) for s in tree_of(options, version).stalls}
-    assert (('memtables', 'slowdown') in causes) == slowdown
-
-
-def test_pending_bytes_are_estimated_as_in_rocksdb() -> None:
-    """Level 0 and 1, and of what is over in each level as much more as the next is larger.
-
-    2 into 1 of 1: 3 to compact; 2 are over and go into 10: 2 x (10 / 3 + 1); 2 into 50 of 100
-    leave nothing over.
-    """
-    assert pending_compaction_bytes(2, (1, 10, 50), (1, 10, 100)) == pytest.approx(
-        3 + 2 * (10 / 3 + 1) + 2 * (50 / 12 + 1)
-    )
-    assert pending_compaction_bytes(2, (1, 0, 0), (1, 10, 100)) == 3
-
-
-def test_pending_bytes_reach_their_limit_long_before_the_same_amount_is_written() -> None:
-    """The tree below multiplies it; at the end of the headroom the limit is met."""
-    load = Load(workload='omap-heavy', wal_bytes_per_s=1e6, data_bytes=300.0 * GIB)
-    tree = tree_of(NEW, load=load)
-    stall = next(s for s in tree.stalls if s.cause == 'pending-compaction-bytes')
-    assert (stall.effect, stall.limit) == ('slowdown', 64 * GIB)
-    assert stall.normal is not None
-    assert stall.headroom_bytes is not None
-    assert GIB < stall.normal < 64 * GIB
-    assert 0 < stall.headroom_bytes < 64 * GIB / 4
-
-
 def test_levels_grow_by_the_multiplier_until_a_number_is_full() -> None:
     targets = level_targets(options_of('max_bytes_for_level_base=1T,num_levels=40'))
     assert all(target < 1 << 64 for target in targets)
@@ -327,7 +250,6 @@ def test_missing_input_is_unknown() -> None:
     assert tree.wal.fill_s is None
     assert tree.memtables.share_of_memory_target is None
     assert all(level.on_db_device is None for level in tree.levels.levels)
-    assert all(stall.headroom_s is None for stall in tree.stalls)
     for column in tree.column_families:
         assert column.share is None
         assert column.expected_flush_bytes is None

@@ -14,8 +14,7 @@ from rocksdb_tuner.advise.records import Setting, Severity
 from rocksdb_tuner.advise.strings import check
 from rocksdb_tuner.advise.whatif.situation import situation_of_osd
 from rocksdb_tuner.advise.whatif.tree import model_in
-from rocksdb_tuner.lsm.amplification import fitting_levels
-from rocksdb_tuner.lsm.levels import tree_options
+from rocksdb_tuner.lsm.levels import fitting_levels, tree_options
 from rocksdb_tuner.observe.trend import Forecast, Outlook
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.workload.records import WorkloadClass

@@ -51,9 +51,8 @@ def situation(found: OsdFacts, **message: Any) -> Situation:
 def test_number_of_objects_is_estimated_from_the_writes() -> None:
     """And the model then predicts what was measured."""
     found = situation(osd(1.4))
-    assert found.working_set is not None
-    assert found.working_set.fitted is not None
-    assert found.load.objects == pytest.approx(found.working_set.fitted.value, rel=0.05)
+    assert found.objects is not None
+    assert found.load.objects == found.objects.value
     write = model_in(found, PACIFIC).amplification.write
     assert write is not None
     assert write.low <= 1.4 <= write.high
@@ -76,8 +75,7 @@ def test_number_of_objects_falls_back_to_the_size_of_the_database(
     found: OsdFacts,
 ) -> None:
     seen = situation(found)
-    assert seen.working_set is not None
-    assert seen.working_set.fitted is None
+    assert seen.objects is None
     assert seen.load.objects is None
 
 
@@ -88,7 +86,7 @@ def test_number_of_objects_falls_back_to_the_size_of_the_database(
 )
 def test_measured_writes_do_not_apply_to_an_imagined_osd(message: dict[str, Any]) -> None:
     found = situation(osd(1.4), **message)
-    assert found.working_set is None
+    assert found.objects is None
     assert found.load.objects is None
 
 
@@ -103,7 +101,7 @@ def test_measured_writes_do_not_apply_to_an_imagined_osd(message: dict[str, Any]
     ids=['workload not known', 'new keys', 'no signals', 'options not known'],
 )
 def test_number_is_none_without_its_inputs(changes: dict[str, Any]) -> None:
-    assert situation(osd(1.4, **changes)).working_set is None
+    assert situation(osd(1.4, **changes)).objects is None
 
 
 def test_options_without_levels_have_no_number_and_no_model() -> None:
@@ -112,7 +110,7 @@ def test_options_without_levels_have_no_number_and_no_model() -> None:
     odd = found._replace(
         options=replace(found.options, running='compaction_style=kCompactionStyleUniversal')
     )
-    assert situation(odd).working_set is None
+    assert situation(odd).objects is None
     assert modeled(odd) is None
 
 
@@ -121,7 +119,7 @@ def test_prediction_is_as_wide_as_the_measurements() -> None:
     measured = situation(osd(1.4))
     change = predicted_write_amplification(PACIFIC, VARIANT_D, measured)
     assert change is not None
-    known = replace(measured, working_set=None)
+    known = replace(measured, objects=None)
     exact = predicted_write_amplification(PACIFIC, VARIANT_D, known)
     assert exact is not None
     assert change.ratio.low <= exact.ratio.low
@@ -133,11 +131,11 @@ def test_model_of_an_osd_is_shown_with_its_measurements() -> None:
     found = modeled(osd(1.4))
     assert found is not None
     assert found.write_amplification.low <= 1.4 <= found.write_amplification.high
-    assert objects_written_to(found.working_set).endswith('estimated from writes')
+    assert found.objects is not None
+    assert objects_written_to(found.objects).endswith('estimated from writes')
     unmeasured = modeled(osd(None))
     assert unmeasured is not None
-    assert objects_written_to(unmeasured.working_set).startswith('up to ')
-    assert objects_written_to(None) == '-'
+    assert unmeasured.objects is None
 
 
 @pytest.mark.parametrize(

@@ -344,8 +344,10 @@ export interface Considered {
   candidates: Candidate[];
 }
 
-/** CPU time of RocksDB, in microseconds. */
-export interface Cpu {
+/** CPU time of RocksDB, in microseconds: the kv_sync thread, flushes and compactions. */
+export interface CpuModel {
+  /** Measured load that the costs are of. */
+  workload: string;
   /** Total per KiB in the WAL. */
   us_per_wal_kib: Estimate;
   /** Total per client write. */
@@ -476,26 +478,6 @@ export interface DroppedArm {
   period: number;
   /** Number of measured blocks of that period until then. */
   block: number;
-}
-
-/** A level with its dynamic target size. */
-export interface DynamicLevel {
-  /** Number of the level, from 1. */
-  level: number;
-  /** Target size. */
-  target_bytes: number;
-}
-
-/** level_compaction_dynamic_level_bytes */
-export interface DynamicLevels {
-  /** Whether the option string enables it. */
-  requested: boolean | null;
-  /** Whether it is in effect. */
-  in_effect: boolean | null;
-  /** Why it is not in effect although enabled. */
-  why: string | null;
-  /** Target sizes for the current data if it were in effect. */
-  levels: DynamicLevel[];
 }
 
 /** A prediction with its 80% interval. */
@@ -882,8 +864,8 @@ export interface Inputs {
   bytes_per_key: number | null;
   /** Total space used by BlueFS. */
   data_bytes: number | null;
-  /** Objects that clients write to; null if the writes do not depend on them, or without an OSD. */
-  objects: Objects | null;
+  /** Objects that clients write to, estimated from the writes of the OSD; null if these do not tell. */
+  objects: Estimate | null;
   /** osd_memory_target */
   memory_target_bytes: number | null;
   /** CPU cores per OSD. */
@@ -1079,11 +1061,10 @@ export interface Model {
   level0: Level0;
   /** Levels from level 1. */
   levels: Level[];
-  dynamic_level_bytes: DynamicLevels;
+  /** Why level_compaction_dynamic_level_bytes is not in effect although enabled; null: it is as in the options. */
+  dynamic_level_bytes: string | null;
   /** Use of the DB device; null: no dedicated device, or unknown. */
   db_device: DbDeviceModel | null;
-  /** Conditions that make RocksDB stall writes. */
-  stalls: Stall[];
   background: Background;
   /** (WAL + flushes + compactions) / WAL bytes, with an 80% interval from measurements. */
   write_amplification: Estimate | null;
@@ -1094,7 +1075,7 @@ export interface Model {
   /** Time of the kv_sync thread per write, relative to memtables of 256 MiB; null: unknown workload. */
   kv_sync_time: Estimate | null;
   /** CPU time of the kv_sync thread, flushes and compactions, on the processor of the measurements; null: the workload or database size is unknown, or the compression was not measured. */
-  cpu: Cpu | null;
+  cpu: CpuModel | null;
   /** SST bytes over SST bytes after a full compaction. */
   space_amplification: Estimate | null;
   /** Formulas of the quantities. */
@@ -1117,14 +1098,6 @@ export interface NotApplied {
   recommendation: string;
   /** Reason. */
   not_yet_because: string;
-}
-
-/** Objects that clients write to. */
-export interface Objects {
-  /** Estimate before any measurement: at most what fits into the database. */
-  prior: Estimate;
-  /** Estimate from the measured write amplification of the OSD; null if that is not informative. */
-  fitted: Estimate | null;
 }
 
 /** The operation under way, or the last one. */
@@ -1415,8 +1388,8 @@ export interface OsdMap {
 export interface OsdModel {
   /** Prediction for db_write_amp. */
   write_amplification: Estimate;
-  /** Objects that clients write to; null if the writes do not depend on them. */
-  objects: Objects | null;
+  /** Objects that clients write to, estimated from its writes; null if these do not tell. */
+  objects: Estimate | null;
 }
 
 /** Summary of one OSD. */
@@ -2012,24 +1985,6 @@ export interface Source {
   section: string;
   /** URL; null: none. */
   url: string | null;
-}
-
-/** One condition on which RocksDB slows or stops writes. */
-export interface Stall {
-  /** Cause of the stall. */
-  cause: 'memtables' | 'level0-files' | 'pending-compaction-bytes';
-  /** Effect on writes. */
-  effect: 'slowdown' | 'stop';
-  /** Value at which the stall starts. */
-  limit: number;
-  /** Value in normal operation; null: the size of the database is unknown. */
-  normal: number | null;
-  /** Difference between the limit and the normal value. */
-  headroom: number | null;
-  /** Minimum bytes that the busiest column family accepts before the stall. */
-  headroom_bytes: number | null;
-  /** Seconds until the stall at the current write rate, without flushes or compactions. */
-  headroom_s: number | null;
 }
 
 /** Overview of the module. */
