@@ -1,4 +1,4 @@
-# Two commands for a newcomer: `make demo` and `make check`. Each installs what it needs.
+# Three commands for a newcomer: `make test`, `make demo` and `make check`. Each installs what it needs.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -32,16 +32,18 @@ AXE := build/axe.min.js
 TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
+.PHONY: help demo check chaos fuzz check-releases check-faults lint mypy test coverage integration faults-short dashboard smoke \
   campaign restarts experiment advice oracle mutation mutation-sample upstream frontend series bench results answers golden mixin size manual doc tab install \
   install-dashboard install-monitoring uninstall dist deb rpm pyz packages-check quick-start pictures clean
 
 help:
 	@echo 'make demo     the whole cycle on a real Pacific cluster (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
+	@echo 'make test     lint, types, unit and property tests: three minutes, no root, no Ceph'
+	@echo 'make coverage  unit tests with coverage, by package'
 	@echo 'make check    all tests: lint, mypy, unit, integration and short fault tests on real Pacific'
 	@echo '              clusters, and smoke tests on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | experiment |'
+	@echo 'make lint | mypy | chaos | integration | faults-short | campaign | restarts | experiment |'
 	@echo '     dashboard | smoke | advice | oracle   one part of the tests'
 	@echo 'make fuzz     hostile input for ROCKSDB_TUNER_FUZZ_SECONDS (600)'
 	@echo 'make check-releases   all tests on real clusters of Pacific, Reef and Tentacle, and 3000 new'
@@ -125,10 +127,12 @@ mutation: $(TOX)
 mutation-sample: $(TOX)
 	$(TOX) run -e $@ $(if $(SEED),-- --seed $(SEED))
 
-unit: $(TOX)
+test: $(TOX)
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e unit,mypy,lint
+
+coverage: $(TOX)
 	$(TOX) run -e py3
 	/usr/bin/python3 qa/coverage_bars.py
-	$(TOX) run -e harness
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py

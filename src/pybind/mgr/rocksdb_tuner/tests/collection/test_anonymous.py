@@ -75,7 +75,7 @@ _FORMS = (
     st.sampled_from(['name', 'options', 'sentence', 'mask']),
     st.none() | st.randoms(use_true_random=True),
 )
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 def test_a_name_in_any_text_of_any_record_is_nowhere_in_the_report(
     suffix: str, form: str, style: str, random: Random | None
 ) -> None:

@@ -41,7 +41,7 @@ class Loaded:
         return found
 
 
-@pytest.fixture(params=SHAPES)
+@pytest.fixture(scope='module', params=SHAPES)
 def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
     before = {name: sys.modules.pop(name) for name in _modules_of_the_product()}
     sys.modules['mgr_module'] = mgr_module = SHAPES[request.param]()

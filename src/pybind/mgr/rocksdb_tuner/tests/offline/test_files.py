@@ -571,7 +571,7 @@ def test_null_crush_buckets_are_ignored(folder: Path) -> None:
 
 @given(data=st.data())
 @settings(
-    max_examples=300,
+    max_examples=100,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_no_change_of_any_file_leads_to_anything_but_an_answer_or_a_named_file(
