@@ -33,14 +33,19 @@ def _group(assessment: Assessment) -> str:
         f'{bars.max_loss:.0%} of any other (80% intervals). GAIN is on the '
         f'{RESOURCES[weighing.shown_resource]}.'
     )
-    feasible = [w for w in weighing.weighed if not w.infeasible]
-    infeasible = [w for w in weighing.weighed if w.infeasible]
+    others = [w for w in weighing.weighed if w.candidate.origin is not Origin.RUNNING]
+    feasible = [w for w in others if not w.infeasible]
+    why_not = (
+        (w.candidate.name, reason)
+        for w in others
+        for reason in w.infeasible or filter(None, (w.short,))
+    )
     return sections(
         conclusion,
         head,
         _table(weighing, feasible),
         _unconstrained(feasible, bars),
-        *([titled('Infeasible', _infeasible(infeasible))] if infeasible else []),
+        titled('Not chosen', bullets(f'{name}: {reason}' for name, reason in why_not)),
     )
 
 
@@ -68,14 +73,12 @@ def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
             Column('GAIN', 'r'),
             Column('WORST LOSS', 'r'),
             Column('OF'),
-            Column('VERDICT'),
         ),
         (
             (
                 w.candidate.name,
                 _gain(w, weighing.shown_resource),
                 *_worst(w, weighing.shown_resource, weighing.bars),
-                _verdict(w, weighing),
             )
             for w in feasible
         ),
@@ -96,18 +99,3 @@ def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
         return UNKNOWN, ''
     worst = max(others, key=lambda u: at_most(u.ratio))
     return effect_of(worst.ratio), worst.resource.value
-
-
-def _verdict(weighed: Weighed, weighing: Weighing) -> str:
-    if weighed == weighing.chosen:
-        return 'recommended'
-    if weighed.candidate.origin is Origin.RUNNING:
-        return 'running'
-    return weighed.short or ''
-
-
-def _infeasible(candidates: Iterable[Weighed]) -> str:
-    """Each reason on a line of its own."""
-    return '\n'.join(
-        f'{paragraph(f"{w.candidate.name}:", 2, "  ")}\n{bullets(w.infeasible)}' for w in candidates
-    )
