@@ -30,9 +30,8 @@ class Bar:
 
 #: The pure modules: the surrounding drivers, storage and texts have no separate bar.
 ROLLOUT_MACHINE = (
-    *('machine', 'rollback', 'batches', 'collapse', 'recovery', 'conflicts', 'forward', 'identity'),
-    *('observation', 'outstanding', 'records', 'restart', 'rules', 'soak', 'states'),
-    *('operator_actions', 'alarm', 'recording'),
+    *('machine', 'rollback', 'collapse', 'admission', 'osd_step', 'records', 'rules', 'soak'),
+    *('announce', 'recording'),
 )
 COMPACTION_MACHINE = ('machine', 'plan', 'records', 'rules')
 EXPERIMENT_MACHINE = (

@@ -28,7 +28,7 @@ from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.operations.rollout import alarm
+from rocksdb_tuner.operations.rollout import announce
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.setting import ReadOption
 from rocksdb_tuner.tick import operation_control
@@ -163,7 +163,7 @@ for _module in (recommend, entry_advice):
     _put(_module, 'fixed', _fixed)
 _soak = settings.soak_plan
 _put(settings, 'soak_plan', _short_soak)
-_put(alarm, 'gate_stays_closed', _gate_stays_closed)
+_put(announce, 'gate_stays_closed', _gate_stays_closed)
 _put(recommend, 'changed', _without_weighing)
 _put(recommend, 'weighing', _only_wanted)
 _put(Case, 'under_workload', _against)

@@ -34,8 +34,7 @@ from rocksdb_tuner.operations.experiment.records import (
 )
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdStep
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import Before, OsdBefore, OsdStep, in_flight
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod
 from rocksdb_tuner.plan.experiment_design import Shape as PlanShape
 

@@ -7,8 +7,7 @@ from typing import Any, Mapping
 
 from .advise.usage import choice_thresholds
 from .judge.records import Inconclusive, SoakPlan
-from .operations.rollout.automatic import Policy
-from .operations.rollout.maintenance import MaintenanceWindow
+from .operations.rollout.automatic import MaintenanceWindow, Policy
 from .setting import ReadOption, Setting, count, free_text, in_seconds, one_of, share
 from .snapshot import Mode
 

@@ -20,7 +20,7 @@ from .observe.load_history import WorkHistory
 from .observe.trend import Trends
 from .operations.compaction.plan import CampaignPlan
 from .operations.compaction.records import CampaignRequest
-from .operations.permissions import Permissions
+from .operations.phases import Permissions
 from .requests import BusyError
 from .settings import Settings
 from .snapshot import Mode, Snapshot

@@ -9,7 +9,7 @@ from typing import Callable, Optional
 from ..advise.records import Kind
 from ..operations.compaction.plan import recommended, requested
 from ..operations.compaction.records import CampaignRequest
-from ..operations.step import OperationState
+from ..operations.phases import OperationState
 from ..present import render
 from ..present.answers.operations import LastOperations
 from ..requests import BusyError

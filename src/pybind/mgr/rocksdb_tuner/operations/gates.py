@@ -6,11 +6,74 @@ Names of Ceph's health checks and OSD map flags as of 16.2.15, 18.2.7 and 20.2.4
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Optional
 
+from ..mgr.records import ClusterMap, DaemonVersions, OsdInfo, PgSummary
 from ..units import format_ids
-from .cluster_view import ClusterView
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """The cluster at one time. What was not queried, or did not answer, is missing."""
+
+    cluster: ClusterMap
+    pgs: PgSummary
+    #: Codes of the current health checks.
+    health: frozenset[str]
+    #: Why an OSD may not stop now; None if it may.
+    ok_to_stop: Mapping[int, Optional[str]] = field(default_factory=dict)
+    #: Running versions by daemon type; None: not queried, or no answer.
+    versions: Optional[tuple[DaemonVersions, ...]] = None
+    #: Upgrade target of the orchestrator, or why it is unknown; None: no upgrade.
+    upgrade: Optional[str] = None
+    #: False: changes are disabled by the mode.
+    may_act: bool = True
+    #: Why the maintenance window or the daily limit keeps another OSD from starting; None if
+    #: neither does.
+    schedule_reason: Optional[str] = None
+    #: Why this manager has no current OSD reports; None while OSDs report to it.
+    no_reports_reason: Optional[str] = None
+    #: OSDs without a current sample, among those that need one before another OSD starts.
+    unsampled: tuple[int, ...] = ()
+    #: An OSD joined, left or restarted, and not every OSD has reported its placement groups since.
+    osds_moved: bool = False
+
+    def osd(self, osd_id: int) -> Optional[OsdInfo]:
+        return self.cluster.by_id.get(osd_id)
+
+
+class Away(Enum):
+    GONE = 'was removed from the cluster'
+    DOWN_AND_OUT = 'is down and out'
+
+
+def absent(seen: ClusterView, osd_id: int) -> Optional[Away]:
+    """How an OSD is absent; None if it is present."""
+    # An empty map has not been read yet.
+    return _away(seen.osd(osd_id)) if seen.cluster.osds else None
+
+
+def absent_of(cluster: ClusterMap, osd_ids: Iterable[int]) -> tuple[int, ...]:
+    """The absent ones among ``osd_ids``."""
+    # An empty map has not been read yet.
+    if not cluster.osds:
+        return ()
+    known, out = cluster.by_id, cluster.down_and_out
+    return tuple(n for n in osd_ids if n not in known or n in out)
+
+
+def why_away(osd_id: int, away: Away) -> str:
+    return f'osd.{osd_id} {away.value}'
+
+
+def _away(info: Optional[OsdInfo]) -> Optional[Away]:
+    if info is None:
+        return Away.GONE
+    return Away.DOWN_AND_OUT if not info.up and not info.in_cluster else None
+
 
 #: Flags that keep the cluster from recovering after a restart.
 HOLDING_FLAGS = frozenset(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import Callable, Generic, NamedTuple, Optional, Protocol, TypeVar
 
 
 class Phase(str, Enum):
@@ -36,3 +38,81 @@ class Outcome(str, Enum):
     ABORTED = 'aborted'
     #: Not ended yet.
     WAITING = 'waiting'
+
+
+#: Longest text in a state: texts come from other programs.
+TEXT_MAX = 600
+
+OBSERVES_FIRST = 'this manager has just become active and samples first'
+
+
+def paused_text(actor: str) -> str:
+    return f'paused by {actor}'
+
+
+def clip(text: str, most: int = TEXT_MAX) -> str:
+    return text if len(text) <= most else text[: most - 3] + '...'
+
+
+class OperationState(Protocol):
+    """Immutable state of one operation: everything that is stored."""
+
+    @property
+    def operation_id(self) -> str:
+        """Unique among all operations of the module."""
+
+    @property
+    def paused_reason(self) -> Optional[str]:
+        """Why it waits; None while it does not."""
+
+    @property
+    def ended(self) -> bool:
+        """No step follows."""
+
+
+StateT = TypeVar('StateT', bound=OperationState)
+ActionT = TypeVar('ActionT')
+
+
+@dataclass(frozen=True)
+class Step(Generic[StateT, ActionT]):
+    state: StateT
+    #: At most one.
+    actions: tuple[ActionT, ...] = ()
+
+
+class Operation(Protocol):
+    @property
+    def KIND(self) -> str:  # noqa: N802 - a constant of each kind
+        """As in "a rollout is under way"."""
+
+    @property
+    def under_way(self) -> bool:
+        """Started and not ended."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Problems of its stored state and of its last tick, as sentences."""
+
+    def name_actor(self, operation_id: str, actor: str, /) -> None:
+        """Record who requested it, once known; raises CommandError."""
+
+    def pause(self, actor: str, now_s: float) -> object:
+        """Raises OperationRefused."""
+
+    def resume(self, now_s: float) -> object:
+        """Raises OperationRefused."""
+
+    def abort(self, actor: str, now_s: float) -> object:
+        """Raises OperationRefused."""
+
+
+class Permissions(NamedTuple):
+    #: False: changes are disabled by the mode.
+    may_act: bool = True
+    #: Why the maintenance window forbids it; None inside the window.
+    outside_window: Optional[str] = None
+    #: Why this manager has no current OSD reports; None if it has.
+    no_reports_reason: Optional[str] = None
+    #: Whether this manager has a current sample of an OSD.
+    has_sample: Callable[[int], bool] = lambda _: False

@@ -10,8 +10,8 @@ from ..advise.records import Finding, Severity
 from ..observe.report_interval import USABLE_S, ReportInterval, Reports
 from ..operations.experiment.alarm import why_failed as why_experiment_failed
 from ..operations.phases import Phase
-from ..operations.rollout.alarm import why_failed
-from ..operations.rollout.identity import describe_left_behind
+from ..operations.rollout.admission import describe_left_behind
+from ..operations.rollout.announce import why_failed
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Sampling, Snapshot
 from ..steps import StepFailure

@@ -12,8 +12,7 @@ from typing import Optional
 from ..advise.profiles import Profile
 from ..advise.records import Finding, OsdFacts, Severity
 from ..operations.phases import Phase
-from ..operations.rollout.batches import batches
-from ..operations.rollout.records import RolloutState
+from ..operations.rollout.records import RolloutState, batches
 from ..options.grammar import OptionDifference, OptionSyntaxError, diff, parse
 from ..workload.records import WorkloadClass
 

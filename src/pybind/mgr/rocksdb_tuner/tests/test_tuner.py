@@ -16,12 +16,11 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.observe.starts import LastStart
-from rocksdb_tuner.operations import alarm
+from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.compaction.plan import recommended
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.automatic import Policy
-from rocksdb_tuner.operations.rollout.maintenance import MaintenanceWindow
+from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
@@ -578,7 +577,7 @@ def test_pause_resume_and_abort_apply_to_the_running_campaign(world: World) -> N
 
 
 def test_campaign_wait_raises_an_alarm(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alarm, 'GATE_ALARM_AFTER_S', 200.0)
+    monkeypatch.setattr(announce, 'GATE_ALARM_AFTER_S', 200.0)
     world.compact(world.changed_compression())
     world.cluster.flags.add('noout')
     world.run(150)

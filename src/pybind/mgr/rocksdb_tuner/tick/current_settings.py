@@ -15,7 +15,7 @@ from ..judge.records import contradiction
 from ..mgr.protocols import ClusterReader, ReportReader
 from ..observe.report_interval import USABLE_S, ReportInterval, Reports, ReportWatch
 from ..operations.errors import OperationRefused
-from ..operations.rollout.maintenance import outside
+from ..operations.rollout.automatic import outside
 from ..sampler import Sampler
 from ..settings import Settings
 from ..snapshot import Mode

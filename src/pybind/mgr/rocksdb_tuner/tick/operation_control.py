@@ -30,8 +30,7 @@ from ..operations.errors import OperationRefused
 from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.history import record_of as experiment_record
 from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
-from ..operations.operation import Operation
-from ..operations.permissions import Permissions
+from ..operations.phases import Operation, Permissions
 from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Callable, Optional, Protocol
 
 from ...mgr.protocols import (
     Announcements,
+    Answer,
     ClusterReader,
+    CommandError,
     OsdCommands,
     OsdQuestions,
     ReportReader,
@@ -19,16 +22,14 @@ from ...mgr.protocols import (
 )
 from ...mgr.records import ClusterMap
 from ...store.errors import StoredStateError
-from ..cluster_view import ClusterView
-from ..driver import Guard, OperationDriver
+from ...store.stored import Quarantine, Stored
+from ..driver import Guard, OperationDriver, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..errors import OperationRefused
-from ..gates import NOT_ALLOWED
-from ..permissions import Permissions
-from ..queries import daemon_versions, ok_to_stop, orchestrated_upgrade
+from ..gates import NOT_ALLOWED, ClusterView
+from ..phases import Permissions, Phase
 from ..reported import ReportedSince, Stopwatch
 from . import machine
 from .announce import CampaignAnnouncer
-from .osd_commands import OsdCommandQueue
 from .plan import CampaignPlan, guards, planned_osds
 from .records import (
     CampaignRequest,
@@ -39,8 +40,141 @@ from .records import (
     planned,
     resumed,
 )
-from .rules import Compact, Limits, Measured, Step, View, why_waiting
-from .storage import CURRENT, CampaignStorage
+from .rules import (
+    COMPACT_COMMAND,
+    PROBE_ARGUMENTS,
+    PROBE_COMMAND,
+    Compact,
+    Limits,
+    Measured,
+    Probe,
+    Step,
+    View,
+    parse_probe,
+    why_waiting,
+)
+
+log = logging.getLogger(__name__)
+
+#: Minimum interval between two counter queries to one OSD.
+PROBE_PERIOD_S = 5.0
+
+
+@dataclass
+class _Asked:
+    """Commands of this manager to one OSD."""
+
+    #: The compact command, and the process it was sent to; None once answered.
+    compact: Optional[Answer] = None
+    compacting: Optional[int] = None
+    probe: Optional[Answer] = None
+    #: The process that the probe was sent to.
+    nonce: Optional[int] = None
+    probed_s: Optional[float] = None
+
+
+class OsdCommandQueue:
+    def __init__(self, osds: OsdQuestions) -> None:
+        self._osds = osds
+        self._asked: dict[int, _Asked] = {}
+        self._probes: dict[int, Probe] = {}
+
+    def probes(self, nonces: Mapping[int, Optional[int]]) -> dict[int, Probe]:
+        """The latest answers from the OSDs' current processes."""
+        return {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
+
+    def compact(self, osd_id: int, nonce: Optional[int]) -> None:
+        """``nonce`` identifies the process that gets the command."""
+        answer = self._osds.ask(osd_id, COMPACT_COMMAND, {})
+        self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
+
+    def forget(self, osd_id: int) -> None:
+        """Drop an earlier answer: it does not cover the next compaction."""
+        self._probes.pop(osd_id, None)
+
+    def poll(
+        self, osd_id: int, nonce: Optional[int], now_s: float, refused: Callable[[str], object]
+    ) -> None:
+        """Collect the answers of one OSD, and query it again when due.
+
+        ``refused`` is called with the reason if it did not compact; it may raise CommandError.
+        """
+        asked = self._asked.setdefault(osd_id, _Asked())
+        if nonce is not None and asked.compacting not in {None, nonce}:
+            # That process is gone, and its commands with it.
+            asked.compact = asked.compacting = None
+        if asked.compact is not None:
+            if not _answered(osd_id, asked.compact, refused):
+                # Another command would queue behind the unanswered one.
+                return
+            asked.compact = None
+        if asked.probe is not None:
+            self._take_probe(osd_id, asked, asked.probe)
+        if nonce is None or (asked.probe is not None and asked.nonce == nonce):
+            return
+        probed_s = asked.probed_s if asked.nonce == nonce else None
+        if probed_s is not None and now_s - probed_s < PROBE_PERIOD_S:
+            return
+        asked.nonce, asked.probed_s = nonce, now_s
+        asked.probe = self._osds.ask(osd_id, PROBE_COMMAND, PROBE_ARGUMENTS)
+
+    def _take_probe(self, osd_id: int, asked: _Asked, probe: Answer) -> None:
+        try:
+            output = probe.output()
+            if output is None:
+                return
+            self._probes[osd_id] = parse_probe(output, asked.nonce)
+        except (CommandError, ValueError) as error:
+            log.debug('osd.%d did not report its compactions: %s', osd_id, error)
+        asked.probe = None
+
+
+def _answered(osd_id: int, compact: Answer, refused: Callable[[str], object]) -> bool:
+    try:
+        if compact.output() is None:
+            return False
+    except CommandError as error:
+        log.warning('osd.%d did not compact: %s', osd_id, error.message)
+        refused(error.message)
+    return True
+
+
+CURRENT = 'campaign/current'
+
+
+class CampaignStorage:
+    def __init__(self, store: Store) -> None:
+        self._quarantine = Quarantine(store)
+        self._current = Stored(store, CURRENT, CampaignState, _contradictions)
+
+    def load(self) -> Optional[CampaignState]:
+        """The last campaign, None before the first.
+
+        Raises StoredStateError if it cannot be read; it is then quarantined.
+        """
+        try:
+            return self._current.load()
+        except StoredStateError as error:
+            self._quarantine.add(CURRENT, str(error))
+            raise
+
+    def save(self, state: CampaignState) -> None:
+        """Raises CommandError: then either this or the previous state is stored."""
+        self._current.save(state)
+
+
+def _contradictions(state: CampaignState) -> Iterator[str]:
+    ids = [osd.osd_id for osd in state.osds]
+    if not ids or len(set(ids)) != len(ids):
+        yield '"osds" is empty or names an OSD twice'
+    if [osd_id for osd_id, _ in state.request.osds] != ids:
+        yield '"osds" does not match "request.osds"'
+    if state.stage is Phase.WAITING:
+        yield '"waiting" is not a valid "stage"'
+    if state.ended != (state.outcome is not None):
+        yield '"outcome" and "stage" contradict each other'
+    if state.request.parallel < 1:
+        yield '"request.parallel" is less than 1'
 
 
 class CampaignCluster(

@@ -15,8 +15,7 @@ from typing import Optional
 from ...mgr.records import ClusterMap
 from ...units import format_duration
 from ..gates import closed_gate
-from ..phases import Phase
-from ..texts import OBSERVES_FIRST
+from ..phases import OBSERVES_FIRST, Phase
 from .records import (
     FINISHED,
     CampaignState,

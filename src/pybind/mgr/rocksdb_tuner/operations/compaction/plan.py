@@ -12,9 +12,7 @@ from ...advise.records import OsdFacts, Recommendation
 from ...lsm.calibration import calibration
 from ...mgr.records import ClusterMap, FailureDomain
 from ...plan.order import canary_first
-from ..absence import Away
-from ..cluster_view import ClusterView
-from ..gates import REPORTED, gate_states
+from ..gates import REPORTED, Away, ClusterView, gate_states
 from .records import CampaignRequest
 from .rules import Limits, Measured, why_no_room, why_room_unknown, why_writes_unknown
 

@@ -8,8 +8,7 @@ from typing import Optional
 
 from ...judge.records import Predicted
 from ...mgr.records import FailureDomain, Place
-from ..phases import FINAL_PHASES, Outcome, Phase
-from ..texts import clip, paused_text
+from ..phases import FINAL_PHASES, Outcome, Phase, clip, paused_text
 
 
 class CompactionStep(str, Enum):

@@ -9,12 +9,10 @@ from typing import NamedTuple, Optional, Union
 
 from ...mgr.records import ClusterMap
 from ...units import format_duration
-from .. import step
-from ..absence import Away, absent, why_away
-from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
-from ..cluster_view import ClusterView
-from ..gates import NOT_ALLOWED
-from ..texts import paused_text
+from .. import phases
+from ..announce import ACTION_AFTER_S, gate_stays_closed, with_remedy
+from ..gates import NOT_ALLOWED, Away, ClusterView, absent, why_away
+from ..phases import paused_text
 from .records import CampaignState, OsdCompaction
 
 #: No release reports the compaction counters to the manager, so they are queried. A Pacific OSD
@@ -127,7 +125,7 @@ class Compact:
 
 
 @dataclass(frozen=True)
-class Step(step.Step[CampaignState, Compact]):
+class Step(phases.Step[CampaignState, Compact]):
     #: Work in progress that is not held up: displayed but not stored, since it names a time.
     waits_for: Optional[str] = None
 

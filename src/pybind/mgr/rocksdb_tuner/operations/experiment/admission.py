@@ -18,7 +18,7 @@ from ...plan.experiment_design import Refusal
 from ...plan.records import ChangeKind, ChangeRequest
 from ..errors import OperationRefused
 from ..rollout.admission import planned as planned_rollout
-from ..rollout.observation import WhyUnstartable
+from ..rollout.rules import WhyUnstartable
 from .records import ExperimentArm, ExperimentOsd, ExperimentRequest, ExperimentState
 
 SameMeaning = Callable[[str, str], bool]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
-from ..rollout.records import Direction
-from ..rollout.states import in_flight
+from ..announce import ACTION_AFTER_S, gate_stays_closed, with_remedy
+from ..rollout.records import Direction, in_flight
 from .records import ExperimentState, LegKind, Stage
 
 

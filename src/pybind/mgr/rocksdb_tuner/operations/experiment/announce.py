@@ -8,8 +8,8 @@ from typing import Optional
 
 from ...units import format_ids
 from ..announce import Announcer, Line, Progress
+from ..phases import clip
 from ..rollout.announce import osd_transitions
-from ..texts import clip
 from .alarm import why_failed
 from .records import ExperimentState, LegKind, Stage
 from .wording import in_words

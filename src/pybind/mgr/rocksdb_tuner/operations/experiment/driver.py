@@ -19,17 +19,15 @@ from ...plan.records import ANNEX, OPTION
 from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
-from ..rollout import alarm as rollout_alarm
+from ..phases import Step as BaseStep
+from ..rollout import announce as rollout_alarm
 from ..rollout import machine as leg_machine
-from ..rollout.driver import Driver
-from ..rollout.observation import Needs
+from ..rollout.driver import Driver, execute
 from ..rollout.observer import Observer, ProcessWatch
+from ..rollout.osd_step import must_not_wait
 from ..rollout.recording import NOT_SOAKING
 from ..rollout.records import AskedRestart, Direction
-from ..rollout.recovery import must_not_wait
-from ..rollout.rules import suppressed_in_mode_off
-from ..rollout.ticks import execute
-from ..step import Step as BaseStep
+from ..rollout.rules import Needs, suppressed_in_mode_off
 from . import alarm, legs, operator_actions
 from .admission import concerned, first_change, planned, refuse_malformed
 from .announce import ExperimentAnnouncer

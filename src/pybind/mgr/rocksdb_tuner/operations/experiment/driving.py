@@ -12,13 +12,12 @@ from ...judge.arms import Comparison
 from ...plan.commands import Action
 from ...plan.entries import own
 from ...plan.records import overruled
-from .. import step
+from .. import phases
 from ..phases import Outcome
 from ..rollout.machine import Machine
-from ..rollout.observation import Observation
-from ..rollout.records import Direction, Ending, OsdStep, RolloutState
+from ..rollout.records import Direction, Ending, OsdStep, RolloutState, in_flight, with_osd
 from ..rollout.rollback import unverified
-from ..rollout.states import in_flight, with_osd
+from ..rollout.rules import Observation
 from . import legs
 from .judging import concluded, failed
 from .records import ExperimentEnding, ExperimentState, LegKind, Stage
@@ -46,7 +45,7 @@ class View:
     elapsed_s: float = 0.0
 
 
-class Step(step.Step[ExperimentState, Action]):
+class Step(phases.Step[ExperimentState, Action]):
     """The next state of an experiment, and at most one action."""
 
 

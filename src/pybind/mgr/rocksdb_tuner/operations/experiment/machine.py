@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..gates import NOT_ALLOWED, placement_groups
-from ..phases import Outcome
+from ..phases import OBSERVES_FIRST, Outcome, clip, paused_text
 from ..rollout.machine import Machine
-from ..rollout.observation import Observation
-from ..texts import OBSERVES_FIRST, clip, paused_text
+from ..rollout.rules import Observation
 from . import legs
 from .driving import Step, View, in_leg, restore, time_is_up, without_processes
 from .judging import compared, concluded, enough_controls

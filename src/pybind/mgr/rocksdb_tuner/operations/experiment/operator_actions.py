@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Optional
 
 from ...plan.commands import Action
-from ..phases import Outcome
-from ..rollout import operator_actions as of_rollouts
+from ..phases import Outcome, paused_text
+from ..rollout import machine as of_rollouts
+from ..rollout.osd_step import unsafe
 from ..rollout.records import Direction
-from ..rollout.recovery import unsafe
 from ..rollout.rules import restoring_command
-from ..texts import paused_text
 from . import legs
 from .records import ExperimentState, LegKind
 from .states import ending, finished

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Optional
 
-from ..phases import Outcome
-from ..texts import clip, paused_text
+from ..phases import Outcome, clip, paused_text
 from .records import (
     DroppedArm,
     ExperimentEnding,

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 from ...judge.evidence import Block
 from ...mgr.protocols import Store
 from ...store.stored import Quarantine, Stored
-from ..rollout.contradictions import contradictions as contradictions_of_leg
+from ..rollout.storage import contradictions as contradictions_of_leg
 from ..rollout.storage import rounded
 from .records import ExperimentState
 

@@ -9,13 +9,11 @@ from typing import Optional
 from ...judge.signals import experiment_limits
 from ...mgr.records import ClusterMap
 from ...plan.entries import own
-from ..absence import Away, absent, absent_of, why_away
-from ..gates import upgrading
-from ..rollout.conflicts import conflicting_entries, conflicts_in_other_option
-from ..rollout.identity import identity_mismatch, not_as_planned
-from ..rollout.observation import Observation
+from ..gates import Away, absent, absent_of, upgrading, why_away
+from ..rollout.admission import identity_mismatch, not_as_planned
 from ..rollout.records import OsdStep
-from ..rollout.rules import Limits
+from ..rollout.rollback import conflicting_entries, conflicts_in_other_option
+from ..rollout.rules import Limits, Observation
 from . import legs
 from .records import DroppedArm, ExperimentState, LegKind
 from .states import planned_arms, remaining, taking_part, with_osds

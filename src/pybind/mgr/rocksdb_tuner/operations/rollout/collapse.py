@@ -9,14 +9,21 @@ from ...plan.commands import RemoveEntry, SetEntry, removal
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import ChangeKind, end_value, starts_alike, target
 from ...shell import command, quoted
-from ..absence import Away, absent
-from ..phases import Outcome, Phase
-from ..texts import clip
-from .identity import describe_left_behind, gone_or_replaced, left_behind, start_leaving
-from .observation import Observation
-from .records import Ending, OsdProgress, OsdStep, RolloutState
-from .rules import Rules, Step, entry_action, waiting_on_error, why_held, write
-from .states import ended, finished, first_at, waiting, with_osd
+from ..gates import Away, absent
+from ..phases import Outcome, Phase, clip
+from .admission import describe_left_behind, gone_or_replaced, left_behind, start_leaving
+from .records import (
+    Ending,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+    ended,
+    finished,
+    first_at,
+    waiting,
+    with_osd,
+)
+from .rules import Observation, Rules, Step, entry_action, waiting_on_error, why_held, write
 
 
 def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:

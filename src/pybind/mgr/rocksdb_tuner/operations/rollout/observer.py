@@ -24,18 +24,57 @@ from ...mgr.records import (
 )
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION, ChangeRequest
-from ..absence import absent_of
+from ..driver import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..errors import OperationRefused
-from ..queries import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
+from ..gates import absent_of
 from ..reported import RecentChanges, ReportedSince, Stopwatch
-from .batches import compared_osds, watched_batch
 from .machine import Machine, wait_key
-from .observation import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
-from .outstanding import REFRESH_S, Liveness, is_settled
+from .osd_step import is_settled
 from .recording import SoakProgress
-from .records import AskedRestart, Direction, OsdProgress, RolloutState
+from .records import (
+    AskedRestart,
+    Direction,
+    OsdProgress,
+    RolloutState,
+    compared_osds,
+    in_flight,
+    watched_batch,
+)
+from .rules import RESTARTED_TOGETHER_S, Needs, Observation, WhyUnstartable
 from .soak import lost_process
-from .states import in_flight
+
+#: Interval at which the orchestrator is asked to refresh.
+REFRESH_S = 60.0
+
+
+class Liveness:
+    """The orchestrator's reports about one OSD since it was first seen down."""
+
+    def __init__(self) -> None:
+        self._key: object = None
+        #: The first report may be from before the OSD went down.
+        self._stale: Optional[str] = None
+        #: A process, and the refresh that first showed it.
+        self._seen: Optional[tuple[Optional[str], str]] = None
+
+    def update(self, key: object, daemon: Optional[OrchestratedDaemon]) -> Optional[bool]:
+        """Whether its process is running; None: unknown.
+
+        It is running if two refreshes of the orchestrator show the same process: a crash loop shows
+        a new one each time.
+        """
+        if key != self._key:
+            self._key, self._seen = key, None
+            self._stale = None if daemon is None else daemon.refreshed
+        if daemon is None or daemon.refreshed in {None, self._stale} or daemon.running is None:
+            return None
+        if not daemon.running:
+            self._seen = None
+            return False
+        assert daemon.refreshed is not None
+        if self._seen is None or self._seen[0] != daemon.started:
+            self._seen = daemon.started, daemon.refreshed
+        return True if self._seen[1] != daemon.refreshed else None
 
 
 class ReportedCluster(ClusterReader, ReportReader, Protocol):

@@ -33,10 +33,16 @@ from ...observe.window import window
 from ...plan.batches import PlannedBatch, count
 from ...plan.records import Purpose
 from ..phases import Phase
-from .batches import batch_in_view, batch_of, is_unchanged, watched_batch
-from .records import Direction, RolloutState
+from .records import (
+    Direction,
+    RolloutState,
+    batch_in_view,
+    batch_of,
+    in_flight,
+    is_unchanged,
+    watched_batch,
+)
 from .soak import judgement_in_view
-from .states import in_flight
 from .storage import RolloutStorage
 
 

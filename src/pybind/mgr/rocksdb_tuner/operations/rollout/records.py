@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Optional
 
 from ...judge.records import Judgement, SoakPlan, Verdict
+from ...mgr.records import FailureDomain
+from ...plan.batches import PlannedBatch, count, planned_batch, planned_batches
 from ...plan.records import ChangeRequest
 from ...store.codec import NOT_STORED
-from ..phases import FINAL_PHASES, Outcome, Phase
+from ..phases import FINAL_PHASES, Outcome, Phase, clip, paused_text
 
 
 class Direction(str, Enum):
@@ -251,3 +253,196 @@ class RolloutState:
     @property
     def ended(self) -> bool:
         return self.stage in FINAL_PHASES
+
+
+#: Steps of an OSD that is not changed, or no longer.
+UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
+
+
+def in_flight(state: RolloutState) -> Optional[OsdProgress]:
+    """The one OSD being changed."""
+    return state.in_flight
+
+
+def first_at(state: RolloutState, step: OsdStep) -> Optional[OsdProgress]:
+    return next((osd for osd in state.osds if osd.step is step), None)
+
+
+def others_changed(state: RolloutState, osd_id: Optional[int] = None) -> bool:
+    """Whether any OSD other than this one is changed."""
+    return any(osd.step not in UNCHANGED for osd in state.osds if osd.osd_id != osd_id)
+
+
+def recovery_ending(state: RolloutState) -> Ending:
+    """The ending of a recovery, which always has one."""
+    assert state.ending is not None
+    return state.ending
+
+
+def with_osd(state: RolloutState, osd: OsdProgress, errors: int = 0) -> RolloutState:
+    """The state with one OSD advanced, which also resets the error count."""
+    return replace(
+        state,
+        osds=tuple(osd if o.osd_id == osd.osd_id else o for o in state.osds),
+        errors=errors,
+        last_error=state.last_error if errors else None,
+    )
+
+
+def waiting(state: RolloutState, reason: str) -> RolloutState:
+    return replace(state, paused_reason=clip(reason))
+
+
+def ended(state: RolloutState, ending: Ending) -> RolloutState:
+    """The premature end; `conflicts.describe_leftovers` adds the remaining changes."""
+    failure = f'{state.failure}; {ending.reason}' if state.failure else ending.reason
+    return replace(finished(state, Phase.FAILED, ending.outcome), failure=clip(failure))
+
+
+def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutState:
+    return replace(
+        state,
+        stage=stage,
+        outcome=outcome,
+        ending=None,
+        pending_conflict=None,
+        paused_by=None,
+        paused_reason=None,
+    )
+
+
+def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
+    # The recovery of an OSD continues in spite of a pause, with its own reason to wait.
+    if new.paused_by is not None and not new.ended and new.direction is not Direction.RECOVER:
+        new = replace(new, paused_reason=paused_text(new.paused_by))
+    return new if new == old else replace(new, updated_s=now_s)
+
+
+def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
+    """The changed batch that is soaking; None if there is none."""
+    number = len(state.verdicts)
+    if state.direction is not Direction.FORWARD or number >= count(state.request):
+        return None
+    batch = batch_of(state, number)
+    changed = all(_step(state, osd_id) is OsdStep.VERIFIED for osd_id in batch.osds)
+    return batch if batch.watched and batch.osds and changed else None
+
+
+def batch_of(state: RolloutState, number: int) -> PlannedBatch:
+    """A planned batch without the OSDs that were left behind."""
+    batch = planned_batch(state.request, state.soak, number)
+    left = state.left_behind
+    if not left:
+        return batch
+    osds, compared, controls = (
+        tuple(n for n in ids if n not in left)
+        for ids in (batch.osds, batch.compared, batch.controls)
+    )
+    # If no compared OSD is left, all remaining ones are compared.
+    return replace(batch, osds=osds, compared=compared or osds, controls=controls)
+
+
+def batch_in_view(state: RolloutState) -> PlannedBatch:
+    """The batch being changed or soaking, or the last one."""
+    return batch_of(state, min(len(state.verdicts), count(state.request) - 1))
+
+
+def is_unchanged(state: RolloutState, batch: PlannedBatch) -> bool:
+    return bool(batch.osds) and all(_step(state, n) is OsdStep.PENDING for n in batch.osds)
+
+
+def unmeasured_batch(state: RolloutState) -> Optional[PlannedBatch]:
+    """The batch in view as long as its baseline is being measured."""
+    batch = batch_in_view(state)
+    measuring = is_unchanged(state, batch) and state.baseline_s < batch.baseline_s
+    return batch if measuring else None
+
+
+def compared_osds(state: RolloutState) -> tuple[int, ...]:
+    """OSDs that need current samples before another OSD starts.
+
+    The canary, all OSDs of passed batches and of the one that is soaking, and the controls of the
+    next verdict.
+    """
+    request = state.request
+    number = min(len(state.verdicts), count(request) - 1)
+    batch = planned_batch(request, state.soak, number)
+    soaks = watched_batch(state) is not None
+    up_to = request.position[batch.osds[-1]] + 1 if soaks else request.position[batch.osds[0]]
+    controls = (n for n in batch.controls if _step(state, n) is OsdStep.PENDING)
+    return tuple(
+        n for n in (*request.order[: max(up_to, 1)], *controls) if n not in state.left_behind
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch and its progress."""
+
+    osds: tuple[int, ...]
+    domain: Optional[FailureDomain]
+    phase: Phase
+    #: None: no soak, or no verdict yet.
+    verdict: Optional[Verdict]
+    controls: tuple[int, ...]
+
+
+def batches(state: RolloutState) -> tuple[Batch, ...]:
+    """All batches of a rollout, in order."""
+    watched = watched_batch(state)
+    return tuple(
+        Batch(
+            osds=batch.osds,
+            domain=batch.domain,
+            phase=Phase.SOAKING
+            if watched is not None and watched.number == batch.number
+            else _phase(state, batch),
+            verdict=_verdict(state, batch.number),
+            controls=batch.controls if batch.judged else (),
+        )
+        for batch in planned_batches(state.request, state.soak)
+    )
+
+
+_PHASES = {
+    OsdStep.PENDING: Phase.PLANNED,
+    OsdStep.LEFT_BEHIND: Phase.PLANNED,
+    OsdStep.VERIFIED: Phase.DONE,
+    OsdStep.COLLAPSED: Phase.DONE,
+    OsdStep.RESTORED: Phase.ROLLED_BACK,
+    OsdStep.RESTORING: Phase.ROLLING_BACK,
+    OsdStep.COLLAPSING: Phase.COLLAPSING,
+    OsdStep.REPINNING: Phase.COLLAPSING,
+}
+
+
+def _step(state: RolloutState, osd_id: int) -> OsdStep:
+    osd = state.by_id.get(osd_id)
+    return OsdStep.PENDING if osd is None else osd.step
+
+
+def _phase(state: RolloutState, batch: PlannedBatch) -> Phase:
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        return Phase.PLANNED
+    under_way = Phase.CANARY if batch.number == 0 else Phase.PROMOTING
+    if state.direction is not Direction.FORWARD:
+        under_way = Phase.ROLLING_BACK
+    if state.ended:
+        under_way = Phase.FAILED
+    found = {_PHASES.get(_step(state, osd_id), under_way) for osd_id in batch.osds}
+    if len(found) == 1:
+        return found.pop()
+    # In a batch that was only started, untouched OSDs do not determine the phase.
+    found.discard(Phase.PLANNED)
+    if found == {Phase.ROLLED_BACK} and state.ended:
+        return Phase.ROLLED_BACK
+    return Phase.COLLAPSING if Phase.COLLAPSING in found else under_way
+
+
+def _verdict(state: RolloutState, number: int) -> Optional[Verdict]:
+    if number < len(state.verdicts):
+        return state.verdicts[number]
+    if number > len(state.verdicts):
+        return None
+    judgement = state.judgement if number == 0 else state.batch_judgement
+    return None if judgement is None else judgement.verdict

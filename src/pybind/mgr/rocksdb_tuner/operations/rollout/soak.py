@@ -12,13 +12,10 @@ from ...plan.batches import PlannedBatch, without_gain
 from ...units import format_ids
 from ..gates import placement_groups, upgrading, without_samples
 from ..phases import Phase
-from .batches import watched_batch
-from .identity import gone_or_replaced, start_leaving
-from .observation import Observation
-from .records import OsdProgress, OsdStep, RolloutState
+from .admission import gone_or_replaced, start_leaving
+from .records import OsdProgress, OsdStep, RolloutState, waiting, watched_batch, with_osd
 from .rollback import rolled_back
-from .rules import Step, why_held
-from .states import waiting, with_osd
+from .rules import Observation, Step, why_held
 
 #: Restarts of one OSD together with others before the soak ends without a verdict.
 MOST_RESTARTS = 3

@@ -6,20 +6,105 @@ Stored data is never trusted: see `store.stored`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Optional
+from itertools import chain
+from typing import Any, Callable, NamedTuple, Optional
 
 from ...judge.evidence import Block, Evidence, Measured
-from ...mgr.protocols import Store
+from ...mgr.protocols import CommandError, Store
+from ...plan.batches import count
 from ...store.errors import StoredStateError
 from ...store.stored import BROKEN, Quarantine, Stored
-from ...units import natural
+from ...units import UNKNOWN, format_time, natural
 from ..history import HistoryRecord
-from ..reported import ClockState
-from .contradictions import contradictions
-from .outstanding import RestartLog
-from .records import RolloutState
+from ..phases import Phase
+from ..reported import ClockState, SteadyClock
+from .records import Direction, RolloutState
+
+DAY_S = 86400.0
+
+
+class Restart(NamedTuple):
+    #: Since the epoch, for display.
+    time_s: float
+    #: By the steady clock; None: unknown.
+    steady_s: Optional[float]
+
+
+@dataclass(frozen=True)
+class RestartLog:
+    """The restarts of the last day by all rollouts, oldest first."""
+
+    restarts: tuple[Restart, ...] = ()
+
+    def pruned(self, steady_s: float) -> RestartLog:
+        """Without restarts older than a day.
+
+        An unknown time, or one ahead because the stored clock was lost, counts as now: it holds
+        restarts back for a day at most.
+        """
+        known = (
+            Restart(r.time_s, steady_s if r.steady_s is None else min(r.steady_s, steady_s))
+            for r in self.restarts
+        )
+        kept = [r for r in known if steady_s - (r.steady_s or 0.0) < DAY_S]
+        return RestartLog(tuple(sorted(kept, key=lambda r: r.steady_s or 0.0)))
+
+    def with_restart(self, now_s: float, steady_s: float) -> RestartLog:
+        return RestartLog((*self.restarts, Restart(now_s, steady_s))).pruned(steady_s)
+
+    def limit_reason(self, per_day: int, now_s: float, steady_s: float) -> Optional[str]:
+        """Why the limit forbids another restart; None if it does not. ``per_day`` 0: no limit."""
+        if per_day <= 0 or len(self.restarts) < per_day:
+            return None
+        at_s = self.restarts[-per_day].steady_s
+        left_s = DAY_S if at_s is None else at_s + DAY_S - steady_s
+        until = format_time(now_s + left_s) or UNKNOWN
+        return f'restarts_per_day ({per_day}) is exhausted until {until}'
+
+
+def contradictions(state: RolloutState) -> Iterator[str]:
+    yield from _wrong_request(state)
+    yield from _wrong_progress(state)
+
+
+def _wrong_request(state: RolloutState) -> Iterator[str]:
+    request = state.request
+    ids = request.order
+    if not ids or len(set(ids)) != len(ids):
+        yield '"request.order" is empty or names an OSD twice'
+    known = sorted(ids)
+    if sorted(osd_id for osd_id, _ in request.targets) != known:
+        yield '"request.targets" does not match "request.order"'
+    if sorted(osd.osd_id for osd in state.before.osds) != known:
+        yield '"before.osds" does not match "request.order"'
+    batches = request.batches
+    if batches and (() in batches or tuple(chain.from_iterable(batches)) != ids):
+        yield '"request.batches" does not match "request.order"'
+    if request.domains and len(request.domains) != len(batches):
+        yield '"request.domains" does not match "request.batches"'
+    if not set(ids[1:]) >= set(state.controls):
+        yield '"request.controls" names the canary, or an OSD outside the request'
+
+
+def _wrong_progress(state: RolloutState) -> Iterator[str]:
+    ids = state.request.order
+    if tuple(osd.osd_id for osd in state.osds) != ids:
+        yield '"osds" does not match "request.order"'
+    if state.stage is Phase.WAITING:
+        yield '"waiting" is not a valid "stage"'
+    if state.direction is Direction.RECOVER and not state.ended and state.ending is None:
+        yield '"ending" is missing for "direction" "recover"'
+    entries = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}
+    if not entries >= set(state.restoring):
+        yield '"restoring" names an entry outside the request'
+    if len(state.verdicts) > count(state.request):
+        yield 'there are more "verdicts" than batches'
+    if state.ended != (state.outcome is not None):
+        yield '"outcome" and "stage" contradict each other'
+
 
 log = logging.getLogger(__name__)
 
@@ -231,3 +316,87 @@ def number_of(key: str) -> int:
     """The number at the end of a key or id; 0 without one."""
     digits = key.rpartition('/')[2][1:]
     return natural(digits) or 0
+
+
+#: Interval between two writes: a manager that takes over loses at most this much.
+STORE_PERIOD_S = 600.0
+#: Beyond this, the time since an operation ended no longer matters.
+_LONG_AGO_S = 32 * DAY_S
+
+
+class PersistentClock:
+    """The clock for limits and waiting."""
+
+    def __init__(self, storage: RolloutStorage) -> None:
+        self._storage = storage
+        #: The restarts of the last day by all rollouts.
+        self._restarts = RestartLog()
+        self._clock = SteadyClock()
+        #: When it was last stored, and when the last operation ended, by this clock.
+        self._kept_s = 0.0
+        self._ended: Optional[tuple[str, float]] = None
+
+    @property
+    def now_s(self) -> float:
+        return self._clock.now_s
+
+    @property
+    def since_end_s(self) -> Optional[float]:
+        """Time since the last operation ended, while managers were active; None: none ended."""
+        return None if self._ended is None else max(self.now_s - self._ended[1], 0.0)
+
+    @property
+    def ended_id(self) -> Optional[str]:
+        """The last operation that ended."""
+        return None if self._ended is None else self._ended[0]
+
+    def load(self) -> None:
+        self._restarts = self._storage.load_restarts()
+        stored = self._storage.load_clock()
+        self._clock, self._ended = SteadyClock(stored.passed_s), stored.ended
+        self._kept_s = stored.passed_s
+
+    def update(self, monotonic_s: float) -> float:
+        """``monotonic_s`` is this manager's monotonic clock."""
+        now_s = self._clock.update(monotonic_s)
+        self._restarts = self._restarts.pruned(now_s)
+        return now_s
+
+    def limit_reason(self, restarts_per_day: int, time_of_day_s: float) -> Optional[str]:
+        """Why the daily limit forbids another restart; None if it does not."""
+        return self._restarts.limit_reason(restarts_per_day, time_of_day_s, self.now_s)
+
+    def ended_now(self, operation_id: str) -> None:
+        self._ended = (operation_id, self.now_s)
+        self._kept_s = -math.inf
+
+    def keep(self, ended: Iterable[str]) -> None:
+        """Store the time periodically while it matters; ``ended``: the last operations."""
+        for operation_id in ended:
+            if self._ended is None or number_of(operation_id) > number_of(self._ended[0]):
+                # Its end was not recorded: count from now.
+                self.ended_now(operation_id)
+        since_s = self.since_end_s
+        if self._restarts.restarts or (since_s is not None and since_s < _LONG_AGO_S):
+            self.keep_periodically()
+
+    def keep_periodically(self) -> None:
+        """Store the time periodically, for all users."""
+        if self.now_s - self._kept_s >= STORE_PERIOD_S:
+            try:
+                self._save()
+            except CommandError as error:
+                log.warning('cannot store the elapsed time: %s', error.message)
+
+    def count_restart(self, time_of_day_s: float) -> None:
+        self._restarts = self._restarts.with_restart(time_of_day_s, self.now_s)
+        try:
+            self._storage.save_restarts(self._restarts)
+            self._save()
+        except CommandError as error:
+            # The state is stored already: a failed count does not hold up the restart.
+            log.warning('cannot count a restart: %s', error.message)
+
+    def _save(self) -> None:
+        self._storage.save_clock(ClockState(round(self.now_s, 1), self._ended))
+        self._kept_s = self.now_s

@@ -15,8 +15,14 @@ from ...judge.records import Judgement as FoundJudgment
 from ...mgr.records import FailureDomain as FoundDomain
 from ...notes import Among, Amount, Count, InPlace, OsdId, Time
 from ...operations.phases import Outcome, Phase
-from ...operations.rollout.batches import Batch, batches
-from ...operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
+from ...operations.rollout.records import (
+    Batch,
+    Direction,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+    batches,
+)
 from ...plan.batches import planned_batch, soak_for, without_gain
 from ...plan.records import ChangeKind, ChangeRequest, Purpose
 from ...units import format_time

@@ -18,13 +18,19 @@ from ...operations.experiment.records import ExperimentState, Stage
 from ...operations.gates import NOT_ALLOWED, remedy_for
 from ...operations.history import HistoryRecord
 from ...operations.phases import Phase
-from ...operations.rollout.alarm import why_failed
-from ...operations.rollout.batches import Batch, batches, unmeasured_batch, watched_batch
+from ...operations.rollout.admission import describe_left_behind
+from ...operations.rollout.announce import why_failed
 from ...operations.rollout.history import compared, track_record
-from ...operations.rollout.identity import describe_left_behind
-from ...operations.rollout.records import Direction, RolloutState
+from ...operations.rollout.records import (
+    Batch,
+    Direction,
+    RolloutState,
+    batches,
+    in_flight,
+    unmeasured_batch,
+    watched_batch,
+)
 from ...operations.rollout.soak import undecided
-from ...operations.rollout.states import in_flight
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
 from ...plan.records import ANNEX
 from ...snapshot import Snapshot

@@ -7,8 +7,7 @@ from typing import Callable, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
-from rocksdb_tuner.operations.rollout.records import OsdStep
-from rocksdb_tuner.operations.rollout.states import first_at
+from rocksdb_tuner.operations.rollout.records import OsdStep, first_at
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, refusing, set_profile
 

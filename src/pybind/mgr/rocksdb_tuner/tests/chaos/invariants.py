@@ -13,15 +13,20 @@ from typing import NamedTuple, Optional, Protocol
 
 from rocksdb_tuner.judge.records import Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.conflicts import (
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+    in_flight,
+)
+from rocksdb_tuner.operations.rollout.rollback import (
     REVERTS,
     REVERTS_IF_UNCHANGED,
     ROLLBACK_REFUSED,
     entries_blocking_rollback,
 )
-from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.operations.rollout.storage import HISTORY, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batches
 from rocksdb_tuner.plan.entries import starts_with

@@ -16,34 +16,27 @@ from rocksdb_tuner.judge import records as judge_records
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations import absence, gates
+from rocksdb_tuner.operations import gates
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.reported import ReportedSince
 from rocksdb_tuner.operations.rollout import (
     admission,
-    alarm,
+    announce,
     automatic,
-    batches,
     collapse,
-    conflicts,
     driver,
-    forward,
     history,
-    identity,
     machine,
-    operator_actions,
-    recovery,
-    restart,
+    osd_step,
+    records,
     rollback,
     rules,
     soak,
-    states,
     storage,
 )
-from rocksdb_tuner.operations.rollout.observation import Needs
-from rocksdb_tuner.operations.rollout.outstanding import RestartLog
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rules import Needs, Step
+from rocksdb_tuner.operations.rollout.storage import RestartLog
 from rocksdb_tuner.plan import batches as planned_batches
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.plan.records import OPTION, ChangeRequest, Purpose
@@ -137,7 +130,7 @@ def _mixed_versions_ignored(patch: Patch) -> None:
 
 
 def _gates_not_checked_before_restart(patch: Patch) -> None:
-    patch.attribute(restart, 'why_closed', lambda state, _, seen: rules.why_held(state, seen))
+    patch.attribute(osd_step, 'why_closed', lambda state, _, seen: rules.why_held(state, seen))
 
 
 def _silence_ignored(patch: Patch) -> None:
@@ -177,11 +170,11 @@ def _samples_not_needed(patch: Patch) -> None:
 
 
 def _samples_only_of_the_canary(patch: Patch) -> None:
-    patch.everywhere(batches.compared_osds, lambda state: state.request.order[:1])
+    patch.everywhere(records.compared_osds, lambda state: state.request.order[:1])
 
 
 def _samples_only_before_the_canary(patch: Patch) -> None:
-    begin = forward._start_osd
+    begin = machine._start_osd
 
     def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
         first = osd.osd_id == state.request.order[0]
@@ -226,7 +219,7 @@ def _pause_ignored_in_rollback(patch: Patch) -> None:
 
 
 def _pause_lost_where_an_osd_fails(patch: Patch) -> None:
-    fail = recovery.start_recovery
+    fail = osd_step.start_recovery
     patch.everywhere(fail, lambda *args: replace(fail(*args), paused_by=None))
 
 
@@ -243,7 +236,7 @@ def _restarts_not_counted(patch: Patch) -> None:
 
 
 def _window_only_for_the_canary(patch: Patch) -> None:
-    begin = forward._start_osd
+    begin = machine._start_osd
 
     def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
         first = osd.osd_id == state.request.order[0]
@@ -269,11 +262,11 @@ def _without_schedule_reason(patch: Patch, name: str, value: object) -> None:
 
 
 def _second_concurrent_restart(patch: Patch) -> None:
-    patch.never(restart.why_restart_outstanding)
+    patch.never(osd_step.why_restart_outstanding)
 
 
 def _request_forgotten(patch: Patch) -> None:
-    ask = restart._ask
+    ask = osd_step._ask
 
     def ask_without_record(*args: Any, **named: Any) -> Any:
         asked = ask(*args, **named)
@@ -292,11 +285,11 @@ def _killed_shortly_before_it_is_up(patch: Patch) -> None:
 
 
 def _killed_after(patch: Patch, waited_s: float) -> None:
-    starting = restart._starting
+    starting = osd_step._starting
 
     def impatient(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if seen.waited_s >= waited_s:
-            return restart._ask(state, osd, seen)
+            return osd_step._ask(state, osd, seen)
         return starting(rules_, state, osd, seen)
 
     patch.everywhere(starting, impatient)
@@ -304,20 +297,20 @@ def _killed_after(patch: Patch, waited_s: float) -> None:
 
 def _restarted_again_and_again(patch: Patch) -> None:
     """One that runs something else is restarted until it does."""
-    checking = forward._checking
+    checking = machine._checking
 
     def once_more(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         step = checking(rules_, state, osd, seen)
         if step.state.direction is Direction.RECOVER:
             again = replace(osd, step=OsdStep.RESTART_DUE, nonce_before=osd.nonce_after)
-            return Step(states.with_osd(state, again))
+            return Step(records.with_osd(state, again))
         return step
 
     patch.everywhere(checking, once_more)
 
 
 def _lost_without_nonce(patch: Patch) -> None:
-    lost = restart.process_lost
+    lost = osd_step.process_lost
 
     def by_up_only(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         info = seen.osd(osd.osd_id)
@@ -335,15 +328,15 @@ def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
     patch.never(gates._held_cluster)
     patch.never(gates._ok_to_stop)
     # The next one is started while this one is down.
-    settle = restart.until_settled
+    settle = osd_step.until_settled
     patch.everywhere(settle, lambda *_: None)
-    patch.attribute(forward, '_drive', _never_waits(forward._drive))
+    patch.attribute(machine, '_drive', _never_waits(machine._drive))
 
 
 def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
     def go_on(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if osd.step is OsdStep.RESTARTING:
-            return Step(states.with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
+            return Step(records.with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
         return drive(rules_, state, osd, seen)
 
     return go_on
@@ -351,15 +344,15 @@ def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
 
 def _two_at_once_in_rollback(patch: Patch) -> None:
     """A requested restart counts as done."""
-    restarting = restart.restarting
+    restarting = osd_step.restarting
 
     def done(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if state.direction is Direction.BACK:
-            return Step(states.with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+            return Step(records.with_osd(state, replace(osd, step=OsdStep.RESTORED)))
         return restarting(rules_, state, osd, seen)
 
     patch.everywhere(restarting, done)
-    patch.never(restart.why_restart_outstanding)
+    patch.never(osd_step.why_restart_outstanding)
     patch.never(gates.closed_gate)
 
 
@@ -375,8 +368,8 @@ def _never_gives_up(patch: Patch) -> None:
 
 def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
     patch.everywhere(
-        restart._starting,
-        lambda rules_, state, osd, seen: Step(states.waiting(state, f'osd.{osd.osd_id} is down')),
+        osd_step._starting,
+        lambda rules_, state, osd, seen: Step(records.waiting(state, f'osd.{osd.osd_id} is down')),
     )
 
 
@@ -385,14 +378,14 @@ def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
 
 def _profile_check_skipped(patch: Patch) -> None:
     def believe(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        lost = restart.process_lost(rules_, state, osd, seen)
-        return lost or Step(states.with_osd(state, replace(osd, step=OsdStep.SETTLING)))
+        lost = osd_step.process_lost(rules_, state, osd, seen)
+        return lost or Step(records.with_osd(state, replace(osd, step=OsdStep.SETTLING)))
 
-    patch.everywhere(forward._checking, believe)
+    patch.everywhere(machine._checking, believe)
 
 
 def _any_value_accepted_forward(patch: Patch) -> None:
-    checking = forward._checking
+    checking = machine._checking
 
     def any_value(rules_: Any, *args: Any) -> Any:
         return checking(replace(rules_, same_meaning=lambda *_: True), *args)
@@ -418,7 +411,7 @@ def _elsewhere_ignored(patch: Patch) -> None:
 
 
 def _file_counts_as_the_store(patch: Patch) -> None:
-    begin = forward._start_osd
+    begin = machine._start_osd
 
     def unasked(state: Any, osd: Any, seen: Any) -> Any:
         believed = {n: replace(found, source='mon') for n, found in seen.running.items()}
@@ -460,11 +453,11 @@ def _saved_one_behind(patch: Patch) -> None:
 
 
 def _entries_of_others_overwritten(patch: Patch) -> None:
-    patch.never(conflicts.conflicting_entries, answer=())
+    patch.never(rollback.conflicting_entries, answer=())
 
 
 def _other_string_not_watched(patch: Patch) -> None:
-    patch.never(conflicts.conflicts_in_other_option, answer=())
+    patch.never(rollback.conflicts_in_other_option, answer=())
 
 
 def _always_the_main_option(patch: Patch) -> None:
@@ -477,8 +470,8 @@ def _always_the_main_option(patch: Patch) -> None:
 
 
 def _rollback_over_others(patch: Patch) -> None:
-    patch.never(conflicts.entries_blocking_rollback, answer=())
-    patch.never(conflicts.conflicting_entries, answer=())
+    patch.never(rollback.entries_blocking_rollback, answer=())
+    patch.never(rollback.conflicting_entries, answer=())
 
 
 def _undo_forgets_shared_entries(patch: Patch) -> None:
@@ -563,7 +556,7 @@ def _collapse_on_an_undecided_osd(patch: Patch) -> None:
 
 def _collapse_forgets_own_entries(patch: Patch) -> None:
     def shared_only(rules_: Any, state: Any, seen: Any) -> Any:
-        return Step(states.finished(state, Phase.DONE, Outcome.DONE))
+        return Step(records.finished(state, Phase.DONE, Outcome.DONE))
 
     patch.everywhere(collapse.collapse, shared_only)
 
@@ -575,7 +568,7 @@ def _collapse_leaves_one(patch: Patch) -> None:
         left = [osd for osd in state.osds if osd.step is OsdStep.VERIFIED]
         shared = state.request.shared_entries
         if len(left) == 1 and state.entries_done >= len(shared):
-            return Step(states.finished(state, Phase.DONE, Outcome.DONE))
+            return Step(records.finished(state, Phase.DONE, Outcome.DONE))
         return collapse_one(rules_, state, seen)
 
     patch.everywhere(collapse_one, all_but_the_last)
@@ -590,11 +583,11 @@ def _outsiders_not_refused(patch: Patch) -> None:
 
 
 def _identity_not_checked(patch: Patch) -> None:
-    patch.never(identity.identity_mismatch)
+    patch.never(admission.identity_mismatch)
 
 
 def _only_the_class_tells(patch: Patch) -> None:
-    found = identity.not_as_planned
+    found = admission.not_as_planned
     patch.everywhere(found, lambda before, info: found(replace(before, uuid_head=None), info))
 
 
@@ -602,18 +595,18 @@ def _only_the_class_tells(patch: Patch) -> None:
 
 
 def _any_down_osd_is_absent(patch: Patch) -> None:
-    found = absence._away
+    found = gates._away
 
     def impatient(info: Any) -> Any:
         if info is not None and not info.up:
-            return absence.Away.GONE
+            return gates.Away.GONE
         return found(info)
 
     patch.everywhere(found, impatient)
 
 
 def _any_new_process_is_another_osd(patch: Patch) -> None:
-    found = identity.identity_mismatch
+    found = admission.identity_mismatch
 
     def by_its_process(state: Any, osd_id: int, seen: Any) -> Optional[str]:
         info = seen.osd(osd_id)
@@ -626,7 +619,7 @@ def _any_new_process_is_another_osd(patch: Patch) -> None:
 
 
 def _left_behind_with_its_entry(patch: Patch) -> None:
-    patch.everywhere(identity.start_leaving, identity.left_behind)
+    patch.everywhere(admission.start_leaving, admission.left_behind)
 
 
 def _previous_entry_not_restored(patch: Patch) -> None:
@@ -635,17 +628,17 @@ def _previous_entry_not_restored(patch: Patch) -> None:
     def removed(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if f'osd.{osd.osd_id}' in seen.entries:
             return rules.write(rules_, state, seen, f'osd.{osd.osd_id}', None)
-        return Step(identity.left_behind(state, osd, 'gone'))
+        return Step(admission.left_behind(state, osd, 'gone'))
 
     patch.everywhere(collapse._leaving, removed)
 
 
 def _nothing_is_named(patch: Patch) -> None:
-    patch.never(identity.describe_left_behind)
+    patch.never(admission.describe_left_behind)
 
 
 def _a_number_is_named(patch: Patch) -> None:
-    found = identity.describe_left_behind
+    found = admission.describe_left_behind
 
     def how_many(state: Any) -> Optional[str]:
         return None if found(state) is None else 'some OSDs'
@@ -673,7 +666,6 @@ def _no_purpose(patch: Patch) -> None:
 
 
 def _soak_skipped(patch: Patch) -> None:
-    patch.attribute(forward, 'watched_batch', lambda state: None)
     patch.attribute(machine, 'watched_batch', lambda state: None)
 
 
@@ -714,25 +706,25 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
 
 def _started_during_another(patch: Patch) -> None:
     """The next one is started while the previous one settles."""
-    settle = forward._settling
+    settle = machine._settling
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        following = states.first_at(state, OsdStep.PENDING)
+        following = records.first_at(state, OsdStep.PENDING)
         if following is not None:
             started = replace(following, step=OsdStep.SETTING)
-            return Step(states.with_osd(state, started))
+            return Step(records.with_osd(state, started))
         return settle(rules_, state, osd, seen)
 
     patch.everywhere(settle, hurried)
 
 
 def _started_while_another_is_checked(patch: Patch) -> None:
-    check = forward._checking
+    check = machine._checking
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        following = states.first_at(state, OsdStep.PENDING)
+        following = records.first_at(state, OsdStep.PENDING)
         if following is not None:
-            return Step(states.with_osd(state, replace(following, step=OsdStep.SETTING)))
+            return Step(records.with_osd(state, replace(following, step=OsdStep.SETTING)))
         return check(rules_, state, osd, seen)
 
     patch.everywhere(check, hurried)
@@ -755,18 +747,18 @@ def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
 
 
 def _abort_ends_at_once(patch: Patch, direction: Direction) -> None:
-    aborted = operator_actions.aborted
+    aborted = machine.aborted
 
     def at_once(state: Any, actor: str, *args: Any) -> Any:
         if state.direction is direction:
-            return states.ended(state, Ending(Outcome.ABORTED, f'aborted by {actor}'))
+            return records.ended(state, Ending(Outcome.ABORTED, f'aborted by {actor}'))
         return aborted(state, actor, *args)
 
     patch.everywhere(aborted, at_once)
 
 
 def _recovery_must_be_stored_to_begin(patch: Patch) -> None:
-    follow = recovery.must_not_wait
+    follow = osd_step.must_not_wait
 
     def stored_first(state: Any, after: Any, *args: Any) -> bool:
         begins = state.direction is not after.direction
@@ -777,24 +769,24 @@ def _recovery_must_be_stored_to_begin(patch: Patch) -> None:
 
 def _failure_leaves_others_changed(patch: Patch) -> None:
     patch.everywhere(
-        rollback._after_recovery, lambda state, ending: Step(states.ended(state, ending))
+        rollback._after_recovery, lambda state, ending: Step(records.ended(state, ending))
     )
 
 
 def _no_alarm(patch: Patch) -> None:
-    patch.never(alarm.why_failed)
+    patch.never(announce.why_failed)
 
 
 def _no_alarm_while_waiting(patch: Patch) -> None:
-    patch.never(alarm.why_waiting)
+    patch.never(announce.why_waiting)
 
 
 def _leftovers_not_reported(patch: Patch) -> None:
-    patch.everywhere(conflicts.describe_leftovers, lambda state, entries: state)
+    patch.everywhere(rollback.describe_leftovers, lambda state, entries: state)
 
 
 def _refusal_not_reported(patch: Patch) -> None:
-    reported = conflicts.describe_leftovers
+    reported = rollback.describe_leftovers
     patch.everywhere(reported, lambda state, entries: reported(state, {} if entries else entries))
 
 
@@ -803,7 +795,7 @@ def _waits_forever(patch: Patch) -> None:
     dispatch = machine._dispatch
 
     def stuck(rules_: Any, state: Any, seen: Any) -> Any:
-        osd = states.in_flight(state)
+        osd = records.in_flight(state)
         if osd is not None and osd.step is OsdStep.SETTLING and seen.pgs.active_clean == 0:
             return Step(replace(state, last_error='stuck'))
         if state.last_error == 'stuck':
@@ -1075,7 +1067,7 @@ MUTANTS = (
         'recovery waits for the store',
         'store',
         Rule.STARTS_AGAIN,
-        lambda patch: patch.never(recovery.must_not_wait, answer=False),
+        lambda patch: patch.never(osd_step.must_not_wait, answer=False),
         (ChaosEvent.STORE_REFUSES,),
         (Moment.RESTARTING,),
     ),
@@ -1099,7 +1091,7 @@ MUTANTS = (
         'a second abort ends it at once',
         'abort',
         Rule.NOT_ABANDONED,
-        lambda patch: patch.never(operator_actions.refuse_while_deadly),
+        lambda patch: patch.never(machine.refuse_while_deadly),
         (ChaosEvent.ABORT,),
         (Moment.RECOVER_RESTORING,),
     ),

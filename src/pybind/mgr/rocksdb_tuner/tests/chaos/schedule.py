@@ -9,10 +9,14 @@ from typing import NamedTuple, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.batches import watched_batch
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    OsdStep,
+    RolloutState,
+    in_flight,
+    watched_batch,
+)
 from rocksdb_tuner.operations.rollout.soak import undecided
-from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.records import OPTION, Purpose
 
 from .chaos_events import ChaosEvent

@@ -10,12 +10,11 @@ from itertools import islice
 from typing import NamedTuple, Optional
 from unittest.mock import patch
 
-from rocksdb_tuner.operations import alarm
+from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.conflicts import entries_blocking_rollback
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState, in_flight
+from rocksdb_tuner.operations.rollout.rollback import entries_blocking_rollback
 from rocksdb_tuner.plan.order import domains_of, in_batches
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
@@ -320,7 +319,7 @@ def carried_out(
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:
-        with suppress(OperationRefused), patch.object(alarm, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
+        with suppress(OperationRefused), patch.object(announce, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
             schedule_run.execute()
     except Violation as violation:
         return schedule_run, violation

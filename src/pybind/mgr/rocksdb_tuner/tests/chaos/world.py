@@ -18,9 +18,8 @@ from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.report_interval import DEFAULT
 from rocksdb_tuner.observe.sample import names_for
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.rollout.automatic import Policy
+from rocksdb_tuner.operations.rollout.automatic import MaintenanceWindow, Policy
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.plan.records import ChangeRequest

@@ -10,7 +10,7 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.driver import STEPS_PER_TICK, OperationDriver
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.step import Step
+from rocksdb_tuner.operations.phases import Step
 
 
 @dataclass(frozen=True)

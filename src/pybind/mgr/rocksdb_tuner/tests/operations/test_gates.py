@@ -14,7 +14,7 @@ from rocksdb_tuner.operations.gates import (
     placement_groups,
     upgrading,
 )
-from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.rules import Observation
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 

@@ -10,7 +10,7 @@ from rocksdb_tuner.operations.reported import (
     SteadyClock,
     Stopwatch,
 )
-from rocksdb_tuner.operations.rollout.outstanding import DAY_S, Restart, RestartLog
+from rocksdb_tuner.operations.rollout.storage import DAY_S, Restart, RestartLog
 
 
 def test_steady_clock_continues_from_the_stored_value_and_never_goes_back() -> None:

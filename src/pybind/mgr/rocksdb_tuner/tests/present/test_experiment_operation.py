@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import in_flight
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.answers.operations import LastOperations
 from rocksdb_tuner.present.tables.changes import next_step, next_step_of_experiment

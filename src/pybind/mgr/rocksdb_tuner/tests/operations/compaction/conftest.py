@@ -10,7 +10,7 @@ import pytest
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.rules import Limits, Measured
-from rocksdb_tuner.operations.permissions import Permissions
+from rocksdb_tuner.operations.phases import Permissions
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.snapshot import Sampling
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore

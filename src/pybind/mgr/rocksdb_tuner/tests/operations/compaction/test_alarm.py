@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.operations.alarm import ACTION_AFTER_S, GATE_ALARM_AFTER_S
+from rocksdb_tuner.operations.announce import ACTION_AFTER_S, GATE_ALARM_AFTER_S
 from rocksdb_tuner.operations.compaction.rules import why_waiting
 
 from .conftest import WAITING, Run

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.operations.compaction.driver import CURRENT, CampaignStorage
 from rocksdb_tuner.operations.compaction.records import (
     REASON_MAX,
     CampaignRequest,
@@ -23,7 +24,6 @@ from rocksdb_tuner.operations.compaction.records import (
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.operations.compaction.storage import CURRENT, CampaignStorage
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.stored import BROKEN, LIMIT_BYTES, ROWS

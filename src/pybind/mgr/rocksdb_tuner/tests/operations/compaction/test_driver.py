@@ -10,13 +10,11 @@ from typing import Callable, Optional, TypeVar
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
-from rocksdb_tuner.operations.compaction.driver import CampaignDriver
+from rocksdb_tuner.operations.compaction.driver import CURRENT, CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.rules import Measured, Probe, parse_probe
-from rocksdb_tuner.operations.compaction.storage import CURRENT
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.permissions import Permissions
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Permissions, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
 from .conftest import LIMITS, USED_BYTES, Run

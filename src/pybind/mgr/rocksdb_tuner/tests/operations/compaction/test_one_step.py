@@ -10,7 +10,6 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
-from rocksdb_tuner.operations.cluster_view import ClusterView
 from rocksdb_tuner.operations.compaction.machine import gated, probed, step
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
@@ -24,6 +23,7 @@ from rocksdb_tuner.operations.compaction.records import (
     resumed,
 )
 from rocksdb_tuner.operations.compaction.rules import Limits, Probe, Step, View
+from rocksdb_tuner.operations.gates import ClusterView
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

@@ -18,9 +18,8 @@ from rocksdb_tuner.operations.experiment.records import (
     Stage,
 )
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.records import OsdStep, in_flight
 from rocksdb_tuner.operations.rollout.rules import Limits
-from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.experiment_design import ExperimentPlan, PlannedPeriod, Shape
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import TICK_S, Run

@@ -8,8 +8,7 @@ import pytest
 
 from rocksdb_tuner.operations.experiment.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind, Stage
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState, in_flight
 
 from .conftest import ExperimentRun
 

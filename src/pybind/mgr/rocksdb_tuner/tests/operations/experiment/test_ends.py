@@ -10,8 +10,7 @@ from rocksdb_tuner.judge.arms import Answer
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.experiment.records import LegKind, Stage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.records import OsdStep
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import OsdStep, in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION
 
 from .conftest import (

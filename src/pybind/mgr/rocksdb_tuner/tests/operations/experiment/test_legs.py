@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rocksdb_tuner.operations.experiment import legs
 from rocksdb_tuner.operations.experiment.records import ExperimentState, LegKind
 from rocksdb_tuner.operations.experiment.states import osd_of
-from rocksdb_tuner.operations.rollout.conflicts import conflicting_entries
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.rollback import conflicting_entries
+from rocksdb_tuner.operations.rollout.rules import Observation
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
 from .conftest import ExperimentRun, plan, request

@@ -15,7 +15,7 @@ from rocksdb_tuner.operations.experiment.records import DroppedArm, ExperimentSt
 from rocksdb_tuner.operations.experiment.wording import in_words
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.rules import Observation
 from rocksdb_tuner.tests.operations.rollout.conftest import same_meaning
 
 from .conftest import ExperimentRun

@@ -7,8 +7,7 @@ import pytest
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import ExperimentArm, LegKind, Stage
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
 from .conftest import (

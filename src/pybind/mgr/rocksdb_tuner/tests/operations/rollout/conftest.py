@@ -14,9 +14,8 @@ from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.observation import WhyUnstartable
 from rocksdb_tuner.operations.rollout.records import RolloutState
-from rocksdb_tuner.operations.rollout.rules import Limits
+from rocksdb_tuner.operations.rollout.rules import Limits, WhyUnstartable
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
 

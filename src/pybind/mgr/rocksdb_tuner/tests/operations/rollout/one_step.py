@@ -10,9 +10,8 @@ from rocksdb_tuner.mgr.records import OsdInfo, RunningOption
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.admission import planned
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, same_meaning, set_profile

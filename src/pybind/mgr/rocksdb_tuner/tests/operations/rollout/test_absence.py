@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo
-from rocksdb_tuner.operations.absence import Away, absent_of
+from rocksdb_tuner.operations.gates import Away, absent_of
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, Verdict
-from rocksdb_tuner.operations.alarm import ACTION_AFTER_S, GATE_ALARM_AFTER_S, with_remedy
+from rocksdb_tuner.operations.announce import ACTION_AFTER_S, GATE_ALARM_AFTER_S, with_remedy
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.announce import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

@@ -16,7 +16,7 @@ from rocksdb_tuner.advise.records import Recommendation
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.batches import watched_batch
+from rocksdb_tuner.operations.rollout.records import watched_batch
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.present.answers.advice import plan_of

@@ -7,8 +7,7 @@ import pytest
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.batches import batches, watched_batch
-from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState, batches, watched_batch
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest

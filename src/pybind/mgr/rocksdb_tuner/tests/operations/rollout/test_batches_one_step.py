@@ -9,8 +9,8 @@ import pytest
 
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout import batches
-from rocksdb_tuner.operations.rollout.identity import (
+from rocksdb_tuner.operations.rollout import records
+from rocksdb_tuner.operations.rollout.admission import (
     describe_left_behind,
     gone_or_replaced,
     identity_mismatch,
@@ -63,21 +63,21 @@ def test_batch_is_watched_once_all_remaining_osds_are_changed(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], verdicts: int, number: Optional[int]
 ) -> None:
     state = in_pieces(cluster, *steps, verdicts=(Verdict.NO_WORSE,) * verdicts)
-    found = batches.watched_batch(state)
+    found = records.watched_batch(state)
     assert (None if found is None else found.number) == number
     for direction in (BACK, RECOVER):
-        assert batches.watched_batch(replace(state, direction=direction)) is None
-    assert batches.watched_batch(replace(state, soak=SoakPlan())) is None
+        assert records.watched_batch(replace(state, direction=direction)) is None
+    assert records.watched_batch(replace(state, soak=SoakPlan())) is None
 
 
 def test_osd_left_behind_is_neither_changed_nor_compared_nor_a_control(
     cluster: FakeCluster,
 ) -> None:
     state = in_pieces(cluster, VERIFIED, VERIFIED, LEFT, PENDING, LEFT)
-    found = batches.batch_of(state, 1)
+    found = records.batch_of(state, 1)
     assert (found.osds, found.compared, found.controls) == ((1,), (1,), (5, 3))
     whole = in_pieces(cluster, *[VERIFIED] * 3)
-    assert batches.batch_of(whole, 1) == planned_batch(whole.request, whole.soak, 1)
+    assert records.batch_of(whole, 1) == planned_batch(whole.request, whole.soak, 1)
     # Those that were to be compared may be gone: then all that are left are.
     large = rollout(FakeCluster(100), VERIFIED, LEFT, soak=SOAK)
     order = large.request.order
@@ -85,12 +85,12 @@ def test_osd_left_behind_is_neither_changed_nor_compared_nor_a_control(
         large, request=replace(large.request, batches=(order[:1], order[1:90], order[90:]))
     )
     compared = planned_batch(large.request, SOAK, 1).compared
-    assert batches.batch_of(large, 1).compared == tuple(n for n in compared if n != 1)
+    assert records.batch_of(large, 1).compared == tuple(n for n in compared if n != 1)
     assert 1 < len(compared) < 80
     gone = tuple(
         replace(osd, step=LEFT if osd.osd_id in compared else osd.step) for osd in large.osds
     )
-    found = batches.batch_of(replace(large, osds=gone), 1)
+    found = records.batch_of(replace(large, osds=gone), 1)
     assert found.compared == found.osds == tuple(n for n in order[1:90] if n not in compared)
 
 
@@ -98,7 +98,7 @@ def test_osd_left_behind_is_neither_changed_nor_compared_nor_a_control(
 
 
 def phases(state: RolloutState) -> list[Phase]:
-    return [batch.phase for batch in batches.batches(state)]
+    return [batch.phase for batch in records.batches(state)]
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,16 @@ def test_verdict_of_each_batch_and_evidence_of_the_watched_one_are_shown(
     cluster: FakeCluster,
 ) -> None:
     state = in_pieces(cluster, *[VERIFIED] * 3, judgement=UNSURE, batch_judgement=None)
-    assert [b.verdict for b in batches.batches(state)] == [Verdict.INCONCLUSIVE, *[None] * 3]
+    assert [b.verdict for b in records.batches(state)] == [Verdict.INCONCLUSIVE, *[None] * 3]
     passed = replace(state, verdicts=(Verdict.NO_WORSE,), batch_judgement=UNSURE)
-    assert [b.verdict for b in batches.batches(passed)] == [
+    assert [b.verdict for b in records.batches(passed)] == [
         Verdict.NO_WORSE,
         Verdict.INCONCLUSIVE,
         None,
         None,
     ]
-    assert [b.controls for b in batches.batches(state)] == [(5, 4, 3), (5, 4, 3), (), ()]
-    assert [b.osds for b in batches.batches(state)] == list(PIECES)
+    assert [b.controls for b in records.batches(state)] == [(5, 4, 3), (5, 4, 3), (), ()]
+    assert [b.osds for b in records.batches(state)] == list(PIECES)
 
 
 # -- who is left behind

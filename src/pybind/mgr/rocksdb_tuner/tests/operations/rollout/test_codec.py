@@ -29,8 +29,7 @@ from rocksdb_tuner.judge.records import (
 )
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.operations.history import HistoryRecord
-from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.contradictions import contradictions
+from rocksdb_tuner.operations.phases import TEXT_MAX, Outcome, Phase
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
@@ -42,8 +41,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.storage import CURRENT, RolloutStorage
-from rocksdb_tuner.operations.texts import TEXT_MAX
+from rocksdb_tuner.operations.rollout.storage import CURRENT, RolloutStorage, contradictions
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.stored import Stored

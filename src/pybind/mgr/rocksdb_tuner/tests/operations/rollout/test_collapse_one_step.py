@@ -10,9 +10,8 @@ import pytest
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.collapse import collapse, collapse_osd
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import Ending, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.plan.commands import Action, RemoveEntry, SetEntry
 from rocksdb_tuner.plan.records import ChangeKind
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster

@@ -10,14 +10,13 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
-from rocksdb_tuner.operations import alarm
+from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import AskedRestart, Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.rules import Limits, Step
+from rocksdb_tuner.operations.rollout.rules import Limits, Observation, Step
 from rocksdb_tuner.operations.rollout.storage import (
     ACKNOWLEDGED,
     ARCHIVE,
@@ -359,7 +358,7 @@ def long_wait(run: Run) -> Optional[str]:
 def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alarm, 'GATE_ALARM_AFTER_S', 60.0)
+    monkeypatch.setattr(announce, 'GATE_ALARM_AFTER_S', 60.0)
     run.cluster.flags.add('noout')
     run.start()
     assert 'noout' in (long_wait(run) or '')
@@ -381,7 +380,7 @@ def test_persistently_closed_gate_is_reported_and_an_operator_choice_is_not(
 
 def test_only_waiting_states_are_stuck(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A soak waits for its time; the gate that closes at its end closed just now."""
-    monkeypatch.setattr(alarm, 'GATE_ALARM_AFTER_S', 60.0)
+    monkeypatch.setattr(announce, 'GATE_ALARM_AFTER_S', 60.0)
     run.start(soak=SOAK)
     state = run.until(lambda s: s.phase is Phase.SOAKING)
     begun_s = run.cluster.now_s

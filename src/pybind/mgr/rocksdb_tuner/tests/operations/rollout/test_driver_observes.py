@@ -11,9 +11,8 @@ import pytest
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import NEW, Run, refusing, same_meaning, set_profile

@@ -10,12 +10,10 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.batches import batches
 from rocksdb_tuner.operations.rollout.machine import Machine
-from rocksdb_tuner.operations.rollout.observation import Needs, Observation
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.operations.rollout.restart import manual_restart
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.osd_step import manual_restart
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, batches
+from rocksdb_tuner.operations.rollout.rules import Needs, Observation, Step
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

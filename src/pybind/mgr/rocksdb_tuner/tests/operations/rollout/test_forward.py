@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.batches import batches
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState, batches
 from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster

@@ -11,8 +11,7 @@ from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.forward import following
-from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.machine import following
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
@@ -20,7 +19,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

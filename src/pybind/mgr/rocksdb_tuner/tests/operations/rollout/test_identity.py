@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.parse import parse_cluster_map
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.identity import not_as_planned, uuid_head
+from rocksdb_tuner.operations.rollout.admission import not_as_planned, uuid_head
 from rocksdb_tuner.operations.rollout.records import OsdBefore, OsdStep, RolloutState
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster, FakeOsd

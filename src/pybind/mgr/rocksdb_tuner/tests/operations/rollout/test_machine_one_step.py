@@ -9,30 +9,25 @@ import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
-from rocksdb_tuner.operations import texts
-from rocksdb_tuner.operations.absence import Away, absent, absent_of, why_away
-from rocksdb_tuner.operations.alarm import ACTION_AFTER_S
+from rocksdb_tuner.operations import phases
+from rocksdb_tuner.operations.announce import ACTION_AFTER_S
+from rocksdb_tuner.operations.gates import Away, absent, absent_of, why_away
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout import states
-from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
-from rocksdb_tuner.operations.rollout.conflicts import (
-    conflicting_entries,
-    describe_leftovers,
-    entries_blocking_rollback,
-)
-from rocksdb_tuner.operations.rollout.machine import wait_key
-from rocksdb_tuner.operations.rollout.observation import Needs
-from rocksdb_tuner.operations.rollout.operator_actions import (
+from rocksdb_tuner.operations.rollout import records
+from rocksdb_tuner.operations.rollout.announce import why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.machine import (
     aborted,
     action_failed,
     resumed,
+    wait_key,
     waits_for_operator,
 )
-from rocksdb_tuner.operations.rollout.outstanding import (
-    Liveness,
+from rocksdb_tuner.operations.rollout.observer import Liveness
+from rocksdb_tuner.operations.rollout.osd_step import (
     asked,
     is_settled,
     outstanding_text,
+    start_recovery,
 )
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
@@ -42,8 +37,12 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.recovery import start_recovery
-from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
+from rocksdb_tuner.operations.rollout.rollback import (
+    conflicting_entries,
+    describe_leftovers,
+    entries_blocking_rollback,
+)
+from rocksdb_tuner.operations.rollout.rules import Needs, why_closed, why_held, write
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -265,32 +264,32 @@ def test_watched_osd_in_flight_takes_precedence_over_the_next_action(
     watched = {OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING}
     resting = {OsdStep.PENDING, VERIFIED, OsdStep.COLLAPSED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
     for step in OsdStep:
-        found = states.in_flight(rollout(cluster, VERIFIED, step))
+        found = records.in_flight(rollout(cluster, VERIFIED, step))
         assert (found is None) == (step in resting)
         later = rollout(cluster, OsdStep.RESTART_DUE, step)
-        flying = states.in_flight(later)
+        flying = records.in_flight(later)
         assert flying is not None
         assert flying.osd_id == (1 if step in watched else 0)
 
 
 def test_changed_osds_are_listed_except_one(cluster: FakeCluster) -> None:
     state = rollout(cluster, VERIFIED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND)
-    assert states.others_changed(state)
-    assert not states.others_changed(state, 0)
-    assert states.others_changed(state, 1)
-    first = states.first_at(state, OsdStep.PENDING)
+    assert records.others_changed(state)
+    assert not records.others_changed(state, 0)
+    assert records.others_changed(state, 1)
+    first = records.first_at(state, OsdStep.PENDING)
     assert first is not None
     assert first.osd_id == 3
-    assert states.first_at(state, OsdStep.COLLAPSED) is None
+    assert records.first_at(state, OsdStep.COLLAPSED) is None
 
 
 def test_progress_ends_a_series_of_errors_unless_reported(cluster: FakeCluster) -> None:
     state = rollout(cluster, errors=3, last_error='EIO')
     further = replace(state.osds[1], step=VERIFIED)
-    found = states.with_osd(state, further)
+    found = records.with_osd(state, further)
     assert (found.errors, found.last_error) == (0, None)
     assert found.osds == (state.osds[0], further, *state.osds[2:])
-    kept = states.with_osd(state, further, errors=1)
+    kept = records.with_osd(state, further, errors=1)
     assert (kept.errors, kept.last_error) == (1, 'EIO')
 
 
@@ -298,7 +297,7 @@ def test_conclusion_has_all_causes_and_no_pending_step(cluster: FakeCluster) -> 
     state = rollout(
         cluster, ending=FAILED, pending_conflict='x', paused_by='client.ann', paused_reason='y'
     )
-    found = states.ended(state, ABORTED)
+    found = records.ended(state, ABORTED)
     assert (found.stage, found.outcome, found.failure) == (
         Phase.FAILED,
         Outcome.ABORTED,
@@ -307,26 +306,26 @@ def test_conclusion_has_all_causes_and_no_pending_step(cluster: FakeCluster) -> 
     assert (found.ending, found.pending_conflict, found.paused_by, found.paused_reason) == (
         None,
     ) * 4
-    twice = states.ended(replace(state, failure='it crashed'), ABORTED)
+    twice = records.ended(replace(state, failure='it crashed'), ABORTED)
     assert twice.failure == 'it crashed; aborted by client.ann'
 
 
 def test_changed_state_is_stamped_and_a_pause_is_reported(cluster: FakeCluster) -> None:
     state = rollout(cluster)
-    assert states.stamped(state, replace(state), 9.0).updated_s == 1.0
-    assert states.stamped(state, replace(state, errors=1), 9.0).updated_s == 9.0
+    assert records.stamped(state, replace(state), 9.0).updated_s == 1.0
+    assert records.stamped(state, replace(state, errors=1), 9.0).updated_s == 9.0
     paused = replace(state, paused_by='client.ann', paused_reason='osd.0 is down')
-    assert states.stamped(state, paused, 9.0).paused_reason == 'paused by client.ann'
+    assert records.stamped(state, paused, 9.0).paused_reason == 'paused by client.ann'
     recovers = replace(paused, direction=RECOVER)
-    assert states.stamped(state, recovers, 9.0).paused_reason == 'osd.0 is down'
+    assert records.stamped(state, recovers, 9.0).paused_reason == 'osd.0 is down'
     done = replace(paused, stage=Phase.DONE, paused_reason=None)
-    assert states.stamped(state, done, 9.0).paused_reason is None
+    assert records.stamped(state, done, 9.0).paused_reason is None
 
 
 def test_texts_are_truncated_to_six_hundred_characters() -> None:
-    assert texts.clip('x' * 600) == 'x' * 600
-    assert texts.clip('x' * 601) == 'x' * 597 + '...'
-    assert texts.clip('abcdef', 5) == 'ab...'
+    assert phases.clip('x' * 600) == 'x' * 600
+    assert phases.clip('x' * 601) == 'x' * 597 + '...'
+    assert phases.clip('abcdef', 5) == 'ab...'
 
 
 def test_pause_and_mode_hold_a_change_but_never_a_recovery(

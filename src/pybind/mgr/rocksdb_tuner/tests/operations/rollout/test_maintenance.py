@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.maintenance import DAYS, MaintenanceWindow, outside
+from rocksdb_tuner.operations.rollout.automatic import DAYS, MaintenanceWindow, outside
 from rocksdb_tuner.operations.rollout.records import OsdStep
 
 from .conftest import Run

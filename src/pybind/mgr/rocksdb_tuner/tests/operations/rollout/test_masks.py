@@ -7,9 +7,8 @@ import pytest
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.collapse import collapse_osd
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import OsdStep
-from rocksdb_tuner.operations.rollout.rules import Rules
+from rocksdb_tuner.operations.rollout.rules import Observation, Rules
 from rocksdb_tuner.plan.commands import SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import (

@@ -21,14 +21,10 @@ from rocksdb_tuner.judge.records import (
 )
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.conflicts import (
-    conflicting_entries,
-    conflicts_in_other_option,
-)
-from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.osd_step import process_lost
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.restart import process_lost
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rollback import conflicting_entries, conflicts_in_other_option
+from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.operations.rollout.soak import soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry

@@ -11,8 +11,7 @@ from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.operator_actions import (
+from rocksdb_tuner.operations.rollout.machine import (
     aborted,
     action_failed,
     paused,
@@ -26,10 +25,10 @@ from rocksdb_tuner.operations.rollout.records import (
     Ending,
     OsdStep,
     RolloutState,
+    with_osd,
 )
 from rocksdb_tuner.operations.rollout.rollback import rolled_back
-from rocksdb_tuner.operations.rollout.rules import Step, suppressed_in_mode_off
-from rocksdb_tuner.operations.rollout.states import with_osd
+from rocksdb_tuner.operations.rollout.rules import Observation, Step, suppressed_in_mode_off
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

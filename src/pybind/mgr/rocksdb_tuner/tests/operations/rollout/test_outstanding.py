@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.outstanding import asked, is_settled
+from rocksdb_tuner.operations.rollout.osd_step import asked, is_settled
 from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep
 
 from .conftest import NEW, Run, refusing, set_profile

@@ -7,7 +7,7 @@ from typing import Callable
 import pytest
 
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.alarm import why_waiting
+from rocksdb_tuner.operations.rollout.announce import why_waiting
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run

@@ -12,9 +12,8 @@ import pytest
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.operations.rollout.recovery import must_not_wait, unsafe
-from rocksdb_tuner.operations.rollout.states import with_osd
+from rocksdb_tuner.operations.rollout.osd_step import must_not_wait, unsafe
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, with_osd
 from rocksdb_tuner.plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

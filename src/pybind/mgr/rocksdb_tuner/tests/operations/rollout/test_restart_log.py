@@ -10,10 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.outstanding import DAY_S, Restart, RestartLog
-from rocksdb_tuner.operations.rollout.persistent_clock import STORE_PERIOD_S
 from rocksdb_tuner.operations.rollout.records import OsdStep
-from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT, RESTARTS, RolloutStorage
+from rocksdb_tuner.operations.rollout.storage import (
+    CLOCK,
+    CURRENT,
+    DAY_S,
+    RESTARTS,
+    STORE_PERIOD_S,
+    Restart,
+    RestartLog,
+    RolloutStorage,
+)
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 from .conftest import NEW, OLD, Run, refusing, set_profile

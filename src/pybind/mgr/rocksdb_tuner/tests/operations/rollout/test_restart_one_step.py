@@ -14,7 +14,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, PgSummary
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.osd_step import manual_restart, process_lost, until_settled
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
@@ -22,8 +22,7 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.restart import manual_restart, process_lost, until_settled
-from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.plan.commands import RestartOsd
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

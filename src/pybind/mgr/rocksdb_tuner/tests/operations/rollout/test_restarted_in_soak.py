@@ -6,8 +6,8 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.observation import RESTARTED_TOGETHER_S
 from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.rules import RESTARTED_TOGETHER_S
 from rocksdb_tuner.operations.rollout.soak import MOST_RESTARTS
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run

@@ -9,7 +9,6 @@ import pytest
 
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
     Direction,
     Ending,
@@ -19,6 +18,7 @@ from rocksdb_tuner.operations.rollout.records import (
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rollback import presumed_changed
+from rocksdb_tuner.operations.rollout.rules import Observation
 from rocksdb_tuner.plan.commands import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

@@ -12,10 +12,9 @@ from rocksdb_tuner.judge.evidence import Block, Measured
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
-from rocksdb_tuner.operations.rollout.batches import batches
+from rocksdb_tuner.operations.rollout.announce import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.recording import Part, Recorder, no_evidence
-from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState, batches
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose

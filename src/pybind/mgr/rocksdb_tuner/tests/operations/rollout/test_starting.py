@@ -8,7 +8,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout.outstanding import REFRESH_S, Liveness
+from rocksdb_tuner.operations.rollout.observer import REFRESH_S, Liveness
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 
 from .conftest import ALL, NEW, OLD, Run, overridden, set_profile

@@ -10,9 +10,8 @@ from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.reported import ClockState
-from rocksdb_tuner.operations.rollout import operator_actions
+from rocksdb_tuner.operations.rollout import machine
 from rocksdb_tuner.operations.rollout.history import record_of
-from rocksdb_tuner.operations.rollout.outstanding import Restart, RestartLog
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.storage import (
     ACKNOWLEDGED,
@@ -25,6 +24,8 @@ from rocksdb_tuner.operations.rollout.storage import (
     HISTORY_MAX,
     HISTORY_OSDS_MAX,
     RESTARTS,
+    Restart,
+    RestartLog,
     RolloutStorage,
     _Change,
     number_of,
@@ -155,7 +156,7 @@ def test_archive_is_bounded(store: FakeStore) -> None:
 
 
 def paused(state: RolloutState) -> RolloutState:
-    return operator_actions.paused(state, 'the module', state.updated_s)
+    return machine.paused(state, 'the module', state.updated_s)
 
 
 def test_state_of_a_newer_version_is_read_again_once_that_version_is_back(

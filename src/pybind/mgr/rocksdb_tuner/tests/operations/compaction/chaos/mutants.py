@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.compaction import driver, machine, osd_commands, records, rules
+from rocksdb_tuner.operations.compaction import driver, machine, records, rules
+from rocksdb_tuner.operations.compaction.driver import CampaignStorage
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
-from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.operations.reported import ReportedSince
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
@@ -335,19 +335,19 @@ def _retries_twice(patch: Patch) -> None:
 
 
 def _queries_all(patch: Patch) -> None:
-    patch.attribute(osd_commands, 'PROBE_PERIOD_S', 0.0)
+    patch.attribute(driver, 'PROBE_PERIOD_S', 0.0)
     patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
 
 
 def _queries_at_each_step(patch: Patch) -> None:
-    poll = osd_commands.OsdCommandQueue.poll
+    poll = driver.OsdCommandQueue.poll
 
     def many(self: Any, osd_id: int, *args: Any) -> None:
         for _ in range(20):
             self._osds.ask(osd_id, 'perf dump', {})
         poll(self, osd_id, *args)
 
-    patch.attribute(osd_commands.OsdCommandQueue, 'poll', many)
+    patch.attribute(driver.OsdCommandQueue, 'poll', many)
 
 
 # -- the end

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.operations import alarm
+from rocksdb_tuner.operations import announce
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.world import Killed, NextWrite, WriteFault
@@ -159,7 +159,7 @@ def carried_out(
     """The run of a schedule, and its violation if any; see `Watch` for ``only``."""
     schedule_run = ScheduleRun(planned, only)
     try:
-        with patch.object(alarm, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
+        with patch.object(announce, 'GATE_ALARM_AFTER_S', GATE_ALARM_S):
             schedule_run.execute()
     except Violation as violation:
         return schedule_run, violation

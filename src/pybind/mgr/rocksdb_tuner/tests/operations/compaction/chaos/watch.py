@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Optional
 
+from rocksdb_tuner.operations.compaction.driver import CampaignStorage
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.rules import Limits
-from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.tests.chaos.checks import Checks
 from rocksdb_tuner.tests.chaos.world import DELAY_S
 

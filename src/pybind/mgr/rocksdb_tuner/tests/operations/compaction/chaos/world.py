@@ -13,7 +13,7 @@ from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.rules import Measured, View
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.permissions import Permissions
+from rocksdb_tuner.operations.phases import Permissions
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.present.health import HealthChecks
 from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault

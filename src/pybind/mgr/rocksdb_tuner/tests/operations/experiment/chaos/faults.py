@@ -21,7 +21,7 @@ from rocksdb_tuner.operations.experiment.machine import ExperimentMachine
 from rocksdb_tuner.operations.experiment.records import ExperimentEnding, LegKind
 from rocksdb_tuner.operations.experiment.storage import ExperimentStorage
 from rocksdb_tuner.operations.phases import Outcome
-from rocksdb_tuner.operations.rollout import conflicts, restart, rules
+from rocksdb_tuner.operations.rollout import osd_step, rollback, rules
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observer import Observer
@@ -125,7 +125,7 @@ def last_block_is_lost(patch: Patch) -> None:
 
 
 def settled_at_once(patch: Patch) -> None:
-    patch.never(restart.until_settled)
+    patch.never(osd_step.until_settled)
     patch.never(gates.closed_gate)
 
     def hasty(_: Any, state: Any, osd: Any, __: Any) -> Any:
@@ -134,12 +134,12 @@ def settled_at_once(patch: Patch) -> None:
         )
         return rules.Step(replace(state, osds=osds, asked=None))
 
-    patch.everywhere(restart.restarting, hasty)
+    patch.everywhere(osd_step.restarting, hasty)
 
 
 def never_outstanding(patch: Patch) -> None:
-    patch.never(restart.why_restart_outstanding)
-    patch.never(restart._outstanding)
+    patch.never(osd_step.why_restart_outstanding)
+    patch.never(osd_step._outstanding)
 
 
 def settled_too_early(patch: Patch) -> None:
@@ -150,7 +150,7 @@ def settled_too_early(patch: Patch) -> None:
 
 
 def restores_over_foreign_entries(patch: Patch) -> None:
-    changed = conflicts.conflicting_entries
+    changed = rollback.conflicting_entries
 
     def blind(state: Any, seen: Any) -> Any:
         return () if state.direction is Direction.BACK else changed(state, seen)
@@ -160,7 +160,7 @@ def restores_over_foreign_entries(patch: Patch) -> None:
 
 
 def foreign_changes_ignored(patch: Patch) -> None:
-    patch.everywhere(conflicts.conflicting_entries, lambda *_: ())
+    patch.everywhere(rollback.conflicting_entries, lambda *_: ())
     patch.everywhere(watching.left_alone, lambda state, _: state)
 
 

@@ -9,8 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
-from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, in_flight
 from rocksdb_tuner.tests.chaos.chaos_events import REQUESTS, ChaosEvent
 from rocksdb_tuner.tests.chaos.checks import Violation
 from rocksdb_tuner.tests.chaos.cluster import ChaosCluster

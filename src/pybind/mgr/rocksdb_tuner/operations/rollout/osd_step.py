@@ -1,27 +1,113 @@
-"""Restarts one OSD, in any direction.
-
-The nonce in the OSD map identifies an OSD's process. A changed nonce means that the OSD restarted;
-the running options are then read from the new process. `outstanding` determines whether the
-requested restart is settled.
-"""
+"""Start the recovery of one OSD that failed, or is not safe. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Optional
 
-from ...mgr.records import OsdInfo
-from ...plan.commands import RestartOsd, manual_command, manual_host
-from ..absence import Away, absent, why_away
-from ..gates import not_yet_reported, placement_groups
-from ..phases import Outcome
-from .identity import left_behind
-from .observation import Observation
-from .outstanding import asked, outstanding_text
-from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
-from .recovery import start_recovery
-from .rules import Rules, Step, repeated_error, why_closed, why_held
-from .states import others_changed, waiting, with_osd
+from ...mgr.records import OrchestratedDaemon, OsdInfo
+from ...plan.commands import Action, RestartOsd, manual_command, manual_host
+from ..gates import Away, absent, not_yet_reported, placement_groups, why_away
+from ..phases import Outcome, Phase
+from .admission import left_behind
+from .records import (
+    AskedRestart,
+    Direction,
+    Ending,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+    in_flight,
+    others_changed,
+    recovery_ending,
+    waiting,
+    watched_batch,
+    with_osd,
+)
+from .rules import Observation, Rules, Step, repeated_error, why_closed, why_held
+
+
+def unsafe(state: RolloutState, down: Collection[int]) -> Optional[OsdProgress]:
+    """The OSD that is brought to a safe state before an aborted rollout ends; None: all are safe.
+
+    The one in flight, or one that is ``down`` in its soak. A rollback has many in flight: of those,
+    the one that is restarting, was not verified yet, or is ``down``.
+    """
+    osd, back = in_flight(state), state.direction is Direction.BACK
+    if osd is not None and not (back and _is_as_before(osd)):
+        return osd
+    watched = watched_batch(state)
+    endangered = (
+        state.osds if back else () if watched is None else map(state.by_id.get, watched.osds)
+    )
+    changed = {OsdStep.VERIFIED, OsdStep.RESTART_DUE}
+    return next((o for o in endangered if o and o.step in changed and o.osd_id in down), None)
+
+
+def _is_as_before(osd: OsdProgress) -> bool:
+    """Whether the process of an OSD in a rollback was verified before, and is not restarting."""
+    verified = {OsdStep.COLLAPSING, OsdStep.REPINNING, OsdStep.SETTLING}
+    return osd.step in verified or (osd.step is OsdStep.RESTART_DUE and osd.restart_needed)
+
+
+def must_not_wait(
+    state: RolloutState, after: RolloutState, actions: Sequence[Action], seen: Observation
+) -> bool:
+    """Whether a step is taken although it cannot be stored.
+
+    An OSD that is not safe is followed to the point where it does not start. Then its recorded
+    entry is restored, and it is started: both can be repeated by a manager that does not know of
+    it. All else waits for the store.
+    """
+    down = seen.cluster.down
+    return (
+        unsafe(state, down) is not None
+        and not after.ended
+        and all(
+            action.osd_id in down
+            if isinstance(action, RestartOsd)
+            else after.direction is not Direction.FORWARD
+            for action in actions
+        )
+    )
+
+
+def start_recovery(
+    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, ending: Ending
+) -> RolloutState:
+    """Restore the OSD in flight, then end.
+
+    A pause does not hold the recovery, but everything after it.
+    """
+    if state.ending not in {None, ending}:
+        ending = replace(ending, reason=f'{recovery_ending(state).reason}; {ending.reason}')
+    info = seen.osd(osd.osd_id)
+    running = seen.running.get(osd.osd_id)
+    recorded = state.before.by_id[osd.osd_id]
+    untouched = info is not None and info.up and info.nonce == osd.nonce_before
+    # The verified process, with a running value that is no longer stale.
+    as_before = (
+        info is not None
+        and info.up
+        and info.nonce == osd.nonce_after
+        and running is not None
+        and rules.same_meaning(running.value, recorded.value)
+    )
+    restoring = replace(
+        osd,
+        step=OsdStep.RESTORING,
+        restart_needed=osd.restart_needed or not (untouched or as_before),
+        restarts_asked=0,
+        flaps=0,
+    )
+    return replace(
+        with_osd(state, restoring),
+        direction=Direction.RECOVER,
+        stage=Phase.ROLLING_BACK,
+        ending=ending,
+    )
+
 
 #: An OSD may take this many times as long to start as the previous ones.
 _BOOT_FACTOR = 3.0
@@ -286,3 +372,53 @@ def _started(osd: OsdProgress, info: OsdInfo) -> OsdProgress:
             osd, step=OsdStep.RESTART_DUE, nonce_before=info.nonce, restarts_asked=0, doubtful=False
         )
     return replace(osd, step=OsdStep.CHECKING, nonce_after=info.nonce)
+
+
+def asked(osd_id: int, daemon: Optional[OrchestratedDaemon]) -> AskedRestart:
+    """The record of an imminent request; ``daemon`` is the orchestrator's report before it."""
+    if daemon is None:
+        return AskedRestart(osd_id)
+    return AskedRestart(osd_id, daemon.executed, daemon.stored_started)
+
+
+def is_settled(
+    request: AskedRestart,
+    daemon: Optional[OrchestratedDaemon],
+    *,
+    by_this_manager: bool,
+    seen_scheduled: bool,
+    watched_s: float,
+    most_s: float,
+) -> bool:
+    """Whether the request was executed or is lost.
+
+    ``watched_s`` is how long this manager has known of it. Without orchestrator reports a request
+    counts as settled after ``most_s``.
+    """
+    if daemon is not None:
+        if set(daemon.executed) - set(request.executed):
+            return True
+        # A paused orchestrator executes the request once it is resumed, stored or not.
+        if daemon.scheduled or daemon.paused:
+            return False
+        if daemon.scheduled is False and (
+            seen_scheduled
+            or not by_this_manager
+            or _restarted(request.stored_started, daemon.stored_started)
+        ):
+            return True
+    return watched_s >= most_s
+
+
+def outstanding_text(request: AskedRestart) -> str:
+    """The outstanding restart, with a remedy."""
+    return (
+        f'the orchestrator may still restart osd.{request.osd_id} as requested: no other '
+        'OSD is restarted until then; if it takes too long, check "ceph orch status" (paused?) '
+        f'and "ceph orch ps --daemon_type osd --daemon_id {request.osd_id}"'
+    )
+
+
+def _restarted(before: Optional[str], now: Optional[str]) -> bool:
+    """Whether a new process was stored, and with it an empty schedule."""
+    return before is not None and now is not None and before != now
