@@ -15,8 +15,8 @@ from ...plan.records import overruled
 from .. import phases
 from ..phases import Outcome
 from ..rollout.machine import Machine
+from ..rollout.osd_step import unverified
 from ..rollout.records import Direction, Ending, OsdStep, RolloutState, in_flight, with_osd
-from ..rollout.rollback import unverified
 from ..rollout.rules import Observation
 from . import legs
 from .judging import concluded, failed

@@ -4,19 +4,17 @@
 state and at most one action. The driver stores the state, then executes the action. So every action
 can be repeated: a manager that takes over in between either repeats the action or sees its effect.
 
-This module dispatches to `forward` with `soak` and `collapse`, or to `rollback`. All of them
-restart OSDs through `restart`. State changes from outside are in `operator_actions`.
+One OSD at a time is changed, as `osd_step` has it. Here is which one is next; between them are the
+verdicts of `soak`, at the end is `collapse`, and if something fails `rollback`.
 """
 
 from __future__ import annotations
 
 import errno
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from ...mgr.records import OsdInfo
 from ...plan.commands import Action, RestartOsd, SetEntry
 from ...plan.entries import own
 from ...plan.records import overruled, target
@@ -24,15 +22,11 @@ from ..errors import OperationRefused
 from ..gates import Away, absent, absent_of, why_away, without_samples
 from ..phases import OBSERVES_FIRST, Outcome, Phase, clip, paused_text
 from .admission import identity_mismatch, left_behind, start_leaving
-from .collapse import collapse, collapse_osd
+from .collapse import collapse
 from .osd_step import (
-    due,
-    process_lost,
-    restart_due,
-    restarting,
+    drive,
     start_recovery,
     unsafe,
-    until_settled,
     why_restart_outstanding,
 )
 from .records import (
@@ -58,25 +52,14 @@ from .rollback import (
     describe_leftovers,
     recover,
 )
-from .rules import Needs, Observation, Rules, Step, restoring_command, why_closed, why_held, write
+from .rules import Needs, Observation, Rules, Step, restoring_command, why_closed, why_held
 from .soak import promote, soak, undecided
-
-_ROLLBACK = 'ceph rocksdb-tuner rollback'
-_IN_THE_MIDDLE = frozenset(
-    {
-        OsdStep.SETTING,
-        OsdStep.RESTART_DUE,
-        OsdStep.RESTARTING,
-        OsdStep.CHECKING,
-        OsdStep.SETTLING,
-    }
-)
 
 
 def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     osd = in_flight(state)
     if osd is not None:
-        return _drive(rules, state, osd, seen)
+        return drive(rules, state, osd, seen)
     if state.ending is not None:
         osd = unsafe(state, seen.cluster.down)
         if osd is not None:
@@ -154,124 +137,29 @@ def _start_osd(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step
     if unmeasured_batch(measured) is not None:
         # Measure its baseline first.
         return Step(measured)
-    info = _present(seen, n)
-    another = identity_mismatch(state, n, seen)
-    if another is not None:
-        if others_changed(state):
-            return Step(left_behind(state, osd, another))
-        return Step(ended(state, Ending(Outcome.FAILED, another)))
+    info, running = seen.osd(n), seen.running.get(n)
+    # A gate has ensured that it exists.
+    assert info is not None
+    unfit = identity_mismatch(state, n, seen)
+    if unfit is not None and others_changed(state):
+        return Step(left_behind(state, osd, unfit))
     recorded = state.before.by_id[n]
-    if info.release != recorded.release:
-        reason = f'osd.{n} now runs {info.release}: the plan was made for {recorded.release}'
-        return _not_as_planned(state, reason)
-    running = seen.running.get(n)
+    if unfit is None and info.release != recorded.release:
+        unfit = f'osd.{n} now runs {info.release}: the plan was made for {recorded.release}'
+    elif unfit is None and running is not None and running.beats_config_store:
+        unfit = overruled(state.request, n, running)
+    if unfit is not None and others_changed(state):
+        return Step(waiting(state, f'{unfit}; or roll back: "ceph rocksdb-tuner rollback"'))
+    if unfit is not None:
+        return Step(ended(state, Ending(Outcome.FAILED, unfit)))
     if running is None:
         return Step(waiting(state, f'cannot read the running options of osd.{n}'))
-    if running.beats_config_store:
-        return _not_as_planned(state, overruled(state.request, n, running))
     stage = Phase.CANARY if n == state.request.order[0] else Phase.PROMOTING
     setting = replace(osd, step=OsdStep.SETTING, nonce_before=info.nonce)
     return Step(
         with_osd(replace(state, stage=stage), setting),
         (SetEntry(own(n), target(state.request, n)),),
     )
-
-
-def _not_as_planned(state: RolloutState, reason: str) -> Step:
-    """The plan no longer fits: end, or wait if OSDs are already changed."""
-    if others_changed(state):
-        return Step(waiting(state, f'{reason}; or roll back: "{_ROLLBACK}"'))
-    return Step(ended(state, Ending(Outcome.FAILED, reason)))
-
-
-def _if_gone(
-    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
-) -> Optional[Step]:
-    """The step if the OSD in flight is gone or was replaced; None if it is present."""
-    another = identity_mismatch(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
-    if another is not None:
-        # Recreated in the middle of its change, it may have started with the new entry.
-        reason = f'{another}; it may run the new string until its next restart'
-        return Step(start_leaving(state, osd, reason))
-    if absent(seen, osd.osd_id) is Away.GONE:
-        if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
-            # In any mode: an OSD in flight is finished.
-            return Step(start_recovery(rules, state, osd, seen, state.ending))
-        if osd.step in _IN_THE_MIDDLE:
-            return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
-    return None
-
-
-def _drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    lost = _if_gone(rules, state, osd, seen)
-    if lost is not None:
-        return lost
-    if osd.step is OsdStep.SETTING:
-        return _setting(rules, state, osd, seen)
-    if osd.step is OsdStep.RESTART_DUE:
-        if state.ending is not None:
-            return Step(start_recovery(rules, state, osd, seen, state.ending))
-        return restart_due(rules, state, osd, seen)
-    if osd.step is OsdStep.RESTARTING:
-        return restarting(rules, state, osd, seen)
-    if osd.step is OsdStep.CHECKING:
-        return _checking(rules, state, osd, seen)
-    if osd.step is OsdStep.SETTLING:
-        return _settling(rules, state, osd, seen)
-    return collapse_osd(rules, state, osd, seen)
-
-
-def _setting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    if state.ending is not None:
-        return Step(start_recovery(rules, state, osd, seen, state.ending))
-    who, value = own(osd.osd_id), target(state.request, osd.osd_id)
-    if seen.entries.get(who) == value:
-        # A process with a new nonce started after the entry was stored.
-        return Step(with_osd(state, due(osd, seen)))
-    return write(rules, state, seen, who, value)
-
-
-def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    n = osd.osd_id
-    lost = process_lost(rules, state, osd, seen)
-    if lost is not None:
-        return lost
-    if seen.waited_s < rules.limits.report_s:
-        return Step(state)
-    running = seen.running.get(n)
-    wanted = target(state.request, n)
-    if running and running.source == 'mon' and rules.same_meaning(running.value, wanted):
-        return Step(with_osd(state, replace(osd, step=OsdStep.SETTLING)))
-    if seen.waited_s < rules.limits.verify_s:
-        return Step(state)
-    if running is None:
-        reason = f'osd.{n} was restarted, but its running options cannot be read'
-    elif running.beats_config_store:
-        reason = overruled(state.request, n, running)
-    else:
-        reason = (
-            f'osd.{n} was restarted without effect: it runs '
-            f'{shlex.quote(running.value)} (source {running.source})'
-        )
-    return Step(start_recovery(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
-
-
-def _settling(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    lost = process_lost(rules, state, osd, seen)
-    if lost is not None:
-        return lost
-    if state.ending is None:
-        unsettled = until_settled(rules, state, seen)
-        if unsettled is not None:
-            return unsettled
-    return Step(with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
-
-
-def _present(seen: Observation, osd_id: int) -> OsdInfo:
-    """The OSD; a gate has ensured that it exists."""
-    info = seen.osd(osd_id)
-    assert info is not None
-    return info
 
 
 @dataclass(frozen=True)
@@ -360,40 +248,25 @@ def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         return Step(replace(state, pending_conflict=pending_conflict))
     if seen.waited_s < rules.limits.confirm_s:
         return Step(state)
-    osd = in_flight(state)
-    if osd is not None and _removed_while_down(state, osd.osd_id, seen, changed):
+    ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
+    osd, forwards = in_flight(state), state.direction is Direction.FORWARD
+    who = None if osd is None else own(osd.osd_id)
+    down = osd is not None and forwards and osd.osd_id in seen.cluster.down
+    if osd and who and down and who in changed and seen.entries.get(who) == state.before.entry(who):
         # As a manager does that cannot store it: all that is left to do is to start the OSD.
-        ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
         return Step(start_recovery(rules, state, osd, seen, ending))
-    sections = {who.partition('/')[0] for who in changed}
-    if state.direction is not Direction.FORWARD or osd is None or own(osd.osd_id) in sections:
-        reason = pending_conflict
-        if state.ending and pending_conflict not in state.ending.reason:
-            reason = f'{state.ending.reason}; {pending_conflict}'
+    if not forwards or osd is None or who in {one.partition('/')[0] for one in changed}:
+        reason = ending.reason
+        if pending_conflict not in reason:
+            reason = f'{reason}; {pending_conflict}'
         return Step(ended(state, Ending(Outcome.ABORTED, reason)))
     # The OSD in flight has no conflict: bring it to a safe state before the end.
-    ending = state.ending or Ending(Outcome.ABORTED, pending_conflict)
     return _dispatch(rules, replace(state, ending=ending), seen)
 
 
-def _removed_while_down(
-    state: RolloutState, osd_id: int, seen: Observation, changed: Collection[str]
-) -> bool:
-    who = own(osd_id)
-    return (
-        state.direction is Direction.FORWARD
-        and who in changed
-        and seen.entries.get(who) == state.before.entry(who)
-        and osd_id in seen.cluster.down
-    )
-
-
 def _dispatch(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    if state.direction is Direction.RECOVER:
-        return recover(rules, state, seen)
-    if state.direction is Direction.BACK:
-        return back(rules, state, seen)
-    return forward(rules, state, seen)
+    directions = {Direction.RECOVER: recover, Direction.BACK: back, Direction.FORWARD: forward}
+    return directions[state.direction](rules, state, seen)
 
 
 def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:

@@ -1,16 +1,48 @@
-"""Start the recovery of one OSD that failed, or is not safe. Pure."""
+"""One step of an OSD: its entry, its restart, and what it runs afterwards. Pure.
+
+An OSD that is changed, one that failed, and one that is rolled back take the same steps, with
+another entry and another value to run:
+
+============  ===============================================  ===================
+step          until                                            then
+============  ===============================================  ===================
+setting       the config store has the new entry               restart due
+restoring     it has the recorded entry                        restart due
+restart due   the gates are open: a restart is requested       restarting
+restarting    the OSD map shows a new process                  checking
+checking      the process runs what the config store gives it  settling
+settling      placement groups are clean                       verified, restored
+collapsing    the monitor gives it the target without entry    collapsed
+repinning     the config store has its own entry again         verified
+============  ===============================================  ===================
+
+The nonce in the OSD map identifies an OSD's process. A changed nonce is no proof that the requested
+restart happened: an operator, a crash or a flap changes it too, while the orchestrator still holds
+the request. Until the request is settled, no other restart is requested.
+
+cephadm (16.2.15, 18.2.7, 20.2.4) holds at most one request per daemon. Its serve loop executes it
+and adds an event "restart osd.N from host ..." whether that succeeded or not. Events are in the
+memory of one manager; Pacific does not repeat an event with the same text, later releases update
+its time. Scheduled requests are stored with the host: by Reef and later at once, by Pacific only
+the next time that host is stored for another reason. A manager that takes over executes the stored
+requests only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Optional
+from typing import Callable, Optional
 
-from ...mgr.records import OrchestratedDaemon, OsdInfo
-from ...plan.commands import Action, RestartOsd, manual_command, manual_host
+from ...mgr.records import OrchestratedDaemon, OsdInfo, RunningOption
+from ...plan.commands import Action, RestartOsd, SetEntry, manual_command, manual_host
+from ...plan.entries import masked_for, own, starts_with
+from ...plan.records import ChangeKind, overruled, target
+from ...shell import quoted
 from ..gates import Away, absent, not_yet_reported, placement_groups, why_away
 from ..phases import Outcome, Phase
-from .admission import left_behind
+from .admission import identity_mismatch, left_behind, start_leaving
 from .records import (
     AskedRestart,
     Direction,
@@ -18,6 +50,7 @@ from .records import (
     OsdProgress,
     OsdStep,
     RolloutState,
+    ended,
     in_flight,
     others_changed,
     recovery_ending,
@@ -25,7 +58,516 @@ from .records import (
     watched_batch,
     with_osd,
 )
-from .rules import Observation, Rules, Step, repeated_error, why_closed, why_held
+from .rules import Observation, Rules, Step, entry, repeated_error, why_closed, why_held
+
+#: An OSD may take this many times as long to start as the previous ones.
+_BOOT_FACTOR = 3.0
+#: An OSD that is gone in one of these steps is left behind.
+_IN_THE_MIDDLE = frozenset(
+    {
+        OsdStep.SETTING,
+        OsdStep.RESTART_DUE,
+        OsdStep.RESTARTING,
+        OsdStep.CHECKING,
+        OsdStep.SETTLING,
+    }
+)
+
+
+def drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    """The next step of the OSD in flight."""
+    if state.direction is Direction.FORWARD:
+        lost = _if_gone(rules, state, osd, seen)
+        if lost is not None:
+            return lost
+        if state.ending is not None and osd.step in {OsdStep.SETTING, OsdStep.RESTART_DUE}:
+            return Step(start_recovery(rules, state, osd, seen, state.ending))
+    if osd.step in {OsdStep.CHECKING, OsdStep.SETTLING}:
+        lost = process_lost(rules, state, osd, seen)
+        if lost is not None:
+            return lost
+    return _STEPS[osd.step](rules, state, osd, seen)
+
+
+def _if_gone(
+    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
+) -> Optional[Step]:
+    """The step if the OSD in flight is gone or was replaced; None if it is present."""
+    another = identity_mismatch(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
+    if another is not None:
+        # Recreated in the middle of its change, it may have started with the new entry.
+        reason = f'{another}; it may run the new string until its next restart'
+        return Step(start_leaving(state, osd, reason))
+    if absent(seen, osd.osd_id) is Away.GONE:
+        if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
+            # In any mode: an OSD in flight is finished.
+            return Step(start_recovery(rules, state, osd, seen, state.ending))
+        if osd.step in _IN_THE_MIDDLE:
+            return Step(start_leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
+    return None
+
+
+# -- entries
+
+
+def _setting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n = osd.osd_id
+    # A process with a new nonce started after the entry was stored.
+    return entry(rules, state, seen, own(n), target(state.request, n)) or Step(
+        with_osd(state, due(osd, seen))
+    )
+
+
+def _restoring(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    who = own(osd.osd_id)
+    # An OSD that cannot start is restored in any mode, even during a pause.
+    write = entry(rules, state, seen, who, state.before.entry(who))
+    if write is not None:
+        return write
+    if state.direction is Direction.FORWARD:
+        return Step(left_behind(state, osd, osd.left_reason or f'{who} is a different OSD now'))
+    restored = replace(osd, step=OsdStep.RESTORED)
+    return Step(with_osd(state, due(osd, seen) if osd.restart_needed else restored))
+
+
+def _collapsing(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n = osd.osd_id
+    write = entry(rules, state, seen, own(n), None)
+    if write is not None:
+        return write
+    gone = absent(seen, n) is Away.GONE
+    if not gone and n not in seen.resolved:
+        return Step(waiting(state, f'cannot read the configuration of osd.{n} from the monitor'))
+    instead = None if gone else _without_own_entry(rules, state, n, seen)
+    if instead is None:
+        return Step(with_osd(state, replace(osd, step=OsdStep.COLLAPSED)))
+    if seen.waited_s < rules.limits.confirm_s:
+        return Step(state)
+    ending = Ending(
+        Outcome.FAILED,
+        f'without its own entry osd.{n} would get {instead}: its entry was set again',
+    )
+    repinning = with_osd(replace(state, ending=ending), replace(osd, step=OsdStep.REPINNING))
+    return Step(repinning, (SetEntry(own(n), target(state.request, n)),))
+
+
+def _without_own_entry(
+    rules: Rules, state: RolloutState, osd_id: int, seen: Observation
+) -> Optional[str]:
+    """What an OSD would start with instead of its target; None: its target."""
+    wanted, started = target(state.request, osd_id), starts_with(seen.entries, osd_id)
+    # Without an entry the OSD's own default applies, which is the target of this kind; the monitor
+    # would report the default of its own release, which need not be the OSD's.
+    if started is None and state.request.kind is not ChangeKind.REMOVE_OVERRIDE:
+        return 'the default of its release'
+    if started is not None and not rules.same_meaning(started[1], wanted):
+        return quoted(started[1])
+    # OSDs ignore masked entries at startup, but an OSD that names its host in its ceph.conf may get
+    # an entry for it. The monitor knows which masks match.
+    resolved = seen.resolved[osd_id]
+    masked = masked_for(seen.cluster, seen.entries, osd_id)
+    return quoted(resolved) if masked and not rules.same_meaning(resolved, wanted) else None
+
+
+def _repinning(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    who = own(osd.osd_id)
+    value = target(state.request, osd.osd_id) if state.request.restart else state.before.entry(who)
+    # Without an ending, the shared entry gives it the same value so far: not urgent.
+    write = entry(rules, state, seen, who, value, urgent=state.ending is not None)
+    if write is not None:
+        return write
+    verified = with_osd(state, replace(osd, step=OsdStep.VERIFIED))
+    return Step(verified if state.ending is None else ended(verified, state.ending))
+
+
+# -- the restart
+
+
+def due(osd: OsdProgress, seen: Observation) -> OsdProgress:
+    info = seen.osd(osd.osd_id)
+    nonce = osd.nonce_before if info is None else info.nonce
+    return replace(osd, step=OsdStep.RESTART_DUE, nonce_before=nonce, restarts_asked=0)
+
+
+def _restart_due(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n = osd.osd_id
+    info, away = seen.osd(n), absent(seen, n)
+    if away is Away.GONE:
+        return Step(left_behind(state, osd, why_away(n, away)))
+    if _is_new(osd, info):
+        return Step(_up(state, osd, seen))
+    if info is not None and not info.up and state.direction is Direction.FORWARD:
+        # It went down by itself, and the new entry may keep it from starting.
+        return _down(rules, state, osd, seen)
+    # After this long it hangs, or is marked down while it runs: a restart is due in any case.
+    if seen.alive and seen.down_s < rules.limits.boot_most_s:
+        return Step(waiting(state, _starting_text(rules, n, seen, seen.down_s)))
+    return _ask(rules, state, osd, seen)
+
+
+def _restarting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n = osd.osd_id
+    info, away = seen.osd(n), absent(seen, n)
+    if info is None and away is not None:
+        return Step(left_behind(state, osd, why_away(n, away)))
+    if info is None:
+        return Step(waiting(state, f'osd.{n} is not in the OSD map'))
+    if _is_new(osd, info):
+        return Step(_up(state, osd, seen))
+    if not info.up:
+        return _down(rules, state, osd, seen)
+    if seen.waited_s < rules.limits.restart_s:
+        return Step(state)
+    if state.direction is Direction.FORWARD:
+        # If others are changed already, a manual restart is better than a rollback of all of them:
+        # a missing restart does not indicate bad options.
+        ending = state.ending
+        if ending is None and osd.restarts_asked > 1 and not others_changed(state, n):
+            reason = f'osd.{n} did not restart after {osd.restarts_asked} requests'
+            ending = Ending(Outcome.FAILED, reason)
+        if ending is not None:
+            return Step(start_recovery(rules, state, osd, seen, ending))
+    return _ask(rules, state, osd, seen, f'osd.{n} did not restart when requested')
+
+
+def _is_new(osd: OsdProgress, info: Optional[OsdInfo]) -> bool:
+    return info is not None and info.up and info.nonce not in {osd.nonce_before, None}
+
+
+def _up(state: RolloutState, osd: OsdProgress, seen: Observation) -> RolloutState:
+    """A new process is up."""
+    # It may have read its options before they were restored, and does not report which: see
+    # `Observation.running`.
+    again = replace(due(osd, seen), doubtful=False)
+    checking = replace(osd, step=OsdStep.CHECKING, nonce_after=again.nonce_before)
+    state = with_osd(state, again if osd.doubtful else checking)
+    return replace(state, longest_boot_s=max(state.longest_boot_s, seen.was_down_s))
+
+
+def _down(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    """It is down, and may be starting."""
+    n, forward = osd.osd_id, state.direction is Direction.FORWARD
+    asked_for = osd.step is OsdStep.RESTARTING
+    # It may have stopped long after the request, or been down long before it.
+    down_s = min(seen.down_s, seen.waited_s) if forward else seen.waited_s
+    if not asked_for:
+        down_s = seen.down_s
+    limit_s = _boot_limit_s(rules, state, seen)
+    if seen.alive and (down_s >= limit_s or not asked_for):
+        if not forward or state.ending is None or down_s < rules.limits.boot_most_s:
+            return Step(waiting(state, _starting_text(rules, n, seen, down_s)))
+        # The rollout is aborted, and has waited long enough.
+        return Step(start_recovery(rules, state, osd, seen, state.ending))
+    # An OSD that was alive until now may just be restarted manually.
+    if min(down_s, seen.lifeless_s) < limit_s:
+        return Step(state if asked_for else waiting(state, f'osd.{n} is down'))
+    # A restart that stopped the OSD may have been lost with its manager. That is no sign of a bad
+    # entry: it is worth one more request.
+    may_be_lost = (
+        asked_for
+        and not seen.restart_is_ours
+        and seen.orchestrator_reason is None
+        and state.ending is None
+        and osd.restarts_asked < rules.limits.tries
+        and why_held(state, seen) is None
+    )
+    if not forward or may_be_lost:
+        return _ask(rules, state, osd, seen, f'osd.{n} did not come back up')
+    ending = Ending(Outcome.FAILED, f'osd.{n} did not come back up within {limit_s:.0f} s')
+    return Step(start_recovery(rules, state, osd, seen, ending))
+
+
+def _ask(
+    rules: Rules,
+    state: RolloutState,
+    osd: OsdProgress,
+    seen: Observation,
+    error: Optional[str] = None,
+) -> Step:
+    """Request a restart if nothing holds it, or a manual one once the attempts are exhausted.
+
+    ``error``: why the previous request was not enough.
+    """
+    n = osd.osd_id
+    info, away = seen.osd(n), absent(seen, n)
+    # Starting an OSD that is down and not starting is harmless.
+    gated = info is None or info.up
+    closed = why_closed(state, n, seen) if gated else why_held(state, seen)
+    if closed is not None:
+        return Step(waiting(state, closed))
+    exhausted = error if osd.restarts_asked >= rules.limits.tries else None
+    impossible = seen.orchestrator_reason or exhausted
+    manual = impossible or (repeated_error(rules, state) if error is None else None)
+    if manual is not None:
+        long = error is not None or seen.absent_s >= rules.limits.boot_s
+        if away is not None and long:
+            # If it ever starts, it starts with its restored entry.
+            return Step(left_behind(state, osd, why_away(n, away)))
+        state = waiting(state, manual_restart(n, info, manual, rules.operation))
+    errors = state.errors if error is None else 0
+    if impossible is not None or (errors and seen.waited_s < rules.limits.retry_s):
+        return Step(state)
+    request = state.asked
+    refused = request is not None and request.refused and request.osd_id == n
+    outstanding = None if refused else why_restart_outstanding(state)
+    if outstanding is not None:
+        return Step(waiting(state, outstanding))
+    # The next process to come up is a new one.
+    restarting = replace(
+        osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1, doubtful=False
+    )
+    asked_now = asked(n, seen.described.get(n))
+    after = with_osd(state, restarting, errors)
+    return Step(replace(after, asked=asked_now), (RestartOsd(n),))
+
+
+def process_lost(
+    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
+) -> Optional[Step]:
+    """The step if the new process is gone; None while it is up."""
+    info = seen.osd(osd.osd_id)
+    if info is not None and info.up and info.nonce == osd.nonce_after:
+        return None
+    # The requested restart happened only now, after another one: not a crash.
+    late = seen.restart_settled or (state.asked is not None and state.asked.osd_id == osd.osd_id)
+    flaps = osd.flaps if late else osd.flaps + 1
+    flapped = replace(osd, step=OsdStep.RESTARTING, flaps=flaps)
+    if state.direction is Direction.FORWARD and flapped.flaps > rules.limits.flaps:
+        ending = Ending(
+            Outcome.FAILED,
+            f'osd.{osd.osd_id} came up and went down again {flapped.flaps} times',
+        )
+        return Step(start_recovery(rules, state, osd, seen, ending))
+    return Step(with_osd(state, flapped))
+
+
+def _boot_limit_s(rules: Rules, state: RolloutState, seen: Observation) -> float:
+    """How long an OSD may be down after a restart.
+
+    If it is unknown whether its process runs, the start times of its peers extend the limit.
+    """
+    least_s = rules.limits.boot_s
+    if seen.alive is not None:
+        return least_s
+    return max(least_s, min(_BOOT_FACTOR * state.longest_boot_s, rules.limits.boot_most_s))
+
+
+def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) -> str:
+    if down_s < rules.limits.boot_most_s:
+        return f'osd.{osd_id} is not up yet, but its process is running: waiting for it'
+    info = seen.osd(osd_id)
+    return (
+        f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, although '
+        'its process is running: see its log; if it hangs, '
+        f'"{manual_command(osd_id, info.daemon if info else None)}"'
+    )
+
+
+def manual_restart(
+    osd_id: int, info: Optional[OsdInfo], reason: str, operation: str = 'rollout'
+) -> str:
+    """Ask the operator for a manual restart."""
+    verb = 'start' if info is not None and not info.up else 'restart'
+    daemon = info.daemon if info is not None else None
+    host = manual_host(daemon)
+    where = f' on {host}' if host else ''
+    return (
+        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, daemon, verb)}"{where}; '
+        f'the {operation} continues after that ({reason})'
+    )
+
+
+# -- what it runs
+
+
+def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n, forward = osd.osd_id, state.direction is Direction.FORWARD
+    if seen.waited_s < rules.limits.report_s:
+        return Step(state)
+    running = seen.running.get(n)
+    runs = _runs_target if forward else _runs_what_store_gives
+    if running is not None and runs(rules, state, n, running, seen):
+        recovered = state.direction is Direction.RECOVER
+        step = OsdStep.RESTORED if recovered else OsdStep.SETTLING
+        return Step(with_osd(state, replace(osd, step=step)))
+    if seen.waited_s < rules.limits.verify_s:
+        return Step(state)
+    if not forward:
+        reason = unverified(n, running)
+        if others_changed(state, n):
+            # Ending here would leave the other OSDs changed.
+            return Step(waiting(state, f'{reason}; correct it and restart the OSD'))
+        if state.ending is not None:
+            reason = f'{state.ending.reason}; {reason}'
+        return Step(ended(state, Ending(Outcome.FAILED, reason)))
+    if running is None:
+        reason = f'osd.{n} was restarted, but its running options cannot be read'
+    elif running.beats_config_store:
+        reason = overruled(state.request, n, running)
+    else:
+        reason = (
+            f'osd.{n} was restarted without effect: it runs '
+            f'{shlex.quote(running.value)} (source {running.source})'
+        )
+    return Step(start_recovery(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
+
+
+def _runs_target(
+    rules: Rules,
+    state: RolloutState,
+    osd_id: int,
+    running: RunningOption,
+    seen: Observation,  # noqa: ARG001 - as below
+) -> bool:
+    wanted = target(state.request, osd_id)
+    return running.source == 'mon' and rules.same_meaning(running.value, wanted)
+
+
+def _runs_what_store_gives(
+    rules: Rules, state: RolloutState, osd_id: int, running: RunningOption, seen: Observation
+) -> bool:
+    """Whether a process that started after the last change runs the value of the config store."""
+    started = starts_with(seen.entries, osd_id)
+    if started is None and running.source == 'default':
+        return True
+    if running.source != 'mon':
+        return False
+    if started is not None and rules.same_meaning(running.value, started[1]):
+        return True
+    # A masked entry reaches an OSD that names its host in its ceph.conf. If it equals the target,
+    # only the previous running value tells them apart.
+    masked = masked_for(seen.cluster, seen.entries, osd_id)
+    if not any(rules.same_meaning(running.value, value) for value in masked):
+        return False
+    if not rules.same_meaning(running.value, target(state.request, osd_id)):
+        return True
+    before = state.before.by_id.get(osd_id)
+    return (
+        before is not None
+        and before.source == 'mon'
+        and rules.same_meaning(running.value, before.value)
+    )
+
+
+def unverified(osd_id: int, running: Optional[RunningOption]) -> str:
+    """Why an OSD with its recorded entry does not count as restored; None: no report of it."""
+    found = 'its running options cannot be read'
+    if running is not None:
+        found = f'it runs {shlex.quote(running.value)} (source {running.source})'
+    return f'osd.{osd_id} was restarted during the rollback, but {found}'
+
+
+def _settling(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    # While another OSD of a rollback is down, placement groups cannot become clean.
+    if state.ending is None and down_and_due(state, seen) is None:
+        unsettled = until_settled(rules, state, seen)
+        if unsettled is not None:
+            return unsettled
+    forward = state.direction is Direction.FORWARD
+    step = OsdStep.VERIFIED if forward else OsdStep.RESTORED
+    return Step(with_osd(state, replace(osd, step=step)))
+
+
+def until_settled(rules: Rules, state: RolloutState, seen: Observation) -> Optional[Step]:
+    """Wait for clean placement groups after a restart; None once they are clean.
+
+    The requested restart must be settled too: the new process may come from another one.
+    """
+    closed = not_yet_reported(seen)
+    if closed is None:
+        outstanding = why_restart_outstanding(state)
+        if outstanding is not None:
+            return Step(waiting(state, outstanding))
+        closed = placement_groups(seen)
+    if closed is None:
+        return None
+    # Recovery after a restart is expected, and reported only if it takes long.
+    return Step(state if seen.waited_s < rules.limits.boot_s else waiting(state, closed))
+
+
+def down_and_due(state: RolloutState, seen: Observation) -> Optional[OsdProgress]:
+    """An OSD that is down and has to be started comes first, in any order.
+
+    While it is down, the gates are closed for all others.
+    """
+    for osd in state.osds:
+        info = seen.osd(osd.osd_id)
+        if osd.step is OsdStep.RESTART_DUE and info is not None and not info.up:
+            return osd
+    return None
+
+
+_STEPS: Mapping[OsdStep, Callable[[Rules, RolloutState, OsdProgress, Observation], Step]] = {
+    OsdStep.SETTING: _setting,
+    OsdStep.RESTORING: _restoring,
+    OsdStep.RESTART_DUE: _restart_due,
+    OsdStep.RESTARTING: _restarting,
+    OsdStep.CHECKING: _checking,
+    OsdStep.SETTLING: _settling,
+    OsdStep.COLLAPSING: _collapsing,
+    OsdStep.REPINNING: _repinning,
+}
+
+
+# -- the requested restart
+
+
+def why_restart_outstanding(state: RolloutState) -> Optional[str]:
+    """Why no OSD may be restarted: a requested restart may happen at any time."""
+    return None if state.asked is None else outstanding_text(state.asked)
+
+
+def asked(osd_id: int, daemon: Optional[OrchestratedDaemon]) -> AskedRestart:
+    """The record of an imminent request; ``daemon`` is the orchestrator's report before it."""
+    if daemon is None:
+        return AskedRestart(osd_id)
+    return AskedRestart(osd_id, daemon.executed, daemon.stored_started)
+
+
+def is_settled(
+    request: AskedRestart,
+    daemon: Optional[OrchestratedDaemon],
+    *,
+    by_this_manager: bool,
+    seen_scheduled: bool,
+    watched_s: float,
+    most_s: float,
+) -> bool:
+    """Whether the request was executed or is lost.
+
+    ``watched_s`` is how long this manager has known of it. Without orchestrator reports a request
+    counts as settled after ``most_s``.
+    """
+    if daemon is not None:
+        if set(daemon.executed) - set(request.executed):
+            return True
+        # A paused orchestrator executes the request once it is resumed, stored or not.
+        if daemon.scheduled or daemon.paused:
+            return False
+        if daemon.scheduled is False and (
+            seen_scheduled
+            or not by_this_manager
+            or _restarted(request.stored_started, daemon.stored_started)
+        ):
+            return True
+    return watched_s >= most_s
+
+
+def outstanding_text(request: AskedRestart) -> str:
+    """The outstanding restart, with a remedy."""
+    return (
+        f'the orchestrator may still restart osd.{request.osd_id} as requested: no other '
+        'OSD is restarted until then; if it takes too long, check "ceph orch status" (paused?) '
+        f'and "ceph orch ps --daemon_type osd --daemon_id {request.osd_id}"'
+    )
+
+
+def _restarted(before: Optional[str], now: Optional[str]) -> bool:
+    """Whether a new process was stored, and with it an empty schedule."""
+    return before is not None and now is not None and before != now
+
+
+# -- an OSD that is not safe
 
 
 def unsafe(state: RolloutState, down: Collection[int]) -> Optional[OsdProgress]:
@@ -107,318 +649,3 @@ def start_recovery(
         stage=Phase.ROLLING_BACK,
         ending=ending,
     )
-
-
-#: An OSD may take this many times as long to start as the previous ones.
-_BOOT_FACTOR = 3.0
-
-
-def due(osd: OsdProgress, seen: Observation) -> OsdProgress:
-    info = seen.osd(osd.osd_id)
-    nonce = osd.nonce_before if info is None else info.nonce
-    return replace(osd, step=OsdStep.RESTART_DUE, nonce_before=nonce, restarts_asked=0)
-
-
-def restart_due(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    n = osd.osd_id
-    info = seen.osd(n)
-    away = absent(seen, n)
-    if away is Away.GONE:
-        return _left_behind(state, osd, away)
-    if info is not None and info.up and info.nonce not in {osd.nonce_before, None}:
-        return Step(_with_boot(with_osd(state, _started(osd, info)), seen))
-    forward = state.direction is Direction.FORWARD
-    if info is not None and not info.up and forward:
-        # It went down by itself, and the new entry may keep it from starting.
-        if seen.alive:
-            return Step(waiting(state, _starting_text(rules, n, seen, seen.down_s)))
-        if min(seen.down_s, seen.lifeless_s) >= _boot_limit_s(rules, state, seen):
-            return Step(
-                start_recovery(rules, state, osd, seen, _did_not_start(rules, state, seen, n))
-            )
-        return Step(waiting(state, f'osd.{n} is down'))
-    # After this long it hangs, or is marked down while it runs: a restart is due in any case.
-    if seen.alive and seen.down_s < rules.limits.boot_most_s:
-        return Step(waiting(state, _starting_text(rules, n, seen, seen.down_s)))
-    return _ask_if_open(rules, state, osd, seen)
-
-
-def _ask_if_open(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    """Request the due restart if nothing holds it."""
-    n = osd.osd_id
-    info, away = seen.osd(n), absent(seen, n)
-    # Starting an OSD that is down and not starting is harmless.
-    gated = info is None or info.up
-    closed = why_closed(state, n, seen) if gated else why_held(state, seen)
-    if closed is not None:
-        return Step(waiting(state, closed))
-    error = repeated_error(rules, state)
-    impossible = seen.orchestrator_reason is not None or error is not None
-    if away is not None and impossible and seen.absent_s >= rules.limits.boot_s:
-        return _left_behind(state, osd, away)
-    if seen.orchestrator_reason is not None:
-        return Step(
-            waiting(state, manual_restart(n, info, seen.orchestrator_reason, rules.operation))
-        )
-    noted = (
-        state if error is None else waiting(state, manual_restart(n, info, error, rules.operation))
-    )
-    if state.errors and seen.waited_s < rules.limits.retry_s:
-        return Step(noted)
-    outstanding = _outstanding(state, n)
-    if outstanding is not None:
-        return Step(waiting(state, outstanding))
-    return _ask(noted, osd, seen, errors=state.errors)
-
-
-def why_restart_outstanding(state: RolloutState) -> Optional[str]:
-    """Why no OSD may be restarted: a requested restart may happen at any time."""
-    return None if state.asked is None else outstanding_text(state.asked)
-
-
-def _outstanding(state: RolloutState, osd_id: int) -> Optional[str]:
-    """The same for this OSD, whose refused request may be repeated."""
-    request = state.asked
-    refused = request is not None and request.refused and request.osd_id == osd_id
-    return None if refused else why_restart_outstanding(state)
-
-
-def _ask(state: RolloutState, osd: OsdProgress, seen: Observation, errors: int = 0) -> Step:
-    """Request a restart: the next process to come up is a new one."""
-    n = osd.osd_id
-    restarting_osd = replace(
-        osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1, doubtful=False
-    )
-    request = asked(n, seen.described.get(n))
-    return Step(replace(with_osd(state, restarting_osd, errors), asked=request), (RestartOsd(n),))
-
-
-def restarting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    n = osd.osd_id
-    info = seen.osd(n)
-    if info is None:
-        away = absent(seen, n)
-        if away is not None:
-            return _left_behind(state, osd, away)
-        return Step(waiting(state, f'osd.{n} is not in the OSD map'))
-    if info.up and info.nonce not in {osd.nonce_before, None}:
-        return Step(_with_boot(with_osd(state, _started(osd, info)), seen))
-    if not info.up:
-        return _starting(rules, state, osd, seen)
-    if seen.waited_s < rules.limits.restart_s:
-        return Step(state)
-    forward = state.direction is Direction.FORWARD
-    if forward and state.ending is not None:
-        return Step(start_recovery(rules, state, osd, seen, state.ending))
-    # If others are changed already, a manual restart is better than a rollback of all of them: a
-    # missing restart does not indicate bad options.
-    if forward and osd.restarts_asked > 1 and not others_changed(state, n):
-        ending = Ending(
-            Outcome.FAILED,
-            f'osd.{n} did not restart after {osd.restarts_asked} requests',
-        )
-        return Step(start_recovery(rules, state, osd, seen, ending))
-    closed = why_closed(state, n, seen)
-    if closed is not None:
-        return Step(waiting(state, closed))
-    return _ask_again(rules, state, osd, seen, f'osd.{n} did not restart when requested')
-
-
-def _starting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    n = osd.osd_id
-    forward = state.direction is Direction.FORWARD
-    # It may have stopped long after the request, or been down long before it.
-    down_s = min(seen.down_s, seen.waited_s) if forward else seen.waited_s
-    limit_s = _boot_limit_s(rules, state, seen)
-    # An OSD that was alive until now may just be restarted manually.
-    if down_s < limit_s or (not seen.alive and seen.lifeless_s < limit_s):
-        return Step(state)
-    if seen.alive:
-        if state.ending is None or not forward or down_s < rules.limits.boot_most_s:
-            return Step(waiting(state, _starting_text(rules, n, seen, down_s)))
-        # The rollout is aborted, and has waited long enough.
-        return Step(start_recovery(rules, state, osd, seen, state.ending))
-    if not forward:
-        return _ask_again(rules, state, osd, seen, f'osd.{n} did not come back up')
-    if _restart_may_be_lost(rules, state, osd, seen):
-        outstanding = _outstanding(state, n)
-        return _ask(state, osd, seen) if outstanding is None else Step(waiting(state, outstanding))
-    return Step(start_recovery(rules, state, osd, seen, _did_not_start(rules, state, seen, n)))
-
-
-def _restart_may_be_lost(
-    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
-) -> bool:
-    """Whether a restart that stopped the OSD may have been lost with its manager.
-
-    That is no sign of a bad entry: it is worth one more request.
-    """
-    return (
-        not seen.restart_is_ours
-        and seen.orchestrator_reason is None
-        and state.ending is None
-        and osd.restarts_asked < rules.limits.tries
-        and why_held(state, seen) is None
-    )
-
-
-def _ask_again(
-    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, error: str
-) -> Step:
-    """Request another restart, or a manual one once the attempts are exhausted."""
-    reason = seen.orchestrator_reason or error
-    manual = manual_restart(osd.osd_id, seen.osd(osd.osd_id), reason, rules.operation)
-    if seen.orchestrator_reason is not None or osd.restarts_asked >= rules.limits.tries:
-        away = absent(seen, osd.osd_id)
-        return Step(waiting(state, manual)) if away is None else _left_behind(state, osd, away)
-    held = why_held(state, seen) or _outstanding(state, osd.osd_id)
-    if held is not None:
-        return Step(waiting(state, held))
-    return _ask(state, osd, seen)
-
-
-def _left_behind(state: RolloutState, osd: OsdProgress, away: Away) -> Step:
-    """Leave behind an absent OSD: if it ever starts, it starts with its restored entry."""
-    return Step(left_behind(state, osd, why_away(osd.osd_id, away)))
-
-
-def process_lost(
-    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
-) -> Optional[Step]:
-    """The step if the new process is gone; None while it is up."""
-    info = seen.osd(osd.osd_id)
-    if info is not None and info.up and info.nonce == osd.nonce_after:
-        return None
-    # The requested restart happened only now, after another one: not a crash.
-    late = seen.restart_settled or (state.asked is not None and state.asked.osd_id == osd.osd_id)
-    flaps = osd.flaps if late else osd.flaps + 1
-    flapped = replace(osd, step=OsdStep.RESTARTING, flaps=flaps)
-    if state.direction is Direction.FORWARD and flapped.flaps > rules.limits.flaps:
-        ending = Ending(
-            Outcome.FAILED,
-            f'osd.{osd.osd_id} came up and went down again {flapped.flaps} times',
-        )
-        return Step(start_recovery(rules, state, osd, seen, ending))
-    return Step(with_osd(state, flapped))
-
-
-def until_settled(rules: Rules, state: RolloutState, seen: Observation) -> Optional[Step]:
-    """Wait for clean placement groups after a restart; None once they are clean.
-
-    The requested restart must be settled too: the new process may come from another one.
-    """
-    closed = not_yet_reported(seen)
-    if closed is None:
-        outstanding = why_restart_outstanding(state)
-        if outstanding is not None:
-            return Step(waiting(state, outstanding))
-        closed = placement_groups(seen)
-    if closed is None:
-        return None
-    # Recovery after a restart is expected, and reported only if it takes long.
-    return Step(state if seen.waited_s < rules.limits.boot_s else waiting(state, closed))
-
-
-def _did_not_start(rules: Rules, state: RolloutState, seen: Observation, osd_id: int) -> Ending:
-    within_s = _boot_limit_s(rules, state, seen)
-    return Ending(Outcome.FAILED, f'osd.{osd_id} did not come back up within {within_s:.0f} s')
-
-
-def _boot_limit_s(rules: Rules, state: RolloutState, seen: Observation) -> float:
-    """How long an OSD may be down after a restart.
-
-    If it is unknown whether its process runs, the start times of its peers extend the limit.
-    """
-    least_s = rules.limits.boot_s
-    if seen.alive is not None:
-        return least_s
-    return max(least_s, min(_BOOT_FACTOR * state.longest_boot_s, rules.limits.boot_most_s))
-
-
-def _starting_text(rules: Rules, osd_id: int, seen: Observation, down_s: float) -> str:
-    if down_s < rules.limits.boot_most_s:
-        return f'osd.{osd_id} is not up yet, but its process is running: waiting for it'
-    info = seen.osd(osd_id)
-    return (
-        f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, although '
-        'its process is running: see its log; if it hangs, '
-        f'"{manual_command(osd_id, info.daemon if info else None)}"'
-    )
-
-
-def _with_boot(state: RolloutState, seen: Observation) -> RolloutState:
-    return replace(state, longest_boot_s=max(state.longest_boot_s, seen.was_down_s))
-
-
-def manual_restart(
-    osd_id: int, info: Optional[OsdInfo], reason: str, operation: str = 'rollout'
-) -> str:
-    """Ask the operator for a manual restart."""
-    verb = 'start' if info is not None and not info.up else 'restart'
-    daemon = info.daemon if info is not None else None
-    host = manual_host(daemon)
-    where = f' on {host}' if host else ''
-    return (
-        f'{verb} osd.{osd_id} next: "{manual_command(osd_id, daemon, verb)}"{where}; '
-        f'the {operation} continues after that ({reason})'
-    )
-
-
-def _started(osd: OsdProgress, info: OsdInfo) -> OsdProgress:
-    if osd.doubtful:
-        # It may have read its options before they were restored, and does not report which: see
-        # `Observation.running`.
-        return replace(
-            osd, step=OsdStep.RESTART_DUE, nonce_before=info.nonce, restarts_asked=0, doubtful=False
-        )
-    return replace(osd, step=OsdStep.CHECKING, nonce_after=info.nonce)
-
-
-def asked(osd_id: int, daemon: Optional[OrchestratedDaemon]) -> AskedRestart:
-    """The record of an imminent request; ``daemon`` is the orchestrator's report before it."""
-    if daemon is None:
-        return AskedRestart(osd_id)
-    return AskedRestart(osd_id, daemon.executed, daemon.stored_started)
-
-
-def is_settled(
-    request: AskedRestart,
-    daemon: Optional[OrchestratedDaemon],
-    *,
-    by_this_manager: bool,
-    seen_scheduled: bool,
-    watched_s: float,
-    most_s: float,
-) -> bool:
-    """Whether the request was executed or is lost.
-
-    ``watched_s`` is how long this manager has known of it. Without orchestrator reports a request
-    counts as settled after ``most_s``.
-    """
-    if daemon is not None:
-        if set(daemon.executed) - set(request.executed):
-            return True
-        # A paused orchestrator executes the request once it is resumed, stored or not.
-        if daemon.scheduled or daemon.paused:
-            return False
-        if daemon.scheduled is False and (
-            seen_scheduled
-            or not by_this_manager
-            or _restarted(request.stored_started, daemon.stored_started)
-        ):
-            return True
-    return watched_s >= most_s
-
-
-def outstanding_text(request: AskedRestart) -> str:
-    """The outstanding restart, with a remedy."""
-    return (
-        f'the orchestrator may still restart osd.{request.osd_id} as requested: no other '
-        'OSD is restarted until then; if it takes too long, check "ceph orch status" (paused?) '
-        f'and "ceph orch ps --daemon_type osd --daemon_id {request.osd_id}"'
-    )
-
-
-def _restarted(before: Optional[str], now: Optional[str]) -> bool:
-    """Whether a new process was stored, and with it an empty schedule."""
-    return before is not None and now is not None and before != now

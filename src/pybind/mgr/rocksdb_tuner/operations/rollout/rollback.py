@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
-from ...mgr.records import RunningOption
 from ...plan.entries import Scope, masked_for, own, starts_with
 from ...plan.records import target
 from ..phases import Outcome, Phase, clip, paused_text
 from .admission import describe_left_behind, identity_mismatch
 from .osd_step import (
-    due,
-    process_lost,
-    restart_due,
-    restarting,
+    down_and_due,
+    drive,
     start_recovery,
     unsafe,
-    until_settled,
 )
 from .records import (
     UNCHANGED,
@@ -33,19 +28,20 @@ from .records import (
     in_flight,
     others_changed,
     recovery_ending,
-    waiting,
     with_osd,
 )
 from .rules import (
     Observation,
     Rules,
     Step,
-    entry_action,
-    repeated_error,
-    restoring_command,
+    entries,
     why_held,
-    write,
 )
+
+#: What a rollback does with the changes that a failed rollout leaves.
+REVERTS = 'reverts it'
+REVERTS_IF_UNCHANGED = f'{REVERTS}, unless it has been changed since'
+ROLLBACK_REFUSED = 'refuses to revert it'
 
 
 def rolled_back(
@@ -90,31 +86,7 @@ def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     osd = in_flight(state)
     if osd is None:
         return _after_recovery(state, recovery_ending(state))
-    if osd.step is OsdStep.RESTORING:
-        who = own(osd.osd_id)
-        value = state.before.entry(who)
-        if seen.entries.get(who) != value:
-            # An OSD that cannot start is restored in any mode, even during a pause.
-            error = repeated_error(rules, state)
-            if error is not None:
-                state = waiting(state, _still_deadly(state, osd.osd_id, error))
-            return Step(state, (entry_action(who, value),))
-        if not osd.restart_needed:
-            return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
-        return Step(with_osd(state, due(osd, seen)))
-    if osd.step is OsdStep.RESTART_DUE:
-        return restart_due(rules, state, osd, seen)
-    if osd.step is OsdStep.RESTARTING:
-        return restarting(rules, state, osd, seen)
-    return _checking(rules, state, osd, seen)
-
-
-def _still_deadly(state: RolloutState, osd_id: int, error: str) -> str:
-    command = restoring_command(state, osd_id)
-    return (
-        f'osd.{osd_id} may not start with its entry, and its removal is refused: "{command}" '
-        f'({error})'
-    )
+    return drive(rules, state, osd, seen)
 
 
 def _after_recovery(state: RolloutState, ending: Ending) -> Step:
@@ -137,60 +109,50 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     if stopped is not None:
         return Step(stopped)
     if state.entries_done < len(state.restoring):
-        return _restore_entries(rules, state, seen)
+        wanted = [(who, state.before.entry(who)) for who in state.restoring]
+        step = entries(rules, state, seen, wanted)
+        assert step is not None
+        if step.state.entries_done < len(wanted):
+            return step
+        osds = tuple(_restore_step(state, osd, seen) for osd in state.osds)
+        return Step(replace(step.state, osds=osds))
     osd = in_flight(state)
     if osd is None:
         left = describe_left_behind(state)
         failure = state.failure if left is None else f'{state.failure}; left behind: {left}'
         done = finished(state, Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
         return Step(replace(done, failure=failure and clip(failure)))
-    down = _down_and_due(state, seen)
+    down = down_and_due(state, seen)
     if osd.step is OsdStep.RESTART_DUE:
         osd = down or osd
         if _is_restored(rules, state, osd, seen):
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
-        return restart_due(rules, state, osd, seen)
-    if osd.step is OsdStep.RESTARTING:
+    elif osd.step is OsdStep.RESTARTING and down is not None:
         info = seen.osd(osd.osd_id)
-        overdue = seen.waited_s >= rules.limits.restart_s
-        if down is not None and overdue and info is not None and info.up:
+        if seen.waited_s >= rules.limits.restart_s and info is not None and info.up:
             # Regardless of its restart: the OSD that is down comes first.
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTART_DUE)))
-        return restarting(rules, state, osd, seen)
-    if osd.step is OsdStep.CHECKING:
-        return _checking(rules, state, osd, seen)
-    lost = process_lost(rules, state, osd, seen)
-    if lost is not None:
-        return lost
-    # While that OSD is down, placement groups cannot become clean.
-    unsettled = None if down is not None else until_settled(rules, state, seen)
-    return unsettled or Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+    return drive(rules, state, osd, seen)
 
 
 def _stopped(rules: Rules, state: RolloutState, seen: Observation) -> Optional[RolloutState]:
-    """An aborted rollback, or one that is held; None: it continues."""
+    """An aborted rollback, or one that is held; None: it continues.
+
+    One OSD is brought to a safe state all the same; the others stay as they are.
+    """
     osd, ending = unsafe(state, seen.cluster.down), state.ending
     held = why_held(state, seen)
-    if ending is not None:
-        return ended(state, ending) if osd is None else _only(rules, state, osd, seen, ending)
-    if osd is None or osd is not in_flight(state) or held is None:
+    if ending is not None and osd is None:
+        return ended(state, ending)
+    if osd is None or (ending is None and held is None):
         return None
-    if not _is_deadly(state, osd, seen):
-        return None
-    # Nothing holds the removal of what keeps it from starting; the rest of the rollback stays held.
-    return _only(rules, state, osd, seen, Ending(Outcome.ROLLED_BACK, held))
-
-
-def _is_deadly(state: RolloutState, osd: OsdProgress, seen: Observation) -> bool:
-    """Whether an OSD is down with an entry of the rollout."""
     who = own(osd.osd_id)
-    return osd.osd_id in seen.cluster.down and seen.entries.get(who) != state.before.entry(who)
-
-
-def _only(
-    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, ending: Ending
-) -> RolloutState:
-    """Of a rollback, bring this OSD to a safe state; the others stay as they are."""
+    if ending is None:
+        deadly = seen.entries.get(who) != state.before.entry(who)
+        if osd is not in_flight(state) or not deadly or osd.osd_id not in seen.cluster.down:
+            return None
+        # Nothing holds the removal of what keeps it from starting.
+        ending = Ending(Outcome.ROLLED_BACK, held or '')
     others = (
         o if o is osd or o.step in UNCHANGED else replace(o, step=OsdStep.VERIFIED)
         for o in state.osds
@@ -199,34 +161,6 @@ def _only(
     if state.entries_done < len(state.restoring):
         return start_recovery(rules, state, osd, seen, ending)
     return replace(state, direction=Direction.RECOVER)
-
-
-def _down_and_due(state: RolloutState, seen: Observation) -> Optional[OsdProgress]:
-    """An OSD that is down and has to be started comes first, in any order.
-
-    While it is down, the gates are closed for all others.
-    """
-    for osd in state.osds:
-        info = seen.osd(osd.osd_id)
-        if osd.step is OsdStep.RESTART_DUE and info is not None and not info.up:
-            return osd
-    return None
-
-
-def _restore_entries(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    done = state.entries_done
-    while done < len(state.restoring):
-        who = state.restoring[done]
-        value = state.before.entry(who)
-        if seen.entries.get(who) != value:
-            break
-        done += 1
-    if done == len(state.restoring):
-        osds = tuple(_restore_step(state, osd, seen) for osd in state.osds)
-        return Step(replace(state, entries_done=done, osds=osds, errors=0))
-    if done > state.entries_done:
-        return Step(replace(state, entries_done=done, errors=0))
-    return write(rules, state, seen, who, value)
 
 
 def _restore_step(state: RolloutState, osd: OsdProgress, seen: Observation) -> OsdProgress:
@@ -266,70 +200,6 @@ def _is_restored(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Obse
     may_start_with = (started[1], *masked_for(seen.cluster, seen.entries, osd.osd_id))
     wanted = target(state.request, osd.osd_id)
     return all(rules.same_meaning(value, wanted) for value in may_start_with)
-
-
-def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
-    n = osd.osd_id
-    lost = process_lost(rules, state, osd, seen)
-    if lost is not None:
-        return lost
-    if seen.waited_s < rules.limits.report_s:
-        return Step(state)
-    running = seen.running.get(n)
-    if running is not None and _runs_what_store_gives(rules, state, n, running, seen):
-        back = state.direction is Direction.BACK
-        return Step(
-            with_osd(state, replace(osd, step=OsdStep.SETTLING if back else OsdStep.RESTORED))
-        )
-    if seen.waited_s < rules.limits.verify_s:
-        return Step(state)
-    reason = unverified(n, running)
-    if others_changed(state, n):
-        # Ending here would leave the other OSDs changed.
-        return Step(waiting(state, f'{reason}; correct it and restart the OSD'))
-    if state.ending is not None:
-        reason = f'{state.ending.reason}; {reason}'
-    return Step(ended(state, Ending(Outcome.FAILED, reason)))
-
-
-def unverified(osd_id: int, running: Optional[RunningOption]) -> str:
-    """Why an OSD with its recorded entry does not count as restored; None: no report of it."""
-    found = 'its running options cannot be read'
-    if running is not None:
-        found = f'it runs {shlex.quote(running.value)} (source {running.source})'
-    return f'osd.{osd_id} was restarted during the rollback, but {found}'
-
-
-def _runs_what_store_gives(
-    rules: Rules, state: RolloutState, osd_id: int, running: RunningOption, seen: Observation
-) -> bool:
-    """Whether a process that started after the last change runs the value of the config store."""
-    started = starts_with(seen.entries, osd_id)
-    if started is None and running.source == 'default':
-        return True
-    if running.source != 'mon':
-        return False
-    if started is not None and rules.same_meaning(running.value, started[1]):
-        return True
-    # A masked entry reaches an OSD that names its host in its ceph.conf. If it equals the target,
-    # only the previous running value tells them apart.
-    masked = masked_for(seen.cluster, seen.entries, osd_id)
-    if not any(rules.same_meaning(running.value, value) for value in masked):
-        return False
-    if not rules.same_meaning(running.value, target(state.request, osd_id)):
-        return True
-    before = state.before.by_id.get(osd_id)
-    return (
-        before is not None
-        and before.source == 'mon'
-        and rules.same_meaning(running.value, before.value)
-    )
-
-
-#: What a rollback does with the changes that a failed rollout leaves.
-REVERTS = 'reverts it'
-REVERTS_IF_UNCHANGED = f'{REVERTS}, unless it has been changed since'
-ROLLBACK_REFUSED = 'refuses to revert it'
 
 
 def conflicting_entries(state: RolloutState, seen: Observation) -> tuple[str, ...]:
@@ -372,7 +242,13 @@ def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]
     changed = [own(osd.osd_id) for osd in state.osds if osd.step not in UNCHANGED]
     if not changed:
         return state
-    restored = [who for who in changed if _has_previous_entries(state, who, entries)]
+    shared = [who for who, _ in state.request.shared_entries]
+    restored = [
+        who
+        for who in changed
+        if entries is not None
+        and all(entries.get(one) == state.before.entry(one) for one in (who, *shared))
+    ]
     kept = [who for who in changed if who not in restored]
     command = f'"ceph rocksdb-tuner rollback {state.rollout_id}"'
     blocking = () if entries is None else entries_blocking_rollback(state, entries)
@@ -391,15 +267,6 @@ def describe_leftovers(state: RolloutState, entries: Optional[Mapping[str, str]]
         f'{command} restarts what needs it' if restored and not blocking else None,
     )
     return replace(state, failure=clip('; '.join(filter(None, texts))))
-
-
-def _has_previous_entries(
-    state: RolloutState, who: str, entries: Optional[Mapping[str, str]]
-) -> bool:
-    concerned = (who, *(shared for shared, _ in state.request.shared_entries))
-    return entries is not None and all(
-        entries.get(one) == state.before.entry(one) for one in concerned
-    )
 
 
 def _named(whos: Sequence[str]) -> str:
@@ -473,17 +340,17 @@ def _allowed_own(state: RolloutState, osd: OsdProgress) -> tuple[Optional[str], 
     before, final = state.before.entry(who), state.request.final_by_who.get(who)
     target = state.request.target_by_osd[osd.osd_id]
     wanted = target if state.request.restart else before
-    if osd.step is OsdStep.RESTORING and state.direction is Direction.FORWARD:
-        # It is being left behind: see `collapse`.
-        return (before, wanted, final)
-    if osd.step in {OsdStep.SETTING, OsdStep.RESTORING}:
-        return (before, wanted)
-    if osd.step is OsdStep.COLLAPSING:
-        return (wanted, final)
-    if osd.step is OsdStep.REPINNING:
-        return (wanted, final, target)
-    if osd.step is OsdStep.COLLAPSED:
-        return (final,)
+    # Forward, it is being left behind.
+    leaving = (final,) if state.direction is Direction.FORWARD else ()
+    allowed: Mapping[OsdStep, tuple[Optional[str], ...]] = {
+        OsdStep.SETTING: (before, wanted),
+        OsdStep.RESTORING: (before, wanted, *leaving),
+        OsdStep.COLLAPSING: (wanted, final),
+        OsdStep.REPINNING: (wanted, final, target),
+        OsdStep.COLLAPSED: (final,),
+    }
+    if osd.step in allowed:
+        return allowed[osd.step]
     # From "restart due" on, the entry was confirmed. Only an OSD under recovery has its previous
     # entry again.
     recovering = state.direction is Direction.RECOVER and osd.restart_needed

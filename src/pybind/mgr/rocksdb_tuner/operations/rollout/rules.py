@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Optional
 
 from ...judge.records import Judgement
@@ -166,19 +166,46 @@ def repeated_error(rules: Rules, state: RolloutState) -> Optional[str]:
     return f'{state.errors} attempts failed, retrying: {state.last_error}'
 
 
-def waiting_on_error(rules: Rules, state: RolloutState) -> RolloutState:
-    """The state, waiting with the last error after too many failures."""
-    error = repeated_error(rules, state)
-    return state if error is None else waiting(state, error)
+def entry(
+    rules: Rules,
+    state: RolloutState,
+    seen: Observation,
+    who: str,
+    value: Optional[str],
+    *,
+    urgent: bool = False,
+) -> Optional[Step]:
+    """The step that gives ``who`` this entry, None for no entry; None once it is confirmed.
 
-
-def write(
-    rules: Rules, state: RolloutState, seen: Observation, who: str, value: Optional[str]
-) -> Step:
-    held = why_held(state, seen)
+    ``urgent``: neither a pause nor the mode holds it.
+    """
+    if seen.entries.get(who) == value:
+        return None
+    held = None if urgent else why_held(state, seen)
     if held is not None:
         return Step(waiting(state, held))
-    return Step(waiting_on_error(rules, state), (entry_action(who, value),))
+    action, error = entry_action(who, value), repeated_error(rules, state)
+    if error is not None and state.direction is Direction.RECOVER:
+        command = entry_command(action, state.request.option)
+        error = (
+            f'{who} may not start with its entry, and its removal is refused: "{command}" ({error})'
+        )
+    return Step(state if error is None else waiting(state, error), (action,))
+
+
+def entries(
+    rules: Rules,
+    state: RolloutState,
+    seen: Observation,
+    wanted: Sequence[tuple[str, Optional[str]]],
+) -> Optional[Step]:
+    """The step to the next of these entries, in order; None once all are confirmed."""
+    done = state.entries_done
+    while done < len(wanted) and seen.entries.get(wanted[done][0]) == wanted[done][1]:
+        done += 1
+    if done > state.entries_done:
+        return Step(replace(state, entries_done=done, errors=0))
+    return entry(rules, state, seen, *wanted[done]) if done < len(wanted) else None
 
 
 def restoring_command(state: RolloutState, osd_id: int) -> str:

@@ -61,6 +61,9 @@ class Patch:
                 for attribute, value in list(vars(module).items()):
                     if value is found:
                         self._monkeypatch.setattr(module, attribute, instead)
+                    elif isinstance(value, dict) and attribute == '_STEPS':
+                        for step in [key for key, known in value.items() if known is found]:
+                            self._monkeypatch.setitem(value, step, instead)
 
     def attribute(self, owner: object, name: str, value: object) -> None:
         self._monkeypatch.setattr(owner, name, value)
@@ -285,19 +288,20 @@ def _killed_shortly_before_it_is_up(patch: Patch) -> None:
 
 
 def _killed_after(patch: Patch, waited_s: float) -> None:
-    starting = osd_step._starting
+    down = osd_step._down
 
     def impatient(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        if seen.waited_s >= waited_s:
-            return osd_step._ask(state, osd, seen)
-        return starting(rules_, state, osd, seen)
+        if osd.step is OsdStep.RESTARTING and seen.waited_s >= waited_s:
+            again = replace(osd, restarts_asked=osd.restarts_asked + 1)
+            return Step(records.with_osd(state, again), (RestartOsd(osd.osd_id),))
+        return down(rules_, state, osd, seen)
 
-    patch.everywhere(starting, impatient)
+    patch.everywhere(down, impatient)
 
 
 def _restarted_again_and_again(patch: Patch) -> None:
     """One that runs something else is restarted until it does."""
-    checking = machine._checking
+    checking = osd_step._checking
 
     def once_more(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         step = checking(rules_, state, osd, seen)
@@ -330,7 +334,7 @@ def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
     # The next one is started while this one is down.
     settle = osd_step.until_settled
     patch.everywhere(settle, lambda *_: None)
-    patch.attribute(machine, '_drive', _never_waits(machine._drive))
+    patch.attribute(machine, 'drive', _never_waits(osd_step.drive))
 
 
 def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
@@ -344,7 +348,7 @@ def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
 
 def _two_at_once_in_rollback(patch: Patch) -> None:
     """A requested restart counts as done."""
-    restarting = osd_step.restarting
+    restarting = osd_step._restarting
 
     def done(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         if state.direction is Direction.BACK:
@@ -368,7 +372,7 @@ def _never_gives_up(patch: Patch) -> None:
 
 def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
     patch.everywhere(
-        osd_step._starting,
+        osd_step._down,
         lambda rules_, state, osd, seen: Step(records.waiting(state, f'osd.{osd.osd_id} is down')),
     )
 
@@ -381,11 +385,11 @@ def _profile_check_skipped(patch: Patch) -> None:
         lost = osd_step.process_lost(rules_, state, osd, seen)
         return lost or Step(records.with_osd(state, replace(osd, step=OsdStep.SETTLING)))
 
-    patch.everywhere(machine._checking, believe)
+    patch.everywhere(osd_step._checking, believe)
 
 
 def _any_value_accepted_forward(patch: Patch) -> None:
-    checking = machine._checking
+    checking = osd_step._checking
 
     def any_value(rules_: Any, *args: Any) -> Any:
         return checking(replace(rules_, same_meaning=lambda *_: True), *args)
@@ -394,7 +398,7 @@ def _any_value_accepted_forward(patch: Patch) -> None:
 
 
 def _any_source_accepted_in_rollback(patch: Patch) -> None:
-    patch.never(rollback._runs_what_store_gives, answer=True)
+    patch.never(osd_step._runs_what_store_gives, answer=True)
 
 
 def _back_without_restarts(patch: Patch) -> None:
@@ -626,11 +630,13 @@ def _previous_entry_not_restored(patch: Patch) -> None:
     """The previous entry of the id is removed with that of the rollout."""
 
     def removed(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
-        if f'osd.{osd.osd_id}' in seen.entries:
-            return rules.write(rules_, state, seen, f'osd.{osd.osd_id}', None)
-        return Step(admission.left_behind(state, osd, 'gone'))
+        if state.direction is not Direction.FORWARD:
+            return restoring(rules_, state, osd, seen)
+        removing = rules.entry(rules_, state, seen, f'osd.{osd.osd_id}', None)
+        return removing or Step(admission.left_behind(state, osd, 'gone'))
 
-    patch.everywhere(collapse._leaving, removed)
+    restoring = osd_step._restoring
+    patch.everywhere(restoring, removed)
 
 
 def _nothing_is_named(patch: Patch) -> None:
@@ -706,7 +712,7 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
 
 def _started_during_another(patch: Patch) -> None:
     """The next one is started while the previous one settles."""
-    settle = machine._settling
+    settle = osd_step._settling
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         following = records.first_at(state, OsdStep.PENDING)
@@ -719,7 +725,7 @@ def _started_during_another(patch: Patch) -> None:
 
 
 def _started_while_another_is_checked(patch: Patch) -> None:
-    check = machine._checking
+    check = osd_step._checking
 
     def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
         following = records.first_at(state, OsdStep.PENDING)

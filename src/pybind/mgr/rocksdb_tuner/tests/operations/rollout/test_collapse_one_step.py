@@ -9,7 +9,8 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.collapse import collapse, collapse_osd
+from rocksdb_tuner.operations.rollout.collapse import collapse
+from rocksdb_tuner.operations.rollout.osd_step import drive
 from rocksdb_tuner.operations.rollout.records import Ending, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Observation, Step
 from rocksdb_tuner.plan.commands import Action, RemoveEntry, SetEntry
@@ -255,7 +256,7 @@ def test_commands_to_remove_an_override_later_are_shown(cluster: FakeCluster) ->
 
 
 def of(state: RolloutState, seen: Observation) -> Step:
-    return collapse_osd(MACHINE, state, state.osds[0], seen)
+    return drive(MACHINE, state, state.osds[0], seen)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from rocksdb_tuner.operations.rollout.rollback import (
     describe_leftovers,
     entries_blocking_rollback,
 )
-from rocksdb_tuner.operations.rollout.rules import Needs, why_closed, why_held, write
+from rocksdb_tuner.operations.rollout.rules import Needs, entry, why_closed, why_held
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -342,7 +342,8 @@ def test_pause_and_mode_hold_a_change_but_never_a_recovery(
     closed = replace(seen, health=frozenset({'MON_DOWN'}))
     assert why_closed(state, 0, closed) == 'cluster health: MON_DOWN'
     assert why_closed(paused, 0, closed) == 'paused by client.ann'
-    held = write(MACHINE, state, off, 'osd.0', NEW)
+    held = entry(MACHINE, state, off, 'osd.0', NEW)
+    assert held is not None
     assert (held.actions, held.state.paused_reason) == ((), why_held(state, off))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.collapse import collapse_osd
+from rocksdb_tuner.operations.rollout.osd_step import drive
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.rules import Observation, Rules
 from rocksdb_tuner.plan.commands import SetEntry
@@ -135,7 +135,7 @@ def test_osd_keeps_its_own_entry_if_only_a_mask_has_the_new_string(
         resolved={0: NEW},
         waited_s=60.0,
     )
-    step = collapse_osd(Rules(same_meaning), state, state.osds[0], seen)
+    step = drive(Rules(same_meaning), state, state.osds[0], seen)
     assert step.actions == (SetEntry('osd.0', NEW),)
     assert step.state.osds[0].step is OsdStep.REPINNING
 
@@ -155,5 +155,5 @@ def test_default_applies_without_an_entry_if_it_is_the_target(
         resolved={0: entries.get(CLASS, DEFAULTS['reef'])},
         waited_s=60.0,
     )
-    step = collapse_osd(Rules(same_meaning), state, state.osds[0], seen)
+    step = drive(Rules(same_meaning), state, state.osds[0], seen)
     assert step.state.osds[0].step is OsdStep.COLLAPSED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -11,12 +10,11 @@ from rocksdb_tuner.operations.rollout.records import Direction
 from rocksdb_tuner.operations.rollout.rules import (
     Limits,
     Rules,
+    entry,
     entry_action,
     repeated_error,
     suppressed_in_mode_off,
-    waiting_on_error,
     why_held,
-    write,
 )
 from rocksdb_tuner.plan.commands import Action, RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -57,7 +55,8 @@ def test_pause_and_mode_off_hold_everything_except_recovery(
     why = why_held(state, seen)
     assert (why is None) is (held is None)
     assert (held or '') in (why or '')
-    step = write(RULES, state, seen, 'osd.0', 'ttl=1')
+    step = entry(RULES, state, seen, 'osd.0', 'ttl=1')
+    assert step is not None
     assert step.state.paused_reason == why
     assert step.actions == ((SetEntry('osd.0', 'ttl=1'),) if why is None else ())
 
@@ -95,6 +94,6 @@ def test_three_failures_in_a_row_are_reported(errors: int, reported: bool) -> No
     state = rollout(FakeCluster(), errors=errors, last_error='no answer')
     text = f'{errors} attempts failed, retrying: no answer' if reported else None
     assert repeated_error(RULES, state) == text
-    assert waiting_on_error(RULES, state) == replace(state, paused_reason=text)
-    tried = write(RULES, state, observed(FakeCluster()), 'osd.0', None)
+    tried = entry(RULES, state, observed(FakeCluster(), entries={'osd.0': 'ttl=1'}), 'osd.0', None)
+    assert tried is not None
     assert (tried.state.paused_reason, tried.actions) == (text, (RemoveEntry('osd.0'),))

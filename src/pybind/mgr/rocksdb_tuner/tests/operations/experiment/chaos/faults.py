@@ -134,12 +134,11 @@ def settled_at_once(patch: Patch) -> None:
         )
         return rules.Step(replace(state, osds=osds, asked=None))
 
-    patch.everywhere(osd_step.restarting, hasty)
+    patch.everywhere(osd_step._restarting, hasty)
 
 
 def never_outstanding(patch: Patch) -> None:
     patch.never(osd_step.why_restart_outstanding)
-    patch.never(osd_step._outstanding)
 
 
 def settled_too_early(patch: Patch) -> None:
