@@ -20,7 +20,7 @@ from .observe.load_history import WorkHistory
 from .observe.trend import Trends
 from .operations.compaction.plan import CampaignPlan
 from .operations.compaction.records import CampaignRequest
-from .operations.phases import Permissions
+from .operations.phases import Permission
 from .requests import BusyError
 from .settings import Settings
 from .snapshot import Mode, Snapshot
@@ -119,11 +119,12 @@ class Tuner(Components):
         run, reads = self.steps.run, settings.mode is not Mode.OFF
         # First: must not wait for any later step, nor depend on its last result
         if reads:
-            run('OSD reports', lambda: self.permission.check_reports(now_s))
-        self.operations.reports = self.permission.report_interval
-        run('rollout', lambda: self._drive_rollout(settings, now_s))
+            run('OSD reports', lambda: self.permissions.check_reports(now_s))
+        self.operations.reports = self.permissions.report_interval
+        allowed = self.permissions.decide(settings, now_s)
+        run('rollout', lambda: self._drive_rollout(settings, now_s, allowed))
         run('experiment', lambda: self._drive_experiment(now_s))
-        run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
+        run('compaction campaign', lambda: self._drive_campaign(now_s, allowed))
         # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
         self.publication.show_changes(now_s)
@@ -141,7 +142,7 @@ class Tuner(Components):
             settings,
             now_s,
             comparing=self.operations.under_way,
-            reports=self.permission.report_interval,
+            reports=self.permissions.report_interval,
         )
         evaluated = self.steps.value(
             'evaluation', lambda: self._evaluate(settings, now_s, fresh=sampled or not reads), False
@@ -158,21 +159,8 @@ class Tuner(Components):
         """Run operators' requests without a tick; only in the serve thread."""
         self.requests.take()
 
-    def _allowed(self, settings: Settings, now_s: float) -> tuple[Permissions, Optional[str]]:
-        """Whether an operation may act and start OSDs, and why OSD reports are uncertain."""
-        permission = self.permission
-        no_reports_reason, reports_unknown = permission.no_reports(settings)
-        start_blocked = permission.start_blocked(settings, now_s)
-        return Permissions(
-            permission.may_change(settings),
-            start_blocked,
-            no_reports_reason,
-            self.sampler.has_sample,
-        ), reports_unknown
-
-    def _drive_rollout(self, settings: Settings, now_s: float) -> None:
-        allowed, reports_unknown = self._allowed(settings, now_s)
-        if self.operations.drive_rollout(settings, now_s, allowed, reports_unknown):
+    def _drive_rollout(self, settings: Settings, now_s: float, allowed: Permission) -> None:
+        if self.operations.drive_rollout(settings, now_s, allowed):
             self.cluster_state.options.entries_changed()
 
     def _drive_experiment(self, now_s: float) -> None:
@@ -181,15 +169,10 @@ class Tuner(Components):
 
     def preview(self, request: CampaignRequest) -> CampaignPlan:
         """What a campaign would take now, in the serve thread; nothing changes."""
-        allowed = self._campaign_allowed(self.current.now(), self.clock())
+        allowed = self.permissions.decide(self.current.now(), self.clock())
         return self.operations.preview(request, allowed, self.sampler.signals())
 
-    def _campaign_allowed(self, settings: Settings, now_s: float) -> Permissions:
-        allowed, reports_unknown = self._allowed(settings, now_s)
-        return allowed._replace(no_reports_reason=allowed.no_reports_reason or reports_unknown)
-
-    def _drive_campaign(self, settings: Settings, now_s: float) -> None:
-        allowed = self._campaign_allowed(settings, now_s)
+    def _drive_campaign(self, now_s: float, allowed: Permission) -> None:
         done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
             # The recommendation predates the end of the campaign: it must not be applied again.
@@ -234,7 +217,7 @@ class Tuner(Components):
         return True
 
     def _act_on_advice(self, settings: Settings, now_s: float) -> None:
-        if not self.permission.may_auto_apply():
+        if not self.permissions.may_auto_apply():
             return
         if settings.mode is Mode.AUTO_APPLY:
             advised = self.snapshot.recommendations

@@ -83,10 +83,17 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     #: As in "a rollout is under way".
     KIND: ClassVar[str]
 
-    def __init__(self, changes_allowed: Callable[[], bool], guard: Optional[Guard]) -> None:
+    def __init__(
+        self,
+        changes_allowed: Callable[[], bool],
+        guard: Optional[Guard],
+        on_change: Callable[[Optional[StateT], StateT], None] = lambda *_: None,
+    ) -> None:
         """``changes_allowed``: whether the mode allows changes at this moment. ``guard`` isolates
-        verdicts and announcements, which must not hold up an OSD in flight.
+        verdicts and announcements, which must not hold up an OSD in flight. ``on_change`` is called
+        with the previous state and each new one.
         """
+        self._on_change = on_change
         self._changes_allowed = changes_allowed
         self._guard = guard or Unguarded()
         self._state: Optional[StateT] = None
@@ -164,20 +171,12 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _is_suppressed(self, state: StateT, action: ActionT, seen: SeenT) -> bool:
         """Whether an action decided before mode off must not be sent any more."""
 
-    @abstractmethod
-    def _suppressed_text(self, action: ActionT) -> str:
-        """Log text for a suppressed action."""
-
-    def _before_acting(self, action: ActionT, now_s: float) -> None:
+    def _before_acting(self, action: ActionT) -> None:
         """Store any other state that must be stored before an action."""
 
     @abstractmethod
     def _act(self, state: StateT, action: ActionT, now_s: float) -> bool:
         """Execute a stored decision. True: another step may follow at once."""
-
-    @abstractmethod
-    def _announce(self, before: Optional[StateT], state: StateT) -> None:
-        """Announce a new state."""
 
     @abstractmethod
     def _conclude(self, state: StateT) -> None:
@@ -229,6 +228,9 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
             self._report(self._unstored)
         self._waiting_unchanged_s = self._waiting_unchanged.update(wait_key(self._last), steady_s)
 
+    def _named(self, state: StateT) -> str:
+        return f'{self.KIND} {state.operation_id}'
+
     def _report(self, trouble: Optional[str]) -> None:
         if trouble not in {None, self._error}:
             log.warning(trouble)
@@ -250,10 +252,10 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
                     raise
                 self._only_in_memory(step.state, error)
         for action in step.actions:
-            self._before_acting(action, now_s)
+            self._before_acting(action)
             # The mode may have changed while the state was stored.
             if self._is_suppressed(step.state, action, seen) and not self._changes_allowed():
-                log.info(self._suppressed_text(action))
+                log.info('%s: not sent in mode off: %s', self._named(step.state), action)
                 self._save(state)
                 return False
             if not self._act(step.state, action, now_s):
@@ -310,7 +312,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
     def _accepted(self, state: StateT) -> StateT:
         before, self._state = self._state, state
         self._saved(before, state)
-        self._guard.value('announcements', lambda: self._announce(before, state), None)
+        self._guard.value('announcements', lambda: self._on_change(before, state), None)
         self._unrecorded = self._unrecorded or state.ended
         return state
 

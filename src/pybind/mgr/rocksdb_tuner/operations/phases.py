@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Callable, Generic, NamedTuple, Optional, Protocol, TypeVar
+from typing import Callable, Generic, Optional, Protocol, TypeVar
 
 
 class Phase(str, Enum):
@@ -107,12 +107,22 @@ class Operation(Protocol):
         """Raises OperationRefused."""
 
 
-class Permissions(NamedTuple):
-    #: False: changes are disabled by the mode.
+@dataclass(frozen=True)
+class Permission:
+    """Whether an operation may start anything now; decided once per tick, apart from the cluster.
+
+    A rollback does not wait for ``reports_unknown``.
+    """
+
+    #: False: changes are disabled by the mode. Only the recovery of a failed OSD continues.
     may_act: bool = True
-    #: Why the maintenance window forbids it; None inside the window.
+    #: Why no further OSD may start: the maintenance window, or the state of the module.
     outside_window: Optional[str] = None
+    #: Maximum of restarts in 24 hours; 0: no limit.
+    restarts_per_day: int = 0
     #: Why this manager has no current OSD reports; None if it has.
     no_reports_reason: Optional[str] = None
+    #: Why it does not know yet whether it has.
+    reports_unknown: Optional[str] = None
     #: Whether this manager has a current sample of an OSD.
     has_sample: Callable[[int], bool] = lambda _: False

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
 from typing import Generic, Optional, TypeVar
 
 from ..mgr.protocols import ReportReader
@@ -21,34 +20,6 @@ KeyT = TypeVar('KeyT', bound=Hashable)
 #: Longest interval between two updates that counts: beyond it, the manager waited for a quorum, or
 #: a clock was set.
 GAP_MAX_S = 30.0
-
-
-class SteadyClock:
-    """Seconds that passed while a manager was active; not affected by clock changes.
-
-    Time without an active manager, as during a failover, is not counted.
-    """
-
-    def __init__(self, passed_s: float = 0.0) -> None:
-        """``passed_s`` is the value stored by an earlier manager."""
-        self.now_s = passed_s
-        self._updated_s: Optional[float] = None
-
-    def update(self, monotonic_s: float) -> float:
-        """``monotonic_s`` is this manager's monotonic clock."""
-        if self._updated_s is not None:
-            self.now_s += max(monotonic_s - self._updated_s, 0.0)
-        self._updated_s = monotonic_s
-        return self.now_s
-
-
-@dataclass(frozen=True)
-class ClockState:
-    """Stored form of a `SteadyClock`."""
-
-    passed_s: float
-    #: The last rollout that ended, and when by this clock.
-    ended: Optional[tuple[str, float]] = None
 
 
 class Stopwatch:

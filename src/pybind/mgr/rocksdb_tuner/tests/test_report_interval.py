@@ -131,7 +131,8 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
     assert 'every 90s' in str(check['detail'])
     assert 'at most 60s' in str(check['detail'])
     assert 'OSDs report every 90s, too rarely to be judged' in shown(snapshot)
-    assert 'OSDs report less often' in str(world.tuner.permission.start_blocked(Settings(), 0.0))
+    blocked = world.tuner.permissions.decide(Settings(), 0.0).outside_window
+    assert 'OSDs report less often' in str(blocked)
     for autotuned, expected in ((None, False), (False, False), (True, True)):
         (doctor,) = (
             c for c in examine(snapshot, environment(autotuned)) if c.check_id == 'sampling'
@@ -143,7 +144,7 @@ def test_status_doctor_and_health_say_that_reports_come_too_rarely() -> None:
         assert 'threshold' not in str(doctor.remedy)
     world.period_s = 60.0
     world.run(300)
-    assert world.tuner.permission.start_blocked(Settings(), 0.0) is None
+    assert world.tuner.permissions.decide(Settings(), 0.0).outside_window is None
     assert 'OSDs report every 60s' in shown(world.tuner.snapshot)
     (doctor,) = (
         c for c in examine(world.tuner.snapshot, environment(None)) if c.check_id == 'sampling'

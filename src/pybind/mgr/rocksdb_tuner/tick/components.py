@@ -34,7 +34,7 @@ from ..snapshot import Mode
 from ..steps import Steps
 from .auto_apply import AutoApply
 from .cluster_state import ClusterState
-from .current_settings import CurrentSettings, Permission
+from .current_settings import CurrentSettings, Permissions
 from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
 from .evaluation import Evaluation
 from .operation_control import OperationControl
@@ -118,7 +118,7 @@ class Components:
         )
         self.sampler = Sampler(cluster, self.steps, self.operations.record)
         self.cluster_state = ClusterState(cluster, self.steps)
-        self.permission = Permission(
+        self.permissions = Permissions(
             cluster, self.steps, self.current, self.sampler, known_release=release is not None
         )
         self.winners = Winners(CustomProfiles(store), cluster.fsid, self.operations.start)
@@ -129,7 +129,7 @@ class Components:
             self.cluster_state,
             self.operations,
             self.current,
-            self.permission,
+            self.permissions,
             self.steps,
             CustomProfiles(store),
             self.auto_apply.update,

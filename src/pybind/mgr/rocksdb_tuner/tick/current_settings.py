@@ -15,6 +15,7 @@ from ..judge.records import contradiction
 from ..mgr.protocols import ClusterReader, ReportReader
 from ..observe.report_interval import USABLE_S, ReportInterval, Reports, ReportWatch
 from ..operations.errors import OperationRefused
+from ..operations.phases import Permission
 from ..operations.rollout.automatic import outside
 from ..sampler import Sampler
 from ..settings import Settings
@@ -84,8 +85,8 @@ class ReportSource(ReportReader, ClusterReader, Protocol):
     """Cluster interfaces to detect OSD reports."""
 
 
-class Permission:
-    """Checked at every tick, independent of verdicts and recommendations."""
+class Permissions:
+    """Decided at every tick, independent of verdicts and recommendations."""
 
     def __init__(
         self,
@@ -117,11 +118,20 @@ class Permission:
             return None
         return self._reports.state(least_silence_s=3 * self._sampler.interval_s)
 
-    def may_change(self, settings: Settings) -> bool:
-        """Whether changes are allowed: never through an untested mgr API."""
-        return settings.mode is not Mode.OFF and self._known_release
+    def decide(self, settings: Settings, now_s: float) -> Permission:
+        """Whether an operation may act and start OSDs now."""
+        off = settings.mode is Mode.OFF
+        return Permission(
+            # Never through an untested mgr API.
+            may_act=not off and self._known_release,
+            outside_window=self._start_blocked(settings, now_s),
+            restarts_per_day=settings.restarts_per_day,
+            no_reports_reason='OSDs are not sampled in mode off' if off else self._silent(),
+            reports_unknown=None if off else self._unknown(),
+            has_sample=self._sampler.has_sample,
+        )
 
-    def start_blocked(self, settings: Settings, now_s: float) -> Optional[str]:
+    def _start_blocked(self, settings: Settings, now_s: float) -> Optional[str]:
         """Why no further OSD may start now; OSDs in flight are finished anyway."""
         if self._current.unreadable is not None:
             return self._current.unreadable
@@ -133,17 +143,15 @@ class Permission:
         minute = local.tm_hour * 60 + local.tm_min
         return outside(settings.maintenance, local.tm_wday, minute)
 
-    def no_reports(self, settings: Settings) -> tuple[Optional[str], Optional[str]]:
-        """Why this mgr has no OSD reports, and why that is unknown; each may be None."""
-        if settings.mode is Mode.OFF:
-            return 'OSDs are not sampled in mode off', None
+    def _silent(self) -> Optional[str]:
+        return 'no OSD reports to this manager' if self.reports is Reports.NONE else None
+
+    def _unknown(self) -> Optional[str]:
         if self._steps.fails('OSD reports'):
-            return None, 'it is unknown whether OSDs report to this manager'
-        if self.reports is Reports.NONE:
-            return 'no OSD reports to this manager', None
-        if not self._reports.has_reports:
-            return None, 'it is not known yet whether OSDs report to this manager'
-        return None, None
+            return 'it is unknown whether OSDs report to this manager'
+        if self._reports.has_reports or self.reports is Reports.NONE:
+            return None
+        return 'it is not known yet whether OSDs report to this manager'
 
     def may_auto_apply(self) -> bool:
         """Whether recommendations of this tick, the only ones to act on, are current."""

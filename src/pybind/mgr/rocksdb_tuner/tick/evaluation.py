@@ -20,7 +20,7 @@ from ..steps import Steps
 from ..version import MINIMUM_PYTHON
 from ..workload.records import Workload
 from .cluster_state import ClusterState
-from .current_settings import CurrentSettings, Permission
+from .current_settings import CurrentSettings, Permissions
 from .operation_control import OperationControl
 from .published import Published, SnapshotInputs
 from .schedule import Basis
@@ -48,7 +48,7 @@ class Evaluation:
         cluster_state: ClusterState,
         operations: OperationControl,
         current: CurrentSettings,
-        permission: Permission,
+        permissions: Permissions,
         steps: Steps,
         custom_profiles: CustomProfiles,
         advised: Callable[[Sequence[Recommendation]], None],
@@ -62,7 +62,7 @@ class Evaluation:
         """
         self._sampler, self._cluster_state = sampler, cluster_state
         self._operations, self._current, self._steps = operations, current, steps
-        self._permission = permission
+        self._permissions = permissions
         self._custom_profiles, self._advised = custom_profiles, advised
         self._release, self._unknown_manager = release, unknown_manager
         self._memory = WorkloadMemory()
@@ -88,7 +88,7 @@ class Evaluation:
             health_codes=cluster_state.health_codes,
             orchestrator_reason=cluster_state.orchestrator_reason,
             managers=cluster_state.managers,
-            reports=self._permission.reports,
+            reports=self._permissions.reports,
             changing=operations.changing,
             history=operations.driver.history,
         )
@@ -122,7 +122,7 @@ class Evaluation:
     ) -> Snapshot:
         """Measurements, recommendations and operations under way."""
         sampler = self._sampler
-        sampled, permission = sampler.signals(), self._permission
+        sampled, permissions = sampler.signals(), self._permissions
         sampling = settings.mode is not Mode.OFF
         report_s = sampler.observer.newest_report_s if sampled else None
         return Snapshot(
@@ -134,8 +134,8 @@ class Evaluation:
                 osds=len(sampled),
                 last_sample_age_s=None if report_s is None else max(0.0, now_s - report_s),
                 tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
-                report_interval_s=permission.report_interval.measured_s if sampling else None,
-                reports=permission.reports if sampling else None,
+                report_interval_s=permissions.report_interval.measured_s if sampling else None,
+                reports=permissions.reports if sampling else None,
             ),
             osds=osds,
             groups=concluded.groups,

@@ -30,7 +30,7 @@ from ..operations.errors import OperationRefused
 from ..operations.experiment.driver import ExperimentDriver
 from ..operations.experiment.history import record_of as experiment_record
 from ..operations.experiment.records import EXPERIMENT, ExperimentRequest, ExperimentState
-from ..operations.phases import Operation, Permissions
+from ..operations.phases import Operation, Permission
 from ..operations.rollout.announce import RolloutAnnouncer
 from ..operations.rollout.driver import Driver
 from ..operations.rollout.records import RolloutState
@@ -64,12 +64,8 @@ class OperationControl:
         self.reports = DEFAULT
         self._announcer = RolloutAnnouncer(cluster)
         self.driver = Driver(
-            config=cluster,
-            osds=cluster,
-            orchestrator=cluster,
-            cluster=cluster,
-            upgrades=cluster,
-            store=store,
+            cluster,
+            store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
             why_unstartable=why_unstartable,
             on_change=self._announcer.changed,
@@ -155,9 +151,7 @@ class OperationControl:
         self.driver.observed(newest, now_s, slow_events, self.reports)
         self.experiment.observed(newest, now_s, slow_events, self.reports)
 
-    def drive_rollout(
-        self, settings: Settings, now_s: float, allowed: Permissions, reports_unknown: Optional[str]
-    ) -> bool:
+    def drive_rollout(self, settings: Settings, now_s: float, allowed: Permission) -> bool:
         """Continue the rollout; True if it ended in this tick."""
         self.driver.set_limits(
             Limits(
@@ -168,16 +162,7 @@ class OperationControl:
             )
         )
         under_way = self.rollout_under_way
-        self.driver.tick(
-            now_s,
-            may_act=allowed.may_act,
-            outside_window=allowed.outside_window,
-            restarts_per_day=settings.restarts_per_day,
-            no_reports_reason=allowed.no_reports_reason,
-            reports_unknown=reports_unknown,
-            has_sample=allowed.has_sample,
-            monotonic_s=self._monotonic(),
-        )
+        self.driver.tick(now_s, allowed, self._monotonic())
         return under_way and not self.rollout_under_way
 
     def drive_experiment(self, now_s: float) -> bool:
@@ -187,7 +172,7 @@ class OperationControl:
         return under_way and not self.experiment.under_way
 
     def drive_campaign(
-        self, now_s: float, allowed: Permissions, signals: Mapping[int, Signals]
+        self, now_s: float, allowed: Permission, signals: Mapping[int, Signals]
     ) -> Optional[str]:
         """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None
@@ -217,7 +202,7 @@ class OperationControl:
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
 
     def preview(
-        self, request: CampaignRequest, allowed: Permissions, signals: Mapping[int, Signals]
+        self, request: CampaignRequest, allowed: Permission, signals: Mapping[int, Signals]
     ) -> CampaignPlan:
         """What a campaign would take now; nothing changes."""
         found = measurements(self._cluster.cluster_map().osds, signals)

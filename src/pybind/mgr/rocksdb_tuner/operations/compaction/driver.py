@@ -26,7 +26,7 @@ from ...store.stored import Quarantine, Stored
 from ..driver import Guard, OperationDriver, daemon_versions, ok_to_stop, orchestrated_upgrade
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED, ClusterView
-from ..phases import Permissions, Phase
+from ..phases import Permission, Phase
 from ..reported import ReportedSince, Stopwatch
 from . import machine
 from .announce import CampaignAnnouncer
@@ -198,10 +198,10 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         guard: Optional[Guard] = None,
     ) -> None:
         """``on_end`` records an ended campaign; it may raise CommandError."""
-        super().__init__(changes_allowed, guard)
+        self._announcer = CampaignAnnouncer(cluster)
+        super().__init__(changes_allowed, guard, self._announcer.changed)
         self._cluster = cluster
         self._storage = CampaignStorage(store)
-        self._announcer = CampaignAnnouncer(cluster)
         self._on_end = on_end
         self.limits = limits or Limits()
         self._problem: Optional[str] = None
@@ -226,7 +226,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self,
         request: CampaignRequest,
         measured: Measured,
-        allowed: Permissions,
+        allowed: Permission,
         others: Optional[str],
     ) -> CampaignPlan:
         """What a campaign would take, and what would hold it up now."""
@@ -241,7 +241,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         """Start a campaign; raises OperationRefused."""
         self.load()
         if self.under_way:
-            raise OperationRefused(errno.EBUSY, f'{self._named()} is under way')
+            raise OperationRefused(errno.EBUSY, f'{self._named(self._last)} is under way')
         self._conclude_previous(campaign_id)
         state = planned(campaign_id, request, now_s)
         self._commands = OsdCommandQueue(self._cluster)
@@ -261,7 +261,9 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
 
     def _resumed(self, state: CampaignState, now_s: float) -> CampaignState:
         if state.paused_reason is None:
-            raise OperationRefused(errno.EINVAL, f'{self._named()} is not paused; it is running')
+            raise OperationRefused(
+                errno.EINVAL, f'{self._named(state)} is not paused; it is running'
+            )
         return resumed(state, now_s)
 
     def _aborted(self, state: CampaignState, actor: str, now_s: float) -> CampaignState:
@@ -271,7 +273,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         self,
         now_s: float,
         measured: Measured,
-        allowed: Permissions,
+        allowed: Permission,
         monotonic_s: float,
     ) -> None:
         """Observe, decide, save and act; returns at once if there is no campaign.
@@ -301,9 +303,6 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     def _is_suppressed(self, *_: object) -> bool:
         return True
 
-    def _suppressed_text(self, action: Compact) -> str:
-        return f'{self._named()}: osd.{action.osd_id} is not compacted in mode off'
-
     def _act(self, state: CampaignState, action: Compact, now_s: float) -> bool:  # noqa: ARG002
         osd_id = action.osd_id
         self._commands.forget(osd_id)
@@ -321,7 +320,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         now_s: float,
         measured: Measured,
         watched_s: float,
-        allowed: Permissions,
+        allowed: Permission,
     ) -> View:
         cluster = self._cluster.cluster_map()
         nonces = {osd.osd_id: osd.nonce for osd in cluster.osds if osd.up}
@@ -354,7 +353,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
         )
 
     def _cluster_view(
-        self, cluster: ClusterMap, gated: Sequence[int], allowed: Permissions, *, reported: bool
+        self, cluster: ClusterMap, gated: Sequence[int], allowed: Permission, *, reported: bool
     ) -> ClusterView:
         return ClusterView(
             cluster=cluster,
@@ -365,7 +364,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             upgrade=orchestrated_upgrade(self._cluster) if gated else None,
             may_act=allowed.may_act,
             schedule_reason=allowed.outside_window,
-            no_reports_reason=allowed.no_reports_reason,
+            no_reports_reason=allowed.no_reports_reason or allowed.reports_unknown,
             osds_moved=not reported,
         )
 
@@ -402,20 +401,14 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
     def _store(self, state: CampaignState) -> None:
         self._storage.save(state)
 
-    def _announce(self, before: Optional[CampaignState], state: CampaignState) -> None:
-        self._announcer.changed(before, state)
-
     def _conclude(self, state: CampaignState) -> None:
         self._on_end(state)
 
     def _why_waiting(self, state: CampaignState, waited_s: float) -> Optional[str]:
         return why_waiting(state, waited_s)
 
-    def _named(self) -> str:
-        return f'{self.KIND} {self._last.campaign_id}'
 
-
-def _wait_key(state: CampaignState, allowed: Permissions) -> object:
+def _wait_key(state: CampaignState, allowed: Permission) -> object:
     """What it waits for; a new value each time if it does not wait, or by choice."""
     chosen = {NOT_ALLOWED, allowed.outside_window}
     if state.ended or state.paused_by is not None or state.paused_reason in {None, *chosen}:

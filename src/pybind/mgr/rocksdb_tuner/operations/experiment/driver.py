@@ -61,13 +61,13 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
         guard: Optional[Guard] = None,
     ) -> None:
         """``on_end`` records an ended experiment; ``rollouts`` must tick first."""
-        super().__init__(changes_allowed, guard)
+        self._announcer = ExperimentAnnouncer(announcements)
+        super().__init__(changes_allowed, guard, self._announcer.changed)
         self._rollouts = rollouts
         self._cluster = rollouts.parts.cluster
         self._observer = Observer(self._cluster)
         self._storage = ExperimentStorage(store)
         self._measuring = Measuring(self._storage)
-        self._announcer = ExperimentAnnouncer(announcements)
         self._on_end = on_end
         #: Called with an experiment that found a better option string, once it is in history. Both
         #: are called until neither raises CommandError, also by a manager that takes over, so both
@@ -211,15 +211,12 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
     def _in_danger(self, state: ExperimentState) -> Optional[str]:
         return rollout_alarm.in_danger(legs.now(state))
 
-    def _before_acting(self, action: Action, now_s: float) -> None:
+    def _before_acting(self, action: Action) -> None:
         if isinstance(action, RestartOsd):
-            self._rollouts.parts.time.count_restart(now_s)
+            self._rollouts.parts.time.count_restart()
 
     def _is_suppressed(self, state: ExperimentState, action: Action, seen: View) -> bool:
         return state.leg is None or suppressed_in_mode_off(state.leg, action, seen.cluster)
-
-    def _suppressed_text(self, action: Action) -> str:
-        return f'experiment {self._last.experiment_id}: not sent in mode off: {action}'
 
     def _act(self, state: ExperimentState, action: Action, now_s: float) -> bool:
         assert state.leg is not None
@@ -273,9 +270,6 @@ class ExperimentDriver(OperationDriver[ExperimentState, View, Action]):
 
     def _store(self, state: ExperimentState) -> None:
         self._storage.save(state)
-
-    def _announce(self, before: Optional[ExperimentState], state: ExperimentState) -> None:
-        self._announcer.changed(before, state)
 
     def _conclude(self, state: ExperimentState) -> None:
         self._on_end(state)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple, Optional
 
 from ...judge.records import SoakPlan
-from ...mgr.protocols import CommandError, ConfigStore, Orchestrator, OsdCommands, Store, Upgrades
+from ...mgr.protocols import CommandError, Store
 from ...observe.details import SlowEvents
 from ...observe.report_interval import DEFAULT, ReportInterval
 from ...observe.sample import Sample
@@ -21,14 +21,14 @@ from ..driver import Guard, OperationDriver, cannot_be_stored
 from ..errors import OperationRefused
 from ..gates import NOT_ALLOWED
 from ..history import HistoryRecord
-from ..phases import Outcome, Phase
+from ..phases import Outcome, Permission, Phase
 from ..phases import Step as BaseStep
 from . import announce, machine
 from .admission import planned
 from .announce import why_failed
 from .history import RolloutArchive, record_of
 from .machine import Machine
-from .observer import Cluster, Observer, ReportedCluster, Tick
+from .observer import Cluster, Observer, TargetCluster, Tick
 from .osd_step import must_not_wait
 from .recording import NOT_SOAKING, Recording
 from .records import AskedRestart, Direction, RolloutState
@@ -41,11 +41,11 @@ def execute(cluster: Cluster, action: Action, option: str) -> Optional[str]:
     """The error of the cluster; None if it accepted the action."""
     try:
         if isinstance(action, SetEntry):
-            cluster.config.set(action.who, option, action.value)
+            cluster.reader.set(action.who, option, action.value)
         elif isinstance(action, RemoveEntry):
-            cluster.config.remove(action.who, option)
+            cluster.reader.remove(action.who, option)
         else:
-            cluster.orchestrator.restart_osd(action.osd_id)
+            cluster.reader.restart_osd(action.osd_id)
     except CommandError as error:
         return error.message
     return None
@@ -63,18 +63,20 @@ class Parts(NamedTuple):
     observer: Observer
 
 
-class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
-    """Drives a rollout under way."""
+_LOST = (
+    'the stored state of the last rollout in the history is lost: check the entries in the '
+    'config store; the next "ceph rocksdb-tuner apply" clears this'
+)
+
+
+class Driver(OperationDriver[RolloutState, Observation, Action]):
+    """Runs one rollout at a time."""
 
     KIND = 'rollout'
 
     def __init__(
         self,
-        config: ConfigStore,
-        osds: OsdCommands,
-        orchestrator: Orchestrator,
-        cluster: ReportedCluster,
-        upgrades: Upgrades,
+        cluster: TargetCluster,
         store: Store,
         same_meaning: Callable[[str, str], bool],
         why_unstartable: WhyUnstartable = lambda *_: None,
@@ -83,27 +85,23 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         changes_allowed: Callable[[], bool] = lambda: True,
         guard: Optional[Guard] = None,
     ) -> None:
-        """``on_change`` is called with the previous state and each newly stored one."""
-        super().__init__(changes_allowed, guard)
-        self._cluster = Cluster(config, osds, orchestrator, cluster, upgrades, why_unstartable)
+        super().__init__(changes_allowed, guard, on_change)
+        self._cluster = Cluster(cluster, why_unstartable)
         self._observer = Observer(self._cluster)
         self._storage = RolloutStorage(store)
         self._archive = RolloutArchive(self._storage)
         self._time = PersistentClock(self._storage)
         self._recording = Recording(self._storage)
-        self._on_change = on_change
         #: The restart requested last by another kind of operation, and its timer.
         self.other_outstanding: Callable[[], Optional[tuple[AskedRestart, Observer]]] = lambda: None
         self._machine = Machine(same_meaning, limits or Limits())
         #: The rollout whose end an operator acknowledged.
         self._acknowledged: Optional[str] = None
         self._problems: tuple[str, ...] = ()
-        #: Why the maintenance window or the daily limit keeps another OSD from starting.
+        #: Of this tick; and why the maintenance window or the daily limit keeps another OSD from
+        #: starting.
+        self._allowed = Permission(may_act=False)
         self._schedule_reason: Optional[str] = None
-        self._no_reports_reason: Optional[str] = None
-        self._has_sample: Callable[[int], bool] = lambda _: False
-        self._reports_unknown: Optional[str] = None
-        self._may_act = False
         self._watched_s = self._now_s = 0.0
 
     @property
@@ -112,13 +110,14 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         return Parts(self._cluster, self._time, self._machine, self._observer)
 
     def now(self, *, forward: bool) -> Tick:
-        """Inputs of this tick; a rollback does not wait for OSD reports."""
+        """Inputs of this tick."""
+        allowed = self._allowed
+        unknown = allowed.reports_unknown if forward else None
         return Tick(
-            may_act=self._may_act and self._changes_allowed(),
+            may_act=allowed.may_act and self._changes_allowed(),
             schedule_reason=self._schedule_reason,
-            no_reports_reason=self._no_reports_reason
-            or (self._reports_unknown if forward else None),
-            has_sample=self._has_sample,
+            no_reports_reason=allowed.no_reports_reason or unknown,
+            has_sample=allowed.has_sample,
             watched_s=self._watched_s,
             steady_s=self._time.now_s,
         )
@@ -130,39 +129,22 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
 
     def set_limits(self, limits: Limits) -> None:
         """Set the time limits for restarts and the like."""
-        if limits != self._machine.limits:
-            self._machine = replace(self._machine, limits=limits)
+        self._machine = replace(self._machine, limits=limits)
 
-    def tick(
-        self,
-        now_s: float,
-        may_act: bool,
-        outside_window: Optional[str] = None,
-        restarts_per_day: int = 0,
-        no_reports_reason: Optional[str] = None,
-        reports_unknown: Optional[str] = None,
-        has_sample: Callable[[int], bool] = lambda _: False,
-        monotonic_s: Optional[float] = None,
-    ) -> None:
+    def tick(self, now_s: float, allowed: Permission, monotonic_s: float) -> None:
         """Observe, decide, save and act; returns at once if there is no rollout.
 
         ``now_s`` is the wall clock, for display and the age of a baseline; waiting is measured by
-        ``monotonic_s`` (None: by ``now_s``). ``may_act`` False means mode off: only the recovery of
-        a failed OSD continues. ``outside_window`` is why no further OSD may be started now.
-        ``restarts_per_day`` 0 sets no limit. ``no_reports_reason`` is why the manager has no
-        current OSD reports; ``reports_unknown`` is why it does not know yet: a rollback does not
-        wait for that. ``has_sample`` is whether it has a current sample of an OSD.
+        ``monotonic_s``.
         """
         self.load()
-        self._now_s = now_s
-        steady_s = self._time.update(now_s if monotonic_s is None else monotonic_s)
-        asked = None if self._state is None else self._state.asked
-        self._observer.track_request(asked, steady_s)
-        self._schedule_reason = outside_window or self._time.limit_reason(restarts_per_day, now_s)
+        self._now_s, self._allowed = now_s, allowed
+        steady_s = self._time.update(monotonic_s)
+        self._observer.track_request(self.outstanding, steady_s)
+        limit_reason = self._time.limit_reason(allowed.restarts_per_day, now_s)
+        self._schedule_reason = allowed.outside_window or limit_reason
         self._time.keep(self._last_ended())
-        self._no_reports_reason, self._reports_unknown = no_reports_reason, reports_unknown
-        self._has_sample = has_sample
-        self._may_act, self._watched_s = may_act, self._watched.update(None, steady_s)
+        self._watched_s = self._watched.update(None, steady_s)
         if self._problems:
             self._problems = self._storage.problems()
         if self._state is not None:
@@ -226,19 +208,13 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
     def _in_danger(self, state: RolloutState) -> Optional[str]:
         return announce.in_danger(state)
 
-    def _before_acting(self, action: Action, now_s: float) -> None:
+    def _before_acting(self, action: Action) -> None:
         self._recording.keep()
         if isinstance(action, RestartOsd):
-            self._count_restart(now_s)
-
-    def _count_restart(self, now_s: float) -> None:
-        self._time.count_restart(now_s)
+            self._time.count_restart()
 
     def _is_suppressed(self, state: RolloutState, action: Action, seen: Observation) -> bool:
         return suppressed_in_mode_off(state, action, seen)
-
-    def _suppressed_text(self, action: Action) -> str:
-        return f'rollout {self._last.rollout_id}: not sent in mode off: {action}'
 
     def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
         if isinstance(action, RestartOsd):
@@ -275,27 +251,16 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         if state.ended and not (before is not None and before.ended):
             self._time.ended_now(state.rollout_id)
 
-    def _announce(self, before: Optional[RolloutState], state: RolloutState) -> None:
-        self._on_change(before, state)
-
     def _conclude(self, state: RolloutState) -> None:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
         self._storage.archive(state)
-        self._archive.keep(record_of(state), state)
+        self._archive.keep(record_of(state))
         self._recording.end()
 
     def _why_waiting(self, state: RolloutState, waited_s: float) -> Optional[str]:
         return announce.why_waiting(state, waited_s)
 
-
-_LOST = (
-    'the stored state of the last rollout in the history is lost: check the entries in the '
-    'config store; the next "ceph rocksdb-tuner apply" clears this'
-)
-
-
-class Driver(RolloutTicks):
-    """Runs one rollout at a time."""
+    # -- what others ask, and operators request
 
     @property
     def history(self) -> tuple[HistoryRecord, ...]:
@@ -390,7 +355,7 @@ class Driver(RolloutTicks):
             return
         named = replace(state, request=replace(state.request, actor=actor))
         self._save(named)
-        self._archive.keep(record_of(named), named)
+        self._archive.keep(record_of(named))
 
     def next_number(self) -> str:
         """A new number for a change that is not a rollout."""
@@ -456,7 +421,8 @@ class Driver(RolloutTicks):
             self._save_acknowledged(None)
         self._save_requested(state)
         try:
-            self._archive.keep(record_of(state), state)
+            self._archive.keep(record_of(state))
+            self._storage.archive(state)
         except CommandError as error:
             # The record is written again when the rollout ends.
             log.warning('cannot store the history of %s: %s', state.rollout_id, error.message)

@@ -51,41 +51,38 @@ def record_of(state: RolloutState) -> HistoryRecord:
 
 
 class RolloutArchive:
+    """The history of changes, and the rollouts that can still be rolled back."""
+
     def __init__(self, storage: RolloutStorage) -> None:
         self._storage = storage
-        self._records: tuple[HistoryRecord, ...] = ()
-
-    @property
-    def records(self) -> tuple[HistoryRecord, ...]:
-        """Every change, oldest first."""
-        return self._records
+        #: Every change, oldest first.
+        self.records: tuple[HistoryRecord, ...] = ()
 
     @property
     def rollout_ids(self) -> tuple[str, ...]:
         """Oldest first."""
-        return tuple(r.rollout_id for r in self._records if r.rollout_id.startswith('r'))
+        return tuple(r.rollout_id for r in self.records if r.rollout_id.startswith('r'))
 
     def load(self, running: Optional[RolloutState]) -> None:
-        self._records = tuple(_known(r, running) for r in self._storage.load_history())
+        self.records = tuple(_known(r, running) for r in self._storage.load_history())
 
     def holds(self, state: RolloutState) -> bool:
         """Whether an ended rollout is archived."""
-        return record_of(state) in self._records and self._storage.is_archived(state.rollout_id)
+        known = self._storage.archived(state.rollout_id)
+        return record_of(state) in self.records and known is not None and known.ended
 
-    def keep(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
-        """Raises CommandError. ``state`` allows a rollback of a rollout."""
-        self._storage.save_record(record, state)
-        others = (r for r in self._records if r.rollout_id != record.rollout_id)
+    def keep(self, record: HistoryRecord) -> None:
+        """Raises CommandError."""
+        self._storage.save_record(record)
+        others = (r for r in self.records if r.rollout_id != record.rollout_id)
         # In the order in which the next manager reads it.
-        self._records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
+        self.records = tuple(sorted((*others, record), key=lambda r: number_of(r.rollout_id)))
 
     def found(self, name: Optional[str]) -> RolloutState:
         """The rollout to roll back (None: the last one); raises OperationRefused."""
-        if name is None:
-            name = self.rollout_ids[-1]
-        found = self._storage.archived(name)
+        found = self._storage.archived(self.rollout_ids[-1] if name is None else name)
         if found is None:
-            known = ', '.join(r.rollout_id for r in self._records[-8:])
+            known = ', '.join(r.rollout_id for r in self.records[-8:])
             raise OperationRefused(
                 errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
             )

@@ -77,23 +77,21 @@ class Liveness:
         return True if self._seen[1] != daemon.refreshed else None
 
 
-class ReportedCluster(ClusterReader, ReportReader, Protocol):
-    """The maps, and when OSDs reported."""
+class TargetCluster(
+    ClusterReader, ReportReader, ConfigStore, OsdCommands, Orchestrator, Upgrades, Protocol
+):
+    """Cluster interfaces of a rollout."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Cluster interfaces of a rollout."""
+    """The cluster of a rollout."""
 
-    config: ConfigStore
-    osds: OsdCommands
-    orchestrator: Orchestrator
-    reader: ReportedCluster
-    upgrades: Upgrades
+    reader: TargetCluster
     why_unstartable: WhyUnstartable
 
     def entries(self) -> Sequence[ConfigEntry]:
-        return self.config.entries((OPTION, ANNEX))
+        return self.reader.entries((OPTION, ANNEX))
 
     def entries_now(self) -> Sequence[ConfigEntry]:
         """The entries, for an operator's request; raises OperationRefused."""
@@ -115,10 +113,10 @@ class Cluster:
         self, request: ChangeRequest, osd_ids: Iterable[int]
     ) -> Mapping[int, RunningOption]:
         option = request.option
-        return answers(osd_ids, lambda n: self.config.running(n, (option,))[option])
+        return answers(osd_ids, lambda n: self.reader.running(n, (option,))[option])
 
     def resolved(self, request: ChangeRequest, osd_ids: Iterable[int]) -> Mapping[int, str]:
-        return answers(osd_ids, lambda n: self.config.resolved(n, request.option))
+        return answers(osd_ids, lambda n: self.reader.resolved(n, request.option))
 
 
 class Tick(NamedTuple):
@@ -243,9 +241,9 @@ class Observer:
                 and (why := self._cluster.why_unstartable(cluster.by_id[n], entries)) is not None
             },
             running=self._cluster.running(state.request, needs.running),
-            ok_to_stop=ok_to_stop(self._cluster.osds, needs.ok_to_stop),
-            versions=daemon_versions(self._cluster.upgrades) if gated else None,
-            upgrade=orchestrated_upgrade(self._cluster.upgrades) if gated else None,
+            ok_to_stop=ok_to_stop(self._cluster.reader, needs.ok_to_stop),
+            versions=daemon_versions(self._cluster.reader) if gated else None,
+            upgrade=orchestrated_upgrade(self._cluster.reader) if gated else None,
             resolved=self._cluster.resolved(state.request, needs.resolved),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=now.may_act,
@@ -305,11 +303,11 @@ class Observer:
         return _Down(was_down_s=was_down_s, lifeless_s=lifeless_s)
 
     def _orchestrator_reason(self, needs: Needs) -> Optional[str]:
-        return self._cluster.orchestrator.unavailable_reason() if needs.orchestrator else None
+        return self._cluster.reader.unavailable_reason() if needs.orchestrator else None
 
     def _described(self, needs: Needs, down_s: float) -> Mapping[int, OrchestratedDaemon]:
         """The orchestrator's reports, refreshed periodically while the OSD in flight is down."""
-        orchestrator = self._cluster.orchestrator
+        orchestrator = self._cluster.reader
         if not needs.described or orchestrator.unavailable_reason() is not None:
             return {}
         due = int(down_s / REFRESH_S)

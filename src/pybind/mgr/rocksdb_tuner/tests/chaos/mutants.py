@@ -36,7 +36,6 @@ from rocksdb_tuner.operations.rollout import (
 )
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.operations.rollout.rules import Needs, Step
-from rocksdb_tuner.operations.rollout.storage import RestartLog
 from rocksdb_tuner.plan import batches as planned_batches
 from rocksdb_tuner.plan.commands import RestartOsd, SetEntry
 from rocksdb_tuner.plan.records import OPTION, ChangeRequest, Purpose
@@ -162,7 +161,7 @@ def _reports_not_needed(patch: Patch) -> None:
     observe = driver.Driver._observe
 
     def silent_and_content(self: Any, *args: Any, **named: Any) -> Any:
-        self._no_reports_reason = None
+        self._allowed = replace(self._allowed, no_reports_reason=None)
         return observe(self, *args, **named)
 
     patch.attribute(driver.Driver, '_observe', silent_and_content)
@@ -227,15 +226,20 @@ def _pause_lost_where_an_osd_fails(patch: Patch) -> None:
 
 
 def _window_ignored(patch: Patch) -> None:
-    _without_schedule_reason(patch, 'outside_window', None)
+    tick = driver.Driver.tick
+
+    def tick_in_any_window(self: Any, now_s: float, allowed: Any, monotonic_s: float) -> None:
+        tick(self, now_s, replace(allowed, outside_window=None), monotonic_s)
+
+    patch.attribute(driver.Driver, 'tick', tick_in_any_window)
 
 
 def _daily_limit_ignored(patch: Patch) -> None:
-    patch.attribute(RestartLog, 'limit_reason', lambda *_: None)
+    patch.attribute(storage.PersistentClock, 'limit_reason', lambda *_: None)
 
 
 def _restarts_not_counted(patch: Patch) -> None:
-    patch.attribute(driver.Driver, '_count_restart', lambda self, *_: None)
+    patch.attribute(storage.PersistentClock, 'count_restart', lambda self: None)
 
 
 def _window_only_for_the_canary(patch: Patch) -> None:
@@ -246,19 +250,6 @@ def _window_only_for_the_canary(patch: Patch) -> None:
         return begin(state, osd, seen if first else replace(seen, schedule_reason=None))
 
     patch.everywhere(begin, begin_anyway)
-
-
-def _without_schedule_reason(patch: Patch, name: str, value: object) -> None:
-    tick = driver.Driver.tick
-
-    def tick_without(self: Any, now_s: float, may_act: Any, *args: Any, **named: Any) -> None:
-        if args:
-            args = (value, *args[1:])
-        elif name in named:
-            named[name] = value
-        tick(self, now_s, may_act, *args, **named)
-
-    patch.attribute(driver.Driver, 'tick', tick_without)
 
 
 # -- restarts
@@ -496,7 +487,6 @@ def _undo_removes(patch: Patch) -> None:
     def remove(who: str, value: Optional[str]) -> Any:
         return entry(who, None)
 
-    patch.attribute(rollback, 'entry_action', remove)
     patch.attribute(rules, 'entry_action', remove)
 
 

@@ -178,15 +178,7 @@ class World(Run):
         self.clients.silent = set(self.silent_since_s)
         if self.may_act and not self.sampling_fails:
             self.driver.observed(self.clients.newest, self.clock_s)
-        self.driver.tick(
-            self.clock_s,
-            self.may_act,
-            self.outside_window,
-            self.restarts_per_day,
-            self.no_reports_reason,
-            has_sample=self.clients.has_sample,
-            monotonic_s=self.cluster.now_s,
-        )
+        self.driver.tick(self.clock_s, self.allowed(), self.cluster.now_s)
         self.pass_time(seconds)
 
     def pass_time(self, seconds: float) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.experiment.records import LegKind
-from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.phases import Outcome, Permission
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
@@ -39,13 +39,14 @@ class Manager:
         self.tuner.wake = self.tuner.take_requests
         self.tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
         # Reports are those of the whole cluster in `test_tuner`; here none is needed.
-        self.tuner.permission.no_reports = lambda _: (None, None)  # type: ignore[assignment,method-assign]
-        self.tuner.permission.start_blocked = lambda *_: None  # type: ignore[method-assign]
+        self.tuner.permissions.decide = self.allowed  # type: ignore[method-assign]
         self.clients = Clients(self.cluster)
-        self.tuner.sampler.has_sample = self.clients.has_sample  # type: ignore[method-assign]
         self.control = self.tuner.operations
         for _ in range(4):
             self.tick()
+
+    def allowed(self, settings: Settings, now_s: float) -> Permission:
+        return Permission(settings.mode is not Mode.OFF, has_sample=self.clients.has_sample)
 
     def tick(self, seconds: float = 5.0) -> None:
         self.control.record(self.clients.newest, self.cluster.now_s)

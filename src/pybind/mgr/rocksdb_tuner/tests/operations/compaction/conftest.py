@@ -10,7 +10,7 @@ import pytest
 from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.rules import Limits, Measured
-from rocksdb_tuner.operations.phases import Permissions
+from rocksdb_tuner.operations.phases import Permission
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.snapshot import Sampling
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
@@ -82,7 +82,7 @@ class Run:
         self.driver.tick(
             self.cluster.now_s + self.offset_s,
             Measured(used, self.total_bytes, self.latency_ms, self.unmeasured),
-            Permissions(self.may_act, self.outside_window),
+            Permission(self.may_act, self.outside_window),
             monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)

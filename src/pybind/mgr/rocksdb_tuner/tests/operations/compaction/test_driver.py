@@ -14,7 +14,7 @@ from rocksdb_tuner.operations.compaction.driver import CURRENT, CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.rules import Measured, Probe, parse_probe
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Permissions, Phase
+from rocksdb_tuner.operations.phases import Outcome, Permission, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
 from .conftest import LIMITS, USED_BYTES, Run
@@ -355,7 +355,7 @@ def test_upgrade_unstoppable_osd_and_silent_reports_block_the_campaign() -> None
         run.driver.tick(
             run.cluster.now_s,
             Measured({}, {}, None, frozenset()),
-            Permissions(no_reports_reason='OSDs do not report to it'),
+            Permission(no_reports_reason='OSDs do not report to it'),
             monotonic_s=run.cluster.now_s,
         )
         run.cluster.advance(2.0)

@@ -37,7 +37,8 @@ def test_compaction_decided_before_mode_off_is_not_sent_after_it(
         run.tick()
     assert not on
     assert run.cluster.compactions.requested == []
-    assert set(caplog.messages) == {'compaction campaign c1: osd.0 is not compacted in mode off'}
+    text = 'compaction campaign c1: not sent in mode off: Compact(osd_id=0)'
+    assert set(caplog.messages) == {text}
     # Once in a tick.
     assert len(caplog.messages) <= 100
     assert run.state.in_flight == ()

@@ -108,15 +108,7 @@ class ExperimentRun(Run):
         self.experiment.load()
 
     def tick(self, seconds: float = TICK_S) -> None:
-        self.driver.tick(
-            self.cluster.now_s,
-            self.may_act,
-            self.outside_window,
-            self.restarts_per_day,
-            self.no_reports_reason,
-            has_sample=self.clients.has_sample,
-            monotonic_s=self.cluster.now_s,
-        )
+        self.driver.tick(self.cluster.now_s, self.allowed(), self.cluster.now_s)
         self.experiment.tick(self.cluster.now_s)
         if self.may_act:
             self.experiment.observed(

@@ -12,6 +12,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.details import read_slow_events
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.operations import driver
+from rocksdb_tuner.operations.phases import Permission
 from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
@@ -181,13 +182,9 @@ class Run:
 
     def new_driver(self, limits: Optional[Limits] = None) -> Driver:
         return Driver(
-            config=self.cluster,
-            osds=self.cluster,
-            orchestrator=self.cluster,
-            cluster=self.cluster,
-            upgrades=self.cluster,
-            store=self.store,
-            same_meaning=same_meaning,
+            self.cluster,
+            self.store,
+            same_meaning,
             why_unstartable=self.why_unstartable,
             limits=limits,
             on_change=self.announcer.changed,
@@ -199,6 +196,15 @@ class Run:
         self.driver.load()
         self.announcer.taken_over(self.driver.state)
 
+    def allowed(self) -> Permission:
+        return Permission(
+            self.may_act,
+            self.outside_window,
+            self.restarts_per_day,
+            self.no_reports_reason,
+            has_sample=self.clients.has_sample,
+        )
+
     def tick(self, seconds: float = TICK_S) -> None:
         # In mode off nothing is sampled.
         if self.may_act:
@@ -208,13 +214,7 @@ class Run:
                 lambda osd_ids: read_slow_events(self.cluster, osd_ids),
             )
         self.driver.tick(
-            self.cluster.now_s + self.clock_offset_s,
-            self.may_act,
-            self.outside_window,
-            self.restarts_per_day,
-            self.no_reports_reason,
-            has_sample=self.clients.has_sample,
-            monotonic_s=self.cluster.now_s,
+            self.cluster.now_s + self.clock_offset_s, self.allowed(), self.cluster.now_s
         )
         self.cluster.advance(seconds)
         self.clients.write(seconds)

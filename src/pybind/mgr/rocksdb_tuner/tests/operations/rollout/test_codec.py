@@ -368,7 +368,7 @@ def test_rollout_of_ten_thousand_osds_is_stored_to_its_end() -> None:
     storage = RolloutStorage(store)
     storage.save_current(state)
     storage.archive(state)
-    storage.save_record(record_of(state), state)
+    storage.save_record(record_of(state))
     assert RolloutStorage(store).load_current() == state
     assert RolloutStorage(store).archived(state.rollout_id) == state
 

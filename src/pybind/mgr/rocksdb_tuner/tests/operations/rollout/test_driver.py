@@ -41,7 +41,7 @@ def test_no_state_before_the_first_rollout(run: Run) -> None:
 def test_constructing_a_driver_has_no_side_effects(run: Run) -> None:
     """The manager must become active without delay."""
     nothing: Any = object()
-    driver = Driver(nothing, nothing, nothing, nothing, nothing, nothing, str.__eq__)
+    driver = Driver(nothing, nothing, str.__eq__)
     assert driver.state is None
 
 

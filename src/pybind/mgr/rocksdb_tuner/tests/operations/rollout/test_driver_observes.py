@@ -9,7 +9,7 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
-from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.phases import Permission, Phase
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Observation, Step
@@ -260,9 +260,8 @@ def test_rollback_does_not_wait_for_osd_reports(
         run.samples.clear()
         run.driver.tick(
             run.cluster.now_s,
-            may_act=True,
-            no_reports_reason=no_reports_reason,
-            reports_unknown=reports_unknown,
+            Permission(no_reports_reason=no_reports_reason, reports_unknown=reports_unknown),
+            run.cluster.now_s,
         )
         return run.samples[0].no_reports_reason
 

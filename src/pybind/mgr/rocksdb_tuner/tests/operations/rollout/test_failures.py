@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Permission, Phase
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.osd_step import manual_restart
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, batches
@@ -457,7 +457,7 @@ def test_clock_change_neither_fails_nor_stops_a_rollout(run: Run, jump_s: float)
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     clock = run.cluster.now_s + jump_s
     for _ in range(150):
-        run.driver.tick(clock, may_act=True, has_sample=lambda _: True)
+        run.driver.tick(clock, Permission(has_sample=lambda _: True), run.cluster.now_s)
         run.cluster.advance(2.0)
         clock += 2.0
     assert run.state.phase is Phase.DONE
@@ -567,7 +567,7 @@ def test_entry_seen_only_once_is_not_a_change(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     value = run.cluster.store.pop(('osd.0', OPTION))
-    run.driver.tick(run.cluster.now_s, may_act=True)
+    run.driver.tick(run.cluster.now_s, run.allowed(), run.cluster.now_s)
     assert run.state.pending_conflict is not None
     run.cluster.store['osd.0', OPTION] = value
     state = run.run_to_end()

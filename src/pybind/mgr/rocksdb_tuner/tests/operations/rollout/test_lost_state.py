@@ -66,24 +66,9 @@ def test_no_rollout_starts_while_the_last_end_cannot_be_stored(run: Run) -> None
     assert run.driver.history[0].outcome is Outcome.WAITING
 
 
-@pytest.mark.parametrize('name', ['r1', 'ssd-lz4'])
-def test_history_is_sufficient_for_a_rollback(run: Run, name: str) -> None:
-    run.start()
-    run.run_to_end()
-    run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    run.run_to_end()
-    rolled_back(run, None)
-    for key in [k for k in run.store.values if not k.startswith(HISTORY)]:
-        del run.store.values[key]
-    run.fail_over()
-    rolled_back(run, name)
-    assert run.cluster.entries_of() == {}
-    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
-
-
 @pytest.mark.parametrize('step', list(OsdStep)[1:6])
 @pytest.mark.parametrize('name', [None, 'r1'])
-def test_rollout_with_lost_state_is_rolled_back_from_history(
+def test_rollout_with_lost_state_is_rolled_back_from_the_archive(
     one_step_a_tick: None, run: Run, step: OsdStep, name: str | None
 ) -> None:
     """How far it came is not known then: each OSD is taken for changed."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
@@ -15,10 +12,9 @@ from rocksdb_tuner.operations.rollout.storage import (
     CLOCK,
     CURRENT,
     DAY_S,
-    RESTARTS,
     STORE_PERIOD_S,
-    Restart,
-    RestartLog,
+    ClockState,
+    PersistentClock,
     RolloutStorage,
 )
 from rocksdb_tuner.tests.fake_cluster import FakeStore
@@ -28,39 +24,42 @@ from .conftest import NEW, OLD, Run, refusing, set_profile
 NOW_S = 1_700_000_000.0
 
 
+def clock_with(now_s: float, *restarts: float) -> PersistentClock:
+    storage = RolloutStorage(FakeStore())
+    storage.save_clock(ClockState(now_s, restarts=restarts))
+    clock = PersistentClock(storage)
+    clock.load()
+    return clock
+
+
 def test_reached_limit_names_the_option_and_the_next_possible_time() -> None:
-    log = RestartLog((Restart(NOW_S - 7200.0, 800.0), Restart(NOW_S - 3600.0, 4400.0)))
-    assert log.limit_reason(0, NOW_S, 8000.0) is None
-    assert log.limit_reason(3, NOW_S, 8000.0) is None
+    clock = clock_with(8000.0, 800.0, 4400.0)
+    assert clock.limit_reason(0, NOW_S) is None
+    assert clock.limit_reason(3, NOW_S) is None
     limit_reason = 'restarts_per_day (2) is exhausted until 2023-11-15T20:13:20Z'
-    assert log.limit_reason(2, NOW_S, 8000.0) == limit_reason
+    assert clock.limit_reason(2, NOW_S) == limit_reason
     limit_reason = 'restarts_per_day (1) is exhausted until 2023-11-15T21:13:20Z'
-    assert log.limit_reason(1, NOW_S, 8000.0) == limit_reason
+    assert clock.limit_reason(1, NOW_S) == limit_reason
+    assert (clock.limit_reason(1, 1e300) or '').endswith('until -')
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 4e9), st.none() | st.floats(0, 4e9))),
-    st.floats(0, 4e9),
-    st.integers(1, 5),
-)
-def test_whatever_was_stored_restarts_are_held_back_for_a_day_at_most(
-    stored: list[tuple[float, Optional[float]]], steady_s: float, per_day: int
-) -> None:
-    log = RestartLog(tuple(Restart(*pair) for pair in stored)).pruned(steady_s)
-    found = [r.steady_s for r in log.restarts if r.steady_s is not None]
-    assert len(found) == len(log.restarts)
-    assert all(steady_s - DAY_S < at_s <= steady_s for at_s in found)
-    assert found == sorted(found)
-    later_s = steady_s + DAY_S + 1
-    assert log.pruned(later_s).limit_reason(per_day, NOW_S, later_s) is None
+def test_restart_counts_for_a_day_to_the_second() -> None:
+    clock = clock_with(5.0, 0.0, 1.0)
+    clock.update(0.0)
+    clock.update(DAY_S - 5.5)
+    assert clock.limit_reason(2, NOW_S) is not None
+    clock.update(DAY_S - 5.0)
+    assert clock.limit_reason(2, NOW_S) is None
+    assert clock.limit_reason(1, NOW_S) is not None
+    clock.update(DAY_S - 4.0)
+    assert clock.limit_reason(1, NOW_S) is None
 
 
-@given(st.lists(st.tuples(st.integers(0, 4_000_000_000), st.none() | st.integers(0, 10**9))))
-def test_what_was_stored_is_read_back(stored: list[tuple[int, Optional[int]]]) -> None:
-    log = RestartLog(tuple(Restart(time_s, steady_s) for time_s, steady_s in stored))
-    store = FakeStore()
-    RolloutStorage(store).save_restarts(log)
-    assert RolloutStorage(store).load_restarts() == log
+def test_clock_continues_from_the_stored_value_and_never_goes_back() -> None:
+    clock = clock_with(100.0)
+    seen = [clock.update(at_s) for at_s in (5000.0, 5002.5, 4000.0, 4001.0, 90000.0)]
+    assert seen == [100.0, 102.5, 102.5, 103.5, 86102.5]
+    assert clock.now_s == seen[-1]
 
 
 @pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])
@@ -206,9 +205,9 @@ def test_raised_or_removed_limit_blocks_nothing(run: Run) -> None:
 
 
 def test_unreadable_count_is_quarantined_and_reported(run: Run) -> None:
-    run.store.values[RESTARTS] = '{}'
+    run.store.values[CLOCK] = '{}'
     run.fail_over()
-    assert any('rollout/restarts' in problem for problem in run.driver.problems)
+    assert any('rollout/clock' in problem for problem in run.driver.problems)
     run.start()
     assert run.run_to_end().phase is Phase.DONE
 
@@ -219,7 +218,7 @@ def test_count_that_cannot_be_stored_blocks_no_restart(run: Run) -> None:
     keep = run.store.set
 
     def refuse(key: str, value: str | None) -> None:
-        if key == RESTARTS:
+        if key == CLOCK:
             raise refusing('no space')
         keep(key, value)
 

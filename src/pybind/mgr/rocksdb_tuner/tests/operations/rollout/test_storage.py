@@ -9,7 +9,6 @@ import pytest
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.reported import ClockState
 from rocksdb_tuner.operations.rollout import machine
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.records import RolloutState
@@ -22,12 +21,8 @@ from rocksdb_tuner.operations.rollout.storage import (
     EVIDENCE,
     HISTORY,
     HISTORY_MAX,
-    HISTORY_OSDS_MAX,
-    RESTARTS,
-    Restart,
-    RestartLog,
+    ClockState,
     RolloutStorage,
-    _Change,
     number_of,
 )
 from rocksdb_tuner.store.stored import BROKEN, PIECES
@@ -221,11 +216,10 @@ def measured(batch: int) -> Evidence:
 def by_kind() -> dict[str, str]:
     """A good text of each kind by its key."""
     return {
-        CLOCK: as_text(ClockState(7.0, ('r7', 5.0))),
+        CLOCK: as_text(ClockState(7.0, ('r7', 5.0), (1.0,))),
         EVIDENCE + '0': as_text(measured(0)),
         EVIDENCE + '1': as_text(measured(1)),
-        RESTARTS: as_text(RestartLog((Restart(1.0, 2.0),))),
-        HISTORY + 'r7': as_text(_Change(record_of(example()), None)),
+        HISTORY + 'r7': as_text(record_of(example())),
         ARCHIVE + 'r7': as_text(ended('r7')),
         CURRENT: as_text(ended('r7')),
     }
@@ -274,15 +268,12 @@ def test_empty_store_has_no_elapsed_time_and_no_restarts(
 ) -> None:
     storage = RolloutStorage(store)
     assert storage.load_clock() == ClockState(0.0)
-    assert storage.load_restarts() == RestartLog()
     assert storage.load_acknowledged() is None
     assert storage.load_evidence() == ()
     store.values = by_kind()
-    assert storage.load_clock() == ClockState(7.0, ('r7', 5.0))
-    assert storage.load_restarts() == RestartLog((Restart(1.0, 2.0),))
+    assert storage.load_clock() == ClockState(7.0, ('r7', 5.0), (1.0,))
     storage.save_clock(ClockState(8.0))
-    storage.save_restarts(RestartLog())
-    assert (storage.load_clock(), storage.load_restarts()) == (ClockState(8.0), RestartLog())
+    assert storage.load_clock() == ClockState(8.0)
     storage.save_acknowledged('r7')
     assert store.values[ACKNOWLEDGED] == storage.load_acknowledged() == 'r7'
     storage.save_acknowledged(None)
@@ -323,22 +314,6 @@ def test_id_used_anywhere_is_not_reused(store: FakeStore, prefix: str) -> None:
     assert [number_of(key) for key in ('r7', 'a/b/r8', 'rollout', '', 'r-1')] == [7, 8, 0, 0, 0]
 
 
-def test_record_missing_in_the_archive_is_taken_from_history(store: FakeStore) -> None:
-    storage = RolloutStorage(store)
-    old, newer = ended('r1', 'a'), ended('r2', 'b')
-    storage.save_record(record_of(old), old)  # type: ignore[arg-type]
-    storage.save_record(record_of(newer))  # type: ignore[arg-type]
-    assert storage.archived('a') == storage.archived('r1') == old
-    assert storage.archived('b') is None
-    assert not storage.is_archived('r1')
-    storage.archive(newer)  # type: ignore[arg-type]
-    assert storage.is_archived('r2')
-    store.values[HISTORY + 'r1'] = 'nonsense'
-    assert storage.archived('a') is None
-    # Reading history quarantines it; searching a rollout does not.
-    assert store.values[HISTORY + 'r1'] == 'nonsense'
-
-
 def test_number_of_quarantined_entries_is_limited(store: FakeStore) -> None:
     storage = RolloutStorage(store)
     store.values = {f'{HISTORY}r{n}': '' for n in range(1, 200)}
@@ -354,20 +329,19 @@ def test_number_of_quarantined_entries_is_limited(store: FakeStore) -> None:
 def test_problem_ends_with_its_cause_even_without_quarantine(
     store: FakeStore,
 ) -> None:
-    broken = [ARCHIVE + 'r1', EVIDENCE + '1', HISTORY + 'r1', CLOCK, CURRENT, RESTARTS]
+    broken = [ARCHIVE + 'r1', EVIDENCE + '1', HISTORY + 'r1', CLOCK, CURRENT]
     store.values = dict.fromkeys(broken, 'nonsense')
     store.error = CommandError(5, 'read-only')
     storage = RolloutStorage(store)
     assert storage.load_clock() == ClockState(0.0)
-    assert storage.load_restarts() == RestartLog()
     assert storage.load_evidence() == ()
     assert storage.load_history() == ()
     assert storage.load_current() is storage.archived('r1') is None
     named = [problem.partition('"')[2].partition('"')[0] for problem in storage.problems()]
     assert named == sorted(broken)
-    store.values = {RESTARTS: 'nonsense'}
+    store.values = {CLOCK: 'nonsense'}
     (problem,) = storage.problems()
-    assert f'"{RESTARTS}"' in problem
+    assert f'"{CLOCK}"' in problem
     # One quarantined by an earlier manager is reported, too, without the reason.
     store.values[BROKEN + 'a'] = 'x'
     assert 'see the log of the manager that read it' in storage.problems()[0]
@@ -393,21 +367,14 @@ def test_manager_log_has_the_reasons(store: FakeStore, caplog: pytest.LogCapture
     assert started == [
         ('WARNING', f'cannot read {CURRENT}, quarantining it'),
         ('WARNING', f'cannot quarantine {CURRENT}'),
-        ('WARNING', 'cannot read the history of r1'),
         ('WARNING', f'cannot restore {CLOCK}'),
         ('INFO', f'{CLOCK} can be read again and is no longer quarantined'),
     ]
 
 
-def test_large_state_is_in_the_archive_only(store: FakeStore) -> None:
-    few, many = example(HISTORY_OSDS_MAX), example(HISTORY_OSDS_MAX + 1)
-    for state in (few, many):
-        RolloutStorage(store).save_record(record_of(state), state)
-        assert RolloutStorage(store).archived(state.rollout_id) == (state if state is few else None)
-
-
-def test_negative_clock_is_quarantined(store: FakeStore) -> None:
-    store.values[CLOCK] = as_text(ClockState(-0.5))
+@pytest.mark.parametrize('clock', [ClockState(-0.5), ClockState(5.0, restarts=(7.0,))])
+def test_impossible_clock_is_quarantined(store: FakeStore, clock: ClockState) -> None:
+    store.values[CLOCK] = as_text(clock)
     assert RolloutStorage(store).load_clock() == ClockState(0.0)
     assert BROKEN + CLOCK in store.values
 

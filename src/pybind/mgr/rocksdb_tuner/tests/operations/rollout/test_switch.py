@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
-from rocksdb_tuner.operations.rollout.storage import CURRENT, RESTARTS
+from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
 from .conftest import NEW, OLD, Run, set_profile
@@ -104,7 +104,7 @@ def test_failed_osd_that_is_up_is_not_restarted_after_mode_off(
         return state.direction is Direction.RECOVER and step is OsdStep.RESTARTING
 
     def turn_off(key: str) -> None:
-        run.on = run.on and not (key == RESTARTS and asks(run.state))
+        run.on = run.on and not (key == CLOCK and asks(run.state))
 
     if counted:
         run.store.on_set = turn_off
@@ -132,7 +132,7 @@ def test_restart_is_not_sent_if_mode_off_is_set_while_it_is_counted() -> None:
     run.start()
 
     def turn_off(key: str) -> None:
-        run.on = run.on and key != RESTARTS
+        run.on = run.on and key != CLOCK
 
     run.store.on_set = turn_off
     for _ in range(100):

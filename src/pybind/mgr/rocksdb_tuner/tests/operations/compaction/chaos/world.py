@@ -13,7 +13,7 @@ from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.rules import Measured, View
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.phases import Permissions
+from rocksdb_tuner.operations.phases import Permission
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.present.health import HealthChecks
 from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault
@@ -128,13 +128,9 @@ class World:
 
     def _new_manager(self) -> None:
         self.history = Driver(
-            config=self.cluster,
-            osds=self.cluster,
-            orchestrator=self.cluster,
-            cluster=self.cluster,
-            upgrades=self.cluster,
-            store=self.store,
-            same_meaning=same_meaning,
+            self.cluster,
+            self.store,
+            same_meaning,
         )
         self.driver = CampaignDriver(
             self.cluster,
@@ -171,7 +167,7 @@ class World:
         self.driver.tick(
             self.clock_s,
             self._measured(),
-            Permissions(self.may_act, self.outside_window, self.no_reports_reason),
+            Permission(self.may_act, self.outside_window, no_reports_reason=self.no_reports_reason),
             # Each manager has its own.
             monotonic_s=self.cluster.now_s - self.active_since_s,
         )

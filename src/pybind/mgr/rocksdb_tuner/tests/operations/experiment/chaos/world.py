@@ -59,15 +59,7 @@ class ExperimentWorld(World):
         return None if state is None else state.leg
 
     def look(self, seconds: float) -> None:
-        self.driver.tick(
-            self.clock_s,
-            self.may_act,
-            self.outside_window,
-            self.restarts_per_day,
-            self.no_reports_reason,
-            has_sample=self.clients.has_sample,
-            monotonic_s=self.cluster.now_s,
-        )
+        self.driver.tick(self.clock_s, self.allowed(), self.cluster.now_s)
         self.experiment.tick(self.clock_s)
         if self.may_act and not self.sampling_fails:
             self.experiment.observed(self.clients.newest, self.clock_s)
